@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 constexpr std::size_t kMaxReply = std::size_t{16} << 20;
-constexpr auto kReplyWithin = std::chrono::seconds(130);  // the longest deadline that a search may have
+// More than the longest deadline of a search, which is 120 s.
+constexpr auto kReplyWithin = std::chrono::seconds(130);
 constexpr int kMostAtOnce = 64;
 
 /// Lines of a file descriptor.
@@ -33,7 +34,7 @@ class LineReader {
   explicit LineReader(int input) : input_(input) {}
 
   enum class Got { line, too_long, end };
-  /// Blocks until a line is there. Of a line that is too long nothing is kept.
+  /// Blocks until a line has arrived. A line that is too long is discarded.
   Got next(std::string& line) {
     line.clear();
     bool is_too_long = false;
@@ -71,7 +72,7 @@ class LineReader {
   std::size_t end_ = 0;
 };
 
-/// Where the replies go: whole lines, from any thread. Counts what is under way.
+/// Writes replies as whole lines, from any thread, and counts the messages under way.
 class Output {
  public:
   explicit Output(int output) : output_(output) {}
@@ -117,7 +118,7 @@ class Output {
   bool is_closed_ = false;
 };
 
-/// One line as POST /mcp takes it.
+/// One message as a POST /mcp request.
 struct Posted {
   std::vector<Header> headers;
   std::string body;
@@ -125,7 +126,7 @@ struct Posted {
   bool wants_reply = true;
 };
 
-/// Says in headers what a message says in its body: on standard streams there are none.
+/// Adds the headers that repeat what a message says in its body, because standard streams have no headers.
 class Poster {
  public:
   explicit Poster(std::string key) : key_(std::move(key)) {}
@@ -172,7 +173,7 @@ class Poster {
   std::string session_version_;  ///< what `initialize` agreed on
 };
 
-/// The reply as the client gets it. An error that was found before the message was read does not know its id.
+/// The reply line for the client. It adds the id to an error that was found before the message was read.
 ///
 /// in: body - of the answer with `status`
 std::string reply_line(const Posted& posted, int status, std::string body) {
@@ -188,7 +189,7 @@ std::string reply_line(const Posted& posted, int status, std::string body) {
   return to_text(*value);
 }
 
-/// Takes each message to `send`, until the input ends.
+/// Passes each message to `send`, until the input ends.
 template <class Send>
 Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) {
   std::signal(SIGPIPE, SIG_IGN);
@@ -211,13 +212,13 @@ Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) 
   return {};
 }
 
-/// The way back of one message of the App.
+/// Writes the App's answer to one message.
 class StdioResponder final : public Responder {
  public:
   StdioResponder(Output& output, Posted posted) : output_(output), posted_(std::move(posted)) {}
   StdioResponder(const StdioResponder&) = delete;
   StdioResponder& operator=(const StdioResponder&) = delete;
-  /// Nothing was sent: we ran out of memory.
+  /// If nothing was sent, memory ran out: the client gets an error.
   ~StdioResponder() override {
     if (!is_done_)
       output_.end_one(posted_.wants_reply ? to_text(mcp::error_message(
@@ -237,7 +238,7 @@ class StdioResponder final : public Responder {
     is_done_ = true;
     output_.end_one(reply_line(posted_, response.status, std::move(body)));
   }
-  // POST /mcp answers whole
+  // POST /mcp never answers in pieces
   void begin(HttpResponse) override {}
   void write(std::string) override {}
   void end() override {}

@@ -16,25 +16,25 @@
 
 namespace metafuse::service {
 
-/// How the process does, for probes and metrics: all of it is at hand, so that nothing is waited for. From
-/// any thread.
+/// The state of the process, for probes and metrics. It only reads values in memory and never waits. Safe
+/// from any thread.
 class Operations {
  public:
-  /// What runs the sockets: it takes new limits at a reload, and tells its counts. Cleared before it
-  /// goes away.
+  /// Callbacks of the HTTP server: it takes new limits at a reload and reports its counts. They must be
+  /// cleared before the HTTP server is destroyed.
   struct Sockets {
     std::function<void(const LimitsConfig&)> set_limits;
     std::function<ConnectionCounts()> counts;
   };
 
-  /// What it reads; all must outlive it.
+  /// The parts that it reads; all must outlive it.
   struct Sources {
     Metrics& metrics;
     const Log& log;
     const WorkerPool& pool;
     const Searcher& searcher;
     const Records& records;
-    const Traces* traces;  ///< nullptr where none are made
+    const Traces* traces;  ///< nullptr if none are made
   };
   explicit Operations(const Sources& sources) : sources_(sources) {}
   Operations(const Operations&) = delete;
@@ -44,11 +44,11 @@ class Operations {
   void set_limits(const LimitsConfig& limits);
   void start_draining() { is_draining_ = true; }
   bool is_draining() const { return is_draining_; }
-  /// Which templates and model serve each of the domains, one per line.
+  /// The versions of templates and model that serve each of the domains, one domain per line.
   static std::string versions(const std::vector<const LoadedDomain*>& domains);
-  /// What does not work while searching goes on, one per line, without names of hosts or files.
+  /// What does not work although searching does, one problem per line, without names of hosts or files.
   std::string troubles() const;
-  /// Prometheus' text, with what is read at this moment.
+  /// The metrics in Prometheus' text format, after reading the current gauges.
   std::string metrics_text();
 
  private:

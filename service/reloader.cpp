@@ -57,7 +57,8 @@ Result<void> Reloader::reload() {
   return {};
 }
 
-/// Says so whenever the file differs from what the process runs with, so that nobody waits for a change.
+/// Warns about settings that differ from those the process runs with and need a restart, so that nobody waits
+/// for them to take effect.
 void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
   const ServerConfig& now = options_.config;
   const auto note = [&](std::string_view key, bool is_same) {
@@ -87,7 +88,8 @@ void Reloader::look_soon() {
   wakes_.notify_all();
 }
 
-/// The vocabularies of a large index take seconds, which the first search would otherwise wait for.
+/// Builds the vocabularies in advance: for a large index that takes seconds, for which the first search would
+/// otherwise wait.
 void Reloader::make_vocabularies() {
   const std::shared_ptr<const Snapshot> current = snapshot();
   for (const auto& [name, domain] : current->domains)
@@ -116,7 +118,7 @@ void Reloader::reload_when_wanted() {
     if (options_.has_news && options_.has_news()) is_due = true;
     if (is_due) {
       const auto done = reload();
-      options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+      options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log has the reason
       if (done) make_vocabularies();
     }
     lock.lock();

@@ -15,20 +15,20 @@ namespace metafuse::service {
 
 /// What a reloader works with; `metrics` and `log` must outlive it.
 struct ReloaderOptions {
-  ServerConfig config;  ///< what the process runs with
+  ServerConfig config;  ///< the configuration that the process started with
   LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;    ///< the configuration again; may be empty
-  std::function<void(const Snapshot&)> on_loaded;  ///< after a new snapshot took the old one's place
-  /// Looks whether files changed that other servers share; may be empty. Called every half second, or every
-  /// second and when somebody says so where `is_told`.
+  std::function<Result<ServerConfig>()> reread;    ///< reads the configuration again; may be empty
+  std::function<void(const Snapshot&)> on_loaded;  ///< called after a new snapshot has replaced the old one
+  /// Checks for changes of files that are shared with other servers; may be empty. Called every half second;
+  /// while `is_told` holds, every second and after look_soon().
   std::function<bool()> has_news;
-  std::function<bool()> is_told;  ///< whether changes are told by look_soon(); needed with `has_news`
+  std::function<bool()> is_told;  ///< whether changes are announced by look_soon(); required with `has_news`
   Metrics& metrics;
   Log& log;
 };
 
-/// Holds the snapshot that requests are answered from, and replaces it when configuration, templates, engines
-/// or models changed. From any thread.
+/// Holds the snapshot from which requests are answered, and replaces it when the configuration, templates,
+/// engines or models have changed. Safe from any thread.
 class Reloader {
  public:
   Reloader(ReloaderOptions options, std::shared_ptr<const Snapshot> snapshot);
@@ -37,15 +37,15 @@ class Reloader {
   ~Reloader();
 
   std::shared_ptr<const Snapshot> snapshot() const;
-  /// Loads everything again; on any mistake the old snapshot stays.
+  /// Loads everything again. On any error the old snapshot stays.
   Result<void> reload();
-  /// The same soon, on a thread of its own; several wishes become one.
+  /// Requests a reload on the reloader's thread; several requests become one reload.
   void reload_soon();
-  /// Has a look at what other servers changed soon.
+  /// Requests a check for changes by other servers, on the reloader's thread.
   void look_soon();
   /// No reload begins after this.
   void stop();
-  /// Held while a template file is saved.
+  /// To be locked while a template file is saved.
   std::mutex& files_mutex() { return files_mutex_; }
 
  private:

@@ -19,19 +19,19 @@ HttpResponse call_with(HttpResponse (*handle)(Needs...), const Parts& parts) {
   return handle(std::get<Needs>(parts)...);
 }
 
-/// A handler as the table holds it: called with the parts that its parameters name.
+/// Adapts a handler for the table: calls it with the parts whose types its parameters have.
 template <auto Handle>
 HttpResponse with(const Parts& parts) {
   return call_with(Handle, parts);
 }
 
-/// The editor shows a preview of the file in use to those who may not do this.
+/// Clients without the role still get the editor's preview of the file in use.
 constexpr FormAction kEditorActions[] = {{"", admin}};
 constexpr FormAction kAnalyticsActions[] = {{"", admin}};
 constexpr FormAction kModelActions[] = {{"", admin}};
 constexpr FormAction kJudgeActions[] = {{"", judge}};
 
-// What most routes declare: they read, ask engines, or change something.
+// Common declarations of routes: they read, ask engines, or change something.
 constexpr RouteRules reads(Dialect dialect, Access access = open, Cost cost = little) {
   return {dialect, access, Body::none, none, cost};
 }
@@ -165,7 +165,7 @@ constexpr Route kRoutes[] = {
      "The page's style sheet and script"},
 };
 
-/// Matches one pattern, segment by segment.
+/// Whether a path matches a pattern, segment by segment; collects the values of {name}.
 bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& values) {
   values.clear();
   while (true) {

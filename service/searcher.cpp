@@ -26,18 +26,19 @@ namespace {
 constexpr int kMostHops = 99;
 constexpr std::size_t kMostSuggestions = 8;
 
-/// Whether whoever searches lets it be stored: not with Do Not Track or Global Privacy Control.
+/// Whether a search may be stored: not with Do Not Track or Global Privacy Control.
 bool may_be_stored(const HttpRequest& request) {
   return request.header("DNT") != "1" && request.header("Sec-GPC") != "1";
 }
 
-/// Whether a key may not search everything: then its answers are its own.
+/// Whether a key is limited to some domains or engines. Then its rendered answers are not shared.
 bool is_scoped(const KeyConfig* key) {
   return key != nullptr && (!key->domains.empty() || !key->engines.empty());
 }
 
-/// Leaves of the engines that a request names those that its key may ask; where it names none, the key's.
-/// out:    whether a template of the domain asks one that is left
+/// Keeps those of the request's engines that its key may ask; if the request names none, takes the key's.
+///
+/// out: whether a template of the domain asks one of the remaining engines
 bool keep_engines_of(const KeyConfig& key, const LoadedDomain& domain, std::vector<std::string>& engines) {
   if (key.engines.empty()) return true;
   if (engines.empty()) engines = key.engines;
@@ -53,8 +54,8 @@ AccessRefusal refusal_of(const Error& error) {
   return {status_of(error.code), {}, error.text};
 }
 
-/// How many meta-search servers a request came through, as the last one counted; too many for a damaged
-/// count, so that no loop hides behind one.
+/// How many meta-search servers a request has passed through, as counted by the last one. A malformed count
+/// is taken as the maximum, so that it cannot hide a loop.
 int hops_of(const HttpRequest& request) {
   const std::string_view header = request.header("X-Metafuse-Hops");
   std::int64_t hops = 0;
@@ -63,9 +64,10 @@ int hops_of(const HttpRequest& request) {
   return static_cast<int>(hops);
 }
 
-/// What engines pass on of whoever searches.
+/// Copies the client's headers that engines pass on into the request.
 ///
-/// out: a part of the key of every cache, since answers that it brought are this identity's own; or empty
+/// out: a part of every cache key, because answers for these headers belong to this client only; "" without
+///      such headers
 std::string take_forwarded(const Exchange& exchange, SearchRequest& request) {
   std::string identity;
   for (const std::string& name : exchange.snapshot->engines.forwarded) {
@@ -77,7 +79,7 @@ std::string take_forwarded(const Exchange& exchange, SearchRequest& request) {
   return identity.empty() ? identity : ":identity:" + sha256_hex(identity);
 }
 
-/// True where what one reader was shown may be another's own.
+/// Whether engines may answer each reader differently, so that rendered answers must not be shared.
 bool has_identities(const Snapshot& snapshot) {
   return !snapshot.engines.forwarded.empty();
 }
@@ -90,12 +92,12 @@ std::size_t cache_bytes(const ServerConfig& config) {
   return config.cache.megabytes << 20;
 }
 
-/// The part of the cache's bytes that rendered answers take: each is a small part of the lists behind it.
+/// The part of the cache's bytes for rendered answers. Each is much smaller than the lists behind it.
 std::size_t rendered_bytes(const ServerConfig& config) {
   return config.cache.entries == 0 ? 0 : cache_bytes(config) / 4;
 }
 
-/// The cache that processes share, when the configuration names one.
+/// The cache shared by several processes; nullptr if the configuration names none.
 std::unique_ptr<SharedAnswers> shared_answers(const ServerConfig& config, const Clock& clock) {
   auto address = parse_redis_url(config.cache.redis);
   if (config.cache.redis.empty() || !address) return nullptr;
@@ -215,7 +217,7 @@ std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
   const auto kept = key ? rendered_.find(key->text) : nullptr;
   if (kept == nullptr || !gate_.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
   std::string search_id;
-  // a store that cannot keep up leaves the id empty: nothing to click, but an answer
+  // if the store cannot keep up, the id stays empty: the answer is sent, but cannot be clicked
   if (kept->search != nullptr && may_be_stored(exchange.request) && records_.search_log->add(kept->search))
     search_id = delivered_id(records_.secret, kept->search->id, address_prefix(exchange.client));
   HttpResponse response;
@@ -265,7 +267,7 @@ std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
   if (!has_cache_ || is_scoped(exchange.key) || has_identities(snapshot) ||
       is_interleaving(snapshot, *found.domain) || snapshot.config.learning.has_online_reranker)
     return std::nullopt;
-  // an answer that could not be stored has no search id: the next one may
+  // an answer without a search id, because it could not be stored, must not be sent again
   if (found.is_to_be_stored && found.shown.search == nullptr) return std::nullopt;
   return cache_.popular_until(found.key, *found.answer);
 }
@@ -304,7 +306,7 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
   for (int windows = 2;
        wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites));
        ++windows) {
-    if (clock_.now() >= prepared.end) break;  // an engine that had no time would count as failed
+    if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
     if (gate_.admit_search(plan.exchange, prepared.queries.size(), plan.has_raw())) break;
     auto deeper = search_window(plan, windows, {});
     if (!deeper) break;
@@ -313,7 +315,7 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
   return learned_order(prepared.snapshot, prepared.domain, plan.digest, std::move(answer));
 }
 
-/// errors: what another request's search, which this one waited for, broke off with
+/// errors: those of another request's search for which this one waited
 Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, const PartialAnswer& on_partial) {
   bool was_cached = false;
   const TimePoint began = clock_.now();
@@ -355,7 +357,7 @@ Result<SearchAnswer> Searcher::search_engines(const Plan& plan, int windows,
   return search_further(plan.prepared, clock_, *so_far);
 }
 
-/// What the learning makes of an answer: an online reranker's order, and a challenger's interleaved.
+/// Applies what was learned to an answer: the online reranker's order, then interleaving with the challenger.
 SharedAnswer Searcher::learned_order(const Snapshot& snapshot, const LoadedDomain& domain,
                                      std::string_view digest, SharedAnswer answer) const {
   const LearningConfig& learning = snapshot.config.learning;
@@ -394,7 +396,7 @@ void Searcher::note_lists(const std::vector<fetchers::FetchedList>& lists) {
     const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
     metrics_.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
     metrics_.breaker(engine, list.failure == fetchers::Failure::breaker_open);
-    // the message may hold the query, so it stays out
+    // the message may contain the query, so it is not logged
     if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), clock_.now()))
       log_.write(Log::Level::warning, "engine failed", {{"engine", engine}, {"failure", outcome}});
   }

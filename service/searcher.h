@@ -31,31 +31,33 @@
 
 namespace metafuse::service {
 
-/// A search as one dialect's reader asks for it.
+/// A search as requested in one dialect.
 struct WantedSearch {
   SearchRequest search;
   std::size_t first = 0;  ///< rank of the first result to show, from 0
-  int limit = 0;  ///< results to show; 0 when the dialect chooses among all, and then nothing is stored
-  SitePreferences sites = {};  ///< results that they block are made up for by asking the engines further
+  int limit = 0;  ///< results to show; 0 if the dialect chooses among all results, and then nothing is stored
+  SitePreferences sites = {};  ///< blocked results are replaced by asking the engines for more
 };
 
-/// A search that was answered, and what its reader is shown.
+/// A search that was answered, and the results shown.
 struct FoundSearch {
   SharedAnswer answer;
-  const LoadedDomain* domain;       ///< of the exchange's snapshot
-  ShownResults shown;               ///< with the id that feedback refers to, when it could be stored
-  std::string key;                  ///< of the answer in the cache
-  bool is_to_be_stored = false;     ///< then `shown` has a search id unless that failed or is not wished
-  std::vector<GapMark> marks = {};  ///< gaps of what is rendered, beyond the search id, which is its own mark
+  const LoadedDomain* domain;  ///< of the exchange's snapshot
+  ShownResults shown;          ///< with the id for feedback, if it could be stored
+  std::string key;             ///< of the answer in AnswerCache
+  /// Then `shown` has a search id, unless storing failed or the reader opted out.
+  bool is_to_be_stored = false;
+  /// Gaps in the rendered answer other than the search id, which marks its own gap.
+  std::vector<GapMark> marks = {};
 };
 
-/// What a search may tell while it runs.
+/// Callbacks while a search runs.
 struct SearchEvents {
-  std::function<void()> on_admitted;  ///< nothing is wrong with the request, and its quota holds it
-  PartialAnswer on_partial;           ///< from half of the lists on; it may be shown at once
+  std::function<void()> on_admitted;  ///< the request is valid and within its quota
+  PartialAnswer on_partial;  ///< once half of the lists have arrived; the partial answer may be shown
 };
 
-/// What a searcher works with; all must outlive it.
+/// The parts that a searcher works with; all must outlive it.
 struct SearcherOptions {
   const ServerConfig& config;  ///< read while the searcher is made
   const Clock& clock;
@@ -63,54 +65,54 @@ struct SearcherOptions {
   Records& records;
   Metrics& metrics;
   Log& log;
-  Traces* traces = nullptr;  ///< nullptr where none are made
+  Traces* traces = nullptr;  ///< nullptr if none are made
 };
 
-/// Answers searches: quota, what was rendered before, the caches, the engines, what the learning adds. From
-/// any thread; only find() blocks.
+/// Answers searches for every dialect. It combines the quota, the cache of rendered answers, the caches of
+/// fused answers, the engines and what was learned from feedback. Safe from any thread. Only find(), and
+/// serve(), which calls it, block.
 class Searcher {
  public:
   explicit Searcher(const SearcherOptions& options);
   Searcher(const Searcher&) = delete;
   Searcher& operator=(const Searcher&) = delete;
 
-  /// Answers a search in one dialect: find(), what it renders, finish().
+  /// Answers a search in one dialect: find(), then `render`, then finish().
   ///
-  /// in: render - writes what was found, and marks its gaps
+  /// in: render - renders what was found and adds marks for its gaps
   HttpResponse serve(const Exchange& exchange, Dialect dialect, const WantedSearch& wanted,
                      const std::function<HttpResponse(FoundSearch& found)>& render);
 
   using Found = boost::system::result<FoundSearch, AccessRefusal>;
 
-  /// The sequence of every dialect: expands the templates, charges the quota, searches, chooses what is shown
-  /// and stores it.
+  /// The sequence that all dialects share: expands the templates, charges the quota, searches, chooses the
+  /// results to show and stores them.
   ///
   /// errors: those of expand_request() by their HTTP status, those of Gate::admit_search()
   Found find(const Exchange& exchange, const WantedSearch& wanted, const SearchEvents& events = {});
-  /// Makes a search's rendered answer ready to be sent: fills its gaps, and names in a header the engines
-  /// whose lists are missing. It is kept for equal requests when the fused answer behind it is cached and was
-  /// asked for before.
+  /// Prepares a rendered answer for sending: fills its gaps, and adds a header that names the engines whose
+  /// lists are missing. The rendered answer is kept for equal requests if the fused answer behind it is
+  /// cached and was requested before.
   HttpResponse finish(const Exchange& exchange, FoundSearch found, HttpResponse rendered);
-  /// The answer that was rendered for an equal request; nothing when there is none, or the key's quota does
-  /// not surely hold it.
+  /// The answer that was rendered for an equal request; nothing if there is none, or if this process does not
+  /// know that the key's quota suffices.
   std::optional<HttpResponse> answer_again(const Exchange& exchange);
 
-  /// Makes the fused answer of callers' lists what its reader is shown: ordered by what was learned,
-  /// stored, counted.
+  /// Completes the fused answer of callers' lists: orders it by what was learned, counts and stores it.
   ///
   /// in: answer - of a domain of the exchange's snapshot; limit - results to show
   SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
                           ShownResults& shown);
 
-  /// Stores an answer as a judge sees it, so that grades can refer to it; it counts as nobody's search.
+  /// Stores an answer as a judge sees it, so that grades can refer to it. It does not count as a search.
   ///
   /// in:  positions - in answer.results, in the order in which the judge sees them
-  /// out: without `search` where it could not be stored
+  /// out: without `search` if it could not be stored
   ShownResults show_to_judge(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                              std::vector<std::size_t> positions);
 
-  /// Completions of what is being typed: what several people asked in the domain, titles and words of its
-  /// embedded indexes, and what engines suggested in the domains that the exchange's key may use.
+  /// Completions of the text typed so far: queries that several people asked in the domain, titles and words
+  /// of its embedded indexes, and suggestions by engines in the domains that the exchange's key may use.
   std::vector<std::string> suggest(const Exchange& exchange, std::string_view domain,
                                    std::string_view prefix) const;
   void set_asked(const std::string& domain, std::vector<std::string> queries) {
@@ -118,22 +120,23 @@ class Searcher {
   }
   UnixTime unix_time() const { return records_.unix_time(); }
   Duration time_since(TimePoint begin) const { return clock_.now() - begin; }
-  /// Forgets all answers.
+  /// Clears this process's caches of answers.
   void clear();
   const AnswerCache& cache() const { return cache_; }
   const RenderedAnswers& rendered() const { return rendered_; }
 
  private:
-  /// A request with what is made of it once.
+  /// A request, and everything that is computed from it once.
   struct Plan {
     const Exchange& exchange;
     PreparedSearch prepared;
-    std::string digest;  ///< of everything that changes the lists of its first window, in every process
+    /// Of everything that changes the lists of its first window; the same in every process.
+    std::string digest;
     TimePoint began, expanded;
 
     SearchRequest at_window(int windows) const;
     std::string shared_key(int windows) const;
-    std::string cache_key(int windows) const;  ///< in this process
+    std::string cache_key(int windows) const;  ///< only valid in this process
     bool has_raw() const;
   };
 
@@ -146,16 +149,17 @@ class Searcher {
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
   SharedAnswer learned_order(const Snapshot& snapshot, const LoadedDomain& domain, std::string_view digest,
                              SharedAnswer answer) const;
-  /// Stores what somebody is shown, unless they do not wish it.
+  /// Stores what a reader is shown, unless the reader opted out.
   void remember(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                 ShownResults& shown);
   void store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                    std::uint64_t times, ShownResults& shown);
-  /// Until when; nothing for an answer that is not the same twice, or that nobody asked for before.
+  /// Until when a rendered answer may be sent again; nothing if the answer varies or was not
+  /// requested before.
   std::optional<TimePoint> may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const;
-  /// What a request's trace shows of its search.
+  /// Adds a search's spans to its request's trace.
   void trace_search(const Plan& plan, const SearchAnswer& answer, bool was_cached, TimePoint began) const;
-  /// Counts what the engines did, and says in the log which failed.
+  /// Counts the engines' outcomes, and logs failures.
   void note_lists(const std::vector<fetchers::FetchedList>& lists);
 
   const bool has_cache_;

@@ -25,7 +25,7 @@ constexpr std::size_t kMostPassedOver = 10;
 constexpr int kPassedOver = 1;
 constexpr int kChosen = 2;
 
-/// What was saved for this very model, or a new one.
+/// The reranker that was saved for this model, or a new one.
 Result<Reranker> loaded(const std::string& file, const LoadedDomain& domain) {
   const auto text = read_text(file, kMaxStateBytes);
   const auto json = text ? parse_json(*text, file) : Result<Json>(text.error());
@@ -37,7 +37,7 @@ Result<Reranker> loaded(const std::string& file, const LoadedDomain& domain) {
   return Reranker::over(*domain.model, {});
 }
 
-/// The row of a document, or nothing.
+/// The row of a document in the instances, or nothing.
 std::optional<std::size_t> row_of_answer(const fusion::QueryInstances& instances, std::string_view document) {
   const auto at = std::lower_bound(instances.documents.begin(), instances.documents.end(), document);
   if (at == instances.documents.end() || *at != document) return std::nullopt;
@@ -141,7 +141,7 @@ Result<void> OnlineRerankers::save(const std::string& domain) {
     entry = at->second;
   }
   const std::string file = file_of(domain);
-  std::error_code ignored;  // the write says what is wrong
+  std::error_code ignored;  // if this fails, the write below reports it
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
   return write_file(
       file,

@@ -20,49 +20,51 @@
 
 namespace metafuse::service {
 
-/// A domain's online reranker as it stands, for scoring; nullptr while it has learned nothing.
+/// A domain's online reranker in its current state, for scoring; nullptr while it has learned nothing.
 using RerankerPointer = std::shared_ptr<const fusion::online::Reranker>;
 
-/// What one piece of feedback says of the results of its search: levels of fusion::online::RerankerFeedback.
+/// What one piece of feedback says about the results of its search, as levels
+/// of fusion::online::RerankerFeedback.
 ///
-/// A click says "chosen" of its result, and "passed over" of those above it that were not clicked (at most
-/// the ten nearest). A judgment says "chosen" of a grade above 0, else "passed over".
+/// A click marks its result as "chosen" and the unclicked results above it (at most the ten nearest) as
+/// "passed over". A judgment marks its result as "chosen" if the grade is above 0, else as "passed over".
 ///
-/// in:     instances - the search's; position - in search.shown; clicks - of the search, this one too
+/// in: instances - of the search; position - in search.shown; clicks - all clicks of the search, including
+///     this one
 std::vector<fusion::online::RerankerFeedback> reranker_feedback(const StoredSearch& search,
                                                                 const fusion::QueryInstances& instances,
                                                                 std::uint32_t position,
                                                                 std::optional<int> grade,
                                                                 std::span<const Click> clicks);
 
-/// One OAP-BPM reranker a domain, over the domain's model, that learns from feedback at once. What it learned
-/// is written beside the models (FOLDER/online/DOMAIN.json) before learn() returns, and begins anew when the
-/// model becomes another one. Each process learns for itself. From any thread.
+/// One OAP-BPM reranker per domain, on top of the domain's model, which learns from feedback immediately. Its
+/// state is written beside the models (FOLDER/online/DOMAIN.json) before learn() returns, and starts anew
+/// when the model changes. Each process learns for itself. Safe from any thread.
 class OnlineRerankers {
  public:
   explicit OnlineRerankers(std::string models_folder) : folder_(std::move(models_folder)) {}
   OnlineRerankers(const OnlineRerankers&) = delete;
   OnlineRerankers& operator=(const OnlineRerankers&) = delete;
 
-  /// Of the domain's model as it is now; nullptr without a model.
+  /// The reranker for the domain's current model; nullptr without a model.
   RerankerPointer find(const LoadedDomain& domain);
 
-  /// Learns from one piece of feedback that was recorded. Nothing for a domain without a model or a search
-  /// with other lists than the model has.
+  /// Learns from one recorded piece of feedback. Does nothing for a domain without a model, or for a search
+  /// with other lists than the model's.
   ///
   /// errors: those of the store and of writing the state
   Result<void> learn(const LoadedDomain& domain, Store& store, const FeedbackRequest& request,
                      const FeedbackRules& rules);
 
-  /// Examples that a domain's reranker learned from.
+  /// How many examples a domain's reranker has learned from.
   std::uint64_t steps(const LoadedDomain& domain);
   /// Forgets what was learned for a domain.
   Result<void> reset(const LoadedDomain& domain);
 
  private:
   struct Entry {
-    std::string model;         ///< digest of the model file below
-    RerankerPointer reranker;  ///< replaced as a whole, so that others go on scoring
+    std::string model;         ///< digest of the model file that it reranks
+    RerankerPointer reranker;  ///< replaced as a whole, so that other threads can go on scoring
   };
 
   Entry* entry_of(const LoadedDomain& domain);
@@ -71,12 +73,12 @@ class OnlineRerankers {
 
   std::string folder_;
   std::mutex mutex_;
-  std::mutex save_mutex_;  ///< taken before mutex_, so that searches never wait for a disk
+  std::mutex save_mutex_;  ///< locked before mutex_, so that searches never wait for the disk
   std::map<std::string, Entry> entries_;
 };
 
-/// The answer in the reranker's order; results of a later window stay below. FusedResult::moved_from says
-/// where each stood.
+/// The answer in the reranker's order. Results of a later window stay below those of earlier ones.
+/// FusedResult::moved_from has each result's place before.
 SearchAnswer reranked_answer(const LoadedDomain& domain, const SearchAnswer& answer,
                              const fusion::online::Reranker& reranker);
 

@@ -11,13 +11,13 @@
 namespace metafuse::service {
 namespace {
 
-constexpr int kFitSteps = 1000;          // of Gauss and Seidel's iteration, which converges long before
-constexpr double kLeastLookedAt = 0.01;  // a click counts for at most a hundred
-constexpr double kFewestOfRatio = 5;     // clicks at each of two positions, for their ratio to count
+constexpr int kFitSteps = 1000;          // of the Gauss-Seidel iteration, which converges much earlier
+constexpr double kLeastLookedAt = 0.01;  // so that a click counts for at most a hundred
+constexpr double kFewestOfRatio = 5;     // clicks needed at each of two positions before their ratio counts
 
-/// What results that stood at two positions say of them: sums of the common ratio's two sides.
+/// For two positions, the numerator and denominator of the common ratio over all results shown at both.
 struct SharedClicks {
-  double upper = 0;  ///< clicks at the upper position x share of the showings that were at the lower one
+  double upper = 0;  ///< clicks at the upper position x share of the showings at the lower one
   double lower = 0;
   double upper_clicks = 0;
   double lower_clicks = 0;
@@ -29,7 +29,8 @@ struct SharedClicks {
 };
 using SharedTable = std::array<std::array<SharedClicks, kBiasPositions>, kBiasPositions>;
 
-/// Adds what one result says; at - its exposures, one per position.
+/// Adds one result's exposures `at`, one per position. Returns its clicks if it was shown at several
+/// positions, else 0.
 double add_shared_result(std::span<const Exposure> at, SharedTable& table) {
   double clicks = 0;
   for (const Exposure& exposure : at) clicks += exposure.clicks;
@@ -46,7 +47,7 @@ double add_shared_result(std::span<const Exposure> at, SharedTable& table) {
   return clicks;
 }
 
-/// Positions that ratios join to the first one.
+/// The positions that ratios connect to the first one, directly or through others.
 std::vector<bool> joined_to_first(const SharedTable& table) {
   std::vector<bool> is_joined(kBiasPositions, false);
   is_joined[0] = true;
@@ -57,7 +58,7 @@ std::vector<bool> joined_to_first(const SharedTable& table) {
   return is_joined;
 }
 
-/// Logarithms of looking that fit the ratios best, 0 for the first position.
+/// The logarithms of the probabilities of looking that fit the ratios best, relative to the first position.
 std::vector<double> fitted(const SharedTable& table, const std::vector<bool>& is_joined) {
   std::vector<double> logs(kBiasPositions, 0.0);
   for (int step = 0; step < kFitSteps; ++step)
@@ -111,7 +112,8 @@ PositionBias harvest_position_bias(std::vector<Exposure> exposures) {
   const auto known = static_cast<std::size_t>(is_joined.rend() - last);
   if (out.clicks < kFewestHarvestClicks || known < 2) return out;
   const std::vector<double> logs = fitted(*table, is_joined);
-  double least = 1.0;  // users look from above: noise alone lets a lower position seem looked at more often
+  // Users look from the top down: only noise makes a lower position seem looked at more often.
+  double least = 1.0;
   for (std::size_t k = 0; k < known; ++k) {
     if (is_joined[k]) least = std::min(least, std::max(kLeastLookedAt, std::exp(logs[k])));
     out.looked_at.push_back(least);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kCutoff = 10;
 constexpr std::uint64_t kSeed = 1;
 
-/// The documents of a search in a model's order; by RRF without one.
+/// The documents of a search in a model's order, or by RRF without a model.
 std::vector<std::string_view> ranking(const StoredSearch& search, const fusion::Model* model) {
   std::vector<std::string_view> out;
   if (model != nullptr) {
@@ -41,7 +41,7 @@ double gain_at(int grade, std::size_t position) {
   return (std::exp2(grade) - 1) / std::log2(static_cast<double>(position) + 2);
 }
 
-/// NDCG@10 with gains 2^grade - 1 over all judged documents; nothing without a relevant one.
+/// NDCG@10 with gains 2^grade - 1 over all judged documents; nothing if none is relevant.
 std::optional<double> ndcg(const std::vector<std::string_view>& order,
                            const std::map<std::string, int>& grades) {
   std::vector<int> ideal;
@@ -84,8 +84,8 @@ void decide(PromotionReport& report, const PromotionRules& rules) {
   }
 }
 
-/// What a test compared: the same challenger on the same judgments is the same test, however often it is
-/// asked for.
+/// Identifies what a test compared: the same challenger on the same judgments is the same test, however often
+/// it runs.
 std::string subject_of(const std::string& challenger, const PromotionReport& report) {
   std::string out = challenger + ' ' + std::to_string(report.queries);
   for (const double value : {report.champion, report.challenger, report.p}) append_number(out += ' ', value);

@@ -25,12 +25,12 @@ struct RetrainOptions {
 
 struct RetrainOutcome {
   std::string version;             ///< of the challenger
-  bool is_champion_again = false;  ///< the model came out as the champion is: there is no new challenger
+  bool is_champion_again = false;  ///< the trained model equals the champion, so there is no new challenger
   StoreTrainingReport report;
   std::string summary;  ///< the learner's
 };
 
-/// Trains a challenger from what the store holds, held-out base queries aside.
+/// Trains a challenger from the store's data, without the held-out base queries.
 ///
 /// errors: those of training_set_from_store, of the learner and of files
 Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const RetrainOptions& options);
@@ -38,33 +38,32 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
 /// When a challenger may become the champion.
 struct PromotionRules {
   std::size_t fewest_queries = 30;  ///< held-out judged queries with a relevant document
-  double level = 0.05;              ///< of all tests against one champion together
+  double level = 0.05;              ///< significance level of all tests against one champion together
 };
 
-/// A measurement of two models on judgments of held-out base queries.
+/// The comparison of two models on judgments of held-out base queries.
 struct PromotionReport {
   std::size_t queries = 0;
   double champion = 0;  ///< mean NDCG@10
   double challenger = 0;
   double p = 1;      ///< two-sided paired randomisation test
-  double level = 0;  ///< what p must be below in this test
+  double level = 0;  ///< p must be below this in this test
   bool is_better = false;
   std::string reason;  ///< one sentence
 };
 
-/// The level of the n-th test against one champion, n from 1: level / (n (n + 1)). Their sum is the level, so
-/// that retraining again and again does not promote by chance in the end.
+/// The level of the n-th test against one champion, n from 1: level / (n (n + 1)). The sum over all n is
+/// `level`, so that repeated retraining does not eventually promote a challenger by chance.
 double level_of_test(double level, std::uint32_t test);
 
-/// Measures two models on what judges said of the base queries that no model was trained on.
+/// Compares two models on the judgments of the held-out base queries, on which no model was trained.
 ///
-/// in:     champion - nullptr: results are fused by RRF; test - how many tests there were against
-///         this champion, this one too
+/// in: champion - nullptr for RRF; test - number of this test among those against this champion, from 1
 Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
                                        const fusion::Model& challenger, const PromotionRules& rules,
                                        std::uint32_t test);
 
-/// Tests the challenger and, when it is better and nobody went a step back, makes it the champion.
+/// Tests the challenger. Makes it the champion if it is better and promotion is not paused by a revert.
 ///
 /// in:     is_automatic - false: only measures; no test is counted
 /// errors: usage when there is no challenger

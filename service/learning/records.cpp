@@ -13,7 +13,7 @@ UnixTime machine_time() {
   return machine_milliseconds() / 1000;
 }
 
-/// What servers of one store share, and the time that they agree on.
+/// Opens what servers of one store share: the mirror and the database's clock.
 Result<void> open_shared(const Snapshot& snapshot, bool has_time, Records& records) {
   records.mirror = std::make_unique<Mirror>(*records.store, shared_places(snapshot));
   if (records.model_versions != nullptr) {

@@ -16,26 +16,26 @@
 
 namespace metafuse::service {
 
-/// What the server keeps of searches, feedback and models, as far as its configuration names a place.
+/// The server's stored searches, feedback and models, as far as its configuration names places for them.
 struct Records {
   std::function<UnixTime()> unix_time;
-  std::unique_ptr<Store> store;        ///< nullptr without a store, as the next three
+  std::unique_ptr<Store> store;        ///< nullptr without a store
   std::unique_ptr<Mirror> mirror;      ///< nullptr unless the store is PostgreSQL
-  std::unique_ptr<SharedClock> clock;  ///< what unix_time tells then, unless it was given
-  std::string secret;                  ///< the store's
+  std::unique_ptr<SharedClock> clock;  ///< with a mirror: source of unix_time, unless that was given
+  std::string secret;                  ///< the store's secret
   std::unique_ptr<SearchLog> search_log;
   std::unique_ptr<ModelVersions> model_versions;      ///< nullptr without a folder of models
-  std::unique_ptr<OnlineRerankers> online_rerankers;  ///< nullptr without both
+  std::unique_ptr<OnlineRerankers> online_rerankers;  ///< nullptr without a store or a folder of models
   EvaluationReports reports;
 };
 
-/// The files that servers of one store share.
+/// Where the files are that servers of one store share.
 SharedPlaces shared_places(const Snapshot& snapshot);
 
-/// Opens the store, and brings what an earlier version or configuration left there up to this one.
+/// Opens the store, and converts what an earlier version or configuration left there.
 ///
-/// in:     snapshot - its configuration and domains; unix_time - for what is stored; when empty, that of the
-///         database where several servers share it, or else the machine's
+/// in:     snapshot - its configuration and domains; unix_time - clock for what is stored; if empty, the
+///         database's clock if several servers share the store, else the machine's
 /// errors: those of opening the store
 Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::function<UnixTime()> unix_time);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kSearchesAtOnce = 256;
 constexpr std::chrono::minutes kBetweenReports{1};
 
-/// The lists of an answer by rank, out of where each result was placed.
+/// The lists of an answer, best rank first, reconstructed from the results' placements.
 std::vector<StoredList> lists_of(const SearchAnswer& answer) {
   std::vector<std::vector<std::pair<int, std::uint32_t>>> placed(answer.features.size());
   for (std::size_t i = 0; i < answer.results.size(); ++i)
@@ -48,7 +48,7 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   StoredSearch search;
   search.domain = answer.domain;
   BaseQuery query = answer.slots;
-  // the slot that a plain query fills, unless the query is only what the slots say
+  // adds the slot that a plain query fills, unless the query is only the slots' text
   if (answer.query != text_of_slots(query)) query.slots.emplace(plain_slot_of(storing), answer.query);
   search.query = query_digest(storing.secret, answer.domain, query, storing.plain_slot);
   if (!storing.are_queries_hashed) search.slots = std::move(query);
@@ -90,7 +90,7 @@ bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
     }
     waiting_.push_back(std::move(search));
     ++added_;
-    // the writer wakes for the first search and for a full batch
+    // wake the writer for the first search and for a full batch only
     if (waiting_.size() > 1 && waiting_.size() < kSearchesAtOnce) return true;
   }
   has_work_.notify_one();
@@ -104,7 +104,7 @@ void SearchLog::flush(Duration patience) {
   is_done_.wait_for(lock, patience, [&, until = added_] { return done_ >= until; });
 }
 
-/// One row for each search, however often it was shown.
+/// Writes one row per search, however often it was shown.
 Result<void> SearchLog::write(std::span<const std::shared_ptr<const StoredSearch>> shown) {
   std::vector<StoredSearch> rows;
   std::unordered_map<std::string_view, std::size_t> row_of;
@@ -160,7 +160,7 @@ void SearchLog::write_until_stopped() {
         written_ += part.size();
       else
         note_dropped(part.size(), done.error().text);
-    } catch (const std::exception& error) {  // memory, or a mistake of ours: costs these searches alone
+    } catch (const std::exception& error) {  // no memory, or a bug: only these searches are lost
       note_dropped(part.size(), error.what());
     }
     lock.lock();

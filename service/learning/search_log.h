@@ -25,26 +25,27 @@ namespace metafuse::service {
 /// How searches are stored.
 struct SearchStoring {
   std::string_view secret;          ///< the store's
-  bool are_queries_hashed = false;  ///< leave out what slots and documents say
+  bool are_queries_hashed = false;  ///< leave out the text of slots and documents
   std::string_view plain_slot;      ///< of the domain, see canonical_query()
 };
 
-/// What of an answer is stored.
+/// The record of an answer that is stored.
 ///
 /// in:  shown - positions in answer.results, in the order in which they were shown
-/// out: a search within its limits; the same one, id and all, for the same answer within an hour
+/// out: a search within SearchLimits; for the same answer within an hour an equal search, with the same id
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
                            const SearchStoring& storing, UnixTime now);
 
-/// Writes searches behind the answers, many to a transaction, so that no answer waits for the disk; flush()
-/// before feedback makes the latest ones known. When the store cannot keep up, fails or is full, new searches
-/// are dropped and counted: they cannot be clicked, and are answered all the same.
+/// Writes searches to the store in the background, many per transaction, so that no answer waits for the
+/// disk. Feedback calls flush() first, so that the store knows the latest searches. When the store cannot
+/// keep up, fails or is full, new searches are dropped and counted: they are still answered, but cannot
+/// be clicked.
 class SearchLog {
  public:
   struct Options {
     std::size_t max_waiting = 4096;
-    std::uint64_t max_bytes = 0;  ///< the oldest searches make room beyond; 0 for no limit
-    Duration gathers{};           ///< how long the first search waits for others to be written with it
+    std::uint64_t max_bytes = 0;  ///< beyond this the oldest searches are removed; 0 for no limit
+    Duration gathers{};           ///< how long the first search of a batch waits for others
   };
   using OnDrop = std::function<void(std::uint64_t dropped, const std::string& reason)>;
 
@@ -52,16 +53,18 @@ class SearchLog {
   SearchLog(Store& store, Options options);
   SearchLog(const SearchLog&) = delete;
   SearchLog& operator=(const SearchLog&) = delete;
-  /// Writes what waits.
+  /// Writes the waiting searches.
   ~SearchLog();
 
-  /// From now on calls `on_drop` from the log's thread when searches were dropped, at most once a minute.
+  /// From now on, the log's thread calls `on_drop` when searches were dropped, at most once per minute.
   void set_on_drop(OnDrop on_drop);
-  /// in:  search - what was shown; the same one as often as it is
-  /// out: false when it was dropped
+  /// Queues a search for writing.
+  ///
+  /// in:  search - what was shown; added again each time that it is shown
+  /// out: false if it was dropped
   bool add(std::shared_ptr<const StoredSearch> search);
-  /// Waits until everything added so far is written or dropped, so that feedback finds it in the store; not
-  /// longer than `patience`.
+  /// Waits until everything added so far is written or dropped, so that feedback finds it in the store; at
+  /// most `patience`.
   void flush(Duration patience = std::chrono::seconds(10));
 
   std::uint64_t dropped() const { return dropped_; }
@@ -86,8 +89,8 @@ class SearchLog {
   bool is_hurried_ = false;  ///< somebody waits in flush()
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<std::uint64_t> written_{0};
-  std::uint64_t unreported_ = 0;          ///< dropped since the last event; of the log's thread
-  std::optional<TimePoint> reported_at_;  ///< of the log's thread
+  std::uint64_t unreported_ = 0;          ///< dropped since the last report; only for the log's thread
+  std::optional<TimePoint> reported_at_;  ///< only for the log's thread
   std::thread writer_;
 };
 

@@ -17,16 +17,16 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kHeldOutOfTen = 3;
-/// How many of the latest searches say which features a domain has.
+/// How many of the latest searches decide which features a domain has.
 constexpr std::size_t kSearchesThatVote = 200;
-/// Searches and clicks that the position bias is harvested from go back this far.
+/// Age limit of the searches and clicks from which the position bias is estimated.
 constexpr UnixTime kHarvestSeconds = 90 * 86400;
-/// What a click's pair counts beside a judged one while no judgment has been compared with it, and how many
-/// compared pairs that opinion is worth.
+/// The prior weight of a click's pair relative to a judged pair, and how many compared pairs the prior
+/// counts as.
 constexpr double kTrustBefore = 0.5;
 constexpr double kTrustWeight = 20;
 
-/// A clicked search's pairs, by document keys, until its rows are known.
+/// A clicked search's pairs, kept until the rows of its documents are known.
 struct PendingPairs {
   std::string query;  ///< id in the training set
   std::vector<std::string> documents;
@@ -74,7 +74,7 @@ class Collector {
     return {};
   }
 
-  /// The features of most of the latest searches; of equally many, those of the first seen.
+  /// The features that most of the latest searches have; at a tie, those seen first.
   Result<std::vector<fusion::Feature>> vote(const std::vector<JudgedQuery>& judged,
                                             const std::vector<std::string>& clicked) {
     std::vector<std::string> ids(clicked.begin(), clicked.begin() + static_cast<std::ptrdiff_t>(std::min(
@@ -102,7 +102,7 @@ class Collector {
         ->first;
   }
 
-  /// The search, or nothing (and counted) when it is gone or has other features.
+  /// The search; nothing, and counted in the report, if it no longer exists or has other features.
   Result<std::optional<StoredSearch>> find(const std::string& id) {
     auto search = store_.find_search(id);
     if (search.has_error() || (search->has_value() && common_features(**search, features_) > 0))
@@ -111,7 +111,7 @@ class Collector {
     return std::optional<StoredSearch>();
   }
 
-  /// The search whose results were judged; where it holds no lists of these features, as after an import, the
+  /// The search whose results were judged. If it has no lists of these features, as after an import, the
   /// latest search of the same query.
   Result<std::string> judged_search(const JudgedQuery& query) {
     TRY(const auto search, store_.find_search(query.search));
@@ -134,7 +134,7 @@ class Collector {
     return {};
   }
 
-  /// Counts which positions were clicked, over all searches that clicks are learned from.
+  /// Counts which positions were clicked, over all searches whose clicks are learned from.
   Result<void> balance_positions(const std::vector<std::string>& clicked) {
     PositionBias bias;
     if (!clicked.empty()) {
@@ -185,7 +185,8 @@ class Collector {
     }
     used += sum;
     if (sum <= 0) return {};
-    // What stands before '#' is one base query: its searches stay together where queries are divided.
+    // The part before '#' names the base query, so that its searches stay together when queries are split
+    // into folds.
     const std::string name = "clicked " + found.query + '#' + id;
     add_rows(name, found, {});
     pending_.push_back({name, found.documents, std::move(pairs)});
@@ -193,7 +194,7 @@ class Collector {
     return {};
   }
 
-  /// Counts how often clicks order two documents as the judges of a held-out query do.
+  /// Counts how often clicks order two documents of a held-out query as its judges do.
   void compare(const StoredSearch& search, const std::vector<ClickPair>& pairs) {
     const std::map<std::string, int>& grades = held_out_grades_.at(search.query);
     for (const ClickPair& pair : pairs) {
@@ -204,7 +205,7 @@ class Collector {
     }
   }
 
-  /// What a click's pair counts beside a judged one: as far as clicks are more often right than wrong.
+  /// The weight of a click's pair relative to a judged pair: how much more often clicks are right than wrong.
   double trust() const {
     const auto right = static_cast<double>(report_.agreeing_pairs);
     const auto wrong = static_cast<double>(report_.disagreeing_pairs);
@@ -238,7 +239,8 @@ class Collector {
     return set;
   }
 
-  /// Both documents of a pair were in a list once; they are rows unless their lists' features are gone.
+  /// Adds the pairs whose two documents are rows. A document is no row if the features of its lists no
+  /// longer exist.
   static void add_pairs(const PendingPairs& pending, double trust, fusion::TrainingSet& set) {
     const auto range =
         std::lower_bound(set.queries.begin(), set.queries.end(), pending.query,

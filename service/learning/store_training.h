@@ -14,52 +14,57 @@
 
 namespace metafuse::service {
 
-/// What of a store becomes training data.
+/// Which of a store's data become training data.
 struct StoreTrainingOptions {
   std::string domain;
   UnixTime now = 0;
   ClickRules clicks;
   std::size_t most_clicked_searches = 20000;  ///< the latest ones
-  double most_of_query = 50;                  ///< what the pairs of one base query's clicks weigh together
-  bool are_held_out_used = false;             ///< also learn from what promotions are measured on
-  bool are_unjudged_ignored = false;          ///< of judged queries: else unjudged documents have grade 0
-  std::vector<fusion::Feature> features;      ///< the domain's rank features; empty: those of most searches
-  std::string derive;                         ///< derived features: "lists,rrf,best-rank,median-rank"
+  double most_of_query = 50;       ///< largest total weight of the pairs of one base query's clicks
+  bool are_held_out_used = false;  ///< also learn from the held-out queries
+  /// Ignore the unjudged documents of judged queries; else they have grade 0.
+  bool are_unjudged_ignored = false;
+  /// The domain's rank features; empty: those that most searches have.
+  std::vector<fusion::Feature> features;
+  std::string derive;  ///< derived features: "lists,rrf,best-rank,median-rank"
   fusion::FeedbackOptions feedback;
-  /// Judged elsewhere and learned from too; where the store judged the same query, the store's is taken.
+  /// Queries judged elsewhere, which are learned from, too. If the store has judgments of the same query,
+  /// those are used instead.
   std::vector<OfflineQuery> offline;
 };
 
 struct StoreTrainingReport {
   std::size_t judged_queries = 0;     ///< learned from
   std::size_t offline_queries = 0;    ///< learned from, judged outside of the store
-  std::size_t held_out_queries = 0;   ///< judged, and kept for measuring promotions
+  std::size_t held_out_queries = 0;   ///< judged, and held out for measuring promotions
   std::size_t clicked_searches = 0;   ///< learned from
   std::size_t held_out_searches = 0;  ///< clicked, but their base query is held out
   std::size_t click_pairs = 0;
-  std::size_t foreign_searches = 0;  ///< share no feature with the domain, or are gone
-  std::size_t capped_searches = 0;   ///< their base query had its share already
-  /// Pairs of held-out searches' clicks whose documents judges graded differently, by who is right.
+  std::size_t foreign_searches = 0;  ///< searches that share no feature with the domain or no longer exist
+  std::size_t capped_searches = 0;   ///< their base query's weight was already used up
+  /// Pairs from held-out searches' clicks whose documents judges graded differently: whether clicks agree
+  /// with the judges.
   std::size_t agreeing_pairs = 0;
   std::size_t disagreeing_pairs = 0;
-  double click_trust = 0;          ///< what a click's pair counts beside a judged one, from 0 to 1
-  bool has_position_bias = false;  ///< harvested from results that stood at several positions; else believed
+  double click_trust = 0;  ///< weight of a click's pair relative to a judged pair, from 0 to 1
+  /// Estimated from results shown at several positions; else the prior is used.
+  bool has_position_bias = false;
 
   std::string text() const;
 };
 
 /// Whether a base query is one of the 3 in 10 that no model is trained on, so that models can be measured on
-/// its judgments. Decided by its digest alone: the same for every model, for ever.
+/// its judgments. It depends only on the query's digest, so it is the same for every model and never changes.
 bool is_held_out(std::string_view query);
 
-/// One grade per document out of several judges': the lower median.
+/// One grade per document: the lower median of the judges' grades.
 std::map<std::string, int> grades_of(const JudgedQuery& query);
 
-/// Judgments and clicks of a domain as a training set: a judged base query with the lists of the search that
-/// was judged last, and a clicked search with the pairs of click_pairs(), which decay and are bounded. A
-/// clicked search's query is named "clicked DIGEST#SEARCH".
+/// A domain's judgments and clicks as a training set. A judged base query gets the lists of the search that
+/// was judged last. A clicked search gets the pairs of click_pairs(), whose weights decay and are bounded;
+/// its query is named "clicked DIGEST#SEARCH".
 ///
-/// errors: those of the store; bad_data when nothing was judged or clicked, with what to do
+/// errors: those of the store; bad_data, saying what to do, if nothing was judged or clicked
 Result<fusion::TrainingSet> training_set_from_store(Store& store, const StoreTrainingOptions& options,
                                                     StoreTrainingReport* report = nullptr);
 

@@ -19,7 +19,7 @@ std::vector<Ids> ids_of(const StoredSearch& search) {
   return out;
 }
 
-/// How far down the search's lists counted; 0 when none did.
+/// The largest depth of the search's lists; 0 without lists.
 int depth_of(const StoredSearch& search) {
   int depth = 0;
   for (const StoredList& list : search.lists) depth = std::max(depth, list.depth);
@@ -52,7 +52,7 @@ fusion::QueryInstances stored_instances(const StoredSearch& search,
   for (const StoredList& list : search.lists) names.push_back(list.feature);
   const FeatureColumns all = feature_columns(names, features);
   const std::vector<Ids> ids = ids_of(search);
-  std::vector<fusion::RankedIds> lists;  // those that a feature reads
+  std::vector<fusion::RankedIds> lists;  // only lists that a feature reads
   FeatureColumns columns{{}, all.count};
   for (std::size_t j = 0; j < ids.size(); ++j) {
     if (all.of_list[j] == FeatureColumns::kNone) continue;
@@ -62,7 +62,7 @@ fusion::QueryInstances stored_instances(const StoredSearch& search,
   const std::vector<int> depths(lists.size(), 0);
   fusion::QueryInstances instances = fusion::collect_instances(lists, depths);
   if (const int depth = depth_of(search); depth > 0)
-    mask_later_windows(instances, depth);  // as it was served
+    mask_later_windows(instances, depth);  // as when it was served
   return instances_by_feature(instances, columns);
 }
 

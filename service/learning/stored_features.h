@@ -9,14 +9,14 @@
 
 namespace metafuse::service {
 
-/// The rank features of a search, each once, in the order of its lists.
+/// A search's rank features, each once, in the order of its lists.
 std::vector<fusion::Feature> rank_features(const StoredSearch& search);
 
-/// The instances of a search as a model's rank features see them, by the same function as when it was served:
-/// of several lists of one feature (a template's own and a caller's variants) the best rank counts; a feature
-/// without a list leaves every document unranked.
+/// The instances of a search under a model's rank features, made by the same function as when the search was
+/// served. If several lists belong to one feature (a template's own and a caller's variants), the best rank
+/// counts. A feature without a list leaves every document unranked.
 ///
-/// out: views into the search; documents that no list of these features holds are left out
+/// out: views into the search; documents that are in no list of these features are left out
 fusion::QueryInstances stored_instances(const StoredSearch& search,
                                         const std::vector<fusion::Feature>& features);
 

@@ -13,7 +13,7 @@
 namespace metafuse::service {
 namespace {
 
-/// The documents of a search as rows without grades.
+/// Adds the documents of a search as rows without grades.
 void add_pool_rows(fusion::TrainingSetBuilder& builder, const StoredSearch& search,
                    const std::vector<fusion::Feature>& features) {
   const fusion::QueryInstances instances = stored_instances(search, features);
@@ -28,7 +28,7 @@ void add_pool_rows(fusion::TrainingSetBuilder& builder, const StoredSearch& sear
   }
 }
 
-/// What is learned from already; nothing where nothing is judged or clicked.
+/// The training set of all judgments and clicks so far; empty if there are none.
 Result<fusion::TrainingSet> known_feedback(Store& store, const SuggestionOptions& options,
                                            const std::vector<fusion::Feature>& features) {
   StoreTrainingOptions training;

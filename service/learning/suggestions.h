@@ -21,21 +21,24 @@ struct SuggestionOptions {
   std::vector<fusion::Feature> features;  ///< the domain's rank features; empty: those of its latest search
 };
 
-/// A base query whose judgment would tell a model most.
+/// A base query from whose judgment a model would learn most.
 struct SuggestedQuery {
   AskedQuery asked;
-  double disagreement = 0;             ///< see fusion::choose_queries()
-  std::vector<std::string> documents;  ///< whose place is least settled, the least settled first
+  double disagreement = 0;  ///< see fusion::choose_queries()
+  /// Documents whose places are most uncertain, the most uncertain first.
+  std::vector<std::string> documents;
 };
 
-/// Chooses among a domain's most asked queries without a judgment, by what is judged and clicked so far.
+/// Chooses queries to judge among a domain's most asked queries without judgments, using the judgments and
+/// clicks so far.
 ///
-/// out:    empty where every stored query is judged
+/// out:    empty if every stored query is judged
 /// errors: those of the store and of training
 /// cost:   see fusion::choose_queries(); at most kMaxQueued searches are read
 Result<std::vector<SuggestedQuery>> suggested_queries(Store& store, const SuggestionOptions& options);
 
-/// Puts the queries that this judge has not graded into the order of the suggestions, others of them behind.
+/// Sorts the queries that this judge has not graded: suggested ones first, in the order of the suggestions,
+/// then the others.
 void order_by(const std::vector<SuggestedQuery>& suggestions, JudgingState& state);
 
 }  // namespace metafuse::service

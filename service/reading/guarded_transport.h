@@ -9,13 +9,15 @@
 
 namespace metafuse::service {
 
-/// How readers of the web send requests: behind the engines' guard, which checks every socket and every
-/// redirect. Made with the first request, so that a server that reads nothing has none. From any thread.
+/// The transport of PageReader and PictureReader. It uses the engines' guard, which checks every socket and
+/// every redirect. It is created with the first request, so that a server that reads nothing has none. Safe
+/// from any thread.
 class GuardedTransport {
  public:
-  /// From the next request on.
+  /// Applies from the next request on.
   ///
-  /// in: allow_private - host:port beyond public addresses, checked with the configuration
+  /// in: allow_private - HOST:PORT that may be reached although not public; the configuration has
+  ///     checked them
   void set_allowed(std::vector<std::string> allow_private);
   std::shared_ptr<fetchers::Transport> get();
 

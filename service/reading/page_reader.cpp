@@ -22,7 +22,7 @@ constexpr std::size_t kMaxRobots = 500 * 1024;
 constexpr std::size_t kMaxUrl = 8192;
 constexpr int kPageRedirects = 5;
 constexpr int kConnectionsPerSite = 2;
-constexpr std::size_t kLanes = 64;  // a place for each host would be one for each that anybody names
+constexpr std::size_t kLanes = 64;  // one per host would let clients create any number of them
 constexpr std::chrono::hours kRobotsFor{1};
 constexpr std::chrono::minutes kPageFor{5};
 constexpr std::size_t kMostSites = 2000;
@@ -30,7 +30,7 @@ constexpr std::size_t kSiteBytes = std::size_t{8} << 20;
 constexpr std::size_t kMostKeptPages = 200;
 constexpr std::size_t kPageBytes = std::size_t{16} << 20;
 
-/// "https://host:443", whose robots.txt speaks for the page.
+/// The site whose robots.txt applies to a page: "https://host:443".
 std::string site_of(const UrlParts& parts) {
   return parts.scheme + "://" + parts.origin();
 }
@@ -71,7 +71,7 @@ std::vector<fetchers::HttpAnswer> answers_to(fetchers::Transport& transport,
     });
   }
   std::unique_lock lock(waiting->mutex);
-  // every request ends within its timeout; the second is for a machine that is busy
+  // every request ends within its timeout; the extra second is for a busy machine
   waiting->changed.wait_for(lock, longest + std::chrono::seconds(1), [&] { return waiting->missing == 0; });
   return std::move(waiting->answers);
 }
@@ -92,7 +92,7 @@ Error failure_of(const fetchers::HttpAnswer& answer) {
   }
 }
 
-/// Counts pages as under way while it lives.
+/// Counts pages as under way during its lifetime.
 struct Share {
   Share(std::atomic<std::size_t>& all, std::size_t mine)
       : before(all.fetch_add(mine)), all_(all), mine_(mine) {}
@@ -107,7 +107,7 @@ struct Share {
   const std::size_t mine_;
 };
 
-/// The page that an answer holds.
+/// The page in an answer.
 Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm form) {
   if (answer.failure != fetchers::Failure::none) return failure_of(answer);
   if (answer.status < 200 || answer.status > 299)
@@ -131,7 +131,7 @@ Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm 
 
 }  // namespace
 
-/// One URL on its way.
+/// The state of reading one URL.
 struct PageReader::Reading {
   std::string url;
   UrlParts parts;
@@ -164,7 +164,7 @@ std::shared_ptr<const fetchers::RobotsRules> PageReader::known_robots(const std:
   return entry == nullptr ? nullptr : entry->value;
 }
 
-/// Gives up the readings that robots.txt forbids, after asking for the files that are not known.
+/// Fetches the robots.txt files that are not cached, and fails the readings that robots.txt forbids.
 void PageReader::look_for_robots(const Transport& transport, std::vector<Reading>& readings, TimePoint end) {
   std::vector<std::string> sites;
   std::vector<fetchers::HttpRequest> requests;
@@ -180,7 +180,7 @@ void PageReader::look_for_robots(const Transport& transport, std::vector<Reading
   const auto answers = answers_to(*transport, std::move(requests));
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const fetchers::HttpAnswer& answer = answers[i];
-    // RFC 9309, 2.3.1: a file that is not there forbids nothing, one that does not answer everything
+    // RFC 9309, 2.3.1: a missing file allows everything, an unreachable one forbids everything
     if (answer.failure != fetchers::Failure::none) {
       unreadable.emplace(sites[i], failure_of(answer));
     } else if (answer.status >= 500) {
@@ -217,7 +217,7 @@ void PageReader::fetch_pages(const Transport& transport, std::vector<Reading>& r
     requests.back().max_bytes = kMaxPageBytes;
   }
   const auto answers = answers_to(*transport, std::move(requests));
-  // a redirect may have led to a site that was not asked whether it may be read
+  // a redirect may have led to a site whose robots.txt was not checked yet
   std::vector<Reading> targets(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     targets[i].url = readings[wanted[i]].url;

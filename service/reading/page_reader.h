@@ -19,7 +19,7 @@
 
 namespace metafuse::service {
 
-/// A page as it was read.
+/// A web page that was read.
 struct ReadPage {
   std::string url;  ///< after redirects
   std::string title;
@@ -27,10 +27,10 @@ struct ReadPage {
 };
 using SharedPage = std::shared_ptr<const ReadPage>;
 
-/// Reads pages of the web for those who cannot: public addresses alone (the engines' guard checks every
-/// socket and every redirect), HTML and plain text of at most 1 MiB, only what the site's robots.txt lets
-/// programs named "metafuse" read. What was read is kept for five minutes, so that a long page can be read
-/// in parts; a robots.txt for an hour. From any thread.
+/// Reads web pages for agents that cannot read them themselves. It reads only from public addresses (the
+/// engines' guard checks every socket and every redirect), only HTML and plain text of at most 1 MiB, and
+/// only what the site's robots.txt allows programs named "metafuse" to read. Pages are cached for five
+/// minutes, so that a long page can be read in parts, and robots.txt for an hour. Safe from any thread.
 class PageReader {
  public:
   /// in: clock - must outlive it
@@ -39,15 +39,15 @@ class PageReader {
   PageReader& operator=(const PageReader&) = delete;
   ~PageReader();
 
-  /// What may be reached from now on.
+  /// Sets what may be reached from now on.
   void configure(const PagesConfig& config);
 
-  /// Reads pages at the same time; blocks for as long as the slowest takes.
+  /// Reads pages in parallel; blocks until the slowest is done.
   ///
   /// in:     urls - at most kMostPages; timeout - for all of them
-  /// out:    for each URL the page, or usage: no http or https URL; no_input: not a page that can be read
-  ///         (status, type, size, robots.txt, a private address); unavailable: no answer in time; try_again:
-  ///         too many pages are being read at once
+  /// out:    for each URL the page, or usage: the URL is not http or https; no_input: not a page that can be
+  ///         read (status, type, size, robots.txt, a private address); unavailable: no answer in time;
+  ///         try_again: too many pages are being read at once
   std::vector<Result<SharedPage>> read(std::span<const std::string> urls, fetchers::PageForm form,
                                        Duration timeout);
 
@@ -70,9 +70,9 @@ class PageReader {
   ExpiringCache<SharedPage> pages_;
 };
 
-/// Whether whoever asks may have pages read.
+/// Checks whether a client may have pages read.
 ///
-/// in:     has_key - a key was shown and known
+/// in:     has_key - the client showed a known key
 /// errors: usage: why not
 Result<void> check_page_access(const PagesConfig& config, bool has_key);
 

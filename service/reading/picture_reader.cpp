@@ -40,7 +40,7 @@ unsigned little_endian(std::string_view bytes, std::size_t at, int count) {
   return out;
 }
 
-/// The size stands in the first "start of frame" (ITU T.81, B.2.2); what has none is no picture.
+/// The size is in the first "start of frame" segment (ITU T.81, B.2.2); without one it is no picture.
 PictureType jpeg_type(std::string_view bytes) {
   for (std::size_t at = 2; at + 9 < bytes.size() && byte_at(bytes, at) == 0xff;) {
     const unsigned marker = byte_at(bytes, at + 1);
@@ -54,7 +54,7 @@ PictureType jpeg_type(std::string_view bytes) {
   return {};
 }
 
-/// RFC 9649, 2.5 to 2.7.
+/// WebP by RFC 9649, 2.5 to 2.7.
 PictureType webp_type(std::string_view bytes) {
   const std::string_view form = bytes.substr(12, 4);
   if (form == "VP8X" && bytes.size() >= 30)
@@ -68,7 +68,7 @@ PictureType webp_type(std::string_view bytes) {
   return {};
 }
 
-/// A folder of small pictures: each says its own size, of at most 256 x 256.
+/// An ICO file is a directory of small pictures, each of at most 256 x 256.
 PictureType ico_type(std::string_view bytes) {
   const unsigned count = little_endian(bytes, 4, 2);
   if (count == 0 || count > 64 || bytes.size() < 6 + 16 * std::size_t{count}) return {};
@@ -87,7 +87,7 @@ fetchers::HttpRequest picture_request(PictureKind kind, const std::string& url, 
   return request;
 }
 
-/// Counts one more while it lives.
+/// Increments a counter during its lifetime.
 struct Counted {
   explicit Counted(std::atomic<int>& count) : before(count.fetch_add(1)), count_(count) {}
   Counted(const Counted&) = delete;
@@ -147,7 +147,7 @@ Result<SharedPicture> PictureReader::fetch(PictureKind kind, const std::string& 
   const auto sender = transport_.get();
   sender->send(picture_request(kind, url, *parts),
                [answered](fetchers::HttpAnswer answer) { answered->set_value(std::move(answer)); });
-  // every request ends within its timeout; the second is for a machine that is busy
+  // every request ends within its timeout; the extra second is for a busy machine
   if (future.wait_for(kPictureTime + std::chrono::seconds(1)) != std::future_status::ready)
     return fail(Code::no_input, "no answer in time");
   fetchers::HttpAnswer answer = future.get();

@@ -17,15 +17,15 @@
 
 namespace metafuse::service {
 
-/// What a picture's first bytes say that it is.
+/// A picture's type and size by its first bytes.
 struct PictureType {
-  std::string_view media_type;  ///< "image/png"; empty for what is no picture that is passed on
+  std::string_view media_type;  ///< "image/png"; empty for anything that is not passed on
   unsigned width = 0;
   unsigned height = 0;
 };
 
-/// PNG, JPEG, GIF, WebP and ICO by their own first bytes, whatever the sender called them. SVG is none: it
-/// may hold scripts.
+/// Recognises PNG, JPEG, GIF, WebP and ICO by their first bytes, whatever type the sender named. SVG is not
+/// accepted, because it may contain scripts.
 PictureType picture_type(std::string_view bytes);
 
 struct Picture {
@@ -34,26 +34,26 @@ struct Picture {
 };
 using SharedPicture = std::shared_ptr<const Picture>;
 
-/// Fetches small pictures for readers of results: public addresses alone (the engines' guard checks every
-/// socket and every redirect), of at most 64 KiB for icons and 512 KiB for thumbnails, of at most 2048 x 2048
-/// pixels, in the types of picture_type(). Nothing of the reader is sent on. Pictures are kept for a day, and
-/// that there is none for ten minutes. From any thread.
+/// Fetches small pictures for readers of results. It fetches only from public addresses (the engines' guard
+/// checks every socket and every redirect), only the types of picture_type(), at most 64 KiB for icons and
+/// 512 KiB for thumbnails, and at most 2048 x 2048 pixels. Nothing about the reader is passed on. Pictures
+/// are cached for a day, the absence of one for ten minutes. Safe from any thread.
 class PictureReader {
  public:
-  /// in: clock - must outlive it; secret - that signs the links; empty: one of this process alone
+  /// in: clock - must outlive it; secret - signs the links; empty: a random one of this process
   PictureReader(const Clock& clock, std::string secret);
   PictureReader(const PictureReader&) = delete;
   PictureReader& operator=(const PictureReader&) = delete;
   ~PictureReader();
 
-  /// What is on, and what may be reached from now on.
+  /// Sets which pictures are on and what may be reached from now on.
   void configure(const PicturesConfig& config);
 
   PictureLinks links() const;
 
-  /// Blocks until the picture is there.
+  /// Reads a picture, from the cache or from its site. Blocks until it has arrived.
   ///
-  /// errors: no_input: there is none, or none of those that are passed on; try_again: too many are being
+  /// errors: no_input: there is none, or its type or size is not passed on; try_again: too many are being
   ///         fetched at once
   Result<SharedPicture> read(PictureKind kind, const std::string& url);
 

@@ -82,7 +82,7 @@ Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path
     JsonLimits limits;
     limits.first_line = number;
     auto json = parse_json(line, path, Code::bad_data, limits);
-    if (!json && queries.empty())  // a file of another kind
+    if (!json && queries.empty())  // the file is of another kind
       return fail(
           Code::bad_data,
           json.error().text + R"(; base queries are JSON lines: {"id":"1","slots":{"NAME":"value"}})");
@@ -107,7 +107,7 @@ namespace {
 
 using fetchers::FetchedList;
 
-/// What one base query's lists become in the files: for each feature the keys in order, and each key's URL.
+/// One base query's recorded lists: for each feature the keys in order, and the URL of each key.
 struct RecordedQuery {
   std::string id;
   bool is_complete = true;
@@ -157,7 +157,8 @@ Result<RecordedQuery> read_journal_line(std::string_view line, const std::string
   return recorded;
 }
 
-/// The journal of an earlier run; a last line that was cut off is asked again.
+/// Reads the journal of an earlier run. A last line that was cut off is ignored, so that its query is
+/// asked again.
 Result<std::map<std::string, RecordedQuery>> read_journal(const std::string& path) {
   std::map<std::string, RecordedQuery> out;
   if (!std::filesystem::exists(path)) return out;
@@ -199,7 +200,7 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
   return recorded;
 }
 
-/// The files of a recording, from everything that is recorded.
+/// Writes a recording's files from all recorded queries.
 class Files {
  public:
   Files(const RecordOptions& options, const LoadedDomain& domain) : options_(options), domain_(domain) {}
@@ -276,7 +277,7 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
   TRY_VOID(check_same_templates(known, *domain, journal_path));
   std::ofstream journal(journal_path, std::ios::app | std::ios::binary);
   if (!journal) return fail(Code::no_input, journal_path + ": cannot be written");
-  journal << '\n';  // ends a line that was cut off
+  journal << '\n';  // ends a line that an earlier run left incomplete
   RecordReport report;
   report.queries = queries.size();
   Files files(options, *domain);

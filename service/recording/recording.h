@@ -14,7 +14,7 @@
 
 namespace metafuse::service {
 
-/// A base query with what is known of the right answers.
+/// A base query with its judged documents.
 struct JudgedBaseQuery {
   struct Relevant {
     std::string url;
@@ -35,8 +35,8 @@ Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& p
 
 /// Reads JSON lines {"id","slots":{...},"relevant":[{"url","grade"}]}.
 ///
-/// errors: bad_data with "FILE:LINE: ...": no such object, an id that stands twice or holds blanks, a slot
-///         that is no text, a grade that is no whole number, a URL that is none
+/// errors: bad_data with "FILE:LINE: ...": not such an object, an id that occurs twice or contains blanks, a
+///         slot that is no text, a grade that is no whole number, an invalid URL
 Result<std::vector<JudgedBaseQuery>> read_judged_queries(
     const std::string& path, const TrackingParameters& tracking = default_tracking_parameters());
 
@@ -49,18 +49,18 @@ struct RecordOptions {
 
 struct RecordReport {
   std::size_t queries = 0;
-  std::size_t resumed = 0;            ///< that an earlier run had recorded
-  std::size_t failed_lists = 0;       ///< of queries that the next run asks again
-  std::size_t unanswerable = 0;       ///< judged queries whose answers stand in no list
-  std::vector<std::string> failures;  ///< the first of each engine, for people
+  std::size_t resumed = 0;            ///< queries that an earlier run had recorded
+  std::size_t failed_lists = 0;       ///< failed lists, whose queries the next run asks again
+  std::size_t unanswerable = 0;       ///< judged queries whose relevant documents are in no list
+  std::vector<std::string> failures;  ///< the first failure of each engine, as text for people
 };
 
 /// Sends every base query's expanded queries, one base query at a time, and writes runs/TEMPLATE@ENGINE.run,
-/// qrels and urls.tsv into the output folder. What is recorded stands in lists.jsonl after each query: a
-/// later call goes on from there, and asks again what failed.
+/// qrels and urls.tsv into the output folder. After each query, its lists are appended to lists.jsonl: a
+/// later call continues from there and asks failed queries again.
 ///
-/// errors: usage: a slot that the domain does not have; bad_data: an output folder of other templates;
-///         those of write_file
+/// errors: usage: a slot that the domain does not have; bad_data: the output folder belongs to other
+///         templates; those of write_file
 Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedBaseQuery>& queries,
                                   const RecordOptions& options, const Clock& clock);
 

@@ -11,7 +11,7 @@
 
 namespace metafuse::service {
 
-/// Reads the members of one JSON object, remembering the first mistake; null reads as absent.
+/// Reads the members of one JSON object and remembers the first mistake. A null member counts as absent.
 class JsonFields {
  public:
   explicit JsonFields(const JsonObject& object) : object_(&object) {}
@@ -22,7 +22,7 @@ class JsonFields {
   std::optional<int> integer(std::string_view name, int low, int high);
   /// A list of strings.
   std::vector<std::string> texts(std::string_view name, std::size_t max_items = 300);
-  /// An object whose members are all strings; empty when it is absent.
+  /// An object whose members are all strings; empty if it is absent.
   std::map<std::string, std::string> text_map(std::string_view name);
   const JsonObject* object(std::string_view name);
   const JsonArray* array(std::string_view name);
@@ -31,7 +31,7 @@ class JsonFields {
   /// Requires has_failed().
   Error error() const { return fail(Code::usage, mistake_); }
   void set_mistake(std::string text);
-  /// Members that nobody may send.
+  /// Makes every member other than the known ones a mistake.
   void refuse_others(std::initializer_list<std::string_view> known);
 
  private:

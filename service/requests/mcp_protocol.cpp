@@ -24,7 +24,7 @@ std::string text_member(const JsonObject& object, std::string_view name) {
 RpcError unsupported(std::string_view version) {
   RpcError error{ErrorCode::unsupported_version, 400, "unsupported protocol version", {}};
   error.data["supported"] = supported_versions();
-  error.data["requested"] = to_valid_utf8(version);  // a header may hold any bytes
+  error.data["requested"] = to_valid_utf8(version);  // a header may contain any bytes
   return error;
 }
 

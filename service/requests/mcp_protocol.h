@@ -9,15 +9,15 @@
 
 namespace metafuse::service::mcp {
 
-/// The two eras of the Model Context Protocol over Streamable HTTP that one endpoint speaks.
+/// The two variants of the Model Context Protocol over Streamable HTTP. One endpoint supports both.
 enum class Era {
   session,    ///< 2025-11-25 and before: initialize first (no session id is needed here)
-  stateless,  ///< 2026-07-28: every request says everything
+  stateless,  ///< 2026-07-28: every request is complete in itself
 };
 
 inline constexpr std::string_view kStatelessVersion = "2026-07-28";
 inline constexpr std::string_view kLatestSessionVersion = "2025-11-25";
-/// What a request without MCP-Protocol-Version speaks.
+/// The version of requests without MCP-Protocol-Version.
 inline constexpr std::string_view kAssumedVersion = "2025-03-26";
 
 bool is_session_version(std::string_view version);
@@ -47,7 +47,7 @@ struct RpcError {
 struct Message {
   Json id;  ///< null for a notification
   bool is_notification = false;
-  bool is_response = false;  ///< a client's answer to a request of ours, of which there are none
+  bool is_response = false;  ///< a response by the client; the server sends no requests, so none is expected
   std::string method;
   JsonObject params;
 };
@@ -55,12 +55,12 @@ struct Message {
 /// The version that a message's _meta names, or "".
 std::string meta_version(const Message& message);
 
-/// errors: -32600 for what is no JSON-RPC 2.0 message
+/// errors: -32600 for anything that is no JSON-RPC 2.0 message
 std::optional<RpcError> read_message(const Json& value, Message& out);
 
-/// Finds the era, and checks that the headers say what the message says.
+/// Determines the era, and checks that the headers agree with the message.
 ///
-/// errors: -32020 (400) headers that are missing or differ, -32022 (400) a version that is not spoken
+/// errors: -32020 (400) headers that are missing or differ, -32022 (400) a version that is not supported
 std::optional<RpcError> check_headers(const HttpRequest& request, const Message& message, Era& era);
 
 Json result_message(const Json& id, JsonObject result);

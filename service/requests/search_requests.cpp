@@ -75,7 +75,8 @@ Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
   return {};
 }
 
-/// A category that is a domain's name chooses that domain, as SearXNG's tabs choose engines.
+/// Reads the parameters that name domain, language and engines. A category with a domain's name chooses that
+/// domain, as SearXNG's tabs choose engines.
 void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
   if (const std::string* domain = find(fields, "domain")) out.search.domain = *domain;
   if (const std::string* language = find(fields, "language"))

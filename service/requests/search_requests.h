@@ -13,12 +13,12 @@
 
 namespace metafuse::service {
 
-/// How many days back a time range reaches: day, week, month or year; 0 for another word.
+/// The number of days in a time range: day, week, month or year; 0 for any other word.
 int days_of_time_range(std::string_view range);
 
 enum class Format { html, json, csv, rss };
 
-/// What a request in SearXNG's dialect asks for: the search, and how to show it.
+/// A request in SearXNG's dialect: the search, and how to show it.
 struct SearchParameters {
   SearchRequest search;
   Format format = Format::html;
@@ -31,18 +31,18 @@ struct SearchParameters {
   }
 };
 
-/// Whether the answer can be written as the request wants it; SearXNG answers 403 to what it does not.
+/// Whether the requested output format exists; SearXNG answers 403 if it does not.
 bool has_known_format(const Fields& fields);
 
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
-/// lists, fusion, categories and timeout_limit; other parameters are ignored, as SearXNG does.
+/// lists, fusion, categories and timeout_limit; other parameters are ignored, as in SearXNG.
 ///
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
 
 inline constexpr int kMaxLimit = 200;
 
-/// What a body of POST /v1/search asks for.
+/// A body of POST /v1/search.
 struct NativeSearch {
   SearchRequest search;
   int limit = 30;
@@ -59,7 +59,7 @@ struct NativeSearch {
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
 /// "deadline_ms","depth","language","time_range","safe_search","sites":{"raise":[],"lower":[],"block":[]}}.
 ///
-/// errors: usage that names the member; members that do not exist are refused
+/// errors: usage that names the member; unknown members are refused
 Result<NativeSearch> read_native_search(const JsonObject& body);
 
 }  // namespace metafuse::service

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxVariants = 16;
 constexpr std::size_t kMaxExpandedQueries = 64;
 constexpr std::string_view kVariantSlot = "QUERY";
 
-/// The base query of a request: its slots, its plain text, or both together.
+/// The base query of a request: from its slots, its plain text, or both together.
 Result<templates::AskedQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
   if (!request.slots.slots.empty() && request.text.empty()) return templates::AskedQuery{request.slots, {}};
   return templates::plain_base_query(domain.domain, request.text, request.slots);
@@ -25,8 +25,8 @@ const templates::SearchTemplate* find_template(const templates::Domain& domain, 
   return nullptr;
 }
 
-/// A caller's variant, cleaned by each engine's syntax as a slot's value is, under the typed
-/// query's conditions.
+/// Expands a caller's variant for each engine of its template: the text passes the engine's syntax filter
+/// like a slot's value (unless it is raw), and the typed query's conditions are added.
 Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain, const QueryVariant& variant,
                             const templates::TypedQuery& typed, std::vector<ExpandedQuery>& out) {
   const templates::SearchTemplate* item = find_template(domain.domain, variant.template_id);

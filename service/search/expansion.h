@@ -12,22 +12,22 @@
 
 namespace metafuse::service {
 
-/// The domain that a request names, of those that a key may use (nullptr: all); the default one for "".
+/// The domain that a request names, among those that the key may use (nullptr: all); the default one for "".
 ///
-/// errors: usage: no such domain, with the names that are near
+/// errors: usage: no such domain; the error names similar ones
 Result<const LoadedDomain*> named_domain(const Snapshot& snapshot, std::string_view name,
                                          const KeyConfig* key = nullptr);
 
 /// The expanded queries of a request, in the order of the domain's features, variants last.
 ///
-/// in:     domain - the one that the request names, or a form of it that is being edited
-/// errors: usage: no query, unknown or missing slots, a variant of an undeclared template,
-///         more than 16 variants or 64 expanded queries, more or longer ones than the limits allow
+/// in:     domain - the one that the request names, or an edited form of it
+/// errors: usage: no query, unknown or missing slots, a variant of an undeclared template, more than 16
+///         variants or 64 expanded queries, or more or longer ones than `limits` allows
 Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const LoadedDomain& domain,
                                                   const SearchRequest& request,
                                                   const templates::ExpansionLimits& limits = {});
 
-/// What a search is called: the plain query, or the slots' values joined by spaces.
+/// A search's name: the plain query, or the slots' values joined by spaces.
 std::string query_text(const SearchRequest& request);
 
 }  // namespace metafuse::service

@@ -54,7 +54,8 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
 
 bool may_hold_more(const SearchAnswer& answer, int depth) {
   if (answer.windows >= kMostWindows) return false;
-  const auto full = static_cast<std::size_t>((2 * answer.windows - 1) * depth);  // twice the size
+  // Twice the number of hits with which the last window is half full.
+  const auto full = static_cast<std::size_t>((2 * answer.windows - 1) * depth);
   return std::any_of(answer.lists.begin(), answer.lists.end(), [&](const fetchers::FetchedList& list) {
     return !list.has_failed() && 2 * list.list.hits.size() > full;
   });
@@ -75,7 +76,7 @@ std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::Fetc
   require(so_far.size() == next.size(), "windows of one search have the same lists");
   std::vector<fetchers::FetchedList> out = so_far;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i].has_failed()) continue;  // without its first window, a list's ranks are not known
+    if (out[i].has_failed()) continue;  // without its earlier windows, a list's ranks are not known
     out[i].failure = next[i].failure;
     out[i].message = std::move(next[i].message);
     out[i].elapsed = next[i].elapsed;
@@ -119,8 +120,9 @@ std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
   return scores;
 }
 
-/// By the domain's model, or by RRF when it has none.
-/// in:     lists - the feature that each list stands for
+/// Ranks the instances by the domain's model, or by RRF if it has none.
+///
+/// in: lists - the feature of each list
 fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryInstances& instances,
                                 const std::vector<fusion::Feature>& lists) {
   if (domain.model) {
@@ -136,7 +138,8 @@ fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryI
   return ranking;
 }
 
-/// The hit that the best-ranked list delivered, with what it lacks from the others.
+/// The fused result of a document: the hit of the list that ranks it best, with missing members taken from
+/// the other lists.
 FusedResult result_of(std::size_t document, const fusion::QueryInstances& instances,
                       const std::vector<FetchedList>& lists) {
   FusedResult out;
@@ -163,7 +166,7 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
   return out;
 }
 
-/// What the engines scored their hits, by list and position.
+/// The scores that the engines gave their hits, by list and position; NaN without a score.
 std::vector<std::vector<double>> hit_scores(const std::vector<FetchedList>& lists) {
   std::vector<std::vector<double>> out;
   for (const FetchedList& list : lists) {
@@ -180,7 +183,7 @@ void set_relative_scores(std::vector<FusedResult>& results) {
   const auto [worst, best] = std::minmax_element(results.begin(), results.end(), by_score);
   const double low = worst->score;
   const double span = best->score - low;
-  double above = 1.0;  // a later window's result never says more than those above it
+  double above = 1.0;  // a later window's result must not get more than those above it
   for (FusedResult& result : results)
     above = result.relative_score = std::min(above, span > 0 ? (result.score - low) / span : 1.0);
 }
@@ -212,7 +215,7 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
 
 namespace {
 
-/// The model's order of what lists hold, earlier windows first.
+/// The lists' documents in the model's order, earlier windows first.
 struct OrderedInstances {
   fusion::QueryInstances by_list;
   fusion::FusedRanking ranking;
@@ -273,7 +276,7 @@ std::vector<std::size_t> places_without(const LoadedDomain& domain, const Search
   std::size_t place = 0;
   for (const std::uint32_t document : made.ranking.order) {
     const auto at = position.find(made.by_list.documents[document]);
-    if (at != position.end()) out[at->second] = ++place;  // others do not meet the query's conditions
+    if (at != position.end()) out[at->second] = ++place;  // the others do not meet the query's conditions
   }
   return out;
 }

@@ -17,21 +17,23 @@
 
 namespace metafuse::service {
 
-/// The pages of one list, best first, each once: position 0 has rank 1. What recordings keep and what
-/// searches fuse, so that ranks mean the same in both.
+/// The documents of one list, best first, each once: position 0 has rank 1. Recordings and searches both use
+/// it, so that ranks mean the same in both.
 struct ListKeys {
   std::vector<std::string> keys;  ///< canonical URL keys
-  std::vector<std::size_t> hits;  ///< where each stands in the list
+  std::vector<std::size_t> hits;  ///< position of each in the list's hits
 };
 
-/// Keys of URLs seen before in the same search, of hits that came without one.
+/// The keys of URLs seen before in the same search, for hits that came without a key.
 using KeyMemory = std::unordered_map<std::string, std::string>;
 
+/// The keys of a list's documents.
+///
 /// in:  depth - how far down the list counts, 0 for all of it
-/// out: hits whose URL is no URL are left out and do not count as ranks
+/// out: hits with an invalid URL are left out and take no rank
 ListKeys list_keys(const RankedList& list, int depth, KeyMemory& memory);
 
-/// Where one list ranked a result.
+/// The rank that one list gave a result.
 struct Placement {
   std::size_t feature = 0;
   int rank = 0;
@@ -42,11 +44,11 @@ struct FusedResult {
   std::string key;  ///< canonical URL key
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
-  double score = 0;            ///< the ranker's
-  double relative_score = 0;   ///< within [0, 1], best 1; never rises down the answer
-  std::size_t document = 0;    ///< its instance in the answer's fusion state
-  std::size_t moved_from = 0;  ///< place by the model, from 1, where an online reranker ordered; else 0
-  double online_score = 0;     ///< the reranker's, where moved_from says that one ordered
+  double score = 0;            ///< by the ranker
+  double relative_score = 0;   ///< within [0, 1], 1 for the best; never rises from one result to the next
+  std::size_t document = 0;    ///< index of its instance in the answer's fusion state
+  std::size_t moved_from = 0;  ///< place by the model, from 1, if an online reranker ordered; else 0
+  double online_score = 0;     ///< the reranker's score, if moved_from > 0
 };
 
 /// How the results were ordered.
@@ -54,16 +56,16 @@ struct FusionNote {
   std::string method;              ///< "rankboost", "rrf", ...
   std::string model;               ///< name of the model file, empty without a model
   std::string version;             ///< digest of the model file, empty without a model
-  std::string templates;           ///< digest of the templates, empty where callers brought the lists
-  std::string challenger;          ///< version that the results are interleaved with, empty for none
-  std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 when none ordered
-  std::string notice;              ///< what a user should hear: why no model was used
-  JsonObject choice;               ///< what `auto` chose the model among; empty for other models
+  std::string templates;           ///< digest of the templates, empty if callers supplied the lists
+  std::string challenger;          ///< version with which the results are interleaved, empty for none
+  std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 if none ordered
+  std::string notice;              ///< notice for the user: why no model was used
+  JsonObject choice;  ///< the candidates from which `auto` chose the model; empty for other models
 };
 
-/// The fused ranking as the ranker saw it, with the keys that it refers to.
+/// The fused ranking as the ranker computed it, with the keys that it refers to.
 struct FusionState {
-  std::vector<std::vector<std::string>> keys;  ///< of each list, best first
+  std::vector<std::vector<std::string>> keys;  ///< by list, best first
   fusion::FusedRanking ranking;
 };
 
@@ -72,14 +74,14 @@ struct SearchAnswer {
   std::string domain;
   std::string query;  ///< the plain query, or the slots' values joined by spaces
   BaseQuery slots;
-  templates::TypedQuery typed;               ///< the conditions that every result meets
-  std::size_t left_out = 0;                  ///< results of the lists that do not meet them
-  std::vector<fusion::Feature> features;     ///< one for each list that was asked for
-  std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
-  std::shared_ptr<const FusionState> state;  ///< what explains a result
-  std::vector<FusedResult> results;          ///< best first, all of them
-  int windows = 1;                           ///< of the domain's depth that the lists hold
-  std::vector<Team> teams;                   ///< who placed each result; empty without interleaving
+  templates::TypedQuery typed;               ///< its conditions are met by every result
+  std::size_t left_out = 0;                  ///< results that did not meet them
+  std::vector<fusion::Feature> features;     ///< one per requested list
+  std::vector<fetchers::FetchedList> lists;  ///< one per feature, failed ones empty
+  std::shared_ptr<const FusionState> state;  ///< used to explain results
+  std::vector<FusedResult> results;          ///< all results, best first
+  int windows = 1;                           ///< windows of the domain's depth that the lists hold
+  std::vector<Team> teams;                   ///< which model placed each result; empty without interleaving
   std::vector<std::string> suggestions;
   FusionNote fusion;
   double fetch_seconds = 0;

@@ -16,7 +16,7 @@ namespace {
 
 using fetchers::FetchedList;
 
-/// Gathers lists as they arrive, and hands on fused answers from half of them on.
+/// Collects lists as they arrive, and passes on fused answers once half of them have arrived.
 class Partials {
  public:
   Partials(const LoadedDomain& domain, const SearchAnswer& base, const std::vector<ExpandedQuery>& queries,
@@ -64,13 +64,14 @@ fetchers::FetchOptions fetch_options(const PreparedSearch& search, int window, c
           .forwarded = request.forwarded};
 }
 
-/// What came from the engines, and when.
+/// The lists from the engines, and when they were fetched.
 struct Fetched {
   std::vector<FetchedList> lists;
   TimePoint begin, end;
 };
 
-/// An engine may send more than it was asked for: what lies below the depth is cut.
+/// Fetches one window of every list. An engine may send more than it was asked for; hits below the depth are
+/// cut off.
 Fetched fetch_lists(const PreparedSearch& search, int window, const Clock& clock,
                     const std::function<void(const FetchedList&)>& on_list) {
   const auto options = fetch_options(search, window, clock);
@@ -84,7 +85,7 @@ Fetched fetch_lists(const PreparedSearch& search, int window, const Clock& clock
   return out;
 }
 
-/// A replay says nothing of its own times: its answers are the same bytes every time.
+/// Sets the answer's times, except in a replay, whose answers must be the same bytes every time.
 void note_times(const Snapshot& snapshot, const Fetched& fetched, TimePoint fused, SearchAnswer& answer) {
   if (snapshot.config.recordings.mode == RecordingsConfig::Mode::replay) return;
   answer.fetch_seconds = std::chrono::duration<double>(fetched.end - fetched.begin).count();

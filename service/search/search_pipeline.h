@@ -13,35 +13,35 @@
 
 namespace metafuse::service {
 
-/// Called with the fused answer to the lists so far.
+/// Called with the fused answer of the lists that have arrived so far.
 using PartialAnswer =
     std::function<void(const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted)>;
 
-/// A request that is ready to be sent. What it refers to must outlive it.
+/// A request whose expanded queries are ready to be sent. The objects that it refers to must outlive it.
 struct PreparedSearch {
   const Snapshot& snapshot;
-  const LoadedDomain& domain;  ///< of the snapshot, or a form of it that is being edited
+  const LoadedDomain& domain;  ///< of the snapshot, or an edited form of it
   SearchRequest request;
   std::vector<ExpandedQuery> queries;
-  TimePoint end;  ///< of its time, for all windows together: what it asks for, else the configuration's
+  TimePoint end;  ///< deadline for all windows together: the request's, else the configuration's
 };
 
 /// errors: those of expand_request()
 Result<PreparedSearch> prepare_search(const Snapshot& snapshot, const LoadedDomain& domain,
                                       SearchRequest request, const Clock& clock);
 
-/// Expands, fetches and fuses: what `metafuse search` and every dialect of the server run.
+/// Expands, fetches and fuses. `metafuse search` and every dialect of the server use it.
 ///
-/// in:     on_partial - called after each list from half of them on; may be empty
-/// errors: those of named_domain() and expand_request(); an engine that fails is named in the answer
+/// in:     on_partial - called after each list once half of them have arrived; may be empty
+/// errors: those of named_domain() and expand_request(); engines that fail are named in the answer instead
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
                             const PartialAnswer& on_partial = {});
 
-/// The same for a request that is prepared.
+/// As search(), for a prepared request.
 SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
                              const PartialAnswer& on_partial = {});
 
-/// The answer of one more window than `so_far` has.
+/// The answer with one more window than `so_far` has.
 SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, const SearchAnswer& so_far);
 
 }  // namespace metafuse::service

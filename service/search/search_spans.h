@@ -9,16 +9,16 @@
 
 namespace metafuse::service {
 
-/// When the parts of a search were.
+/// When the parts of a search began and ended.
 struct SearchTimes {
-  TimePoint began, expanded;  ///< templates to expanded queries
-  TimePoint asked, answered;  ///< expanded queries to the fused answer
+  TimePoint began, expanded;  ///< from templates to expanded queries
+  TimePoint asked, answered;  ///< from expanded queries to the fused answer
 };
 
-/// A search as spans below its request's: the expansion, each engine's list with its template and what became
-/// of it, the fusing. They hold names from our own files alone, never what was searched for.
+/// A search as child spans of its request's span: the expansion, each engine's list with its template and
+/// outcome, and the fusion. They contain only names from our own files, never the text of a query.
 ///
-/// in: traceparent - the request's, valid
+/// in: traceparent - the request's; must be valid
 std::vector<Span> search_spans(std::string_view traceparent, const SearchAnswer& answer, bool was_cached,
                                const SearchTimes& times);
 

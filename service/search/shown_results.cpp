@@ -14,14 +14,15 @@ bool is_any_site(const std::vector<std::string>& sites, const std::string& host)
                      [&](const std::string& site) { return is_under_site(host, site); });
 }
 
-/// Positions in the user's order: blocked ones out, others moved by a fixed number of ranks; stable.
+/// Positions in the user's order: blocked sites are left out, raised and lowered ones move by
+/// kPreferenceRanks; stable.
 std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SitePreferences& preferences) {
   std::vector<std::pair<long, std::size_t>> keyed;
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const std::string host = host_of(answer.results[i].hit.url);
     if (is_any_site(preferences.blocked, host)) continue;
     long key = 2 * static_cast<long>(i);
-    // the odd offset puts a moved result before those that it meets
+    // the odd offset puts a moved result just beyond the kPreferenceRanks results that it passes
     if (is_any_site(preferences.raised, host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
     if (is_any_site(preferences.lowered, host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
     keyed.emplace_back(key, i);

@@ -11,7 +11,7 @@
 
 namespace metafuse::service {
 
-/// What one user thinks of sites; a site covers its subdomains.
+/// One user's preferences for sites. A site includes its subdomains.
 struct SitePreferences {
   std::vector<std::string> raised;
   std::vector<std::string> lowered;
@@ -21,7 +21,7 @@ struct SitePreferences {
   friend bool operator==(const SitePreferences&, const SitePreferences&) = default;
 };
 
-/// How far a raised site's results move up, and a lowered one's down.
+/// How many ranks a raised site's results move up and a lowered site's down.
 inline constexpr std::size_t kPreferenceRanks = 10;
 inline constexpr std::size_t kMaxSites = 100;
 
@@ -31,30 +31,31 @@ struct ShownResults {
   std::size_t first = 0;                       ///< rank of the first shown, from 0
   std::size_t total = 0;                       ///< results that could be shown
   std::string search_id;                       ///< empty when nothing is stored
-  std::shared_ptr<const StoredSearch> search;  ///< what is stored under that id
-  std::vector<std::string> corrections{};      ///< what was probably meant, where that is not what was typed
+  std::shared_ptr<const StoredSearch> search;  ///< what is stored under search_id
+  std::vector<std::string> corrections{};      ///< what was probably meant, if that is not what was typed
 };
 
 /// The window [first, first + limit) of an answer under a user's preferences.
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
 
-/// What was meant where the vocabularies of the answer's domain know it better; empty where they do not.
+/// The corrected query, by the vocabularies of the domain; empty if they have no correction.
 ///
-/// in:   typed - the plain query; empty where slots were given
-/// cost: as Vocabulary::correct(); the vocabularies are made when they are first asked
+/// in:   typed - the plain query; empty if slots were given
+/// cost: as Vocabulary::correct(); a vocabulary is built on first use
 std::string corrected_query(const LoadedDomain& domain, const std::string& typed);
 
 /// How many results of an answer a user's preferences hide.
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);
 
-/// Whether a host is the site or below it; a leading "*." or "www." of the site does not count.
+/// Whether a host is the site or a subdomain of it; a leading "*." or "www." of the site is ignored.
 bool is_under_site(std::string_view host, std::string_view site);
 
-/// Whether a text may be a site: small letters, digits, a dot at least, and no more than a host holds.
+/// Whether a text may be a site: lower-case letters and digits, at least one dot, and no longer than a host
+/// name may be.
 bool is_site(std::string_view text);
 
-/// Sites as one text: "+a.example|-b.example|!c.example". Damaged parts are left out.
+/// Sites as one text: "+a.example|-b.example|!c.example". Malformed parts are left out.
 SitePreferences read_sites_text(std::string_view text);
 std::string sites_text(const SitePreferences& preferences);
 

@@ -8,7 +8,9 @@
 namespace metafuse::service {
 namespace {
 
-/// in: wanted - in small letters
+/// Whether a text contains `wanted` at the beginning of a word.
+///
+/// in: wanted - in lower case
 bool begins_a_word(std::string_view text, std::string_view wanted) {
   const std::string small = ascii_lower(text);
   for (std::size_t at = small.find(wanted); at != std::string::npos; at = small.find(wanted, at + 1))

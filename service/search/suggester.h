@@ -11,26 +11,29 @@
 
 namespace metafuse::service {
 
-/// Completions from what was asked and answered: queries that several people asked and clicked in, and what
-/// engines suggested lately. What one person typed is never shown to another.
+/// Completions from earlier searches: queries that several people asked and clicked, and recent suggestions
+/// by engines. A query that only one person typed is never shown to others. Safe from any thread.
 class Suggester {
  public:
   explicit Suggester(std::size_t capacity = 2000) : capacity_(capacity) {}
 
-  /// in: domain - whose search they came with
-  void learn(const std::string& domain, const std::vector<std::string>& suggestions);
-  /// At most `limit` texts that contain the prefix at a word's begin (ASCII case ignored), the latest first.
+  /// Adds suggestions that engines returned.
   ///
-  /// in: is_usable - whether whoever asks may use a domain; empty for all
+  /// in: domain - of the search
+  void learn(const std::string& domain, const std::vector<std::string>& suggestions);
+  /// At most `limit` of the engines' suggestions that contain the prefix at the beginning of a word (ASCII
+  /// case ignored), the latest first.
+  ///
+  /// in: is_usable - whether the client may use a domain; empty for all
   std::vector<std::string> complete(std::string_view prefix,
                                     const std::function<bool(const std::string& domain)>& is_usable = {},
                                     std::size_t limit = 8) const;
 
-  /// Replaces a domain's asked queries.
+  /// Replaces a domain's list of asked queries.
   ///
   /// in: queries - each asked by enough people (Store::popular_queries), the most asked first
   void set_asked(const std::string& domain, std::vector<std::string> queries);
-  /// At most `limit` of them with the prefix at a word's begin.
+  /// At most `limit` of a domain's asked queries that contain the prefix at the beginning of a word.
   std::vector<std::string> asked(const std::string& domain, std::string_view prefix, std::size_t limit) const;
 
  private:

@@ -28,7 +28,7 @@ std::string_view path_of(std::string_view url) {
   return url.substr(0, url.find_first_of("?#"));
 }
 
-/// in: site - a host, and a path
+/// in: site - a host, optionally with a path
 bool is_on_site(std::string_view url, std::string_view site) {
   const std::size_t slash = std::min(site.find('/'), site.size());
   if (!is_under_site(host_of(url), site.substr(0, slash))) return false;
@@ -109,7 +109,7 @@ bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*
       });
     if (is_negative && holds) return false;
     if (is_negative || holds) continue;
-    // an address, and a date that is there, say it themselves
+    // the result's address, or its date if known, decides it
     const bool is_certain =
         kind == Kind::site || ((kind == Kind::before || kind == Kind::after) && !day.empty());
     if (is_certain || !was_told(kind)) return false;

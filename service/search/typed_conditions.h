@@ -15,22 +15,23 @@ namespace metafuse::service {
 
 struct SearchAnswer;
 
-/// What a request typed beside its slots; empty where it gives the slot of plain queries by name.
+/// The typed query of a request, beside its slots; empty if the request gives the slot of plain queries
+/// by name.
 templates::TypedQuery typed_query_of(const LoadedDomain& domain, const SearchRequest& request);
 
-/// Checks results against the conditions of a typed query, made ready once per answer.
+/// Checks results against the conditions of a typed query, which are prepared once per answer.
 class ConditionCheck {
  public:
   explicit ConditionCheck(const templates::TypedQuery& typed);
 
   bool is_empty() const { return conditions_.empty(); }
 
-  /// Whether a result may be shown. Excluded words and sites are looked for in what is shown of it,
-  /// whatever its engines promise. Of what a result need not show (a phrase of its text, the ending of
-  /// its address, its date, its whole title), an engine that was told is believed; without such an engine
-  /// it must show it.
+  /// Whether a result may be shown. Excluded words, sites and file types are always checked in the result's
+  /// visible text and address. Some conditions concern what a result need not show (a phrase in its text, the
+  /// ending of its address, its date, its whole title): if an engine was sent the condition and returned the
+  /// result, it counts as met; otherwise the result itself must show it.
   ///
-  /// in: syntaxes - of the engines whose lists hold the result
+  /// in: syntaxes - of the engines whose lists contain the result
   bool is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const;
 
  private:
@@ -42,10 +43,10 @@ class ConditionCheck {
   std::vector<Checked> conditions_;
 };
 
-/// Takes out of an answer what does not meet the conditions of its query, and counts it.
+/// Removes the results that do not meet the conditions of the answer's query, and counts them.
 void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer);
 
-/// The ending of a URL's path in small letters, "pdf"; empty when there is none.
+/// The ending of a URL's path in lower case, such as "pdf"; empty if there is none.
 std::string file_type_of(std::string_view url);
 
 }  // namespace metafuse::service

@@ -27,19 +27,20 @@ constexpr int kMostSkippedDoublings = 7;
 constexpr std::size_t kMaxSharedBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxRememberedBytes = std::size_t{16} << 20;
 
-/// Names come from the database: one that would leave the folder of models is no name.
+/// Whether a name is a model's. Names come from the database, so a path that leaves the folder of models
+/// is refused.
 bool is_model_name(std::string_view rest) {
   return rest.ends_with(".json") && rest.find("..") == std::string_view::npos && !rest.starts_with('/') &&
          rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-./") == std::string_view::npos;
 }
 
-/// DOMAIN.KIND.json or .jsonl, as EvaluationReports reads them.
+/// Whether a name is a report's: DOMAIN.KIND.json or .jsonl, as EvaluationReports reads them.
 bool is_report_name(std::string_view rest) {
   return (rest.ends_with(".json") || rest.ends_with(".jsonl")) && !rest.starts_with('.') &&
          rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string_view::npos;
 }
 
-/// A champion is not here before its version and the state that names it.
+/// Sorts champions last, so that a champion is written only after its version and the state that names it.
 void put_champions_last(std::vector<SharedFile>& files) {
   std::stable_partition(files.begin(), files.end(), [](const SharedFile& file) {
     return file.name.find("/versions/") != std::string::npos;
@@ -54,11 +55,11 @@ void Mirror::set_places(SharedPlaces places) {
   const std::lock_guard lock(mutex_);
   if (places == places_) return;
   places_ = std::move(places);
-  seen_ = 0;  // the store may hold files of domains that came, or lack them
+  seen_ = 0;  // the store may have files of new domains, or lack them
   may_lack_ = true;
 }
 
-/// Where a name stands here; empty for what this server does not keep.
+/// The local path of a file's name; empty for a file that this server does not keep.
 std::string Mirror::path_of(std::string_view name) const {
   if (name.starts_with(kTemplates)) {
     const auto at = places_.templates.find(std::string(name.substr(kTemplates.size())));
@@ -75,7 +76,7 @@ std::string Mirror::path_of(std::string_view name) const {
   return is_model_name(rest) ? (fs::path(places_.models) / std::string(rest)).string() : std::string();
 }
 
-/// A domain's champion, its versions and their state, as far as they are here.
+/// The names of a domain's champion, its versions and their state, as far as they exist here.
 std::vector<std::string> Mirror::model_names(std::string_view domain) const {
   std::vector<std::string> names;
   if (places_.models.empty()) return names;
@@ -115,7 +116,7 @@ std::vector<std::string> Mirror::local_names() const {
   return names;
 }
 
-/// Empty where there is no such file.
+/// The digest of a local file; empty if there is no such file.
 Result<std::string> Mirror::local_digest(const std::string& name) const {
   std::error_code error;
   if (!fs::exists(path_of(name), error)) return std::string();
@@ -147,19 +148,21 @@ Result<void> Mirror::recall() {
   if (!fs::exists(path, error)) return {};
   TRY(const auto text, read_text(path, kMaxRememberedBytes));
   const auto json = parse_json(text, path);
-  if (!json || !json->is_object()) return {};  // damaged: what differs is set aside, and nothing is lost
+  // Damaged: files that differ will be kept as FILE.mine, so that nothing is lost.
+  if (!json || !json->is_object()) return {};
   for (const auto& [name, digest] : json->get_object())
     if (digest.is_string()) known_[std::string(name)] = std::string(digest.get_string());
   return {};
 }
 
-/// Whether a file whose digest here is `here` is neither the store's nor what it last was on both sides.
+/// Whether a local file was edited: its digest `here` is neither the store's nor the one that both sides
+/// last had.
 bool Mirror::is_edited_here(const SharedFile& file, const std::string& here) const {
   const auto known = known_.find(file.name);
   return !here.empty() && here != file.digest && (known == known_.end() || known->second != here);
 }
 
-/// Makes a file here what it is in the store.
+/// Replaces a local file by the store's.
 Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
   latest_[file.name] = file.digest;
   const std::string path = path_of(file.name);
@@ -184,9 +187,9 @@ Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
   return {};
 }
 
-/// The files that are only here. Another server may send its own of the same name at the same time: then
-/// that one is taken at the next step. A store that takes nothing is offered them less and less often, since
-/// each offer reads all of them.
+/// Sends the files that exist only here. If another server sends a file of the same name first, that one is
+/// taken at the next step. After failures this is tried less and less often, because each try reads all of
+/// the files.
 Result<void> Mirror::send_new(Changes& changes) {
   std::vector<SharedChange> wanted;
   for (const std::string& name : local_names()) {
@@ -220,7 +223,7 @@ Result<Mirror::Changes> Mirror::step() {
   const std::int64_t latest = files.empty() ? seen_ : files.back().change;
   put_champions_last(files);
   for (const SharedFile& file : files) TRY_VOID(take(file, unsaid_));
-  seen_ = latest;  // not before: what could not be written is taken at the next step
+  seen_ = latest;  // only now, so that files that could not be written are taken at the next step
   if (!files.empty()) TRY_VOID(remember());
   if (may_lack_ && looks_to_skip_-- <= 0) {
     const auto sent = send_new(unsaid_);
@@ -238,7 +241,8 @@ Result<bool> Mirror::replace_templates(std::string_view domain, std::string_view
   TRY(const bool is_replaced,
       store_.change_shared_files(std::vector<SharedChange>{{name, digest, std::string(text)}}));
   if (!is_replaced) return false;
-  TRY_VOID(write_file(path_of(name), text));  // under the lock: the next step must not see the old one
+  // Under the lock, because the next step must not see the old text.
+  TRY_VOID(write_file(path_of(name), text));
   known_[name] = latest_[name] = sha256_hex(text);
   TRY_VOID(remember());
   return true;
@@ -262,7 +266,8 @@ Result<void> Mirror::send_models(std::string_view domain) {
       wanted.push_back({name, digest, std::nullopt});
   if (wanted.empty()) return {};
   const auto is_sent = store_.change_shared_files(wanted);
-  if (!is_sent || !*is_sent) seen_ = 0;  // what others did, or this after all, is taken at the next step
+  // The next step takes what others sent, or this change if it was made after all.
+  if (!is_sent || !*is_sent) seen_ = 0;
   if (!is_sent) return is_sent.error();
   if (!*is_sent)
     return fail(Code::try_again,

@@ -14,7 +14,7 @@
 
 namespace metafuse::service {
 
-/// Where this server keeps what it shares with others.
+/// Where this server keeps the files that it shares with others.
 struct SharedPlaces {
   std::map<std::string, std::string> templates;  ///< file by domain
   std::string models;                            ///< folder; empty for none
@@ -25,19 +25,20 @@ struct SharedPlaces {
 };
 
 /// Keeps this server's templates, models, evaluation reports and keys equal to those in the store, which all
-/// servers share. The store decides: a file that changed both here and there becomes the store's, and what
-/// stood here is kept beside it as FILE.mine. Files that the store lacks are sent to it. From any thread.
+/// servers share. The store's version wins: if a file changed both here and in the store, it becomes the
+/// store's, and the local text is kept beside it as FILE.mine. Files that the store lacks are sent to it.
+/// Safe from any thread.
 ///
-/// Invariant: `known_` holds, by name, the digest that a file had when it last was the same here and there.
-/// It is kept in `.shared.json` in the folder of models, or else in that of the first template file, so that
-/// a restart tells what others changed from what somebody edited here.
+/// Invariant: `known_` holds, by name, the digest that a file had when it was last equal here and in the
+/// store. It is saved in `.shared.json` in the folder of models, or else in that of the first template file,
+/// so that after a restart changes by others can be told from local edits.
 class Mirror {
  public:
   /// What a step did, for the log.
   struct Changes {
-    std::vector<std::string> taken;      ///< names of files that came from the store
-    std::vector<std::string> sent;       ///< that went there
-    std::vector<std::string> set_aside;  ///< files in which the text of both sides differed: FILE.mine
+    std::vector<std::string> taken;      ///< names of files that were taken from the store
+    std::vector<std::string> sent;       ///< names of files that were sent to the store
+    std::vector<std::string> set_aside;  ///< paths FILE.mine of local texts that were replaced
 
     bool empty() const { return taken.empty() && sent.empty() && set_aside.empty(); }
   };
@@ -45,33 +46,34 @@ class Mirror {
   /// `store` must outlive it.
   Mirror(Store& store, SharedPlaces places);
 
-  /// After a reload; files of new domains are sent or taken at the next step.
+  /// Called after a reload. Files of new domains are sent or taken at the next step.
   void set_places(SharedPlaces places);
 
-  /// Takes what others changed, and sends what the store has never seen.
+  /// Takes the files that others changed, and sends those that the store has never had.
   ///
   /// errors: those of the store; no_input, try_again as files have them
   Result<Changes> step();
 
-  /// Makes a domain's templates another text, here and for all servers.
+  /// Replaces the text of a domain's templates, here and for all servers.
   ///
-  /// in:  before - the text that is replaced
-  /// out: false when another server was quicker: then nothing is written
+  /// in:  before - the text to be replaced
+  /// out: false if another server was faster; then nothing is written
   Result<bool> replace_templates(std::string_view domain, std::string_view before, std::string_view text);
 
-  /// While it lives, no step changes files: for who changes several and then sends them.
+  /// During the returned object's lifetime no step changes files: for callers that change several files and
+  /// then send them.
   std::shared_ptr<void> pause();
-  /// Sends what changed here of a domain's models, all or nothing. On an error the caller puts back what was
-  /// there before.
+  /// Sends the local changes of a domain's models, all or none. On an error the caller must restore
+  /// the files.
   ///
   /// errors: those of the store; try_again when another server changed them first: its models are taken at
   ///         the next step
   Result<void> send_models(std::string_view domain);
 
-  /// Makes the store what the files here are, or the files here what the store is, whoever changed them.
+  /// push() makes the store's files equal to the local ones, pull() the local files equal to the store's.
   ///
-  /// in:  is_forced - also where both changed
-  /// errors: bad_data, naming each file that changed on both sides; then nothing is changed
+  /// in:     is_forced - even for files that changed on both sides
+  /// errors: bad_data, naming each file whose changes would be lost; then nothing is changed
   Result<Changes> push(bool is_forced);
   Result<Changes> pull(bool is_forced);
 
@@ -89,16 +91,16 @@ class Mirror {
   Result<void> send_new(Changes& changes);
 
   Store& store_;
-  std::recursive_mutex mutex_;  ///< whoever holds a pause sends
+  std::recursive_mutex mutex_;  ///< recursive, because the holder of a pause calls send_models()
   SharedPlaces places_;
   std::map<std::string, std::string, std::less<>> known_;
   std::map<std::string, std::string, std::less<>> latest_;  ///< digest in the store, by name
-  std::int64_t seen_ = 0;                                   ///< the last change that was looked at
+  std::int64_t seen_ = 0;                                   ///< number of the last change that was processed
   bool is_recalled_ = false;
-  Changes unsaid_;         ///< of steps that failed after them: the next one says so
+  Changes unsaid_;         ///< of steps that failed after making them; the next step reports them
   bool may_lack_ = true;   ///< whether the store may lack files that are here
   int failed_sends_ = 0;   ///< in a row
-  int looks_to_skip_ = 0;  ///< before files that could not be sent are read again
+  int looks_to_skip_ = 0;  ///< steps to skip before files that could not be sent are tried again
 };
 
 }  // namespace metafuse::service

@@ -134,7 +134,7 @@ Result<ModelState> ModelVersions::load(std::string_view domain) {
     TRY(state, parse_state(text, path));
   }
   if (fs::exists(champion_path(domain), error)) {
-    // The file may have been put there by hand: then it becomes a version too.
+    // The file may have been put there by hand. Then it becomes a version, too.
     TRY(const auto text, read_text(champion_path(domain), kMaxVersionBytes));
     state.champion = version_of(text);
     if (find_version(state, state.champion) == nullptr) {
@@ -191,7 +191,8 @@ Result<ModelVersions::Change> ModelVersions::begin(std::string_view domain) cons
   return change;
 }
 
-/// As far as the files can be written: what cannot, the store makes what it holds.
+/// Restores the files before a change, as far as they can be written. The mirror later replaces the others by
+/// the store's.
 void ModelVersions::put_back(std::string_view domain, const Change& change) const {
   const auto restore = [](const std::string& path, const std::optional<std::string>& text) {
     std::error_code ignored;
@@ -205,8 +206,8 @@ void ModelVersions::put_back(std::string_view domain, const Change& change) cons
   if (!change.added.empty()) restore(change.added, std::nullopt);
 }
 
-/// Other processes may serve from the same folder: a change is read, made and written under the
-/// folder's lock.
+/// Locks the folder of a domain's versions. Other processes may use the same folder, so every change reads,
+/// modifies and writes under this lock.
 Result<FileLock> ModelVersions::lock(std::string_view domain) const {
   const std::string folder = fs::path(version_path(domain, "state")).parent_path().string();
   if (!is_domain_name(domain)) return fail(Code::usage, "no domain \"" + std::string(domain) + "\"");

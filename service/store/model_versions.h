@@ -21,7 +21,7 @@ namespace metafuse::service {
 struct ModelVersion {
   std::string version;  ///< the first 12 digits of the file's SHA-256
   std::string learner;
-  std::string origin;  ///< "retrain", "file", or what the caller says
+  std::string origin;  ///< "retrain", "file", or a text of the caller's
   UnixTime at = 0;     ///< when it was added
   bool is_champion = false;
   bool is_challenger = false;
@@ -29,23 +29,24 @@ struct ModelVersion {
   friend bool operator==(const ModelVersion&, const ModelVersion&) = default;
 };
 
-/// What POST /v1/models and the promotion rule need to know of a domain.
+/// The versions of a domain's models and how they are used.
 struct ModelState {
   std::vector<ModelVersion> versions;  ///< the latest first
-  std::string champion;                ///< empty: results are fused by RRF
-  std::string challenger;              ///< empty for none
-  std::vector<std::string> history;    ///< earlier champions, the latest last; empty text for "no model"
-  std::uint32_t tests = 0;             ///< promotion tests since the champion came
-  std::string tested;                  ///< what the last of them compared
-  /// Somebody went a step back: no challenger is promoted automatically until somebody activates a version.
+  std::string champion;                ///< version; empty: results are fused by RRF
+  std::string challenger;              ///< version; empty for none
+  std::vector<std::string> history;    ///< earlier champions, the latest last; an empty text means "no model"
+  std::uint32_t tests = 0;             ///< promotion tests since the champion was activated
+  std::string tested;                  ///< what the last test compared
+  /// Somebody has reverted the champion: no challenger is promoted automatically until somebody activates
+  /// a version.
   bool is_promotion_paused = false;
 };
 
-/// Champions and challengers in the folder of models: FOLDER/DOMAIN.json is the champion, which searches
-/// read; FOLDER/versions/DOMAIN/VERSION.json are all versions, and state.json beside them says which is
-/// which. Every change writes beside and renames, so that a reader sees one model or the other. At most
-/// kMaxVersions per domain are kept: the oldest that is neither champion nor challenger nor the way back goes
-/// first. Several processes may work on one folder.
+/// Champions and challengers in the folder of models. FOLDER/DOMAIN.json is the champion, which searches use;
+/// FOLDER/versions/DOMAIN/VERSION.json are all versions, and state.json beside them says which is which.
+/// Every file is replaced by renaming, so that a reader sees either the old or the new model. At most
+/// kMaxVersions per domain are kept: the oldest that is neither champion, challenger nor in the history is
+/// removed first. Several processes may use one folder.
 class ModelVersions {
  public:
   explicit ModelVersions(std::string folder);
@@ -53,28 +54,30 @@ class ModelVersions {
   /// errors of all: no_input, try_again as files have them; bad_data for a damaged state.json or model
   Result<ModelState> state(std::string_view domain);
 
-  /// Keeps a model and makes it the challenger.
+  /// Stores a model and makes it the challenger.
   Result<std::string> add_challenger(std::string_view domain, const fusion::Model& model,
                                      std::string_view origin, UnixTime now);
-  /// Makes a version the champion; the one before can be come back to.
+  /// Makes a version the champion; revert() returns to the previous one.
+  ///
   /// errors: usage for an unknown version
   Result<void> activate(std::string_view domain, std::string_view version);
-  /// One step back.
-  /// errors: usage when there was no champion before
+  /// Makes the previous champion the champion again.
   ///
-  /// in:     pauses_promotion - whether somebody wished it
+  /// errors: usage if there was no champion before
+  ///
+  /// in:     pauses_promotion - whether this was somebody's decision, which pauses automatic promotion
   Result<void> revert(std::string_view domain, bool pauses_promotion = true);
-  /// Counts a promotion test, unless it compares what the last one did.
+  /// Counts a promotion test, unless it compares the same as the last one.
   ///
-  /// out: how many there were since the champion came, this one too
+  /// out: how many there were since the champion was activated, including this one
   Result<std::uint32_t> count_test(std::string_view domain, std::string_view subject);
 
   Result<fusion::Model> read(std::string_view domain, std::string_view version);
 
-  /// Called after each change of a domain's files, before it counts as done: where they are shared, they are
-  /// sent on. When that fails, the files become what they were. To be set before the first change.
+  /// Called after each change of a domain's files, before the change counts as done. The mirror sends shared
+  /// files here. If it fails, the files are restored. Must be set before the first change.
   std::function<Result<void>(std::string_view domain)> on_saved;
-  /// Called before each change: until it lets go of what it gets, nobody else may change the files.
+  /// Called before each change. As long as the returned object is held, nobody else may change the files.
   std::function<std::shared_ptr<void>()> pause_others;
 
   static constexpr std::size_t kMaxVersions = 50;
@@ -83,12 +86,12 @@ class ModelVersions {
  private:
   std::string champion_path(std::string_view domain) const;
   std::string version_path(std::string_view domain, std::string_view version) const;
-  /// A change under way, with what there was before it.
+  /// A change under way, with the state before it.
   struct Change {
     std::shared_ptr<void> pause;
     FileLock lock;
     std::optional<std::string> champion, state;
-    std::string added = {};  ///< path of a version's file that was not there
+    std::string added = {};  ///< path of a version's file that the change created
   };
   Result<Change> begin(std::string_view domain) const;
   void put_back(std::string_view domain, const Change& change) const;
@@ -102,7 +105,7 @@ class ModelVersions {
   std::mutex mutex_;
 };
 
-/// Whether a text is a domain's name: [a-z0-9-]{1,64}, so that it can be part of a path.
+/// Whether a text is a domain's name, [a-z0-9-]{1,64}, and therefore safe as part of a path.
 bool is_domain_name(std::string_view text);
 
 }  // namespace metafuse::service

@@ -29,20 +29,21 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kConnections = 4;
 constexpr milliseconds kRest{1000};
-constexpr int kTimeoutsBeforeRest = 3;  ///< in a row: one alone may be a slow statement
+constexpr int kTimeoutsBeforeRest = 3;  ///< in a row, because a single one may be a slow statement
 
-/// libpq's parameters that the URL may override. The kernel ends a connection whose peer is gone.
+/// Default parameters for libpq, which the URL may override. With them the kernel ends a connection whose
+/// peer is gone.
 constexpr std::pair<const char*, const char*> kParameters[] = {
     {"keepalives", "1"},         {"keepalives_idle", "10"},    {"keepalives_interval", "3"},
     {"keepalives_count", "3"},   {"tcp_user_timeout", "5000"}, {"application_name", "metafuse"},
     {"client_encoding", "UTF8"},
 };
 
-/// One host of the URL, by name and port as they stand there.
+/// One host of the URL, with name and port as written there.
 struct PostgresHost {
   std::string host;
   std::string port;
-  std::unique_ptr<NameLookup> lookup;  ///< nullptr for a folder with a socket
+  std::unique_ptr<NameLookup> lookup;  ///< nullptr for the folder of a Unix socket
 };
 
 std::vector<std::string> split_at_commas(std::string_view text) {
@@ -61,7 +62,7 @@ class PostgresDatabase final : public SqlDatabase {
     char* problem = nullptr;
     PQconninfoOption* options = PQconninfoParse(url.c_str(), &problem);
     if (options == nullptr) {
-      PQfreemem(problem);  // repeats the URL, password and all
+      PQfreemem(problem);  // the message repeats the URL with its password
       return fail(Code::bad_config,
                   "the store's URL is none of PostgreSQL's; write postgresql://USER@HOST/NAME");
     }
@@ -103,7 +104,7 @@ class PostgresDatabase final : public SqlDatabase {
   }
   void hurry() override { is_hurrying_ = true; }
 
-  /// A connection beside those of the pool.
+  /// Opens a connection outside of the pool.
   Result<std::unique_ptr<PostgresSession>> connect(const Waiting& waiting) {
     auto session = std::make_unique<PostgresSession>();
     TRY_VOID(open(*session, waiting));
@@ -112,10 +113,11 @@ class PostgresDatabase final : public SqlDatabase {
   const std::atomic<bool>& is_hurrying() const { return is_hurrying_; }
 
  private:
-  /// A second try is for a connection that broke while it lay in the pool.
+  /// Runs a transaction. It is tried a second time only if the connection broke while it was idle in
+  /// the pool.
   Result<void> transact(const Transaction& work, const Wait& wait) {
     if (Waiting::now() >= wait.end)
-      return fail(Code::try_again, "no time was left for PostgreSQL");  // which is not its fault
+      return fail(Code::try_again, "no time was left for PostgreSQL");  // not a failure of the server
     const Waiting waiting(wait, is_hurrying_);
     for (bool is_second = false;; is_second = true) {
       TRY(auto session, borrow(waiting));
@@ -177,12 +179,12 @@ class PostgresDatabase final : public SqlDatabase {
       if (ports.find_first_not_of(',') != std::string::npos) parameters.emplace_back("port", ports);
     }
     const auto opened = session.open(parameters, waiting);
-    // libpq waits for the first host as long as we do: another one goes first next time
+    // libpq spends our whole time limit on the first host, so start with another one next time
     if (!opened && session.health() == Health::late) first_host_ = first + 1;
     return opened;
   }
 
-  /// A free connection, or nullptr where one may be made; waits while all are in use.
+  /// Takes a free connection; nullptr if a new one may be made. Waits while all are in use.
   Result<std::unique_ptr<PostgresSession>> borrow(const Waiting& waiting) {
     std::unique_lock lock(mutex_);
     if (resting_until_ && Waiting::now() < *resting_until_)
@@ -216,7 +218,7 @@ class PostgresDatabase final : public SqlDatabase {
   void note_failure(Health health, bool is_new, const std::string& text) {
     const std::lock_guard lock(mutex_);
     trouble_ = text;
-    // a connection that is refused at once costs nobody anything
+    // a connection that is refused immediately costs no time, so it needs no rest
     if (health == Health::late && (is_new || ++timeouts_ >= kTimeoutsBeforeRest))
       resting_until_ = Waiting::now() + kRest;
   }
@@ -234,8 +236,8 @@ class PostgresDatabase final : public SqlDatabase {
   std::optional<TimePoint> resting_until_;
 };
 
-/// A connection of its own on which notices arrive. It is made again when it breaks; then something may have
-/// been missed, so that the callback is called, too.
+/// Listens for notifications on a connection of its own. When the connection breaks it is re-established, and
+/// the callback is called, because notifications may have been missed.
 class PostgresListener final : public Listener {
  public:
   PostgresListener(PostgresDatabase& database, std::string_view channel, std::function<void()> on_notice)
@@ -279,7 +281,7 @@ class PostgresListener final : public Listener {
     }
   }
 
-  /// Until bytes come, the end, or a time is over.
+  /// Waits until bytes arrive, the listener is stopped, or the time is over.
   void wait_for_news(int socket, milliseconds longest) const {
     pollfd ready[] = {{stop_, POLLIN, 0}, {socket, POLLIN, 0}};
     static_cast<void>(::poll(ready, 2, static_cast<int>(longest.count())));

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kConnectPatience{2000};  ///< of background work
+constexpr milliseconds kConnectPatience{2000};  ///< for background work
 constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 10;
 constexpr std::string_view kSettings =
     "SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = "
@@ -35,7 +35,7 @@ std::string value_text(const SqlValue& value) {
   return std::string(std::get<std::string_view>(value));
 }
 
-/// A line of COPY's text format.
+/// Appends a row as a line of COPY's text format.
 void append_copied(std::string& out, std::span<const SqlValue> row) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (i > 0) out += '\t';
@@ -90,7 +90,7 @@ TimePoint Waiting::connect_end() const {
 }
 
 bool Waiting::wait(int socket, short events, TimePoint end) const {
-  constexpr milliseconds kLook{50};  // how soon a process that ends is noticed
+  constexpr milliseconds kLook{50};  // how soon the wait notices that the process is ending
   while (true) {
     const TimePoint moment = now();
     if (is_hurrying_ && patience_ != Patience::request) end = std::min(end, moment + kRequestPatience);
@@ -233,12 +233,12 @@ Result<void> PostgresSession::copy(std::string_view table, std::string_view colu
   TRY(const Answer begun, next_answer(end));
   if (begun == nullptr || PQresultStatus(begun.get()) != PGRES_COPY_IN) {
     const std::string text = first_line(begun == nullptr ? "" : PQresultErrorMessage(begun.get()));
-    static_cast<void>(answer());  // what follows the refusal
+    static_cast<void>(answer());  // discards what follows the refusal
     return fail(Code::try_again, "PostgreSQL: " + text);
   }
   std::string text;
   for (const auto& row : rows) append_copied(text, row);
-  // libpq takes what fits and says 0 for the rest
+  // libpq returns 0 when its buffer is full
   const auto put = [&](auto send) -> Result<void> {
     for (int taken = send(); taken != 1; taken = send()) {
       if (taken < 0) return broken();
@@ -256,7 +256,7 @@ Result<void> PostgresSession::copy(std::string_view table, std::string_view colu
   return {};
 }
 
-/// The last answer to what was sent; the first error among several.
+/// The last answer to what was sent, or the first error.
 Result<Answer> PostgresSession::answer() {
   const TimePoint end = waiting_->statement_end();
   TRY_VOID(flush(end));
@@ -274,7 +274,7 @@ Result<Answer> PostgresSession::answer() {
   const char* field = PQresultErrorField(last.get(), PG_DIAG_SQLSTATE);
   const std::string_view state(field == nullptr ? "" : field);
   const std::string text = first_line(PQresultErrorMessage(last.get()));
-  // class 57P: the server is going down or not yet up; 25006: it is a standby now, and another one writes
+  // class 57P: the server is shutting down or not yet up; 25006: it is a read-only standby now
   if (state.starts_with("57P") || state == "25006") return broken();
   return fail(Code::try_again, "PostgreSQL: " + text);
 }

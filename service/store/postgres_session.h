@@ -16,9 +16,10 @@
 #include "core/result.h"
 #include "service/store/sql_database.h"
 
-// libpq is used without blocking: every statement is sent, and its answer is waited for with poll() until a
-// deadline of ours. A connection that missed its deadline is thrown away, since its answer may still come.
-// Included by postgres_database.cpp alone: libpq's types go no further.
+// One PostgreSQL connection. libpq is used in non-blocking mode: every statement is sent, and poll() waits
+// for its answer until our deadline. A connection that missed its deadline is discarded, because its answer
+// may still arrive. Only postgres_database.cpp and postgres_session.cpp include this header, so that libpq's
+// types stay there.
 
 namespace metafuse::service::detail {
 
@@ -30,7 +31,7 @@ struct ClearAnswer {
 };
 using Answer = std::unique_ptr<PGresult, ClearAnswer>;
 
-/// Until when to wait: for the whole transaction, or for each statement anew.
+/// Computes how long to wait: one deadline for the whole transaction, or a new one for each statement.
 class Waiting {
  public:
   Waiting(const Wait& wait, const std::atomic<bool>& is_hurrying)
@@ -42,12 +43,13 @@ class Waiting {
   TimePoint request_end() const { return end_; }
   bool is_migration() const { return patience_ == Patience::migration; }
   bool is_short() const { return patience_ == Patience::request || is_hurrying_; }
-  /// When a statement that begins now must have ended.
+  /// The deadline of a statement that begins now.
   TimePoint statement_end() const;
   TimePoint connect_end() const;
 
   /// Waits until a socket is ready.
-  /// out:    whether it is before the time is over
+  ///
+  /// out: false if the time was over first
   bool wait(int socket, short events, TimePoint end) const;
 
  private:
@@ -56,7 +58,7 @@ class Waiting {
   TimePoint end_;
 };
 
-/// What became of a statement or connection, for the pool: keep it, or throw it away and perhaps try again.
+/// The state of a connection, for the pool: keep it, or discard it and perhaps try again.
 enum class Health { sound, broken, late };
 
 /// One connection; used by one thread at a time.
@@ -74,14 +76,14 @@ class PostgresSession final : public SqlSession {
                     std::span<const std::vector<SqlValue>> rows) override;
   Result<void> notify(std::string_view channel) override;
 
-  /// in: is_committing - set when a failure leaves open whether the work was done
+  /// in: is_committing - set if a failure leaves it open whether the transaction was committed
   Result<void> transact(const Transaction& work, const Waiting& waiting, bool& is_committing);
 
-  /// Outside of transactions: from now on what is notified arrives here.
+  /// Subscribes this connection to a channel's notifications. Must be called outside of transactions.
   Result<void> subscribe(std::string_view channel, const Waiting& waiting);
-  /// Takes what has arrived, without waiting.
+  /// Takes the notifications that have arrived, without waiting.
   ///
-  /// out:    whether somebody notified
+  /// out:    whether there were any
   /// errors: unavailable: the connection is gone
   Result<bool> take_notices();
   int socket() const { return PQsocket(connection_.get()); }
@@ -94,9 +96,9 @@ class PostgresSession final : public SqlSession {
   Result<void> command(std::string_view sql);
   Result<std::string> prepared(const std::string& sql);
   Result<Answer> answer();
-  /// Until what was sent is on its way.
+  /// Waits until everything that was queued has been sent.
   Result<void> flush(TimePoint end);
-  /// The next answer; nullptr after the last.
+  /// The next answer; nullptr after the last one.
   Result<Answer> next_answer(TimePoint end);
   Error broken();
   Error late();

@@ -14,11 +14,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookUpPatience{50};
 constexpr milliseconds kRedisConnectPatience{100};
-constexpr milliseconds kAnswerPatience{50};  ///< of one read or write
+constexpr milliseconds kAnswerPatience{50};  ///< for one read or write
 constexpr std::chrono::seconds kRedisRest{1};
 constexpr std::size_t kMostFree = 16;
 
-/// The machine's clock: what a socket waits for is no matter of tests.
+/// The machine's clock and not the client's, because tests cannot control how long a socket waits.
 TimePoint now() {
   return SteadyClock().now();
 }
@@ -33,7 +33,7 @@ Error bad_redis(std::string_view what) {
                                     "; write redis://HOST:PORT/NUMBER or redis://:PASSWORD@HOST:PORT/NUMBER");
 }
 
-/// The whole text as a number of a range.
+/// The whole text as a number from 0 to `most`.
 std::optional<int> number_of(std::string_view text, int most) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -84,7 +84,7 @@ struct RedisClient::Reply {
 
 /// Sends commands and reads their replies. A server that answers byte by byte is cut off at `end`.
 ///
-/// out: the replies; nothing when one is missing or an error
+/// out: the replies; empty if one is missing or an error
 std::vector<RedisClient::Reply> RedisClient::exchange(
     redisContext& connection, const std::vector<std::vector<std::string_view>>& commands, TimePoint end) {
   std::vector<const char*> texts;
@@ -125,7 +125,7 @@ RedisClient::~RedisClient() = default;
 
 RedisClient::Connection RedisClient::connect(TimePoint end) {
   Connection connection;
-  // a numeric address: hiredis would resolve a name without any deadline
+  // a numeric address, because hiredis would resolve a name without a time limit
   for (const std::string& address : lookup_.addresses(kLookUpPatience)) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - now());
     if (left <= milliseconds::zero()) break;

@@ -31,9 +31,9 @@ struct RedisAddress {
 /// errors: bad_config saying what is wrong, without the password
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
-/// A Redis server that may be away: every call ends within kPatience, whatever the server, the resolver of
-/// names and the network do, and answers nothing when it failed. After a failure the server is left alone for
-/// a second, so that a dead one costs nothing.
+/// A client of a Redis server that may be unreachable. Every call ends within kPatience, whatever the server,
+/// the name resolver and the network do; a call that fails returns nothing. After a failure the server is
+/// left alone for a second, so that a dead server costs no time. Safe from any thread.
 class RedisClient {
  public:
   RedisClient(RedisAddress address, const Clock& clock);
@@ -42,14 +42,14 @@ class RedisClient {
   ~RedisClient();
 
   std::optional<std::string> get(std::string_view key);
-  /// out: whether it is kept
+  /// out: whether the value was stored
   bool set(std::string_view key, std::string_view value, Duration lifetime);
-  /// Adds to a number and returns the sum; it is forgotten after the lifetime.
+  /// Adds to a number and returns the sum. The number is deleted after the lifetime.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t amount, Duration lifetime);
 
-  /// Runs a Lua script on one key, whole or not at all.
+  /// Runs a Lua script on one key, atomically.
   ///
-  /// out: the text that it returns
+  /// out: the text that the script returns
   std::optional<std::string> run_script(std::string_view script, std::string_view key,
                                         const std::vector<std::string>& arguments);
 
@@ -65,7 +65,7 @@ class RedisClient {
   struct Reply;
 
   Connection connect(TimePoint end);
-  /// A free connection or a new one; nothing while the server is left alone.
+  /// A free connection or a new one; nullptr while the server is left alone.
   Connection borrow(TimePoint end);
   void give_back(Connection connection);
   void note_failure();
@@ -73,7 +73,8 @@ class RedisClient {
                                      const std::vector<std::vector<std::string_view>>& commands,
                                      TimePoint end);
   /// Runs commands on one connection.
-  /// out:    their replies, or nothing
+  ///
+  /// out: their replies; empty on failure
   std::vector<Reply> run(const std::vector<std::vector<std::string_view>>& commands);
 
   RedisAddress address_;

@@ -21,7 +21,7 @@ Result<void> SharedClock::adjust() {
   const std::int64_t asked = steady_ms();
   TRY(const std::int64_t there, store_.milliseconds_now());
   const std::int64_t answered = steady_ms();
-  // read halfway between question and answer, as far as anybody knows
+  // assumes that the database read its clock halfway between question and answer
   shift_ms_ = there - (asked + (answered - asked) / 2);
   machine_ahead_ms_ = machine_milliseconds() - (answered + shift_ms_);
   return {};

@@ -9,17 +9,18 @@
 
 namespace metafuse::service {
 
-/// The time of the store's database, which servers of one store agree on whatever their machines' clocks say:
-/// days of salts and quotas, the ages of searches and clicks. It is asked from time to time; in between, and
-/// while the database is away, the steady clock goes on from its last word. From any thread.
+/// The time of the store's database. All servers of one store use it instead of their machines' clocks, for
+/// the days of salts and quotas and the ages of searches and clicks. The database is asked from time to time;
+/// in between, and while it is unreachable, the steady clock continues from its last answer. Safe from
+/// any thread.
 class SharedClock {
  public:
-  /// `store` and `clock` must outlive it. Until the first adjust() it is the machine's time.
+  /// `store` and `clock` must outlive it. Until the first adjust() it gives the machine's time.
   SharedClock(Store& store, const Clock& clock);
 
-  /// Asks the database.
+  /// Asks the database for its time.
   ///
-  /// errors: those of the store; then the time goes on as before
+  /// errors: those of the store; then the time continues as before
   Result<void> adjust();
   /// Seconds since 1970.
   UnixTime now() const;
@@ -31,7 +32,7 @@ class SharedClock {
 
   Store& store_;
   const Clock& clock_;
-  std::atomic<std::int64_t> shift_ms_;  ///< from the steady clock to 1970
+  std::atomic<std::int64_t> shift_ms_;  ///< offset from the steady clock to the time since 1970
   std::atomic<std::int64_t> machine_ahead_ms_{0};
 };
 

@@ -47,20 +47,21 @@ class SqlSession {
   /// in which they first appear. Statements are prepared once per connection.
   virtual Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) = 0;
 
-  /// Until the transaction ends, no other one passes a lock of that name.
+  /// Takes a named lock until the transaction ends. Other transactions that lock the same name wait.
   virtual Result<void> lock(std::string_view name) = 0;
 
-  /// Whether copy() is there: many rows then cost little more than one.
+  /// Whether copy() is available, which adds many rows at little more than the cost of one.
   virtual bool has_copy() const { return false; }
   /// Adds rows to a table.
   ///
-  /// in: columns - "a, b, c", a value of each in every row
+  /// in: columns - "a, b, c"; every row has one value for each
   virtual Result<void> copy(std::string_view /*table*/, std::string_view /*columns*/,
                             std::span<const std::vector<SqlValue>> /*rows*/) {
     return fail(Code::internal, "this database copies nothing");
   }
 
-  /// Tells those who listen for a channel once the transaction is committed; nothing where nobody can listen.
+  /// Notifies a channel's listeners once the transaction is committed. Does nothing if the database has
+  /// no listeners.
   virtual Result<void> notify(std::string_view) { return {}; }
 
   Result<void> run(std::string_view sql, std::initializer_list<SqlValue> values = {},
@@ -71,17 +72,17 @@ class SqlSession {
 
 using Transaction = std::function<Result<void>(SqlSession& session)>;
 
-/// Who waits for a transaction.
+/// Who waits for a transaction, which decides how long it may take.
 enum class Patience {
-  request,     ///< somebody's request: the whole transaction gets kRequestPatience
-  background,  ///< a thread of its own: each statement gets kBackgroundPatience
-  migration,   ///< the start of a new version: each statement gets kMigrationPatience
+  request,     ///< a client's request: kRequestPatience for the whole transaction
+  background,  ///< a background thread: kBackgroundPatience per statement
+  migration,   ///< a schema migration at start: kMigrationPatience per statement
 };
 inline constexpr std::chrono::milliseconds kRequestPatience{500};
 inline constexpr std::chrono::milliseconds kBackgroundPatience{5000};
 inline constexpr std::chrono::minutes kMigrationPatience{30};
 
-/// How long a caller waits: as long as its kind does, and not beyond an end of its own.
+/// How long a caller waits: by its kind, and at most until `end`.
 struct Wait {
   Wait(Patience kind = Patience::background, TimePoint until = TimePoint::max())
       : patience(kind), end(until) {}
@@ -90,25 +91,25 @@ struct Wait {
   TimePoint end;
 };
 
-/// A database; from any thread.
+/// A database. Safe from any thread.
 class SqlDatabase {
  public:
   virtual ~SqlDatabase() = default;
 
-  /// Runs `work` in a transaction that is committed when it succeeds and leaves nothing when it does not. May
-  /// run `work` a second time when the connection broke before the commit.
+  /// Runs `work` in a transaction, which is committed if it succeeds and rolled back if not. May run `work` a
+  /// second time if the connection broke before the commit.
   virtual Result<void> write(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> read(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> check() = 0;
-  /// SQL of the database's own clock, in milliseconds since 1970.
+  /// An SQL expression for the database's own clock, in milliseconds since 1970.
   virtual std::string_view milliseconds_now() const = 0;
-  /// in:  channel - as of SqlSession::notify(): small letters and underscores
-  /// out: nullptr where one process alone writes
+  /// in:  channel - as in SqlSession::notify(): lower-case letters and underscores
+  /// out: nullptr if only one process writes
   virtual std::unique_ptr<Listener> listen(std::string_view, std::function<void()>) { return nullptr; }
 
-  /// What is wrong with the database as far as is known; empty when nothing is. Never waits.
+  /// What is wrong with the database, as far as is known; empty if nothing is. Never waits.
   virtual std::string trouble() const { return {}; }
-  /// From now on background work is as impatient as a request: the process is about to end.
+  /// From now on background work has the time limit of a request, because the process is about to end.
   virtual void hurry() {}
 };
 

@@ -7,7 +7,7 @@
 #include "service/store/sql_rows.h"
 #include "service/store/sql_store.h"
 
-// Store::export_lines: a hundred rows at a time, so that nothing waits for a long export.
+// Store::export_lines: it reads a hundred rows at a time, so that nothing waits for a long export.
 
 namespace metafuse::service {
 namespace {
@@ -43,7 +43,7 @@ JsonObject search_json(const StoredSearch& search) {
 }
 
 JsonObject click_json(const Click& click) {
-  // The prefix's hash stays here: it is no business of whoever reads the export.
+  // The hash of the address prefix is not exported, because readers of the export have no need for it.
   return {{"kind", "click"}, {"search", click.search}, {"position", click.position}, {"domain", click.domain},
           {"at", click.at},  {"key", click.key},       {"weight", click.weight}};
 }
@@ -62,9 +62,9 @@ JsonObject template_json(const TemplateVersion& version) {
 
 using TakeLine = std::function<Result<void>(std::string_view line)>;
 
-/// One table in the order of its key.
+/// Exports one table in the order of its key.
 ///
-/// in: key - its columns; last_of - their values in a row, where the next part goes on after it
+/// in: key - its columns; key_of - their values in a row, after which the next part continues
 template <class Row>
 Result<void> export_table(SqlDatabase& database, std::string_view columns, std::string_view table,
                           std::string_view key, Result<Row> (*read)(SqlRow),

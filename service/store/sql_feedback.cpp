@@ -6,12 +6,12 @@
 #include "service/store/sql_rows.h"
 #include "service/store/sql_store.h"
 
-// What people said of results: clicks, judgments, and who won interleaved searches.
+// SqlStore's functions for feedback on results: clicks, judgments, and which model won interleaved searches.
 
 namespace metafuse::service {
 namespace {
 
-/// What a cap leaves of a click's weight after what the day already holds.
+/// How much weight a cap still allows after the day's earlier clicks.
 Result<double> left_of(SqlSession& session, std::string_view column, std::int64_t day, std::string_view who,
                        double cap) {
   double used = 0;
@@ -35,7 +35,7 @@ Result<double> capped_weight(SqlSession& session, const Click& click, const Clic
 Result<ClickOutcome> SqlStore::add_click(const Click& click, const ClickCaps& caps, TimePoint end) {
   ClickOutcome outcome = ClickOutcome::recorded;
   const auto change = [&](SqlSession& session) -> Result<void> {
-    // The sums that the caps look at must not change before this click is among them.
+    // The sums that the caps use must not change before this click is added to them.
     TRY_VOID(session.lock("clicks"));
     TRY(const auto before, count_rows(session, "SELECT 1 FROM clicks WHERE search = $1 AND position = $2",
                                       {click.search, std::int64_t{click.position}}));

@@ -5,12 +5,13 @@
 #include "service/store/sql_rows.h"
 #include "service/store/sql_store.h"
 
-// What was asked, how often, and what became of it.
+// SqlStore's functions for statistics: which queries were asked, how often, and their clicks.
 
 namespace metafuse::service {
 namespace {
 
-/// Fills in what the latest search of a query says; of one second, the one that showed most.
+/// Fills in the id and slots of a query's latest search; of those of the same second, the one that showed
+/// most results.
 Result<void> read_latest_search(SqlSession& session, std::string_view domain, AskedQuery& query) {
   return session.run(
       "SELECT id, slots FROM searches WHERE domain = $1 AND query = $2 ORDER BY at DESC, results DESC, id "

@@ -15,7 +15,7 @@
 
 namespace metafuse::service {
 
-/// The columns that each reader below expects, in order.
+/// The columns that each of the readers below expects, in order.
 inline constexpr std::string_view kSearchColumns =
     "id, domain, query, slots, at, model, challenger, lists, times";
 inline constexpr std::string_view kClickColumns =
@@ -32,7 +32,7 @@ TemplateVersion read_template_row(SqlRow row);
 /// Stores a judgment in place of the judge's earlier one.
 Result<void> write_judgment(SqlSession& session, const StoredJudgment& judgment);
 
-/// Takers of a row's first cell.
+/// Callbacks that store a row's first cell.
 TakeRow into(std::string& text);
 TakeRow into(std::int64_t& value);
 TakeRow into(double& value);

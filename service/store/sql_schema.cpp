@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kSchemaVersion = "3";
 
-// One text for both databases: SQLite takes the names of PostgreSQL's types by their affinity.
+// One schema for both databases: SQLite maps the names of PostgreSQL's types to its type affinities.
 constexpr std::array kSchema = {
     "CREATE TABLE IF NOT EXISTS searches (id text PRIMARY KEY, domain text NOT NULL, query text NOT NULL, "
     "slots text NOT NULL, at bigint NOT NULL, model text NOT NULL, challenger text NOT NULL, "
@@ -36,8 +36,8 @@ constexpr std::array kSchema = {
     "amount bigint NOT NULL, PRIMARY KEY (api_key, day))",
 };
 
-/// From version 1: how often a search was shown, what it takes, and clicks by the stored search, whose id is
-/// the beginning of every id that was delivered for it.
+/// From version 1 to 2: adds how often a search was shown, its size, and an index of clicks by the stored
+/// search, whose id is the beginning of every id delivered for it.
 constexpr std::array kSecondVersion = {
     "ALTER TABLE searches ADD COLUMN times bigint NOT NULL DEFAULT 1",
     "ALTER TABLE searches ADD COLUMN bytes bigint NOT NULL DEFAULT 0",
@@ -46,7 +46,8 @@ constexpr std::array kSecondVersion = {
     "INSERT INTO meta (name, value) SELECT 'bytes', CAST(coalesce(sum(bytes), 0) AS text) FROM searches",
 };
 
-/// Tables and indexes that later programs of one version added: earlier ones do not miss them.
+/// Tables and indexes that were added without a new schema version, because earlier programs work
+/// without them.
 constexpr std::array kAdded = {
     "CREATE TABLE IF NOT EXISTS shared_files (name text PRIMARY KEY, digest text NOT NULL, text text NOT "
     "NULL, "
@@ -56,8 +57,8 @@ constexpr std::array kAdded = {
     "CREATE INDEX IF NOT EXISTS clicks_at ON clicks (at)",
 };
 
-/// From version 2: how many results a search showed, -1 where an earlier version did not say, and an index
-/// that answers what was asked without reading the lists.
+/// From version 2 to 3: adds how many results a search showed, -1 if an earlier version did not record it,
+/// and an index for asked queries that avoids reading the lists.
 constexpr std::array kThirdVersion = {
     "ALTER TABLE searches ADD COLUMN results bigint NOT NULL DEFAULT -1",
     "UPDATE searches SET results = 0 WHERE lists LIKE '%\"shown\":[]%'",

@@ -15,8 +15,8 @@
 #include "service/store/sql_rows.h"
 #include "service/store/sql_store.h"
 
-// What keeps people apart from what they asked: the store's secret, the salts of a day, and queries that are
-// known by their digest alone.
+// SqlStore's functions that keep queries from being linked to people: the store's secret, the daily salts,
+// and queries that are stored only as digests.
 
 namespace metafuse::service {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kSecretDigits = 64;
 constexpr std::string_view kNoPlainSlot = "-";
 
-/// The name of the row that says by which plain slot a domain's queries were unified.
+/// The name of the row that holds the plain slot by which a domain's queries were unified.
 std::string identity_mark(std::string_view domain) {
   return fmt::format("identity {}", domain);
 }
@@ -33,7 +33,7 @@ bool is_secret(std::string_view text) {
   return text.size() == kSecretDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Makes a file that only its owner can read, and that is not there yet.
+/// Creates a new file that only its owner can read.
 Result<void> make_secret_file(const std::string& path, const std::string& secret) {
   const auto problem = [&] {
     return fail(Code::no_input,
@@ -51,8 +51,8 @@ Result<void> make_secret_file(const std::string& path, const std::string& secret
   return error;
 }
 
-/// Hashes the documents of some searches after the id `last`, which goes on. Stored lists begin with their
-/// documents (see lists_text()), so that those that are hashed already are passed over unread.
+/// Hashes the documents of some searches after the id `last`, which it advances. Stored lists begin with
+/// their documents (see lists_text()), so that the query skips already hashed ones without reading them.
 Result<void> hide_some_searches(SqlSession& session, const std::string& secret, std::string& last,
                                 bool& has_more) {
   std::vector<std::pair<std::string, std::string>> changes;
@@ -75,14 +75,14 @@ Result<void> hide_some_searches(SqlSession& session, const std::string& secret, 
   return {};
 }
 
-/// The short digest by which a database knows the secret that lies outside of it.
+/// The short digest by which a database recognises its secret, which is kept outside of it.
 std::string mark_of(const std::string& secret) {
   return sha256_hex("metafuse secret " + secret).substr(0, 16);
 }
 
 }  // namespace
 
-/// A random value that is made once and then stays.
+/// A random value that is created once and then never changes.
 Result<std::string> SqlStore::remembered(std::string_view name, Wait wait) {
   const std::string fresh = random_hex(kSecretDigits / 2);
   std::string value;
@@ -103,7 +103,8 @@ Result<std::string> SqlStore::secret() {
   return secret_;
 }
 
-/// The file is written before the database forgets the secret, so that a crash between loses nothing.
+/// The secret from its file. It is moved there if the database still holds it: the file is written before the
+/// database forgets the secret, so that a crash in between loses nothing.
 Result<std::string> SqlStore::secret_in_file() {
   std::string inside;
   std::string mark;
@@ -148,8 +149,8 @@ Result<std::string> SqlStore::daily_salt(std::int64_t day, TimePoint end) {
       },
       {Patience::request, end}));
   if (!salt.empty()) return salt;
-  // Once a day: without a salt nobody can link its day's prefixes. Yesterday's stays for servers whose clocks
-  // are behind, tomorrow's for those that are ahead.
+  // Once a day old salts are deleted: without a day's salt nobody can link that day's prefixes. Yesterday's
+  // salt stays for servers whose clocks are behind, tomorrow's for those whose clocks are ahead.
   const auto change = [&](SqlSession& session) -> Result<void> {
     TRY_VOID(
         session.run("DELETE FROM meta WHERE CASE WHEN name LIKE 'salt %' "
@@ -182,7 +183,7 @@ Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::stri
     for (const auto& [before, now] : changes) {
       TRY_VOID(session.run("UPDATE searches SET query = $1 WHERE query = $2 AND domain = $3",
                            {now, before, domain}));
-      // the primary key holds one judgment per query, document and judge: the later one
+      // the primary key allows one judgment per query, document and judge: keep the later one
       TRY_VOID(session.run(
           "INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
           "SELECT domain, $1, document, judge, grade, search, at FROM judgments "
@@ -230,7 +231,7 @@ Result<void> SqlStore::hide_queries() {
       return {};
     }));
     for (const auto& [document, hashed] : changes) {
-      // judged in both forms, when the setting was changed more than once
+      // a document may be judged in both forms if the setting was changed more than once
       TRY_VOID(
           session.run("DELETE FROM judgments WHERE document = $1 AND EXISTS (SELECT 1 FROM judgments AS o "
                       "WHERE o.document = $2 AND o.domain = judgments.domain AND "

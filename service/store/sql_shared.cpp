@@ -9,7 +9,7 @@
 #include "service/store/sql_rows.h"
 #include "service/store/sql_store.h"
 
-// Files that several servers share, and who of them does what only one should do.
+// SqlStore's functions for several servers: shared files, and tasks that only one server should do.
 
 namespace metafuse::service {
 namespace {
@@ -58,7 +58,7 @@ Result<bool> SqlStore::change_shared_files(std::span<const SharedChange> changes
   bool is_overtaken = false;
   const auto change_all = [&](SqlSession& session) -> Result<void> {
     is_overtaken = false;
-    TRY_VOID(session.lock("shared_files"));  // numbers follow the order in which transactions end
+    TRY_VOID(session.lock("shared_files"));  // so that change numbers follow the order of commits
     std::int64_t number = 0;
     TRY_VOID(session.run("SELECT coalesce(max(change), 0) + 1 FROM shared_files", {},
                          [&](SqlRow row) -> Result<void> {
@@ -70,7 +70,8 @@ Result<bool> SqlStore::change_shared_files(std::span<const SharedChange> changes
       TRY_VOID(change_shared_file(session, change, number, is_made));
       if (is_made) continue;
       is_overtaken = true;
-      return fail(Code::try_again, change.name + ": another server changed it");  // nothing is committed
+      // The transaction is rolled back.
+      return fail(Code::try_again, change.name + ": another server changed it");
     }
     return session.notify(kChannel);
   };

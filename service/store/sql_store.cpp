@@ -15,8 +15,9 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kRowBytes = 300;  ///< of a search beyond its texts: id, digest, index entries
-/// Rows that one transaction goes through, so that clicks and searches can be written in between.
+/// Size of a search's row without its texts: id, digest, index entries.
+constexpr std::size_t kRowBytes = 300;
+/// Rows per transaction, so that clicks and searches can be written in between.
 constexpr std::int64_t kRowsAtOnce = 2000;
 constexpr std::int64_t kRemovedForRoom = 100;
 
@@ -27,9 +28,9 @@ Result<void> add_bytes(SqlSession& session, std::int64_t bytes) {
 
 constexpr std::string_view kWrittenColumns =
     "id, domain, query, slots, at, model, challenger, lists, times, bytes, results";
-constexpr std::size_t kFewestCopied = 8;  ///< searches; fewer are inserted one by one
+constexpr std::size_t kFewestCopied = 8;  ///< fewer searches than this are inserted one by one
 
-/// A search with the texts of its row.
+/// A search with the serialised texts of its row.
 struct SearchRow {
   explicit SearchRow(const StoredSearch& from)
       : search(&from),
@@ -37,7 +38,7 @@ struct SearchRow {
         lists(lists_text(from)),
         bytes(static_cast<std::int64_t>(slots.size() + lists.size() + kRowBytes)) {}
 
-  /// Of kWrittenColumns; refers to this row.
+  /// The values of kWrittenColumns, which refer to this row.
   std::vector<SqlValue> values() const {
     return {search->id,
             search->domain,
@@ -63,7 +64,9 @@ Result<void> add_times(SqlSession& session, const StoredSearch& search) {
                      {static_cast<std::int64_t>(search.times), search.id});
 }
 
-/// out: whether it was not there yet
+/// Inserts a search, unless its id is already there.
+///
+/// out: whether it was new
 Result<bool> insert_search(SqlSession& session, const SearchRow& row, std::int64_t& added) {
   static const std::string sql = fmt::format(
       "INSERT INTO searches ({}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO "
@@ -83,7 +86,7 @@ Result<void> add_search(SqlSession& session, const SearchRow& row, std::int64_t&
   return is_new ? Result<void>() : add_times(session, *row.search);
 }
 
-/// Many at once, by way of a table of this connection's own.
+/// Inserts many searches at once, through a temporary table.
 Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& rows, std::int64_t& added) {
   static const std::string insert = fmt::format(
       "INSERT INTO searches ({0}) SELECT {0} FROM new_searches ON CONFLICT (id) DO NOTHING RETURNING id",
@@ -100,7 +103,7 @@ Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& ro
     return {};
   }));
   for (const SearchRow& row : rows) {
-    // of one id that stands twice in the batch, the first counts as new
+    // if an id occurs twice in the batch, the first one counts as new
     if (inserted.erase(row.search->id) > 0)
       added += row.bytes;
     else
@@ -109,7 +112,7 @@ Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& ro
   return {};
 }
 
-/// Rows are written in one order in all servers, so that none waits for another in a circle.
+/// All servers write rows in this order, so that their transactions cannot deadlock.
 bool by_id(const StoredSearch* a, const StoredSearch* b) {
   return a->id < b->id;
 }
@@ -137,12 +140,12 @@ Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& v
   return static_cast<std::uint32_t>(number);
 }
 
-/// What is done to the rows of a table between two times, both included; returns how many it removed.
+/// Work on the rows of a table between two times, both inclusive; returns how many rows it removed.
 using PartWork = std::function<Result<std::int64_t>(SqlSession& session, UnixTime first, UnixTime last)>;
 
-/// Goes through a table's rows before a time, from the oldest on, by parts in a transaction each. Every part
-/// begins where the one before ended, so that rows that stay, and those that are gone but not yet tidied up
-/// by the database, are passed once.
+/// Applies `work` to a table's rows before a time, the oldest first, in parts of one transaction each. Every
+/// part begins where the previous one ended, so that remaining rows, and deleted ones that the database has
+/// not cleaned up yet, are visited only once.
 ///
 /// cost: linear in the rows
 Result<std::uint64_t> remove_in_parts(SqlDatabase& database, std::string_view table, UnixTime time,
@@ -181,8 +184,8 @@ Result<std::int64_t> remove_clicks(SqlSession& session, UnixTime first, UnixTime
       {first, last});
 }
 
-/// Searches that were judged or clicked stay without their words. SQLite looks into the index of what clicks
-/// belong to only for a value without a column's affinity, hence substr() on both sides.
+/// Removes searches; those that were judged or clicked stay, but lose their words. SQLite uses the index of
+/// clicks by search only for a value without a column's affinity, hence substr() on both sides.
 Result<std::int64_t> remove_searches(SqlSession& session, UnixTime first, UnixTime last) {
   std::int64_t rows = 0;
   std::int64_t bytes = 0;

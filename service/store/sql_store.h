@@ -15,16 +15,16 @@
 
 namespace metafuse::service {
 
-/// Makes the store's tables when there are none, brings those of an earlier version up to this one in one
-/// transaction, and refuses those of a later one.
+/// Creates the store's tables if there are none, migrates those of an earlier version in one transaction, and
+/// refuses those of a later version.
 ///
-/// in:     mode - to read, nothing is made or changed: an earlier version is refused
-/// errors: bad_data: no store of ours, or of another version
+/// in:     mode - in mode `read` nothing is created or changed, and an earlier version is refused
+/// errors: bad_data: not a store of ours, or one of another version
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
-/// The store in a database. Its functions are in sql_store.cpp (searches, what is forgotten, usage, template
-/// versions) and in sql_secrets, sql_feedback, sql_figures, sql_shared and sql_export.cpp. What requests wait
-/// for is impatient: it gets the patience of a request.
+/// The store in an SQL database. Its functions are in sql_store.cpp (searches, removal of old data, usage,
+/// template versions) and in sql_secrets, sql_feedback, sql_figures, sql_shared and sql_export.cpp. Functions
+/// for which a client's request waits use Patience::request.
 class SqlStore final : public Store {
  public:
   SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
@@ -87,7 +87,7 @@ class SqlStore final : public Store {
   std::unique_ptr<SqlDatabase> database_;
   std::string secret_file_;
   std::mutex secret_mutex_;
-  std::string secret_;  ///< once it was read
+  std::string secret_;  ///< empty until it was read
 };
 
 /// errors: those of prepare_schema

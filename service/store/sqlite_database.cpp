@@ -16,7 +16,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kBusyMs = 2000;
-/// "mfus", in the header of every store's file.
+/// "mfus", the application id in the header of every store's file.
 constexpr std::int64_t kApplicationId = 0x6d667573;
 
 SqlCell sqlite_cell(const SqliteStatement& row, int column) {
@@ -32,7 +32,7 @@ SqlCell sqlite_cell(const SqliteStatement& row, int column) {
   }
 }
 
-/// One connection with its prepared statements; guarded by `mutex`.
+/// One connection with its prepared statements. Callers must hold `mutex`.
 class Connection final : public SqlSession {
  public:
   Result<void> open(const std::string& path, bool is_writer) {
@@ -61,7 +61,7 @@ class Connection final : public SqlSession {
     return step(*statement, take);
   }
 
-  // Transactions that write hold the only writing connection from their start.
+  // Nothing to do: a writing transaction holds the only writing connection from its start.
   Result<void> lock(std::string_view) override { return {}; }
 
   std::mutex mutex;
@@ -100,7 +100,7 @@ class SqliteStore final : public SqlDatabase {
                                    "another server uses this store; stop it, or share a PostgreSQL store");
       if (locked.has_error()) return locked.error();
       lock_ = std::move(*locked);
-      // Made here so that only its owner can read it; SQLite gives its other files the same mode.
+      // Created here so that only its owner can read it; SQLite gives its other files the same mode.
       const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (made < 0) return fail(Code::no_input, path + ": " + std::strerror(errno));
       ::close(made);
@@ -138,7 +138,8 @@ class SqliteStore final : public SqlDatabase {
   }
 
   /// Marks an empty database as ours.
-  /// errors: bad_data for one that something else made
+  ///
+  /// errors: bad_data for a database of another program
   Result<void> claim() {
     std::int64_t application = 0;
     std::int64_t tables = 0;

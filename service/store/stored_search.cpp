@@ -37,7 +37,7 @@ Error damaged_row(std::string_view what) {
                                   "; check the database, or restore it from a backup");
 }
 
-/// The array of a field, or nullptr.
+/// The array in a member, or nullptr.
 const JsonArray* array_of(const JsonObject& object, std::string_view name) {
   const Json* value = object.if_contains(name);
   return value != nullptr ? value->if_array() : nullptr;

@@ -24,7 +24,7 @@ void FairLine::push(Item item) {
   ++size_;
 }
 
-/// The places that nobody's running work has.
+/// The places that are not taken by running items.
 Room FairLine::free_places(const Room& room, TimePoint now) const {
   Room free = room;
   for (const Owner& each : owners_) {
@@ -119,7 +119,8 @@ FairLine::Owner& FairLine::owner(const std::string& name, TimePoint now) {
   return owners_.emplace_back(Owner{name, 0, 0, {}, {}});
 }
 
-/// Whoever was refused a short while ago must not begin anew; unless too many were.
+/// Forgets owners without items. Those refused recently are kept, so that their admission control does not
+/// start anew, unless there are too many of them.
 void FairLine::forget_idle(TimePoint now) {
   const auto idle =
       std::count_if(owners_.begin(), owners_.end(), [](const Owner& each) { return each.items() == 0; });

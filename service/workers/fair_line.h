@@ -13,22 +13,22 @@
 
 namespace metafuse::service {
 
-/// How much work may run at once.
+/// How many items may run at once.
 struct Room {
-  std::size_t of_one;    ///< of any one owner's work
-  std::size_t of_calm;   ///< of that whose owners make no crowd, in all
-  std::size_t of_crowd;  ///< of that whose owners make one, in all
+  std::size_t of_one;    ///< of any single owner
+  std::size_t of_calm;   ///< of all owners that are no crowd, together
+  std::size_t of_crowd;  ///< of all owners that are a crowd, together
 };
 
-/// Work that waits for a thread, served in turns by whom it came from: whoever sends a crowd of requests
-/// waits behind it, everybody else does not (fair queueing, Nagle 1987). With one sender it is first come,
-/// first served.
+/// A queue of work for threads that serves the owners of the work in turn: an owner that sends a crowd of
+/// requests waits for them itself, the other owners do not (fair queueing, Nagle 1987). With one owner it is
+/// first come, first served.
 ///
-/// Each owner that has work here has an AdmissionControl of its own. It makes a crowd while that refuses more
-/// than it admits. What makes a crowd runs in a room of its own, so that it takes neither turns nor places
-/// of anybody else.
+/// Each owner with work here has its own AdmissionControl. The owner is a crowd while that refuses more than
+/// it admits. Crowds have places of their own (Room::of_crowd), so that they take neither turns nor places
+/// from others.
 ///
-/// Not safe for threads: WorkerPool holds its lock.
+/// Not thread-safe: WorkerPool locks its mutex around every call.
 class FairLine {
  public:
   struct Item {
@@ -39,26 +39,26 @@ class FairLine {
   };
 
   void push(Item item);
-  /// How many of the items that wait may run now.
+  /// How many of the waiting items may run now.
   ///
-  /// cost: linear in the owners that have work here or were refused lately
+  /// cost: linear in the owners that have work here or were refused recently
   std::size_t ready(const Room& room, TimePoint now) const;
-  /// The oldest item of the owner with the least running, of several the one whose last turn is longest ago.
-  /// It runs until `note_end`. At least one must be ready.
+  /// Takes the oldest item of the owner with the fewest running items; at a tie, of the owner whose last turn
+  /// is longest ago. The item counts as running until note_end(). Requires that one is ready.
   ///
-  /// cost: as of `ready`
+  /// cost: as ready()
   Item take(const Room& room, TimePoint now);
   void note_end(std::string_view owner);
-  /// The oldest item of all, to be given up. The line must not be empty.
+  /// Takes the oldest item of all, to be given up. Requires a line that is not empty.
   Item take_oldest();
   TimePoint oldest_since() const;
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// One more item of `owner`, and what runs or would be taken before it in the same room: of each other one
-  /// no more items than this one would have.
+  /// The number of turns until one more item of `owner` would have had its own: all of its items, and of each
+  /// other owner that shares its places at most as many.
   std::size_t turns_for(std::string_view owner, TimePoint now) const;
-  /// Who judges one more item of `owner`; null when it has none here.
+  /// The admission control for one more item of `owner`; nullptr if it has no items here.
   AdmissionControl* admission(std::string_view owner);
   bool is_crowd(std::string_view owner, TimePoint now) const;
   void forget_refusals();
@@ -73,7 +73,7 @@ class FairLine {
 
     std::size_t items() const { return running + waiting.size(); }
   };
-  /// Refusals of so many owners that have nothing here are remembered.
+  /// At most this many owners without items here are remembered for their refusals.
   static constexpr std::size_t kMostRemembered = 128;
 
   Owner* find(std::string_view name);
@@ -84,7 +84,7 @@ class FairLine {
   Room free_places(const Room& room, TimePoint now) const;
 
   std::vector<Owner>
-      owners_;  ///< those with work here and those refused lately: few, so they are looked through
+      owners_;  ///< owners with work here or refused recently; few, so that linear searches suffice
   std::size_t size_ = 0;
   std::uint64_t turns_ = 0;
 };

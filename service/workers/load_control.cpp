@@ -11,9 +11,11 @@
 namespace metafuse::service {
 namespace {
 
-/// Waiting for a core counts from half of the time on one: some of it is there on an idle machine.
+/// Waiting for a core counts only above 1/kWaitPerRun of the time on a core, because there is some waiting
+/// even on an idle machine.
 constexpr int kWaitPerRun = 2;
-/// Work that spends less than this share of its time on a core or waiting for one waits for engines.
+/// Work that spends less than 1/kLeastShare of its time on a core or waiting for one counts as waiting
+/// for engines.
 constexpr int kLeastShare = 32;
 
 }  // namespace
@@ -89,7 +91,7 @@ void AdmissionControl::count(Time now) {
   ++asked_;
 }
 
-/// How long work may wait just now.
+/// How long work may wait at this moment.
 AdmissionControl::Wait AdmissionControl::patience(Wait took, Wait longest, Time now) const {
   if (now >= whole_at_) return longest;
   if (is_crowded(now)) return Wait{0};

@@ -5,21 +5,21 @@
 
 namespace metafuse::service {
 
-// How the server stays quick when more is asked than the cores can do: as little as keeps them
-// busy runs at once (ConcurrencyLimit, fed by CoreTime), and what would wait too long is refused
-// at once (AdmissionControl).
+// How the server stays responsive under overload. ConcurrencyLimit lets only as much work run at once as
+// keeps the cores busy, judged by CoreTime. AdmissionControl immediately refuses work that would wait
+// too long.
 
-/// What a thread got of the machine's cores.
+/// A thread's time on the machine's cores.
 struct CoreTime {
   std::chrono::nanoseconds ran{0};
-  std::chrono::nanoseconds waited{0};  ///< ready to run, while others had the cores
+  std::chrono::nanoseconds waited{0};  ///< ready to run while other threads had the cores
 
   friend CoreTime operator-(const CoreTime& a, const CoreTime& b) {
     return {a.ran - b.ran, a.waited - b.waited};
   }
 };
 
-/// Reads the kernel's account of the thread that made it; zeros where the kernel keeps none.
+/// Reads the kernel's account of the thread that constructed it; zeros if the kernel keeps none.
 class CoreTimeMeter {
  public:
   CoreTimeMeter();
@@ -34,16 +34,19 @@ class CoreTimeMeter {
   int file_;
 };
 
-/// What the last pieces of work took, in the mean.
+/// Moving averages of how long pieces of work took.
 class UsualWork {
  public:
-  /// in: took - by the clock; is_busy - whether the cores were
+  /// Adds a piece of work.
+  ///
+  /// in: took - elapsed time; is_busy - whether the cores were busy
   void note(const CoreTime& spent, std::chrono::nanoseconds took, bool is_busy);
-  /// 0 before the first
+  /// The average elapsed time; 0 before the first piece.
   std::chrono::nanoseconds took() const { return took_; }
-  /// How many run at once when so many of them have a core or wait for one, the others for engines. Counts
-  /// how long work waits for engines while the cores are calm: engines on busy cores are late as well, and
-  /// running more for it would make them later. Before the first such work, as many as are at cores.
+  /// How many pieces may run at once so that `at_cores` of them have a core or wait for one, while the others
+  /// wait for engines. The waits for engines are measured only while the cores are not busy: on busy cores
+  /// engines are late, too, and running more work because of that would delay them further. `at_cores` before
+  /// the first such measurement.
   std::size_t running_for(std::size_t at_cores, std::size_t most) const;
 
  private:
@@ -54,23 +57,22 @@ class UsualWork {
   std::chrono::nanoseconds calm_at_cores_{0};
 };
 
-/// How many pieces of work may run at once: as few as keep the cores busy. More would make all of it late and
-/// none of it sooner. Work that waits for engines leaves the cores idle, and then may take every thread.
+/// How many pieces of work may run at once: as few as keep the cores busy. More would make all of them slower
+/// and none faster. Work that waits for engines leaves the cores idle; then all threads may run.
 ///
-/// The cores are busy when work waits for one, whoever it is that has them.
+/// The cores count as busy if work waits for one, no matter which process has them.
 class ConcurrencyLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// in: most - threads there are
+  /// in: most - the number of threads
   explicit ConcurrencyLimit(std::size_t most) : most_(most), now_(most) {}
 
-  /// Notes a piece of work that has ended.
+  /// Adds a piece of work that has ended.
   ///
-  /// in: took - by the clock
+  /// in: took - elapsed time
   void note(const CoreTime& spent, std::chrono::nanoseconds took);
-  /// The limit at this moment. Halved for each look that finds the cores busy, half as much again for each
-  /// that does not.
+  /// The current limit. Every kBetweenLooks it is halved if the cores were busy, else raised by half.
   ///
   /// in: least - the limit never falls below this
   std::size_t at(Time now, std::size_t least);
@@ -86,35 +88,35 @@ class ConcurrencyLimit {
   std::size_t now_;
   bool were_busy_ = false;
   Time looked_at_{};
-  CoreTime spent_;  ///< since the last look, as `took_`
+  CoreTime spent_;  ///< since the last look, like `took_`
   std::chrono::nanoseconds took_{0};
 };
 
-/// Whether one more piece of work may wait, by how long it would. A queue takes up a crowd that comes at
-/// once; where more comes than can be done for long, it only makes every answer late. So once work was
-/// refused, it may wait for no more than half of the time that a piece takes, and for twice as long with
-/// every tenth of a second in which nothing is refused. While more is refused than admitted, nothing waits.
+/// Decides whether one more piece of work may wait, by its expected wait. A queue absorbs a short burst;
+/// under lasting overload it only makes every answer late. So after a refusal, work may wait for at most half
+/// of the time that a piece takes. That limit doubles with every tenth of a second without a refusal. While
+/// more is refused than admitted, nothing may wait.
 class AdmissionControl {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Wait = std::chrono::nanoseconds;
 
-  /// in: wait - the expected one; took - time of the last pieces, in the mean; longest - wait of any
+  /// in: wait - the expected wait; took - average time of a piece; longest - upper limit of any wait
   bool admits(Wait wait, Wait took, Wait longest, Time now);
 
-  /// Whether nothing was refused for so long that this is as good as a new one.
+  /// Whether the last refusal is so long ago that this is the same as a new object.
   bool is_at_rest(Time now) const { return now >= whole_at_; }
-  /// Whether more was refused than admitted just now.
+  /// Whether recently more was refused than admitted.
   bool is_crowded(Time now) const {
     return are_most_refused_ && now < whole_at_ && now < refused_at_ + kQuiet;
   }
 
  private:
   static constexpr std::chrono::milliseconds kQuiet{100};
-  /// Admissions and refusals are compared over so long.
+  /// The period over which admissions and refusals are compared.
   static constexpr std::chrono::milliseconds kCount{20};
-  /// After so long the longest wait is allowed in spite of refusals: clients that ask again at once look like
-  /// a crowd. Seldom, because what is admitted then waits that long.
+  /// After this time the longest wait is allowed again in spite of refusals, because clients that retry
+  /// immediately look like a crowd. It is long, because work admitted then waits that long.
   static constexpr std::chrono::seconds kTrial{10};
 
   Wait patience(Wait took, Wait longest, Time now) const;

@@ -17,12 +17,13 @@ unsigned core_count() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Searches that run together share the fetcher's passes over the sockets, which costs them less.
+/// More than one per core, because searches that run together share the fetcher's passes over the sockets,
+/// which is cheaper.
 std::size_t running_when_busy() {
   return kRunningPerCore * core_count();
 }
 
-/// Each is then done as soon as it can be, all of them a little later.
+/// One per core: each piece is finished as fast as possible, although all together take a little longer.
 std::size_t running_in_crowd() {
   return core_count();
 }
@@ -63,7 +64,7 @@ void WorkerPool::add_thread() {
   try {
     threads_.emplace_back(&WorkerPool::work, this);
   } catch (const std::system_error&) {
-    // the system has no more threads: the ones that are there go on
+    // the system has no more threads: the existing ones continue
   }
 }
 
@@ -125,7 +126,7 @@ void WorkerPool::work() {
   }
 }
 
-/// How many items may run at once just now; all of them once the pool ends.
+/// How many items may run at once at this moment; all of them once the pool is stopping.
 Room WorkerPool::room(TimePoint now) {
   if (is_stopping_) return {most_threads_, most_threads_, most_threads_};
   if (limits_.max_running_when_busy == 0) return {max_threads_, most_threads_, most_threads_};
@@ -136,7 +137,7 @@ Room WorkerPool::room(TimePoint now) {
   return {max_threads_, std::max(fewest, usual_.running_for(busy, most_threads_)), fewest};
 }
 
-/// Whether one more item of this owner would not wait too long, by the number of turns until its own.
+/// Whether one more item of this owner is admitted, by the expected wait for its turn.
 bool WorkerPool::admits(const std::string& owner, TimePoint now) {
   const bool is_crowd = queue_.is_crowd(owner, now);
   const Room places = room(now);
@@ -150,24 +151,26 @@ bool WorkerPool::admits(const std::string& owner, TimePoint now) {
   return (own != nullptr ? *own : newcomers_).admits(wait, took, longest_wait(), now);
 }
 
-/// The last quarter of the limit is for what was expected wrongly: a stall must not cost those who wait.
+/// The longest wait that is planned for. The last quarter of the limit is a reserve for wrong expectations,
+/// so that a stall does not make waiting work be given up.
 std::chrono::nanoseconds WorkerPool::longest_wait() const {
   return limits_.max_wait > std::chrono::nanoseconds::zero() ? limits_.max_wait * 3 / 4 : kNoEnd;
 }
 
-/// Whether what waits does so because threads are missing: where one is free, the system has only not yet
-/// run it.
+/// Whether work waits because threads are missing. If a thread is free, the system has merely not scheduled
+/// it yet.
 bool WorkerPool::are_threads_missing(TimePoint now) {
   const std::size_t ready = queue_.ready(room(now), now);
   return ready < queue_.size() || running_ + ready > threads_.size();
 }
 
-/// When an item that came at `since` has waited too long.
+/// When an item that arrived at `since` has waited too long.
 TimePoint WorkerPool::end_of_wait(TimePoint since) const {
   return limits_.max_wait > std::chrono::nanoseconds::zero() ? since + limits_.max_wait : TimePoint::max();
 }
 
-/// Only the oldest item's time is watched. While every item finds a thread at once, this thread sleeps.
+/// Gives up items that have waited too long; it watches only the oldest one. While every item finds a thread
+/// at once, this thread sleeps.
 void WorkerPool::give_up_late() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
@@ -185,7 +188,7 @@ void WorkerPool::give_up_late() {
       late.give_up();
       lock.lock();
     } else {
-      // more may run by now, or a free thread slept while the cores were busy
+      // more may run by now, or a free thread was not woken while the cores were busy
       if (queue_.ready(room(now), now) > 0) ready_.notify_all();
       const Duration next_look = ConcurrencyLimit::kBetweenLooks;
       may_be_late_.wait_for(lock, may_be_late ? std::min(end - now, next_look) : next_look);

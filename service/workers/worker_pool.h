@@ -17,40 +17,41 @@
 
 namespace metafuse::service {
 
-/// How much work may wait for a thread.
+/// How much work may wait and run.
 struct QueueLimits {
   std::size_t max_queue = 16;
-  /// What waited this long is given up, what would wait three quarters of it is not taken; 0 for no end.
+  /// Work that has waited this long is given up; work expected to wait more than three quarters of it is
+  /// refused. 0 for no limit.
   std::chrono::nanoseconds max_wait{0};
-  /// While the cores are busy, no more than this many have one or wait for one (see ConcurrencyLimit); 0 for
-  /// no such bound.
+  /// While the cores are busy, at most this many pieces of work have a core or wait for one (see
+  /// ConcurrencyLimit); 0 for no limit.
   std::size_t max_running_when_busy = 0;
-  /// While the cores are busy, no more than this many run of owners that make a crowd (see FairLine), all
-  /// together and beside what runs of others; 0 for as many as of those.
+  /// While the cores are busy, at most this many pieces of all crowds together run (see FairLine), beside the
+  /// work of other owners; 0: as many as max_running_when_busy.
   std::size_t max_running_in_crowd = 0;
 };
 
-/// Threads that do what may block, behind a queue that is bounded in length and in time. A thread is started
-/// when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
+/// Threads for work that may block, behind a queue that is bounded in length and in time. A thread is started
+/// only when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
 ///
-/// Admission is per owner: who has work here already is judged by how its own work fared, whoever comes with
-/// the first piece by how others' first pieces did. So one owner's crowd has only its own work wait or be
-/// refused, and a crowd of owners is refused as fast as one owner's.
+/// Admission is per owner. An owner that already has work here is judged by its own earlier work, a newcomer
+/// by other newcomers. So one owner's crowd makes only its own work wait or be refused, and a crowd of many
+/// owners is refused as fast as the crowd of one.
 class WorkerPool {
  public:
-  /// in: max_threads - that one owner's work may have; a quarter more are for others beside it;
-  /// clock - by which work is late; must outlive the pool
+  /// in: max_threads - threads for one owner's work; a quarter more are for other owners;
+  /// clock - measures how long work waits; must outlive the pool
   WorkerPool(unsigned max_threads, const QueueLimits& limits, const Clock& clock);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  /// Hands work over; false when it would wait too long (see AdmissionControl). Neither function may throw.
+  /// Queues work; false if it would wait too long (see AdmissionControl). Neither function may throw.
   ///
-  /// in: give_up - called instead of `work` when no thread came to it in time; owner - whose work it is
+  /// in: give_up - called instead of `work` if no thread started it in time; owner - whose work it is
   bool try_run(std::function<void()> work, std::function<void()> give_up, const std::string& owner = {});
   void set_limits(const QueueLimits& limits);
-  /// Finishes what is queued and joins the threads.
+  /// Finishes the queued work and joins the threads.
   void stop();
 
   std::size_t queued() const;
@@ -76,20 +77,21 @@ class WorkerPool {
   std::condition_variable may_be_late_;
   FairLine queue_;
   bool is_stopping_ = false;
-  bool is_watched_ = false;  ///< the queue, by the thread that gives up
+  bool is_watched_ = false;  ///< giver_up_ watches the queue
   ConcurrencyLimit concurrency_limit_;
-  AdmissionControl newcomers_;  ///< judges owners that have nothing here
+  AdmissionControl newcomers_;  ///< judges owners without items here
   UsualWork usual_;
-  UsualWork crowds_;  ///< of owners that make a crowd
+  UsualWork crowds_;  ///< of owners that are a crowd
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
   std::thread giver_up_;
 };
 
-/// How many threads may fetch and score: the configuration's, else 32 a core, since most of them wait.
+/// The number of threads that fetch and score: the configuration's, or else 32 per core, since most of
+/// them wait.
 unsigned worker_count(const ServerConfig& config);
 
-/// How much work may wait and run at once on this machine's cores.
+/// The limits of waiting and running work for this machine's cores.
 QueueLimits queue_limits(const LimitsConfig& limits);
 
 }  // namespace metafuse::service
