@@ -1,5 +1,9 @@
 #pragma once
 
+// Makes features of ranked lists: the instances of a base query with their ranks and scores, and features
+// derived from these. Training, fusing and serving all use these functions, so that a model sees the same
+// numbers everywhere.
+
 #include <cstddef>
 #include <cstdint>
 #include <span>

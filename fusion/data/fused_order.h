@@ -1,5 +1,8 @@
 #pragma once
 
+// The order of documents in every fused ranking: by score, with one tie rule for equal scores, and the
+// sorting by keys that makes it fast. The order depends only on scores, ranks and ids.
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -147,8 +147,7 @@ Thresholds thresholds_of(const Feature& feature, const Census& census, const Thr
     if (const auto at = options.given->find(feature.name); at != options.given->end()) {
       std::vector<double> thetas = at->second;
       if (feature.kind == FeatureKind::rank)
-        for (double& theta : thetas)
-          theta = -(theta + 1.0);  // rank <= k means value > -(k + 1), as a value is -rank
+        for (double& theta : thetas) theta = -(theta + 1.0);  // rank <= k means -rank > -(k + 1)
       return given_thresholds(census.values, std::move(thetas));
     }
   return choose_thresholds(census.values, census.counts, options);

@@ -1,5 +1,8 @@
 #pragma once
 
+// Candidate thresholds of features, and training documents as codes. A code tells which thresholds a document
+// exceeds, so that learners compare small integers instead of values.
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

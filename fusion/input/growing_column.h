@@ -1,5 +1,9 @@
 #pragma once
 
+// Columns of training data while input is read. Each reader has a part of its own, whose columns hold codes
+// into dictionaries of distinct values; finish_column() then joins the columns of all parts. Nothing here is
+// synchronised: a part belongs to one thread at a time.
+
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,8 @@
 #pragma once
 
+// Reads training input (runs with judgments, LETOR files, aggregation files, weighted pairs) into training
+// sets, whatever the order of the input's lines.
+
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -1,5 +1,8 @@
 #pragma once
 
+// Fuses the lists of one base query with a trained model, and explains the result. The server, the library
+// and the command line all fuse by these functions. Models are immutable, so any thread may call them.
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

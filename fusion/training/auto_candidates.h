@@ -1,5 +1,7 @@
 #pragma once
 
+// What the learner `auto` chooses among: options, and the candidates whose trials measure them.
+
 #include <cstddef>
 #include <functional>
 #include <map>

@@ -48,8 +48,8 @@ struct ListWorthOptions {
   double most_loss = 0.005;            ///< what lists may cost together and still count as dispensable
 };
 
-/// Measures each list by leaving it out: first each list alone, then one list after another, beginning with
-/// the one whose absence costs least. A learner is trained anew each time, by query-level cross-validation;
+/// Measures lists by leaving them out: first one list at a time, then more and more lists, beginning with the
+/// one whose absence costs least. A learner is trained anew each time, by query-level cross-validation;
 /// if no crucial pair is left to learn from, the lists are fused by RRF instead. The measure counts documents
 /// that only a removed list holds as not found.
 ///

@@ -1,5 +1,8 @@
 #pragma once
 
+// Chooses which base queries to judge next: those on whose order a committee of equally good models
+// disagrees most.
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,9 +10,6 @@
 
 #include "core/result.h"
 #include "fusion/data/training_set.h"
-
-// Chooses which base queries to judge next: those on whose order a committee of equally good models
-// disagrees most.
 
 namespace metafuse::fusion {
 

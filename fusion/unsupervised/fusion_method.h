@@ -1,5 +1,8 @@
 #pragma once
 
+// The table of fusion methods: how a method is described, checked and run, and the functions that score by
+// it. Methods keep no state, so any thread may call them.
+
 #include <cstdint>
 #include <optional>
 #include <span>

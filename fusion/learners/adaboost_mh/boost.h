@@ -1,5 +1,8 @@
 #pragma once
 
+// AdaBoost.MH and its base learners, products of stumps and trees. Each grade is a class, and a base
+// classifier votes for or against each class.
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -33,7 +33,7 @@ struct Sigmoid {
   friend bool operator==(const Sigmoid&, const Sigmoid&) = default;
 };
 
-/// The class probabilities of one document by [4]: s(f_l), divided by their sum.
+/// The class probabilities of one document by eq. (4): s(f_l), divided by their sum.
 void sigmoid_posterior(const Sigmoid& sigmoid, std::span<const double> votes, std::span<double> posterior);
 
 /// The same for many documents. Each matrix has one column of `documents` numbers per class.
@@ -42,11 +42,11 @@ void sigmoid_posterior(const Sigmoid& sigmoid, std::span<const double> votes, st
 void sigmoid_posteriors(const Sigmoid& sigmoid, std::span<const double> votes, std::size_t documents,
                         std::span<double> posteriors, std::span<double> scratch);
 
-/// Class probabilities by [3]: votes shifted from [-1, 1] to [0, 1], divided by their sum; uniform if all
-/// votes are -1.
+/// Class probabilities by eq. (3): votes shifted from [-1, 1] to [0, 1], divided by their sum; uniform if
+/// all votes are -1.
 void standard_posterior(std::span<const double> votes, std::span<double> posterior);
 
-/// The Bayes score [2]: the expected gain.
+/// The Bayes score, eq. (2): the expected gain.
 double bayes_score(std::span<const double> posterior, std::span<const double> gains);
 
 /// The value of the target function, to be minimised.

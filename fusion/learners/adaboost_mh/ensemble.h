@@ -1,5 +1,8 @@
 #pragma once
 
+// The ensemble of calibrated classifiers (Busa-Fekete et al. 2011, sec. 4 and 5): runs for several settings,
+// their calibrations, and the choice of members and weights on validation data.
+
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -28,8 +31,8 @@ struct Judged {
   std::span<const RowRange> queries;
 };
 
-/// Mean NDCG@10 by [1]: gain 2^grade - 1, discount 1 / log(1 + position), equal scores in input order. A
-/// query without gain counts as 0.
+/// Mean NDCG@10 by eq. (1): gain 2^grade - 1, discount 1 / log(1 + position), equal scores in input order.
+/// A query without gain counts as 0.
 double ndcg_10(std::span<const double> scores, const Judged& judged);
 
 /// exp(c omega) for each omega, divided by their sum.
@@ -106,7 +109,7 @@ enum class PoolPart { sigmoids, regressions, all };
 /// The indices of these members in the pool.
 std::vector<std::size_t> members_of(const Pool& pool, PoolPart part);
 
-/// Chooses the best weights for the members of a part. Requires at least one member in it.
+/// Members of a pool with their weights, for one number of rounds.
 struct Ensemble {
   std::size_t rounds = 0;
   double c = 0.0;
@@ -114,6 +117,7 @@ struct Ensemble {
   std::vector<std::size_t> members;  ///< indices in the pool
   std::vector<double> weights;
 };
+/// Finds the best weights for the members of a part. Requires at least one member in it.
 Ensemble choose_ensemble(const Pool& pool, PoolPart part, const Judged& validation);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -7,7 +7,7 @@
 namespace metafuse::fusion::adaboost_mh {
 
 /// Plain AdaBoost.MH (Busa-Fekete et al. 2011, sec. 4): a single setting; documents are ordered by the Bayes
-/// score of posterior [3].
+/// score, eq. (2), of the posterior of eq. (3).
 Learner learner();
 
 /// The ensemble of calibrated classifiers with exponential weights (sec. 4 and 5).

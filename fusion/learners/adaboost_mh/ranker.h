@@ -14,7 +14,7 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// AdaBoost.MH as a ranker: scores are the Bayes score [2] of posterior [3]. Body:
+/// AdaBoost.MH as a ranker: scores are Bayes scores, eq. (2), of the posterior of eq. (3). Body:
 /// {"grades","cuts","rounds"}.
 class MhRanker : public Ranker {
  public:
@@ -39,15 +39,15 @@ class MhRanker : public Ranker {
 /// The gain of each grade: 2^grade - 1, at least 0.
 std::vector<double> gains_of(const std::vector<double>& grades);
 
-/// The Bayes scores of documents by posterior [3].
+/// The Bayes scores of documents by the posterior of eq. (3).
 std::vector<double> posterior_scores(std::span<const double> votes, std::span<const double> gains);
 
 /// errors: bad_data, naming the field
 Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
                                                   const std::vector<Feature>& features);
 
-/// A calibrated ensemble as a ranker: scores are the weighted mean [6] of its members' scores, in about [0,
-/// 1]. Body:
+/// A calibrated ensemble as a ranker: scores are the weighted mean of its members' scores, eq. (6), in about
+/// [0, 1]. Body:
 /// {"grades","cuts","sources":[{"name","rounds"} or {"name","body","low","high"}...],
 /// "members":[{"source","weight","quality","calibration",...}...]}
 class EnsembleRanker : public Ranker {

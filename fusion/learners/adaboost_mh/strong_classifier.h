@@ -1,5 +1,7 @@
 #pragma once
 
+// What AdaBoost.MH learns: cuts, base classifiers, and their weighted sum, with the JSON of model files.
+
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -33,9 +33,9 @@ struct NeighbourOptions {
   bool is_mean_default = false;
 };
 
-/// The feature, or the k features, with the least ranking loss [21] under D. Unranked documents of a feature
-/// get the value of the rating scale that minimises the loss; a feature that ranks every document of the
-/// feedback gets its mean rating as default.
+/// The feature, or the k features, with the least ranking loss, eq. (21), under D. Unranked documents of a
+/// feature get the value of the rating scale that minimises the loss; a feature that ranks every document of
+/// the feedback gets its mean rating as default.
 ///
 /// The rating scale holds the values of all features if these have at most 100 together, else the feature's
 /// own values. A value below the lowest is tried as well.

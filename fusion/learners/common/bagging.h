@@ -1,5 +1,7 @@
 #pragma once
 
+// Shared by learners that average models trained on bootstrap samples of the queries (bags).
+
 #include <array>
 #include <cstddef>
 #include <functional>

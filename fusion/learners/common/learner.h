@@ -1,5 +1,8 @@
 #pragma once
 
+// The interface of all learners: what a learner is given, what it returns, and what the table of learners
+// says about it.
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -115,7 +115,7 @@ Result<Options> read_options(const std::map<std::string, std::string>& given, Op
   return options;
 }
 
-/// The options as rows for LearnerOption lists.
+/// The options as rows for Learner::options.
 template <class Options>
 std::vector<LearnerOption> option_rows(Options options = {}) {
   OptionTable table;

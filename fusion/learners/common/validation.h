@@ -1,5 +1,8 @@
 #pragma once
 
+// Measures by which learners are compared on queries they were not trained on: for early stopping, and for
+// the choice of the learner `auto`.
+
 #include <functional>
 #include <span>
 #include <string>

@@ -82,7 +82,7 @@ class GrowData {
 
   std::size_t document_count() const { return documents_; }
   std::size_t feature_count() const { return codes_.size(); }
-  /// By document. CodedFeatures::code() tells from which code on a threshold fires.
+  /// The codes of a feature by document, as CodedFeatures::code() defines them.
   const std::vector<std::uint8_t>& codes(std::uint32_t feature) const { return codes_[feature]; }
   /// Whether a feature ranks so few documents that they are listed.
   bool is_sparse(std::uint32_t feature) const { return is_sparse_[feature] != 0; }

@@ -1,5 +1,8 @@
 #pragma once
 
+// The pair weights of MPBoost in two forms: factored into numbers per document, or pair by pair. Both give
+// the sums from which each round chooses its stump.
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,10 +26,10 @@ struct StumpSums {
 
 /// Turns sums per code into sums per threshold: threshold j fires for codes above j.
 ///
-/// in: by_code - by feature: one more number than thresholds
+/// in: by_code - for each feature one number per code, from 0 to the number of thresholds
 std::vector<std::vector<double>> sums_above(std::vector<std::vector<double>> by_code);
 
-/// Zeroes, by feature: one more than thresholds.
+/// Zeroes in the form of sums_above()'s by_code.
 std::vector<std::vector<double>> empty_codes(const CodedFeatures& features);
 
 /// Adds each document's value to the sum for its code in one feature.

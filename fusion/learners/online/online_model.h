@@ -1,5 +1,8 @@
 #pragma once
 
+// The online rankers of Harrington 2003 (PRank, its ensembles, Widrow-Hoff) behind one interface, with linear
+// and polynomial kernels. A model's state can be saved and resumed at any step.
+
 #include <cstddef>
 #include <cstdint>
 #include <span>

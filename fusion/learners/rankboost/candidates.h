@@ -1,5 +1,8 @@
 #pragma once
 
+// Candidate weak rankings, and what both weak learners need to search them: cumulative weights and histograms
+// of potentials.
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,9 +15,9 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// A candidate weak ranking. Thresholds are numbered as in Thresholds, and number size() is the highest value
-/// of the feature, which no ranked document exceeds, so that h = 1 only for unranked documents if q_default
-/// is 1. A value ranking has threshold 0.
+/// A candidate weak ranking. Thresholds are numbered as in Thresholds. Number size() stands for the highest
+/// value of the feature: no ranked document exceeds it, so that h is 1 at most for unranked documents. A
+/// value ranking has threshold 0.
 struct Candidate {
   std::uint32_t feature = 0;
   std::uint32_t threshold = 0;

@@ -46,7 +46,7 @@ struct Feedback {
 
 /// in:     communicator - of the MPI processes that hold the other queries, or null
 /// errors: bad_data when no query has a crucial pair, or a query has more than 65,534 distinct grades
-/// cost:   O(documents log documents of a query + pairs)
+/// cost:   O(documents log documents per query + pairs)
 Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator = nullptr);
 
 }  // namespace metafuse::fusion::rankboost

@@ -1,5 +1,7 @@
 #pragma once
 
+// RankBoost+ and its relatives: their options, their rounds, and the boosting over enumerated crucial pairs.
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -37,7 +37,7 @@ struct PairRows {
   std::vector<std::uint32_t> below;  ///< documents, as rows of the matrix
   std::vector<BelowClass> classes;
   std::vector<PairRow> rows;
-  std::vector<RowChunk> chunks;  ///< all rows, in order; they depend only on the feedback, and so do sums
+  std::vector<RowChunk> chunks;  ///< all rows, in order; cut by the feedback alone, and so are sums
   std::size_t pair_count = 0;
   std::size_t document_count = 0;
 };
