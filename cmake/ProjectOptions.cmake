@@ -48,7 +48,7 @@ function(metafuse_quick_build target headers)
 endfunction()
 
 # metafuse_options_of(OPTIONS FILES...): additional compiler options for single files, which are then compiled
-# outside unity builds.
+# separately, without unity builds and precompiled headers.
 function(metafuse_options_of options)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -1,3 +1,5 @@
+// Runs the calibrated experiment over sets and folds: chooses on validation, fills in table 2 and fig. 3, and
+// judges the paper's claims. calibrated_fold.cpp does the work within a fold.
 #include "experiments/calibrated.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One fold of the calibrated experiment: reads LETOR's parts, boosts and calibrates each setting, and
+// measures the candidates.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,3 +1,5 @@
+// Reads the parts of LETOR's aggregation sets, chooses configurations on the validation parts, and compares
+// all methods on the test parts.
 #include "experiments/letor_agg.h"
 
 #include <algorithm>

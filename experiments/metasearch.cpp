@@ -1,3 +1,4 @@
+// Compares every fusion method on each collection of run_collections.h, one table per collection.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Draws the tasks of Freund et al. 2003, sec. 6.2, for figures 5 to 8, measures every method on them, and
+// judges the paper's claims.
 #include "experiments/movies.h"
 
 #include <algorithm>

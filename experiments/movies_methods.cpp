@@ -1,3 +1,4 @@
+// Draws a task, trains the methods of the movie experiment on it, and measures their scores.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

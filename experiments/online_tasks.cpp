@@ -1,3 +1,4 @@
+// The data of Harrington's experiments: synthetic ranks, four judges, movie ratings.
 #include "experiments/online_tasks.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #pragma once
 
+// Fast scanning of lines, fields and numbers, for the readers of run, qrels and LETOR files.
 #include <bit>
 #include <cstddef>
 #include <cstdint>

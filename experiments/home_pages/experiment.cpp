@@ -1,3 +1,5 @@
+// The experiment home-pages: cross-validates RankBoost, its baselines and the templates on samples of
+// base queries, and prints their tables.
 #include <algorithm>
 #include <array>
 

@@ -107,7 +107,8 @@ class Fusing(unittest.TestCase):
 
 class Threads(unittest.TestCase):
     def test_other_threads_run_while_the_library_works(self):
-        # The library waits for a writer of the pipe: were the interpreter's lock held, there never would be one.
+        # The library waits for somebody to write to the pipe. If it held the interpreter's lock, nobody
+        # ever could.
         code = """
 import os, sys, threading, metafuse
 os.mkfifo(sys.argv[1])
@@ -223,7 +224,7 @@ class Evaluating(unittest.TestCase):
         self.assertAlmostEqual(kept[0, 0], 1 / 3)  # the arrays own the evaluation's memory
 
     def test_the_answers_that_pytrec_eval_and_ranx_publish(self):
-        # The examples of both projects' front pages, and the figures that stand there.
+        # The examples on both projects' front pages, with the figures given there.
         judged = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
         run = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {"d1": 1.5, "d2": 0.2, "d3": 0.5}}
         self.assertEqual(metafuse.evaluate(run, judged, ["map", "ndcg"]).per_query,
@@ -235,7 +236,7 @@ class Evaluating(unittest.TestCase):
         judged = {"q_1": {"d_12": 5, "d_25": 3}, "q_2": {"d_11": 6, "d_22": 1}}
         result = metafuse.evaluate(run, judged, ["ndcg_cut_5", "map_cut_5", "recip_rank"])
         self.assertAlmostEqual(result["ndcg_cut_5"], 0.7861, places=4)
-        self.assertAlmostEqual(result["map_cut_5"], 0.6416, delta=0.0001)  # cut there, not rounded
+        self.assertAlmostEqual(result["map_cut_5"], 0.6416, delta=0.0001)  # truncated there, not rounded
         self.assertEqual(result["recip_rank"], 0.75)
 
     def test_fused_scores_are_those_that_ranxs_own_tests_state(self):

@@ -1,4 +1,4 @@
-"""The examples of the docstrings and of the pages run, and print what they say."""
+"""Runs the examples in the docstrings and on the pages; they must print what is written there."""
 import doctest
 import os
 import pathlib

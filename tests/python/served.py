@@ -1,4 +1,4 @@
-"""A `metafuse serve` of one domain whose lists callers bring, for tests and pages."""
+"""A `metafuse serve` with one domain whose lists come from the callers, for tests and pages."""
 import pathlib
 import subprocess
 import tempfile
@@ -12,7 +12,7 @@ store: rag.db
 
 
 class Served:
-    """The server and its folder; both are gone at the end of a `with`."""
+    """The server and its folder; leaving the `with` block removes both."""
 
     def __init__(self, domain="version: 1\ndomain: rag\nlists: [words, vectors]\n"):
         self._folder = tempfile.TemporaryDirectory()
