@@ -21,7 +21,7 @@ constexpr const char* kEnsembles[] = {"ensemble, CPC", "ensemble, RBC", "ensembl
 struct Factor {
   std::string name;
   Plan plan;
-  bool is_draw = false;  ///< only the seed is changed
+  bool is_draw = false;  ///< nothing but the seed may differ from the plan
 };
 
 std::vector<double> bases_up_to(double most, double step) {

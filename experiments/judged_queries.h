@@ -21,7 +21,7 @@ struct JudgedQueries {
   std::vector<std::vector<evaluation::GradeCount>> judged;  ///< per query: relevant documents, listed or not
   std::vector<std::size_t> part_of;                         ///< per query: the number of its part
   bool is_part_fixed = false;  ///< true: the data set defines the parts; false: they are drawn at random
-  std::size_t limit = 0;       ///< how many documents of a ranking are judged; 0: all
+  std::size_t limit = 0;       ///< how many documents of a ranking count in the measures; 0: all
 };
 
 /// Reads one of LETOR's aggregation sets, with its own parts.

@@ -17,7 +17,7 @@ struct RunCollection {
   evaluation::Judgments judgments;
   std::string measures;
   std::size_t folds = 5;
-  std::size_t limit = 100;  ///< how many documents of a fused list are judged; 0: all
+  std::size_t limit = 100;  ///< how many documents of a fused list count in the measures; 0: all
 };
 
 /// TREC-3: 40 ad hoc systems, 50 queries, lists cut off after 100 documents.

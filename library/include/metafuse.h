@@ -215,7 +215,7 @@ METAFUSE_EXPORT int metafuse_compare(const metafuse_run* const* runs, size_t cou
                                      const metafuse_option* options, size_t option_count, char** report);
 /* Compares all fusion methods, and learners by cross-validation, on the same judged queries.
  * options: as metafuse_compare, and methods, learners (names separated by commas, or "none"), derive, folds, limit (how
- * many documents of a fused list are judged); depth is that of the input lists. */
+ * many documents of a fused list are evaluated); depth is that of the input lists. */
 METAFUSE_EXPORT int metafuse_compare_methods(const metafuse_run* const* runs, size_t count,
                                              const metafuse_qrels* qrels, const char* measures,
                                              const metafuse_option* options, size_t option_count,
