@@ -11,7 +11,7 @@
 namespace metafuse::fusion {
 namespace {
 
-// At least so many slots per value.
+// The least number of slots per value.
 constexpr std::size_t kSlotsAValue = 4;
 
 }  // namespace

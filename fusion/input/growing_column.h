@@ -2,7 +2,7 @@
 
 // Columns of training data while input is read. Each reader has a part of its own, whose columns hold codes
 // into dictionaries of distinct values; finish_column() then joins the columns of all parts. Nothing here is
-// synchronised: a part belongs to one thread at a time.
+// synchronised: no two threads may change the same column.
 
 #include <algorithm>
 #include <bit>
@@ -60,7 +60,7 @@ class GrowingArray {
   void clear() { *this = GrowingArray(); }
 
  private:
-  // Arrays of at least so many numbers are mappings.
+  // Arrays of at least this many numbers are mappings.
   static constexpr std::size_t kMapped = (std::size_t{1} << 16) / sizeof(Number);
 
   void swap(GrowingArray& other) noexcept {
@@ -215,7 +215,7 @@ class GrowingColumn {
 ///
 /// in:     segments - sorted by part; file - where the column is stored; null: in memory
 /// errors: those of the file
-/// cost:   memory: 8 bytes per distinct value of each part, plus the codes
+/// cost:   memory: 28 bytes per distinct value of each part, plus the codes
 Result<CodedColumn> finish_column(std::span<const RawColumn> parts, std::span<const RowSegment> segments,
                                   std::span<const std::uint32_t> rows, bool is_absent_zero, ColumnFile* file);
 
@@ -223,7 +223,7 @@ Result<CodedColumn> finish_column(std::span<const RawColumn> parts, std::span<co
 struct RowPart {
   std::size_t first = 0;  ///< number of the first row, when rows are numbered across parts
   std::vector<GrowingColumn> columns;
-  std::vector<ColumnPiece> pieces;  ///< the same columns once they lie in a file; `columns` is empty then
+  std::vector<ColumnPiece> pieces;  ///< where the columns lie in a file; `columns` holds nothing then
   TextList documents;
   GrowingArray<double> grades;
   GrowingArray<std::uint8_t> in_feedback;

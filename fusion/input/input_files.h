@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads training input (runs with judgments, LETOR files, aggregation files, weighted pairs) into training
-// sets, whatever the order of the input's lines.
+// sets. A set does not depend on the order of the input's lines.
 
 #include <cstddef>
 #include <optional>

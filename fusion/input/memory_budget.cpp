@@ -18,8 +18,8 @@ constexpr std::size_t kRowBytes = 13;
 constexpr std::size_t kQueryBytes = 1000;
 // Per document, while a set is being sorted.
 constexpr std::size_t kOrderBytes = 4;
-// Per document in a column whose values are all distinct: value and code in its part, both again while parts
-// are joined, and in the final column.
+// Per document in a column whose values are all distinct: value and code in its part (12), its entry while
+// parts are joined (20), value and code in the final column (12).
 constexpr std::size_t kColumnBytes = 12 + 20 + 12;
 
 }  // namespace

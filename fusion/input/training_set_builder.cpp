@@ -228,7 +228,7 @@ void TrainingSetBuilder::add(const InstanceRow& row) {
 
 namespace {
 
-// So many rows are added between two looks at the memory of columns.
+// The memory of columns is checked each time this many rows were added.
 constexpr std::size_t kRowsBetweenLooks = 128;
 
 std::size_t memory_of_columns(const RowPart& part) {

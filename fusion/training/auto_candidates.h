@@ -45,7 +45,7 @@ struct Candidate {
   const Learner* learner = nullptr;
   std::map<std::string, std::string> options;  ///< of the trial
   std::vector<Option> of;                      ///< the options it measures, at least one
-  /// Continues after the first fold only if it is ahead of the safe options there.
+  /// Continues after the first fold only if it is ahead of the first safe option there.
   bool is_costly = false;
 };
 

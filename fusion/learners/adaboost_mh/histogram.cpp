@@ -9,7 +9,7 @@
 namespace metafuse::fusion::adaboost_mh {
 namespace {
 
-/// So many features are summed at a time, so that an addition need not wait for the previous one to the
+/// The number of features summed at a time, so that an addition need not wait for the previous one to the
 /// same cell.
 constexpr std::size_t kFeatureGroup = 8;
 constexpr std::size_t kMostCodes = 256;  // of a feature with one byte per document

@@ -39,7 +39,7 @@ struct TrainingRequest {
   unsigned threads = 1;
   ProgressReport progress;
   bool wants_trace = true;               ///< false: the learner may skip what only the trace needs
-  std::size_t trace_every = 1;           ///< the trace has every so many rounds
+  std::size_t trace_every = 1;           ///< only every n-th round is traced
   std::size_t first_feature_number = 0;  ///< of the first feature in the trace: 0 for runs, 1 for LETOR
   const Model* resume = nullptr;         ///< a model to continue learning from; only if can_resume
 

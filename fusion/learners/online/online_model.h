@@ -21,7 +21,7 @@ struct KernelOptions {
   bool is_polynomial = false;
   int degree = 2;
   std::size_t max_map = 1000;  ///< a polynomial kernel uses its exact map up to this size of the map
-  std::size_t budget = 500;    ///< otherwise it stores so many examples, the latest ones
+  std::size_t budget = 500;    ///< otherwise it stores this many of the latest examples
 
   friend bool operator==(const KernelOptions&, const KernelOptions&) = default;
 };
