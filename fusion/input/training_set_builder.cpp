@@ -13,6 +13,10 @@
 #include "fusion/data/fused_order.h"
 #include "fusion/input/growing_column.h"
 
+// Makes the canonical training set from rows in any order. finish() works in three steps: canonical_order()
+// sorts the rows, take_rows() moves ids, grades and flags, and finish_columns() brings one feature after
+// another into its final form, several at a time. Memory is scarce here, so each step frees what later steps
+// do not need.
 namespace metafuse::fusion {
 namespace {
 

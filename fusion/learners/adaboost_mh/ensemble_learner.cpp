@@ -13,6 +13,9 @@
 #include "fusion/learners/adaboost_mh/training_data.h"
 #include "fusion/learners/common/options.h"
 
+// The learner calibrated-adaboost. It trains AdaBoost.MH with every setting without a share of the documents
+// (and other learners, if asked for, without a share of the queries), calibrates each on that share, and
+// chooses the number of rounds and the members' weights by NDCG@10 on validation data.
 namespace metafuse::fusion::adaboost_mh {
 
 namespace {

@@ -12,6 +12,8 @@
 #include "core/random.h"
 #include "fusion/learners/adaboost_mh/regression.h"
 
+// Fits the regressions from votes to gains: polynomials by least squares, logistic regression and the neural
+// network by L-BFGS, and the Gaussian process by its marginal likelihood.
 namespace metafuse::fusion::adaboost_mh {
 
 namespace {

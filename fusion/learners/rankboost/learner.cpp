@@ -18,6 +18,8 @@
 #include "fusion/learners/rankboost/value_ranker.h"
 #include "fusion/model/weak_ranking.h"
 
+// RankBoost as a learner: reads the options, runs the rounds with early stopping, time limit and checkpoints,
+// and puts together the model, the trace and the summary.
 namespace metafuse::fusion::rankboost {
 
 void declare_options(OptionTable& table, Options& options) {
