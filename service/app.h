@@ -31,7 +31,7 @@ namespace metafuse::service {
 struct AppOptions {
   ServerConfig config;
   LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;  ///< the configuration again, for reload()
+  std::function<Result<ServerConfig>()> reread;  ///< reads the configuration again, for reload()
   const Clock* clock = nullptr;
   std::function<UnixTime()> unix_time;  ///< for what is stored; the machine's clock if empty
 };

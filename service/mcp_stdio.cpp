@@ -28,7 +28,7 @@ constexpr std::size_t kMaxReply = std::size_t{16} << 20;
 constexpr auto kReplyWithin = std::chrono::seconds(130);
 constexpr int kMostAtOnce = 64;
 
-/// Lines of a file descriptor.
+/// Reads lines from a file descriptor.
 class LineReader {
  public:
   explicit LineReader(int input) : input_(input) {}
@@ -122,7 +122,7 @@ class Output {
 struct Posted {
   std::vector<Header> headers;
   std::string body;
-  Json id;  ///< null where no reply is expected
+  Json id;  ///< null if no reply is expected
   bool wants_reply = true;
 };
 
@@ -175,7 +175,7 @@ class Poster {
 
 /// The reply line for the client. It adds the id to an error that was found before the message was read.
 ///
-/// in: body - of the answer with `status`
+/// in: body - of the HTTP answer with `status`
 std::string reply_line(const Posted& posted, int status, std::string body) {
   if (!posted.wants_reply) return {};
   if (status < 400) return body;

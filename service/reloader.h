@@ -13,7 +13,7 @@
 
 namespace metafuse::service {
 
-/// What a reloader works with; `metrics` and `log` must outlive it.
+/// The parts that a reloader works with; `metrics` and `log` must outlive it.
 struct ReloaderOptions {
   ServerConfig config;  ///< the configuration that the process started with
   LoadEngines load_engines;
@@ -43,7 +43,7 @@ class Reloader {
   void reload_soon();
   /// Requests a check for changes by other servers, on the reloader's thread.
   void look_soon();
-  /// No reload begins after this.
+  /// Stops the thread. No reload begins after this.
   void stop();
   /// To be locked while a template file is saved.
   std::mutex& files_mutex() { return files_mutex_; }

@@ -32,7 +32,8 @@ using Parts = std::tuple<const Exchange&, Reply&, Searcher&, Reloader&, Gate&, R
 /// if it waits for the store, else on a worker.
 enum class Where { inline_thread, store_worker, worker };
 
-/// A row of the table of routes.
+/// A row of the table of routes. The table alone says which requests the server answers, what the gate checks
+/// for each, and which handler runs on which threads.
 struct Route {
   std::string_view method;
   std::string_view pattern;  ///< "/v1/templates/{domain}": a {name} stands for one segment
@@ -53,7 +54,7 @@ struct Match {
   std::string allowed;  ///< "GET, HEAD"
 };
 
-/// HEAD matches the row of GET.
+/// Finds the route of a method and path. HEAD matches the row of GET.
 Match match_route(std::string_view method, std::string_view path);
 
 }  // namespace metafuse::service

@@ -59,7 +59,7 @@ struct SearchEvents {
 
 /// The parts that a searcher works with; all must outlive it.
 struct SearcherOptions {
-  const ServerConfig& config;  ///< read while the searcher is made
+  const ServerConfig& config;  ///< used only by the constructor
   const Clock& clock;
   Gate& gate;
   Records& records;

@@ -10,16 +10,16 @@
 
 namespace metafuse::service {
 
-/// A running server: the App behind its sockets.
+/// What a server is started with: the App behind its sockets.
 struct ServeOptions {
   ServerConfig config;
   LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;                ///< the configuration again, for SIGHUP
+  std::function<Result<ServerConfig>()> reread;                ///< reads the configuration again, for SIGHUP
   std::function<void(const std::string& address)> on_ready;    ///< "http://127.0.0.1:8080"
-  std::function<void(const std::string& warning)> on_warning;  ///< what no error is but should be heard
+  std::function<void(const std::string& warning)> on_warning;  ///< called with each warning at start
 };
 
-/// Serves until SIGTERM or SIGINT, then answers what is under way and returns. SIGHUP reloads.
+/// Serves until SIGTERM or SIGINT, then answers the requests under way and returns. SIGHUP reloads.
 ///
 /// errors: unavailable: the port is taken; those of load_snapshot
 Result<void> serve(const ServeOptions& options);

@@ -39,7 +39,8 @@ double tokens_of(Cost cost) {
   return 1;
 }
 
-/// Requests per second that a client without a key may send. On loopback the clients are this machine's.
+/// Requests per second that a client without a key may send. By default there is no limit if the server
+/// listens on loopback, where all clients are on this machine.
 double rate_of(const ServerConfig& config) {
   const double rate = config.limits.requests_per_second;
   if (rate != LimitsConfig::kByListen) return rate;
@@ -146,7 +147,7 @@ std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& excha
   return std::nullopt;
 }
 
-/// Whether no key is needed from this client.
+/// Whether this client needs no key.
 bool is_open(Access access, const Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
   switch (access) {

@@ -17,9 +17,9 @@
 
 namespace metafuse::service {
 
-/// What a gate works with. `metrics` and `clock` must outlive it.
+/// The parts that a gate works with. `metrics` and `clock` must outlive it.
 struct GateOptions {
-  const ServerConfig& config;  ///< read while the gate is made
+  const ServerConfig& config;  ///< used only by the constructor
   Metrics& metrics;
   const Clock& clock;
   std::function<UnixTime()> unix_time;
@@ -47,7 +47,7 @@ class Gate {
 
   /// Charges the key's quota for the expanded queries that are about to be sent to engines.
   ///
-  /// in:     has_raw - some are sent without the engine's syntax filter
+  /// in:     has_raw - some of them skip the engine's syntax filter
   /// errors: 403 raw queries without the role; 429 the quota is too small for them; nothing is charged then
   std::optional<AccessRefusal> admit_search(const Exchange& exchange, std::size_t expanded_queries,
                                             bool has_raw = false);

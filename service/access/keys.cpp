@@ -124,7 +124,8 @@ QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime 
   const std::optional<std::uint64_t> sum = shared_(key.name, day, wanted + untold);
   const std::lock_guard lock(mutex_);
   Use& use = use_[key.name];
-  if (use.day != day) return refusal_until_tomorrow(now);  // midnight passed: the next try is on the new day
+  // Midnight has passed: the next request is charged to the new day.
+  if (use.day != day) return refusal_until_tomorrow(now);
   if (!sum) use.untold += wanted + untold;
   use.used = std::max(use.used, sum.value_or(use.used + wanted));
   const std::uint64_t beyond = use.used > quota ? std::min(wanted, use.used - quota) : 0;

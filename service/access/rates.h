@@ -17,7 +17,7 @@
 
 namespace metafuse::service {
 
-/// Whether a request may go on; if not, when to try again.
+/// Whether a request may proceed; if not, when to try again.
 struct Admission {
   bool is_admitted = true;
   double retry_after_seconds = 0;
@@ -86,7 +86,7 @@ class SharedLimits {
 
   /// The shared counter for Quotas: a key's use on a day, kept for two days.
   SharedUsage usage();
-  /// Reports what clients took, and bounds their buckets by what is left of the shared ones.
+  /// Reports the tokens that clients took, and limits their buckets to what the shared ones still hold.
   void exchange();
 
  private:

@@ -7,7 +7,7 @@ namespace metafuse::service {
 
 // What the table of routes declares about each route and the gate checks for every request.
 
-/// Whose error shape a path answers with.
+/// The API whose error format a route uses.
 enum class Dialect { plain, page, searxng, tavily, mcp, native };
 
 /// Who may use a route: anybody, clients that may search, judges, readers of metrics, administrators.
@@ -25,10 +25,10 @@ enum class BodyType {
   yaml
 };
 
-/// What a request does beyond being answered.
+/// The effect of a request beyond its answer.
 enum class Effect {
   none,    ///< reads what is in memory or stored
-  asks,    ///< asks engines, which costs them and us
+  asks,    ///< asks engines, which costs them and this server
   changes  ///< changes what the server or a browser keeps
 };
 

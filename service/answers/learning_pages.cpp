@@ -55,7 +55,7 @@ void add_loss(const EvaluationReport& report, View& page) {
   add_plot(page, {loss, bound}, {"Training: ranking loss and its bound by round", "round", "loss"});
 }
 
-/// Share of the queries whose answer stands in the first k, for k up to the depth.
+/// The share of queries whose answer is among the first k results, for k up to the depth.
 Curve top_k_curve(const ReportedMethod& method, int depth) {
   Curve curve{method.name, {}, {}};
   for (int k = 1; k <= depth; ++k) {

@@ -11,9 +11,9 @@
 
 namespace metafuse::service {
 
-/// The reports of one domain as tables and plots, each plot with its numbers in a table behind it.
+/// The reports of one domain as tables and plots, each plot with its numbers in a table below it.
 ///
-/// in:  problem - why the reports cannot be read, empty when they can
+/// in: problem - why the reports cannot be read; empty if they can
 std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain,
                             const EvaluationReport& report,
                             const std::vector<Metrics::EngineLatency>& engines, std::string_view problem);

@@ -40,7 +40,7 @@ inline constexpr std::string_view kFetchPage = "fetch_page";
 std::optional<SearchTool> find_search_tool(const Snapshot& snapshot, const KeyConfig* key,
                                            std::string_view name);
 
-/// All tools as `tools/list` answers them: the default domain's first, then the others' by name.
+/// All tools as `tools/list` returns them: the default domain's first, then the others by name.
 JsonArray tool_list(const Snapshot& snapshot, const KeyConfig* key);
 
 /// Their names, for a refusal: "search_a, search_b, list_domains".

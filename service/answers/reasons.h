@@ -39,7 +39,7 @@ std::string failed_engines(const SearchAnswer& answer);
 /// in: is_detailed - adds the engine's own words, which may name hosts and paths: for administrators only
 std::string failure_text(const fetchers::FetchedList& list, bool is_detailed = false);
 
-/// A weight for people: a dash where there is none.
+/// A weight for people; a dash if there is none.
 std::string weight_text(const Reason& reason);
 
 /// A number for people: three decimals, four below 0.1.

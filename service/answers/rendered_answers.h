@@ -19,7 +19,7 @@ namespace metafuse::service {
 
 /// The parts of an answer that are new each time it is sent. The values number the gaps of its frame.
 enum class Gap { search_id, request_id, seconds };
-using GapFillings = std::vector<std::string>;  ///< one for each of Gap
+using GapFillings = std::vector<std::string>;  ///< one text per Gap
 
 /// A gap in a body that was just rendered.
 struct GapMark {
@@ -30,10 +30,11 @@ struct GapMark {
 
 /// A rendered answer that can be sent again.
 struct RenderedAnswer {
-  std::vector<Header> headers;                 ///< those that the handler set
-  std::shared_ptr<const BodyFrame> frame;      ///< the body, cut at its gaps
-  std::shared_ptr<const StoredSearch> search;  ///< what feedback refers to; nullptr without a store
-  std::size_t expanded_queries = 0;            ///< what a quota is charged
+  std::vector<Header> headers;             ///< those that the handler set
+  std::shared_ptr<const BodyFrame> frame;  ///< the body, cut at its gaps
+  /// The stored search that feedback refers to; nullptr without a store.
+  std::shared_ptr<const StoredSearch> search;
+  std::size_t expanded_queries = 0;  ///< how many are charged to a quota
   std::string domain;
   std::string method;
 };

@@ -31,7 +31,7 @@ class SearchLinks {
   Fields fields_;
 };
 
-/// A link that changes a search.
+/// A link to a changed search.
 struct FilterLink {
   std::string text;
   std::string url;

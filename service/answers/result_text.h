@@ -14,7 +14,7 @@
 
 namespace metafuse::service {
 
-/// Plain text, and the matched words behind it.
+/// Plain text, and the matched words that follow it.
 struct MarkedPiece {
   std::string plain;
   std::string match;  ///< empty in the last piece

@@ -162,7 +162,7 @@ std::size_t reasons_each(const SearchAnswer& answer, std::size_t shown) {
   return std::max(kFewestReasons, kReasonBytes * lists / (bytes * shown));
 }
 
-/// "Most for rank 2 in phrase; without it at place 9."
+/// The main reason in words: "Most for rank 2 in phrase; without it at place 9."
 std::string plain_reason(const Reason& reason, const std::string& name, const std::string& without) {
   if (reason.rank == 0) return {};
   std::string out = fmt::format("Most for rank {} in {}", reason.rank, name);
@@ -170,7 +170,7 @@ std::string plain_reason(const Reason& reason, const std::string& name, const st
   return out + (without.empty() ? "" : "; without it at place " + without) + ". ";
 }
 
-/// What the online reranker did with a result.
+/// Says how the online reranker moved a result; "" if it did not order it.
 std::string moved_text(const SearchAnswer& answer, const FusedResult& result) {
   if (result.moved_from == 0) return {};
   return "; place " + std::to_string(result.moved_from) + " before what was learned online from " +
@@ -262,7 +262,7 @@ void add_failures(const SearchAnswer& answer, View& page) {
       view.add("LIST").set("FEATURE", list.query.feature_name()).set("WHY", failure_text(list));
 }
 
-/// Whether the engines hold more than they were asked for.
+/// Whether the engines hold more results than they were asked for.
 bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
   return answer.windows > 1 || may_hold_more(answer, domain.domain.depth);
 }

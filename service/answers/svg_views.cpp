@@ -13,7 +13,7 @@ using evaluation::svg_number;
 using evaluation::svg_text;
 
 constexpr double kNames = 190;  ///< width of the column of names
-constexpr double kWidth = 460;  ///< of the longest bar
+constexpr double kWidth = 460;  ///< width of the longest bar
 constexpr double kRow = 26;
 constexpr double kTop = 34;
 constexpr int kFont = 13;

@@ -23,7 +23,7 @@ struct Bar {
   std::string name;
   double value = 0;  ///< >= 0
   double mark = 0;   ///< >= 0
-  std::string text;  ///< beside the bar
+  std::string text;  ///< text beside the bar
 };
 
 /// An SVG of horizontal bars.

@@ -29,13 +29,13 @@ Result<AddressRange> parse_address_range(std::string_view text);
 ///      one limit
 std::string address_prefix(std::string_view address);
 
-/// Whether an address or a host's name means this machine alone: 127.0.0.0/8, ::1, localhost.
+/// Whether an address or host name is this machine's loopback: 127.0.0.0/8, ::1, localhost.
 bool is_loopback(std::string_view host);
 
 /// The host of "HOST:PORT" in lower case: "::1" of "[::1]:80", "a" of "a:80".
 std::string host_without_port(std::string_view host);
 
-/// The host of a URL in lower case, without port; "" when there is none.
+/// The host of a URL in lower case, without port; "" if there is none.
 std::string host_of(std::string_view url);
 
 }  // namespace metafuse::service

@@ -34,7 +34,7 @@ class Metrics {
 
   std::string text() const;
 
-  /// How long an engine's lists took since the process began.
+  /// The latency of an engine's lists since the process began.
   struct EngineLatency {
     std::string engine;
     std::uint64_t lists = 0;

@@ -5,7 +5,7 @@
 
 namespace metafuse::service {
 
-/// Small pictures beside results: a site's icon, a result's own.
+/// The kinds of small pictures beside results: a site's icon, a result's own thumbnail.
 enum class PictureKind { icon, thumbnail };
 
 /// Makes and checks links to pictures that this server fetches for its readers, so that other sites do not

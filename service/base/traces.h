@@ -45,7 +45,7 @@ TraceContext trace_context(std::string_view traceparent);
 /// A new span's id.
 std::string new_span_id();
 
-/// Spans as OTLP's JSON (ExportTraceServiceRequest).
+/// Spans in OTLP's JSON format (ExportTraceServiceRequest).
 ///
 /// in: server - names this process of the service; nanoseconds - offset from the spans' clock to the time
 ///     since 1970

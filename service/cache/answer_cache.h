@@ -19,7 +19,7 @@ namespace metafuse::service {
 
 using SharedAnswer = std::shared_ptr<const SearchAnswer>;
 
-/// About how much memory an answer takes.
+/// Roughly how much memory an answer takes, in bytes.
 std::size_t memory_of(const SearchAnswer& answer);
 
 /// A cache of recent answers, bounded in number and in bytes; the least recently used is dropped first. Safe
@@ -53,7 +53,7 @@ class AnswerCache {
   static constexpr std::chrono::milliseconds kGrace{250};
 
  private:
-  /// Work under way that others wait for.
+  /// Work under way for which other requests may wait.
   struct Flight {
     TimePoint end;
     std::condition_variable done;

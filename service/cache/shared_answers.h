@@ -21,7 +21,7 @@ class SharedAnswers {
   /// in: key - shared_key() and what else changes the lists; the same in every process
   std::optional<SearchAnswer> find(const std::string& key, const LoadedDomain& domain,
                                    const SearchRequest& request);
-  /// Keeps an answer without failed lists and of at most 4 MB.
+  /// Keeps an answer, if no list failed and its text has at most 4 MiB.
   void keep(const std::string& key, const SearchAnswer& answer);
 
   RedisClient& redis() { return redis_; }

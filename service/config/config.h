@@ -49,7 +49,7 @@ struct KeyConfig {
   friend bool operator==(const KeyConfig&, const KeyConfig&) = default;
 };
 
-/// Limits that keep one client from starving the others.
+/// Limits that prevent one client from starving the others.
 struct LimitsConfig {
   /// The default: no limit if the server listens on loopback, else kPublicRate.
   static constexpr double kByListen = -1;
@@ -78,12 +78,12 @@ struct CacheConfig {
   std::size_t entries = 4096;  ///< 0 for no cache
   double seconds = 60;
   std::size_t megabytes = 8;  ///< of all entries together
-  std::string redis;  ///< "redis://HOST:PORT/NUMBER" when several processes share the cache, else empty
+  std::string redis;          ///< "redis://HOST:PORT/NUMBER" if several processes share the cache, else empty
 
   friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
 };
 
-/// What the store keeps of searches.
+/// What the store keeps about searches, and for how long.
 struct PrivacyConfig {
   bool hash_queries = false;
   double retention_days = 90;
@@ -91,7 +91,8 @@ struct PrivacyConfig {
   friend bool operator==(const PrivacyConfig&, const PrivacyConfig&) = default;
 };
 
-/// When challengers are trained, and what share of live traffic compares them with the champion.
+/// When challengers are trained and promoted, how many searches compare them with the champion, and how
+/// clicks count.
 struct LearningConfig {
   double retrain_hours = 0;  ///< 0: only on command
   bool is_promotion_automatic = false;
@@ -147,12 +148,12 @@ struct ServerConfig {
   std::string listen_host = "127.0.0.1";
   std::uint16_t port = 8080;
   std::string default_domain;
-  std::vector<std::string> templates;  ///< files, sorted; patterns are already resolved
+  std::vector<std::string> templates;  ///< template files, sorted, with patterns resolved
   std::vector<std::string> engines;    ///< engine files
   std::string models;                  ///< folder of DOMAIN.json, empty for none
   std::string store;                   ///< SQLite file or "postgresql://...", empty for none
   std::string store_secret;            ///< file with the store's secret; empty: the file beside the store
-  std::uint64_t store_max_bytes = std::uint64_t{2} << 30;  ///< of stored searches; 0 for no limit
+  std::uint64_t store_max_bytes = std::uint64_t{2} << 30;  ///< limit for stored searches; 0 for none
   std::string reports;                                     ///< folder of evaluation reports, empty for none
   RecordingsConfig recordings;
   /// HOST:PORT that engines may reach beyond those in their definitions.
@@ -165,10 +166,10 @@ struct ServerConfig {
   std::vector<KeyConfig> keys;
   /// File with more keys, which the servers of one PostgreSQL store share; empty for none.
   std::string keys_file;
-  double deadline_seconds = 3;  ///< for all lists of one search
+  double deadline_seconds = 3;  ///< time limit for all lists of one search
   LearnedWaitConfig learned_wait;
   TrackingParameters tracking = default_tracking_parameters();
-  unsigned workers = 0;  ///< threads that fetch and score, 0 for 32 per core
+  unsigned workers = 0;  ///< threads that fetch and score; 0 for 32 per core
   LimitsConfig limits;
   CacheConfig cache;
   PrivacyConfig privacy;
@@ -185,8 +186,8 @@ struct ServerConfig {
 /// Reads a server configuration.
 ///
 /// in:     text - YAML; name - the file's path, to whose folder the paths inside are relative
-/// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what; what to do", one per line, at once. A
-///         file or pattern that matches nothing is a mistake, too.
+/// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what; what to do", one per line, all at once.
+///         A file or pattern that matches nothing is a mistake, too.
 Result<ServerConfig> parse_config(std::string_view text, const std::string& name);
 Result<ServerConfig> read_config(const std::string& path);
 

@@ -9,7 +9,7 @@
 
 namespace metafuse::service {
 
-/// The value of "${name}" in an engine file, or nothing when it is not set.
+/// The value of "${name}" in an engine file, or nothing if it is not set.
 using SecretLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
 /// Loads the engines that a configuration's files define. They ask through libcurl and SQLite, or replay the

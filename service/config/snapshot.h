@@ -75,15 +75,15 @@ struct LoadedEngines {
   templates::SyntaxLookup syntax_of;
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
-  std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< of embedded engines
+  std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< by embedded engine
   std::string digest = {};                  ///< of the definitions and the rules for results' keys
-  std::vector<std::string> forwarded = {};  ///< headers that engines pass on, in small letters
+  std::vector<std::string> forwarded = {};  ///< names of headers that engines pass on, in lower case
 };
 
 /// Loads the engines of a configuration. It is passed as a value so that tests can supply their own engines.
 using LoadEngines = std::function<Result<LoadedEngines>(const ServerConfig& config)>;
 
-/// Everything that a search reads, loaded once and never changed: a reload makes a new one.
+/// Everything that a search reads. It is loaded once and never changed; a reload makes a new one.
 struct Snapshot {
   ServerConfig config;
   std::map<std::string, LoadedDomain> domains;
@@ -115,14 +115,14 @@ std::string text_etag(std::string_view text);
 std::string_view plain_slot(const templates::Domain& domain);
 
 /// The ranking features of a domain: one per template and engine, in the order of the file, then one per list
-/// that callers bring.
+/// that callers supply.
 std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 
 /// Loads the templates, engines and models that a configuration names.
 ///
-/// errors: bad_config with every mistake of every file: templates and engines that do not parse, an engine
-///         that is not defined, two files of one domain, a default domain that does not exist; bad_data: a
-///         model that cannot be read or was trained on other templates (the error says which names differ)
+/// errors: bad_config with every mistake of every file: templates and engines that do not parse, an undefined
+///         engine, two files for one domain, a default domain that does not exist; bad_data: a model that
+///         cannot be read or was trained on other templates (the error says which names differ)
 Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config,
                                                       const LoadEngines& load_engines);
 

@@ -18,7 +18,7 @@ namespace metafuse::service {
 /// Parses a domain's edited template file as if it were in use.
 ///
 /// in:     current - the domain that is edited; text - the whole file
-/// out:    the domain with that text; without a model when the model was trained on other templates
+/// out:    the domain with that text, but without a model that was trained on other templates
 /// errors: bad_config, each mistake as "FILE:LINE:COLUMN: ..." with the file's name: first all mistakes in
 ///         the template language, else a changed domain name, else engines that are not defined
 Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,

@@ -39,7 +39,7 @@ Result<const fusion::FusionMethod*> method_named(const std::string& name) {
   return method;
 }
 
-/// Reads the lists of one request, giving each document a number.
+/// Reads the lists of one request and numbers their documents.
 class ListReader {
  public:
   ListReader(FuseRequest& request, const TrackingParameters& tracking)

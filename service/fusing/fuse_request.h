@@ -17,7 +17,7 @@ namespace metafuse::service {
 /// One result in a caller's list.
 struct CallerResult {
   std::uint32_t document = 0;           ///< index into FuseRequest::documents
-  double score = 0;                     ///< 0 without one
+  double score = 0;                     ///< 0 without a score
   const JsonObject* members = nullptr;  ///< the result as it was sent; nullptr if it has only id and score
 };
 
@@ -41,7 +41,7 @@ struct FuseRequest {
   std::vector<std::string_view> documents;  ///< identities, in the order in which the lists first name them
   std::deque<std::string> keys;             ///< owns the identities that were made from URLs
   std::vector<CallerList> lists;
-  std::vector<std::uint32_t> ranks;  ///< documents x lists, 0 where a list does not hold the document
+  std::vector<std::uint32_t> ranks;  ///< documents x lists; 0 if the list does not hold the document
   std::size_t limit = 0;             ///< results in the answer, 0 for all
   bool is_explained = false;
   std::vector<std::string> notices;  ///< warnings for the caller about a request that is accepted

@@ -22,10 +22,10 @@
 namespace metafuse::service {
 namespace {
 
-/// Methods whose score is a sum over the lists, so that a result can be explained list by list.
+/// Methods whose score is a sum over the lists, so that a result can be explained by list.
 constexpr std::string_view kSums[] = {"rrf", "rbc", "borda", "weighted_borda", "combsum", "weighted_sum"};
 
-/// One result of the answer, whatever fused it.
+/// One result of the answer, fused by a method or by a model.
 struct FusedPlace {
   std::uint32_t document = 0;
   double score = 0;
@@ -234,7 +234,7 @@ std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
   return out;
 }
 
-/// The number of each result's document.
+/// The document number of each result.
 std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAnswer& answer) {
   std::unordered_map<std::string_view, std::uint32_t> numbers;
   for (std::size_t i = 0; i < request.documents.size(); ++i)

@@ -12,8 +12,8 @@
 
 namespace metafuse::service {
 
-// Fuses lists that callers bring, as `POST /v1/fuse` and `metafuse fuse --json` both do. A request is one
-// JSON object; docs/api.md describes it. Nothing here asks an engine.
+// Fuses lists that callers supply, for both `POST /v1/fuse` and `metafuse fuse --json`. A request is one JSON
+// object; docs/api.md describes it. Nothing here asks an engine.
 
 inline constexpr std::size_t kMaxFuseBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxFuseLists = 64;

@@ -16,7 +16,7 @@
 #include "service/http/message.h"
 #include "service/learning/records.h"
 
-// /analytics and /v1/analytics: what was searched, for administrators. The gate has checked the role.
+// /analytics and /v1/analytics: statistics of searches, for administrators. The gate has checked the role.
 
 namespace metafuse::service {
 namespace {

@@ -41,7 +41,7 @@ JsonObject parsed_source() {
   return std::move(source->as_object());
 }
 
-/// "post_v1_templates_domain_preview".
+/// The id of a route's operation, such as "post_v1_templates_domain_preview".
 std::string operation_id(const DescribedRoute& route) {
   std::string out = ascii_lower(route.method);
   for (const char c : route.pattern) {
@@ -93,6 +93,8 @@ class Describer {
     return out;
   }
 
+  /// The description of a body of one media type.
+  ///
   /// in: value - the name of a schema, a schema, or "" for text
   JsonObject media(std::string_view type, const Json& value) const {
     JsonObject out;
@@ -212,7 +214,7 @@ const JsonObject& resolved(const JsonObject& description, const Json& value) {
   return value.as_object();
 }
 
-/// "integer, 1 to 200, default 30".
+/// A value's type as text: "integer, 1 to 200, default 30".
 std::string type_text(const JsonObject& description, const Json& value) {
   const JsonObject& schema = resolved(description, value);
   std::string out;

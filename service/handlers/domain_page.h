@@ -15,7 +15,7 @@ namespace metafuse::service {
 
 constexpr std::string_view kDomainPageType = "text/html; charset=utf-8";
 
-/// The page as it is first opened.
+/// The response to a page that is opened, before any form was sent.
 template <class State, class Draw>
 HttpResponse first_domain_page(const Records& records, const Exchange& exchange, const Draw& draw) {
   const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());

@@ -13,6 +13,9 @@
 #include "service/reading/picture_reader.h"
 #include "service/requests/json_fields.h"
 
+// What the server fetches or reads for others: web pages as text (/extract in Tavily's dialect), the pictures
+// beside results, and local files that are results.
+
 namespace metafuse::service {
 namespace {
 

@@ -18,6 +18,9 @@
 #include "service/search/list_fusion.h"
 #include "service/searcher.h"
 
+// POST /mcp, the Model Context Protocol over Streamable HTTP: reads JSON-RPC messages, runs the tools of
+// mcp_tools.h, and answers in the protocol era of the message.
+
 namespace metafuse::service::mcp {
 namespace {
 

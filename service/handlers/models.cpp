@@ -16,6 +16,9 @@
 #include "service/learning/records.h"
 #include "service/reloader.h"
 
+// /models and /v1/models: champions, challengers and versions of models, for administrators. The gate has
+// checked the role.
+
 namespace metafuse::service {
 namespace {
 

@@ -13,6 +13,8 @@
 #include "service/requests/search_requests.h"
 #include "service/searcher.h"
 
+// The native JSON API for searching: /v1/search, its stream of events, /v1/fuse and /v1/feedback.
+
 namespace metafuse::service {
 
 namespace {

@@ -4,6 +4,8 @@
 #include "service/handlers/api_description.h"
 #include "service/handlers/handlers.h"
 
+// /openapi.json and /docs: the description of the API, made from the table of routes.
+
 namespace metafuse::service {
 namespace {
 

@@ -14,6 +14,9 @@
 #include "service/requests/preferences.h"
 #include "service/search/shown_results.h"
 
+// The home page, preferences and evaluation pages, static files, and the probes /healthz, /readyz and
+// /metrics.
+
 namespace metafuse::service {
 namespace {
 

@@ -23,6 +23,9 @@
 #include "service/search/shown_results.h"
 #include "service/searcher.h"
 
+// /search in all of its dialects (the results page; SearXNG's JSON, CSV and RSS; Tavily's JSON), and what
+// SearXNG's clients and browsers request beside it: /config, /autocompleter, /suggest and /opensearch.xml.
+
 namespace metafuse::service {
 namespace {
 

@@ -45,6 +45,8 @@ TemplateEditorState state_of(const Records& records, const Exchange& exchange, c
   return state;
 }
 
+/// Sets the preview or the mistakes in the state.
+///
 /// out: the HTTP status
 int show_preview(Gate& gate, const Clock& clock, const Exchange& exchange, const LoadedDomain& domain,
                  bool is_live, TemplateEditorState& state) {

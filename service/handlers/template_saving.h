@@ -16,7 +16,7 @@ struct SaveOutcome {
   /// process is saving, or the disk or the store failed
   int status = 200;
   std::string text;  ///< the mistakes, one per line, or what happened
-  std::string etag;  ///< of the file as it now stands
+  std::string etag;  ///< of the file as it is now
 };
 
 /// Checks the text, keeps the version in the store, writes the file and reloads. If any step fails, the old

@@ -60,7 +60,9 @@ Result<void> keep_version(Store& store, const std::string& domain, const std::st
   return {};
 }
 
-/// out: false when another server of the store changed the templates first
+/// Writes the new text, here and for all servers of the store.
+///
+/// out: false if another server changed the templates first
 Result<bool> replace_file(Records& records, const LoadedDomain& domain, std::string_view before,
                           std::string_view text) {
   if (records.mirror != nullptr) return records.mirror->replace_templates(domain.domain.name, before, text);

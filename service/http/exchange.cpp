@@ -110,7 +110,7 @@ std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
 
 void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   response.set("X-Content-Type-Options", "nosniff");
-  // not no-referrer: over plain HTTP browsers would then send the forms of our own pages with `Origin: null`
+  // "no-referrer" would make browsers send the forms of our own pages with `Origin: null` over plain HTTP
   response.set("Referrer-Policy", "same-origin");
   response.set("X-Frame-Options", "DENY");
   if (response.header("Content-Security-Policy").empty())

@@ -39,7 +39,7 @@ struct Exchange {
   TimePoint arrived;
   bool is_https = false;                        ///< a trusted proxy says that the client used HTTPS
   Fields form;                                  ///< the fields of a form in the body
-  std::optional<AccessRefusal> refused_action;  ///< why the form's action may not be done
+  std::optional<AccessRefusal> refused_action;  ///< why the form's action is not allowed
   std::string_view refused;                     ///< label of the refusal, for the log; empty if there is none
 
   /// "https://HOST" as the client knows this server.
@@ -62,10 +62,10 @@ struct Exchange {
 /// own line below the client's.
 std::string client_address(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
 
-/// Whether a trusted proxy says that the client came by HTTPS.
+/// Whether a trusted proxy says that the client used HTTPS.
 bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
 
-/// Security headers, CORS and traceparent; the same for every answer.
+/// Adds the headers of every answer: security headers, CORS and traceparent.
 void add_common_headers(const Exchange& exchange, HttpResponse& response);
 
 /// The answer to a CORS preflight, in which a browser asks whether another origin's page may send a request;

@@ -50,7 +50,7 @@ struct HttpResponse {
   std::vector<Header> headers;
   std::string body;
   std::shared_ptr<const BodyFrame> frame;  ///< instead of `body`
-  std::vector<std::string> fillings;       ///< of the frame's gaps
+  std::vector<std::string> fillings;       ///< the texts for the frame's gaps
 
   /// The length of the body as it is sent.
   std::size_t body_bytes() const;
@@ -69,7 +69,7 @@ class Responder {
  public:
   virtual ~Responder() = default;
   virtual void send(HttpResponse response) = 0;
-  /// Starts an answer whose body comes in pieces.
+  /// Starts an answer whose body is sent in pieces.
   virtual void begin(HttpResponse head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;
@@ -90,7 +90,7 @@ Result<JsonObject> json_body(const HttpRequest& request);
 /// What the request decides about the framing of its answer.
 struct ResponseFraming {
   bool is_piecewise = false;  ///< the body is sent in pieces and its length is not known yet
-  bool is_http_1_0 = false;   ///< no chunks
+  bool is_http_1_0 = false;   ///< then chunks must not be used
   bool keeps_alive = true;
 };
 

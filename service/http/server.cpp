@@ -32,7 +32,7 @@ using ErrorCode = boost::system::error_code;
 /// How often close_listener() looks for connections that were still being set up when it began.
 constexpr int kLastRounds = 3;
 constexpr auto kBetweenLastRounds = std::chrono::milliseconds(5);
-/// When the server stops, it closes connections that have had no request for this long.
+/// When the server stops, it closes the open connections once none of them has had a request for this long.
 constexpr auto kQuietBeforeClosing = std::chrono::milliseconds(500);
 /// One client may have 1/kShareOfClient of all connections.
 constexpr std::size_t kShareOfClient = 4;
@@ -94,6 +94,8 @@ void ignore_newcomers(int listener) {
 
 }  // namespace
 
+/// The listener with its I/O threads. Each thread runs one io_context; the first one also runs the acceptor,
+/// the signals and the pause. A connection stays on the thread that it was given when it was accepted.
 class HttpServer::Body {
  public:
   Body(const HttpServerOptions& options, HttpHandler handler)

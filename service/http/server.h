@@ -40,7 +40,7 @@ struct HttpServerOptions {
 /// nothing about searching.
 class HttpServer {
  public:
-  /// errors: unavailable: the port is taken, the host has no address here
+  /// errors: unavailable: the port is taken, or the host has no address on this machine
   static Result<std::unique_ptr<HttpServer>> start(const HttpServerOptions& options, HttpHandler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -37,6 +37,9 @@ class SessionResponder final : public Responder {
   bool is_ended_ = false;
 };
 
+/// One connection: reads a request, passes it to the handler, sends the answer, and repeats until either side
+/// closes it. Everything runs on the thread of the socket's io_context; responders post their calls to it.
+/// Pending operations and responders keep the session alive.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(SessionSocket socket, std::shared_ptr<SessionContext> context, ConnectionTable::Seat seat)

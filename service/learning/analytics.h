@@ -29,13 +29,13 @@ inline constexpr int kMaxAnalyticsDays = 366;
 struct DayFigures {
   std::int64_t day = 0;  ///< days since 1970
   std::uint64_t searches = 0;
-  std::uint64_t empty = 0;  ///< of the searches, those without a result
+  std::uint64_t empty = 0;  ///< searches without a result
   std::uint64_t clicks = 0;
 };
 
 struct QueryFigures {
   std::string query;  ///< digest
-  std::string words;  ///< empty where they are not known
+  std::string words;  ///< empty if they are not known
   std::uint64_t searches = 0;
   std::uint64_t empty = 0;
   std::uint64_t clicks = 0;
@@ -56,7 +56,7 @@ struct PositionFigures {
 struct EngineFigures {
   std::string engine;
   std::uint64_t lists = 0;
-  std::uint64_t failed = 0;  ///< of the lists
+  std::uint64_t failed = 0;  ///< lists that failed
   double clicks = 0;         ///< each click is divided equally among the engines that had its document
 };
 

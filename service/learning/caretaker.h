@@ -19,7 +19,7 @@
 
 namespace metafuse::service {
 
-/// What a caretaker works with. All must outlive it.
+/// The parts that a caretaker works with; all must outlive it.
 struct CaretakerOptions {
   Store* store = nullptr;
   ModelVersions* versions = nullptr;  ///< nullptr without a folder of models; then nothing is trained
@@ -30,7 +30,7 @@ struct CaretakerOptions {
   /// Called with queries of a domain's plain slot that enough people asked, the most asked first.
   std::function<void(const std::string& domain, std::vector<std::string> queries)> on_asked;
   std::function<void()> on_models_changed;  ///< a champion or challenger has changed
-  std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for the log
+  std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for log events
 };
 
 /// The options by which the server trains a domain's challenger: its templates' features and

@@ -47,7 +47,7 @@ class PositionBalance {
 };
 
 struct ClickRules {
-  double half_life_days = 30;  ///< a click this old counts half
+  double half_life_days = 30;  ///< a click of this age counts half
   /// Cap on the weights of one click's pairs together, as a multiple of the click's weight.
   double most_of_click = 10;
   PositionBalance balance{};

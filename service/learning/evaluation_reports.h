@@ -42,7 +42,7 @@ struct ReportedCurves {
     std::string name;
     std::vector<double> queries;
     std::vector<double> means;        ///< mean over the draws
-    std::vector<double> half_widths;  ///< of the means' 95 % intervals
+    std::vector<double> half_widths;  ///< half-widths of the means' 95 % intervals
   };
   std::string collection;
   std::vector<Line> lines;

@@ -13,7 +13,7 @@
 
 namespace metafuse::service {
 
-/// What POST /v1/feedback says: {"search_id","url", "id" or "position","kind":"click"|"judgment","grade"}.
+/// The body of POST /v1/feedback: {"search_id","url", "id" or "position","kind":"click"|"judgment","grade"}.
 struct FeedbackRequest {
   enum class Kind { click, judgment };
   Kind kind = Kind::click;
@@ -57,7 +57,7 @@ enum class FeedbackOutcome {
   recorded,        ///< 200
   duplicate,       ///< 200: it was recorded before
   capped,          ///< 429: the address or key has used up its weight of clicks for the day
-  unknown_search,  ///< 404; also when the search id was delivered to somebody else
+  unknown_search,  ///< 404; also if the search id was delivered to somebody else
   expired,         ///< 410
   not_shown,       ///< 422: the search did not show that result
   not_judge,       ///< 403: judgments need a key with the role
@@ -71,7 +71,7 @@ std::string_view explanation_of(FeedbackOutcome outcome);
 
 /// Applies the rules and records the feedback.
 ///
-/// in:     now - the time; also names the day whose salt hashes the sender's address prefix
+/// in:     now - the time; its day's salt hashes the sender's address prefix
 /// errors: those of the store
 Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& request,
                                       const FeedbackSender& sender, const FeedbackRules& rules, UnixTime now);

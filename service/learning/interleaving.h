@@ -37,7 +37,7 @@ struct InterleavingScore {
   double high = 1;
   double p = 1;  ///< two-sided sign test: exact up to 1000 decided searches, else normal
 
-  /// Whether the interval lies on one side of one half.
+  /// Whether the interval is entirely above or below one half.
   bool is_decided() const { return low > 0.5 || high < 0.5; }
 };
 

@@ -56,9 +56,10 @@ struct JudgePair {
 
 /// The state of a domain's judging, as one judge sees it.
 struct JudgingState {
-  std::vector<QueuedQuery> queries;  ///< those without a grade of this judge first, the most asked first
-  std::size_t judged = 0;            ///< how many of the queries this judge graded
-  std::vector<JudgePair> pairs;      ///< sorted by names; without pairs that graded no common document
+  /// Queries that this judge has not graded first; in each part the most asked first.
+  std::vector<QueuedQuery> queries;
+  std::size_t judged = 0;        ///< how many of the queries this judge graded
+  std::vector<JudgePair> pairs;  ///< sorted by names; without pairs that graded no common document
 };
 
 inline constexpr std::size_t kMaxQueued = 500;
@@ -96,7 +97,7 @@ Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_sl
 
 /// Judgments of a base query, read from a file.
 struct ImportedQuery {
-  BaseQuery slots;                    ///< empty when only the digest is known
+  BaseQuery slots;                    ///< empty if only the digest is known
   std::string digest;                 ///< empty: computed from the slots
   std::map<std::string, int> grades;  ///< by document; if there are none, the query is added to the queue
 };

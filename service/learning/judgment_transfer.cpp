@@ -15,8 +15,9 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMostConflicts = 20;     ///< conflicts that are listed one by one
-constexpr std::size_t kMostDomainsNamed = 10;  ///< in the error about a domain that a file does not have
+constexpr std::size_t kMostConflicts = 20;  ///< conflicts that are listed one by one
+/// Domains named in the error about a file without the wanted one.
+constexpr std::size_t kMostDomainsNamed = 10;
 
 /// Adds one topic's list in a run to a search.
 void add_run_list(const evaluation::Run& run, std::string_view topic, int depth, StoredSearch& search,

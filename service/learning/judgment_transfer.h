@@ -59,7 +59,7 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
 ///
 /// in:     plain_slot - see query_digest()
 /// errors: bad_data with file and line, or when the file has only other domains; then nothing is imported
-/// cost:   memory for what is imported
+/// cost:   memory for all imported data
 Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
                                   std::string_view plain_slot = {});
 

@@ -58,7 +58,7 @@ class OnlineRerankers {
 
   /// How many examples a domain's reranker has learned from.
   std::uint64_t steps(const LoadedDomain& domain);
-  /// Forgets what was learned for a domain.
+  /// Resets a domain's reranker.
   Result<void> reset(const LoadedDomain& domain);
 
  private:

@@ -65,8 +65,8 @@ Result<PromotionReport> measure_models(Store& store, std::string_view domain, co
 
 /// Tests the challenger. Makes it the champion if it is better and promotion is not paused by a revert.
 ///
-/// in:     is_automatic - false: only measures; no test is counted
-/// errors: usage when there is no challenger
+/// in:     is_automatic - if false, it only measures and counts no test
+/// errors: usage if there is no challenger
 Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions, std::string_view domain,
                                           const PromotionRules& rules, bool is_automatic);
 

@@ -86,7 +86,7 @@ class SearchLog {
   std::uint64_t added_ = 0;
   std::uint64_t done_ = 0;
   bool is_stopping_ = false;
-  bool is_hurried_ = false;  ///< somebody waits in flush()
+  bool is_hurried_ = false;  ///< a caller waits in flush()
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<std::uint64_t> written_{0};
   std::uint64_t unreported_ = 0;          ///< dropped since the last report; only for the log's thread

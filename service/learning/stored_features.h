@@ -20,7 +20,7 @@ std::vector<fusion::Feature> rank_features(const StoredSearch& search);
 fusion::QueryInstances stored_instances(const StoredSearch& search,
                                         const std::vector<fusion::Feature>& features);
 
-/// How many of the rank features the search has a list for.
+/// For how many of the rank features the search has a list.
 std::size_t common_features(const StoredSearch& search, const std::vector<fusion::Feature>& features);
 
 }  // namespace metafuse::service

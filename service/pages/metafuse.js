@@ -1,5 +1,5 @@
 "use strict";
-// Keyboard use of the result page; without this script everything still works.
+// Keyboard control, click feedback and completions for the results page. Everything else works without this script.
 (() => {
   const box = document.getElementById("q");
   const items = [...document.querySelectorAll(".results > li")];
@@ -14,7 +14,7 @@
     items[at].scrollIntoView({ block: "nearest" });
   };
 
-  // A click on a result is feedback that trains the ranking; the server gave the search its id.
+  // Sends clicks on results as feedback, which trains the ranking. The server set the search's id in the page.
   const list = document.querySelector(".results");
   const search = list && list.dataset.search;
   if (search) {
@@ -27,7 +27,8 @@
     });
   }
 
-  // Completions while typing: a combobox with a list that follows the keys; Enter without a choice searches as typed.
+  // Completions while typing: a combobox whose list the arrow keys move through. Enter without a choice searches for
+  // the typed text.
   const form = box && box.form;
   if (box && window.fetch) {
     const offers = document.createElement("ul");
@@ -81,7 +82,7 @@
         const texts = answer.ok ? await answer.json() : [];
         if (mine === asked && document.activeElement === box) show(texts.filter((text) => text !== typed));
       } catch {
-        close(); // typing goes on without help
+        close(); // typing continues without completions
       }
     };
     box.addEventListener("input", () => {
@@ -93,7 +94,7 @@
     box.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !offers.hidden) {
         event.stopPropagation();
-        event.preventDefault(); // a search box would be emptied
+        event.preventDefault(); // else the browser would empty the search box
         choose(-1);
         return close();
       }
@@ -102,7 +103,7 @@
       choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
     });
     offers.addEventListener("mousedown", (event) => {
-      event.preventDefault(); // the box keeps the focus
+      event.preventDefault(); // keeps the focus in the box
       const item = event.target.closest("li");
       if (!item) return;
       box.value = item.textContent;

@@ -1,7 +1,7 @@
 "use strict";
-// The administrators' and judges' pages: a key that was typed once goes with every form of this tab until it is
-// closed (sessionStorage, never a cookie), answers replace the page's content, and keys judge. Without this script
-// the forms work alike; only the key must be typed each time.
+// The administrators' and judges' pages. An API key that was typed once is sent with every form of this tab until the
+// tab is closed (it is kept in sessionStorage, never in a cookie), answers replace the page's content, and the keyboard
+// can be used for judging. Without this script the forms work the same, but the API key must be typed each time.
 (() => {
   const main = document.getElementById("main");
   const nameOf = (form) => "metafuse-key-" + (form.dataset.signed || "admin");
@@ -59,7 +59,7 @@
     location.assign(location.pathname);
   });
 
-  // A mistake of a template file leads to its line.
+  // A click on a mistake in a template file selects its line.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-line]");
     if (!link) return;
@@ -73,7 +73,7 @@
     file.scrollTop = (file.scrollHeight * (number - 1)) / lines.length - file.clientHeight / 2;
   });
 
-  // Judging: the current result is the one that has the focus.
+  // Judging: the current result is the one with the focus.
   const go = (item) => {
     item.focus({ preventScroll: true });
     item.scrollIntoView({ block: "nearest" });
@@ -120,7 +120,7 @@
   });
 
   prepare();
-  // Who is signed in already need not press a button first.
+  // If a key is already known, show the content without a press of the button.
   const start = main.querySelector("form[data-signed] button[data-start]");
   if (start && kept(start.form)) send(start.form, start);
 })();

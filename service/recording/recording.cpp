@@ -112,7 +112,7 @@ struct RecordedQuery {
   std::string id;
   bool is_complete = true;
   std::map<std::string, std::vector<std::string>> keys;   ///< by feature
-  std::vector<std::pair<std::string, std::string>> urls;  ///< key, URL as delivered
+  std::vector<std::pair<std::string, std::string>> urls;  ///< pairs of key and URL as delivered
 };
 
 std::string text_of_member(const Json* value) {

@@ -24,7 +24,7 @@ bool is_session_version(std::string_view version);
 /// All versions, the latest first.
 JsonArray supported_versions();
 
-/// JSON-RPC's codes and MCP's own.
+/// Error codes of JSON-RPC and of MCP.
 enum class ErrorCode {
   parse = -32700,
   invalid_request = -32600,

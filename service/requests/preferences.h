@@ -12,7 +12,7 @@
 namespace metafuse::service {
 
 struct Preferences {
-  std::string language;  ///< BCP 47; empty for the engines' own
+  std::string language;  ///< BCP 47; empty for the engines' default
   int safe_search = 0;
   int results = 0;    ///< results per page; 0 for the default
   std::string theme;  ///< "light", "dark", or empty for the system's theme

@@ -24,7 +24,7 @@ struct SearchParameters {
   Format format = Format::html;
   int limit = 30;
   bool wants_explanation = false;
-  bool is_by_rrf = false;  ///< without the domain's model
+  bool is_by_rrf = false;  ///< fuse by RRF even if the domain has a model
 
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);

@@ -30,7 +30,7 @@ struct ShownResults {
   std::vector<std::size_t> positions;          ///< in answer.results
   std::size_t first = 0;                       ///< rank of the first shown, from 0
   std::size_t total = 0;                       ///< results that could be shown
-  std::string search_id;                       ///< empty when nothing is stored
+  std::string search_id;                       ///< empty if nothing is stored
   std::shared_ptr<const StoredSearch> search;  ///< what is stored under search_id
   std::vector<std::string> corrections{};      ///< what was probably meant, if that is not what was typed
 };
@@ -45,7 +45,7 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
 /// cost: as Vocabulary::correct(); a vocabulary is built on first use
 std::string corrected_query(const LoadedDomain& domain, const std::string& typed);
 
-/// How many results of an answer a user's preferences hide.
+/// How many of an answer's results a user's preferences hide.
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);
 
 /// Whether a host is the site or a subdomain of it; a leading "*." or "www." of the site is ignored.

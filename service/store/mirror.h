@@ -34,7 +34,7 @@ struct SharedPlaces {
 /// so that after a restart changes by others can be told from local edits.
 class Mirror {
  public:
-  /// What a step did, for the log.
+  /// What a step changed, for the log.
   struct Changes {
     std::vector<std::string> taken;      ///< names of files that were taken from the store
     std::vector<std::string> sent;       ///< names of files that were sent to the store
@@ -51,7 +51,7 @@ class Mirror {
 
   /// Takes the files that others changed, and sends those that the store has never had.
   ///
-  /// errors: those of the store; no_input, try_again as files have them
+  /// errors: those of the store; no_input, try_again for files
   Result<Changes> step();
 
   /// Replaces the text of a domain's templates, here and for all servers.
@@ -66,8 +66,8 @@ class Mirror {
   /// Sends the local changes of a domain's models, all or none. On an error the caller must restore
   /// the files.
   ///
-  /// errors: those of the store; try_again when another server changed them first: its models are taken at
-  ///         the next step
+  /// errors: those of the store; try_again if another server changed them first; the next step takes
+  ///         its models
   Result<void> send_models(std::string_view domain);
 
   /// push() makes the store's files equal to the local ones, pull() the local files equal to the store's.
@@ -99,7 +99,7 @@ class Mirror {
   bool is_recalled_ = false;
   Changes unsaid_;         ///< of steps that failed after making them; the next step reports them
   bool may_lack_ = true;   ///< whether the store may lack files that are here
-  int failed_sends_ = 0;   ///< in a row
+  int failed_sends_ = 0;   ///< consecutive failures
   int looks_to_skip_ = 0;  ///< steps to skip before files that could not be sent are tried again
 };
 

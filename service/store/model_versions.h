@@ -17,7 +17,7 @@
 
 namespace metafuse::service {
 
-/// One model that a domain has or had.
+/// One version of a domain's model.
 struct ModelVersion {
   std::string version;  ///< the first 12 digits of the file's SHA-256
   std::string learner;
@@ -51,7 +51,8 @@ class ModelVersions {
  public:
   explicit ModelVersions(std::string folder);
 
-  /// errors of all: no_input, try_again as files have them; bad_data for a damaged state.json or model
+  /// All functions may fail with no_input or try_again for files, and bad_data for a damaged state.json
+  /// or model.
   Result<ModelState> state(std::string_view domain);
 
   /// Stores a model and makes it the challenger.

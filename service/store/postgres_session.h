@@ -64,7 +64,7 @@ enum class Health { sound, broken, late };
 /// One connection; used by one thread at a time.
 class PostgresSession final : public SqlSession {
  public:
-  /// in: parameters - libpq's, hosts resolved
+  /// in: parameters - libpq's, with host names resolved
   Result<void> open(const std::vector<std::pair<std::string, std::string>>& parameters,
                     const Waiting& waiting);
 

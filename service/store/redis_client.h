@@ -28,7 +28,7 @@ struct RedisAddress {
   friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
 };
 
-/// errors: bad_config saying what is wrong, without the password
+/// errors: bad_config, which never contains the password
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
 /// A client of a Redis server that may be unreachable. Every call ends within kPatience, whatever the server,

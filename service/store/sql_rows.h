@@ -11,7 +11,7 @@
 #include "service/store/sql_database.h"
 #include "service/store/store.h"
 
-// Rows of the store's tables as values.
+// Conversions between rows of the store's tables and values.
 
 namespace metafuse::service {
 
@@ -23,13 +23,13 @@ inline constexpr std::string_view kClickColumns =
 inline constexpr std::string_view kJudgmentColumns = "domain, query, document, judge, grade, search, at";
 inline constexpr std::string_view kTemplateColumns = "domain, number, text, author, at";
 
-/// errors: bad_data when the lists or slots are damaged
+/// errors: bad_data if the lists or slots are damaged
 Result<StoredSearch> read_search_row(SqlRow row);
 Click read_click_row(SqlRow row);
 StoredJudgment read_judgment_row(SqlRow row);
 TemplateVersion read_template_row(SqlRow row);
 
-/// Stores a judgment in place of the judge's earlier one.
+/// Stores a judgment, which replaces the judge's earlier one.
 Result<void> write_judgment(SqlSession& session, const StoredJudgment& judgment);
 
 /// Callbacks that store a row's first cell.
@@ -41,7 +41,7 @@ TakeRow into(double& value);
 Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
                                 std::initializer_list<SqlValue> values);
 
-/// All rows of one statement.
+/// Runs a statement and returns all of its rows.
 template <class Row>
 Result<std::vector<Row>> read_rows(SqlDatabase& database, std::string_view sql,
                                    std::initializer_list<SqlValue> values, Row (*read)(SqlRow),

@@ -20,9 +20,9 @@ namespace metafuse::service {
 /// A click on a result that was shown.
 struct Click {
   std::string search;          ///< its id
-  std::uint32_t position = 0;  ///< in StoredSearch::shown
+  std::uint32_t position = 0;  ///< index into StoredSearch::shown
   std::string domain;          ///< the search's
-  Team team = Team::none;      ///< who placed the result
+  Team team = Team::none;      ///< which model placed the result
   UnixTime at = 0;
   std::string prefix;  ///< hash of the client's address prefix with the day's salt; never an address
   std::string key;     ///< name of the API key, empty without one
@@ -87,7 +87,7 @@ struct ClickFact {
   std::string query;
   std::uint32_t position = 0;
   UnixTime at = 0;
-  UnixTime shown_at = 0;    ///< when the search was shown first
+  UnixTime shown_at = 0;    ///< when the search was first shown
   std::uint64_t times = 0;  ///< how often the search was shown
 };
 
@@ -109,7 +109,7 @@ struct StoreBatch {
   std::vector<TemplateVersion> templates;  ///< they get new numbers
 };
 
-/// A file that several servers share: templates, models, reports, keys.
+/// A file that several servers share: a domain's templates, a model, a report or the keys.
 struct SharedFile {
   std::string name;
   std::string text;
@@ -257,7 +257,8 @@ class Store {
   virtual Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot) = 0;
   /// The plain slot of the last unify_queries() for a domain; empty if it had none or was never called.
   virtual Result<std::string> plain_slot(std::string_view domain) = 0;
-  /// Removes slots and replaces documents by hashed_document(), in one transaction.
+  /// Removes slots and replaces documents by hashed_document(), in several transactions. If it is
+  /// interrupted, it can be called again.
   virtual Result<void> hide_queries() = 0;
 
   /// Removes searches and clicks from before a time. A judged search stays, because its lists are training

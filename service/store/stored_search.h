@@ -48,7 +48,7 @@ struct StoredSearch {
   std::string id;  ///< 32 hexadecimal digits that cannot be guessed
   std::string domain;
   std::string query;  ///< identifies the base query without revealing it, see query_digest()
-  BaseQuery slots;    ///< empty when queries are hashed
+  BaseQuery slots;    ///< empty if queries are hashed
   UnixTime at = 0;
   std::string model;       ///< version that ordered the results, empty for none
   std::string challenger;  ///< version it was interleaved with, empty for none

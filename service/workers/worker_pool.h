@@ -69,7 +69,7 @@ class WorkerPool {
   TimePoint end_of_wait(TimePoint since) const;
 
   const unsigned max_threads_;   ///< for one owner's work
-  const unsigned most_threads_;  ///< in all
+  const unsigned most_threads_;  ///< for all work
   const Clock& clock_;
   mutable std::mutex mutex_;
   QueueLimits limits_;
