@@ -144,6 +144,7 @@ class RequestReader {
   /// Starts reading the next request.
   ///
   /// in: is_first - first request of the connection; idle_seconds - how long the client may be idle before it
+  ///     begins the request
   void next(bool is_first, double idle_seconds, std::shared_ptr<void> hold);
   /// Reads and discards a little more, then calls on_end.
   void forget_rest(std::shared_ptr<void> hold);

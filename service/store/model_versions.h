@@ -64,9 +64,8 @@ class ModelVersions {
   Result<void> activate(std::string_view domain, std::string_view version);
   /// Makes the previous champion the champion again.
   ///
+  /// in:     pauses_promotion - whether somebody decided this, which pauses automatic promotion
   /// errors: usage if there was no champion before
-  ///
-  /// in:     pauses_promotion - whether this was somebody's decision, which pauses automatic promotion
   Result<void> revert(std::string_view domain, bool pauses_promotion = true);
   /// Counts a promotion test, unless it compares the same as the last one.
   ///

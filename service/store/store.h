@@ -261,8 +261,8 @@ class Store {
   /// interrupted, it can be called again.
   virtual Result<void> hide_queries() = 0;
 
-  /// Removes searches and clicks from before a time. A judged search stays, because its lists are training
-  /// data, but loses its slots.
+  /// Removes searches and clicks from before a time. A judged search, whose lists are training data, stays
+  /// but loses its slots. So does a search with a later click.
   virtual Result<RemovedCounts> remove_before(UnixTime time) = 0;
   /// Removes the oldest searches, and their clicks, until the rest takes at most this many bytes. Judged
   /// searches stay.
