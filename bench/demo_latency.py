@@ -43,7 +43,7 @@ for line in metrics.splitlines():
         for part in ("sum", "count"):
             if line.startswith(f'metafuse_search_stage_seconds_{part}{{stage="{name}"}}'):
                 stage[name, part] = float(line.split()[-1])
-print(f"{len(times)} searches of 18 templates each, one after another")
+print(f"{len(times)} searches of 25 templates each, one after another")
 print(f"whole search    median {statistics.median(times):.2f} ms   95th percentile {sorted(times)[len(times) * 95 // 100]:.2f} ms")
 for name in ("fetch", "fuse", "render"):
     if stage.get((name, "count")):
