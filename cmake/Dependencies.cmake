@@ -1,4 +1,4 @@
-# Every third-party library, found once. The Debian packages stand in scripts/packages.txt.
+# Finds every third-party library, once. scripts/packages.txt lists the Debian packages.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json system)
@@ -30,4 +30,5 @@ pkg_check_modules(odbc REQUIRED IMPORTED_TARGET odbc)
 pkg_check_modules(icu REQUIRED IMPORTED_TARGET icu-uc)
 pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
 pkg_check_modules(nlopt REQUIRED IMPORTED_TARGET nlopt)
-find_package(benchmark QUIET)  # bench/kernels
+pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
+find_package(benchmark QUIET)  # used by bench/kernels

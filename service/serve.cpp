@@ -9,7 +9,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include "service/app.h"
 #include "service/base/process.h"
@@ -19,12 +18,10 @@ namespace metafuse::service {
 namespace {
 
 constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(500);
-/// Of the time to drain, what is left when requests under way are given up, for the rest to end.
+/// How long before the end of the drain time the requests under way are given up, so that the rest can end.
 constexpr auto kToEnd = std::chrono::milliseconds(500);
-constexpr int kHeaps = 4;
-constexpr auto kBetweenTrims = std::chrono::seconds(20);
 
-/// Set once, waited for by one thread.
+/// A flag that is set once; one thread waits for it.
 class Flag {
  public:
   void set() {
@@ -33,6 +30,10 @@ class Flag {
       is_set_ = true;
     }
     changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_set_; });
   }
   /// out: whether it was set by then
   bool wait(Duration longest) {
@@ -46,8 +47,8 @@ class Flag {
   bool is_set_ = false;
 };
 
-/// Ends the process when it has not ended by itself in time: a database that does not answer, an engine's
-/// program or a training must not keep it. Whatever was acknowledged is stored already.
+/// Ends the process when it has not ended by itself in time, so that an unanswering database, an engine's program
+/// or a training cannot keep it alive. Nothing is lost: what was acknowledged has been stored already.
 class LastResort {
  public:
   LastResort() = default;
@@ -78,7 +79,8 @@ std::string address_text(const ServerConfig& config, std::uint16_t port) {
                : fmt::format("http://{}:{}", config.listen_host, port);
 }
 
-/// Answers go on while balancers notice that /readyz fails; then the listener closes and what is open ends.
+/// Goes on answering while load balancers notice that /readyz fails, then closes the listener and ends what is
+/// open.
 void drain(App& app, HttpServer& server, LastResort& last_resort) {
   const double seconds = app.reloader().snapshot()->config.limits.drain_seconds;
   const Duration longest = duration_of(seconds);
@@ -97,8 +99,6 @@ void drain(App& app, HttpServer& server, LastResort& last_resort) {
 
 Result<void> serve(const ServeOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
-  // by default every thread may get a heap of its own, and each keeps what was once freed into it
-  ::mallopt(M_ARENA_MAX, kHeaps);
   static const SteadyClock clock;
   LastResort last_resort;  // until everything below has gone
   TRY(auto app, App::create({options.config, options.load_engines, options.reread, &clock, {}}));
@@ -123,8 +123,7 @@ Result<void> serve(const ServeOptions& options) {
   });
   if (options.on_ready) options.on_ready(address_text(options.config, server->port()));
   forget_start_pages();
-  // what a crowd left free inside the heaps goes back to the system
-  while (!stop.wait(kBetweenTrims)) ::malloc_trim(0);
+  stop.wait();
   drain(running, *server, last_resort);
   running.operations().attach({});
   return {};
