@@ -47,8 +47,8 @@ class Flag {
   bool is_set_ = false;
 };
 
-/// Ends the process when it has not ended by itself in time, so that an unanswering database, an engine's program
-/// or a training cannot keep it alive. Nothing is lost: what was acknowledged has been stored already.
+/// Ends the process when it has not ended by itself in time, so that an unanswering database, an engine's
+/// program or a training cannot keep it alive. Nothing is lost: what was acknowledged is stored already.
 class LastResort {
  public:
   LastResort() = default;
@@ -79,8 +79,8 @@ std::string address_text(const ServerConfig& config, std::uint16_t port) {
                : fmt::format("http://{}:{}", config.listen_host, port);
 }
 
-/// Goes on answering while load balancers notice that /readyz fails, then closes the listener and ends what is
-/// open.
+/// Goes on answering while load balancers notice that /readyz fails, then closes the listener and ends
+/// what is still open.
 void drain(App& app, HttpServer& server, LastResort& last_resort) {
   const double seconds = app.reloader().snapshot()->config.limits.drain_seconds;
   const Duration longest = duration_of(seconds);
