@@ -366,7 +366,7 @@ void claims_of_counts(const Figure& figure, PaperReport& report) {
                            figure.settings.size(), precision(figure.last(), Method::regression),
                            precision(figure.last(), Method::random_guessing)));
   report.leave("the curves beyond 750 features (1000 and 2000)",
-               "MovieLens 100K has 943 viewers; EachMovie is no longer to be had");
+               "MovieLens 100K has 943 viewers; EachMovie is no longer available");
 }
 
 /// The claims about fig. 7.

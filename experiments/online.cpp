@@ -345,7 +345,7 @@ Result<std::string> run_online(const ExperimentOptions& options) {
     add_claims(task, summary, report);
   }
   report.json["tasks"] = std::move(json);
-  report.leave("OHSUMED's column of table 2", "the file with three judges per pair is no longer to be had");
+  report.leave("OHSUMED's column of table 2", "the file with three judges per pair is no longer available");
   return deliver(std::move(report), options);
 }
 

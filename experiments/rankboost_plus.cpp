@@ -455,7 +455,7 @@ void speed_figure(const ExperimentOptions& options, PaperReport& report) {
       "form "
       "is slower",
       late[1] < 3.0 * late[2] && late[0] > late[1],
-      fmt::format("median ms a round: optimal {:.3f}, efficient {:.3f}, Rb-c {:.3f}", late[0], late[1],
+      fmt::format("median ms per round: optimal {:.3f}, efficient {:.3f}, Rb-c {:.3f}", late[0], late[1],
                   late[2]));
 }
 
@@ -490,8 +490,8 @@ Result<std::string> run_rankboost_plus(const ExperimentOptions& options) {
   describe(letor, report);
   claims_of_letor(letor, report);
   speed_figure(options, report);
-  report.leave("the 300 queries of MSLR-WEB10K", "only 36 of its 10,000 queries are to be had here");
-  report.leave("MQ2007's rows of tables 2 and 4", "its 46-feature file is not to be had here");
+  report.leave("the 300 queries of MSLR-WEB10K", "only 36 of its 10,000 queries are available here");
+  report.leave("MQ2007's rows of tables 2 and 4", "its 46-feature file is not available here");
   return deliver(std::move(report), options);
 }
 
