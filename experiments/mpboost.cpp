@@ -325,8 +325,9 @@ Result<std::string> run_mpboost(const ExperimentOptions& options) {
   claims_of_web(second, report);
   distance_figure(report);
   report.leave("fig. 4, Web-1 (real-valued grades)", "Yandex's 2009 contest data is not available");
-  report.leave("fig. 5 and 6 on Web-2 itself",
-               "a commercial data set; 36 queries of MSLR-WEB10K, which also has five grades, take its place");
+  report.leave(
+      "fig. 5 and 6 on Web-2 itself",
+      "a commercial data set; 36 queries of MSLR-WEB10K, which also has five grades, take its place");
   return deliver(std::move(report), options);
 }
 
