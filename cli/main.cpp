@@ -52,8 +52,8 @@ constexpr AddVerb kVerbs[] = {
 };
 // clang-format on
 
-/// An error of several lines is several mistakes; each line is complete in itself. What an input's bytes
-/// would do to a terminal is not done.
+/// Prints an error to standard error, one message per line, and returns its exit status. Control characters
+/// that came from an input are replaced, so that they cannot act on the terminal.
 int report(const Error& error) {
   const std::string_view text = error.text;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -73,7 +73,7 @@ std::string version_text() {
                      service::version(), kCommit, METAFUSE_MPI ? ", MPI" : "");
 }
 
-/// The exit status when all is said: whether standard output took it.
+/// The exit status after all output was written: a failure if standard output did not take it.
 int flushed() {
   if (std::cout.flush()) return 0;
   return report(fail(Code::try_again, "standard output: cannot write; is it closed, or the disk full?"));
@@ -87,18 +87,18 @@ int run(const std::vector<std::string>& typed) {
   app.require_subcommand(1);
   app.footer("metafuse help VERB explains a verb, with examples.");
   auto [words, is_help_whole] = understand(typed);
-  app.formatter(help_formatter(is_help_whole));  // before the verbs, which inherit it
+  app.formatter(help_formatter(is_help_whole));  // set before the verbs are added, because they inherit it
   Result<void> outcome;
   for (const AddVerb add : kVerbs) add(app, outcome);
   check_all_numbers(app);
   if (auto checked = check_words(app, words); !checked) return report(checked.error());
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // the order that CLI11 expects
     app.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success))
       return report(fail(Code::usage, std::string(error.what()) + "; see " + chosen_verb(app) + " --help"));
-    app.exit(error);  // prints the help that was asked for
+    app.exit(error);  // prints the help that was requested
     return flushed();
   }
   return outcome ? flushed() : report(outcome.error());

@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include <malloc.h>
-
 #include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/terminal.h"
@@ -109,7 +107,7 @@ std::string digits(double value) {
   return {text, end};
 }
 
-/// Learns from one line; an empty line or a comment is nothing.
+/// Learns from one line; empty lines and comments are ignored.
 Result<void> take_line(DocumentStream& stream, const std::string& line, std::size_t number, double& loss,
                        std::size_t& count) {
   const auto first = line.find_first_not_of(" \t\r");
@@ -163,7 +161,7 @@ Result<void> train_on_stream(const TrainArguments& arguments, const fusion::Lear
   return {};
 }
 
-/// Whether a line is of one of the rounds that --trace-every asks for; learners may give all.
+/// Whether a trace line belongs to a round that --trace-every selects; learners may report every round.
 bool is_asked_for(const JsonObject& line, std::size_t every) {
   const Json* round = line.if_contains("round");
   return round == nullptr || !round->is_number() || round->to_number<std::size_t>() % every == 0;
@@ -224,7 +222,7 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
   return {};
 }
 
-/// Everything of a request that says when to stop and what to save.
+/// The parts of a request that say when to stop and what to save.
 Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner& learner,
                           const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
                           fusion::TrainingRequest& request) {
@@ -248,21 +246,21 @@ Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner
   return {};
 }
 
-/// Asked before the work: hours of training are not lost to a mistyped folder.
+/// Checked before training, so that a mistyped folder does not cost hours of work.
 Result<void> check_outputs(const TrainArguments& arguments) {
   for (const std::string& path : {arguments.model, arguments.trace, arguments.checkpoint})
     if (!path.empty()) TRY_VOID(check_writable(path));
   return {};
 }
 
-/// Starting threads in every round pays off from some million cells on.
+/// Starting threads in every round pays off from several million cells on.
 unsigned threads_worth_starting(unsigned most, const fusion::FeatureMatrix& matrix) {
   constexpr std::size_t kCellsPerThread = 2'000'000;
   const std::size_t worth = 1 + matrix.document_count() * matrix.feature_count() / kCellsPerThread;
   return static_cast<unsigned>(std::min<std::size_t>(most, worth));
 }
 
-/// Every process opens every file, so each must be a file that can be read again.
+/// Under MPI every process opens every file, so each must be a regular file that can be read repeatedly.
 Result<void> check_shareable(const TrainArguments& arguments) {
   if (arguments.is_stream || !arguments.store.empty())
     return fail(Code::usage, std::string(arguments.is_stream ? "--stream" : "--store") +
@@ -291,7 +289,7 @@ Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner
   return {};
 }
 
-/// What --memory-limit and --temporary say, if anything.
+/// The memory limit from --memory-limit and --temporary, if given.
 std::optional<fusion::MemoryLimit> memory_limit(const TrainArguments& arguments,
                                                 const fusion::Learner& learner, bool is_first) {
   if (arguments.memory_limit == 0) return std::nullopt;
@@ -306,7 +304,7 @@ std::optional<fusion::MemoryLimit> memory_limit(const TrainArguments& arguments,
   return limit;
 }
 
-/// Everything that is asked before the work.
+/// All checks that are made before training.
 Result<void> check_request(const TrainArguments& arguments, const fusion::Learner& learner,
                            const fusion::Communicator* communicator) {
   TRY_VOID(check_abilities(arguments, learner));
@@ -320,7 +318,7 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
   return communicator != nullptr ? check_shareable(arguments) : Result<void>();
 }
 
-/// What is learned from.
+/// The training data and, if given, the validation data.
 struct TrainingData {
   fusion::TrainingSet set;
   fusion::TrainingInputReport report;
@@ -331,8 +329,6 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
   fusion::TrainingInputReport report;
   TRY(auto set,
       arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input));
-  // What reading freed lies between what it kept: given back, so that training does not come on top of it.
-  ::malloc_trim(0);
   std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
                            static_cast<std::int64_t>(report.unretrieved_queries)};
   fusion::sum_over_processes(input.communicator, counts);
@@ -354,7 +350,7 @@ Result<void> write_outcome(const TrainArguments& arguments, const fusion::Traini
   return {};
 }
 
-/// What --certainty asks for.
+/// The certainty report that --certainty asks for.
 Result<void> add_certainty(const TrainArguments& arguments, const fusion::Learner& learner,
                            const fusion::TrainingSet& set, unsigned threads, fusion::TrainingResult& result) {
   fusion::CertaintyOptions options;

@@ -151,7 +151,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (!slot.state->http) return embedded.push_back(i);
     if (auto late = shared_->late.is_empty()
                         ? std::nullopt
-                        : shared_->late.take(late_key(slot.fetched.query, options_), start_)) {
+                        : shared_->late.find(late_key(slot.fetched.query, options_), start_)) {
       slot.fetched.list = std::move(*late);
       return settle(i, Failure::none, "");
     }

@@ -89,7 +89,7 @@ void LateLists::put(std::string key, RankedList list, TimePoint now) {
   count_ = entries_.size();
 }
 
-std::optional<RankedList> LateLists::take(const std::string& key, TimePoint now) {
+std::optional<RankedList> LateLists::find(const std::string& key, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end() || now - found->second.at > kLateListAge) return std::nullopt;

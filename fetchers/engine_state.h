@@ -107,7 +107,7 @@ struct EngineState {
 class LateLists {
  public:
   void put(std::string key, RankedList list, TimePoint now);
-  std::optional<RankedList> take(const std::string& key, TimePoint now);
+  std::optional<RankedList> find(const std::string& key, TimePoint now);
   bool is_empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
  private:

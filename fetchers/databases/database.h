@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "fetchers/definition/engine.h"
 
 namespace metafuse::fetchers {
+
+/// How many unused connections to one database are kept for later searches.
+inline constexpr std::size_t kMostIdleConnections = 8;
 
 /// A database that is queried with one read-only statement with bound values. Calls block; they may come from
 /// any thread.

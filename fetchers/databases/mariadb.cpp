@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <mysql.h>
 
+#include "core/idle_pool.h"
 #include "fetchers/databases/database.h"
-#include "fetchers/databases/idle_connections.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -205,7 +205,7 @@ class Mariadb final : public Database {
 
   DatabaseAccess access_;
   Duration timeout_;
-  IdleConnections<MariaConnection> idle_;
+  IdlePool<MariaConnection> idle_{kMostIdleConnections};
 };
 
 }  // namespace

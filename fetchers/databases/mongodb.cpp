@@ -10,10 +10,10 @@
 #include <bson/bson.h>
 #include <fmt/format.h>
 
+#include "core/idle_pool.h"
 #include "core/module.h"
 #include "core/utf8.h"
 #include "fetchers/databases/database.h"
-#include "fetchers/databases/idle_connections.h"
 #include "fetchers/databases/mongo_module.h"
 #include "fetchers/databases/mongo_pipeline.h"
 
@@ -206,7 +206,7 @@ class Mongodb final : public Database {
 
   DatabaseAccess access_;
   Duration timeout_;
-  IdleConnections<MongoClient> idle_;
+  IdlePool<MongoClient> idle_{kMostIdleConnections};
 };
 
 }  // namespace

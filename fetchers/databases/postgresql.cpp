@@ -9,8 +9,8 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
+#include "core/idle_pool.h"
 #include "fetchers/databases/database.h"
-#include "fetchers/databases/idle_connections.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -198,7 +198,7 @@ class Postgresql final : public Database {
 
   DatabaseAccess access_;
   Duration timeout_;
-  IdleConnections<Session> idle_;
+  IdlePool<Session> idle_{kMostIdleConnections};
 };
 
 }  // namespace

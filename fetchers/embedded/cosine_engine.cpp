@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "core/idle_pool.h"
 #include "fetchers/embedded/cosine_index.h"
-#include "fetchers/embedded/idle_pool.h"
 #include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/word_finder.h"
 #include "fetchers/embedded/word_query.h"
@@ -231,7 +231,7 @@ std::vector<std::size_t> best_ids(const std::vector<double>& scores, std::size_t
 
 struct CosineEngine::Shared {
   CosineAccess access;
-  IdlePool<CosineReader> pool;
+  IdlePool<std::unique_ptr<CosineReader>> pool;
   std::mutex mutex;
   std::shared_ptr<const CosineLengths> lengths;  ///< of the latest version that was opened
 

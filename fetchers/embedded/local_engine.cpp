@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/idle_pool.h"
 #include "core/json.h"
 #include "core/number.h"
 #include "core/sqlite_database.h"
 #include "core/text_file.h"
 #include "core/utf8.h"
-#include "fetchers/embedded/idle_pool.h"
 #include "fetchers/embedded/word_search.h"
 
 namespace metafuse::fetchers {
@@ -224,7 +224,7 @@ Hit indexed_hit(const SqliteStatement& row, double score) {
 
 struct LocalEngine::Shared {
   LocalAccess access;
-  IdlePool<detail::LocalConnection> pool;
+  IdlePool<std::unique_ptr<detail::LocalConnection>> pool;
   SharedLengths lengths;
 };
 

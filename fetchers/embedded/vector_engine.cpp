@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "fetchers/embedded/idle_pool.h"
+#include "core/idle_pool.h"
 #include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/vector_index.h"
 #include "fetchers/embedded/word_finder.h"
@@ -168,7 +168,7 @@ struct VectorEngine::Shared {
   VectorAccess access;
   std::mutex mutex;
   std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> loading;
-  IdlePool<VectorReader> pool;
+  IdlePool<std::unique_ptr<VectorReader>> pool;
 
   /// Reads the rows once. A search waits for them only as long as its deadline allows.
   Result<std::shared_ptr<const LoadedVectors>> loaded(const Deadline& deadline) {

@@ -24,7 +24,7 @@ std::string_view HttpAnswer::header(std::string_view name) const {
 
 namespace {
 
-// Both for eight searches of sixteen engines at once.
+// Enough for eight concurrent searches of sixteen engines each.
 constexpr long kMaxKeptConnections = 128;
 constexpr std::size_t kMaxIdleHandles = 128;
 constexpr std::size_t kMaxWaiting = 4096;
@@ -36,9 +36,9 @@ struct ShareCleanup {
   void operator()(CURLSH* share) const { curl_share_cleanup(share); }
 };
 
-/// The requests of one engine: how many are under way, and who waits for a place. Its handles have its TLS
-/// sessions in common, so that a connection that must be made again is resumed: libcurl keeps the sessions
-/// of a handle apart else, and a few of all hosts.
+/// The requests of one engine: how many are under way, and which wait for a free connection. All handles of
+/// an engine share its TLS sessions, so that a new connection resumes one. Without sharing, libcurl would
+/// keep sessions per handle, and only a few for all hosts.
 struct Lane {
   int under_way = 0;
   TimePoint next_start{};
@@ -80,7 +80,8 @@ class CurlTransport final : public Transport {
     bool wakes_thread = false;
     {
       const std::lock_guard lock(mutex_);
-      wakes_poll = is_polling_ && arrived_.empty();  // who takes one takes all
+      wakes_poll =
+          is_polling_ && arrived_.empty();  // the worker drains the queue: only the first sender wakes it
       arrived_.push_back(std::move(transfer));
       wakes_thread = worker_ == Worker::nobody;
       if (wakes_thread) worker_ = Worker::own_thread;
@@ -103,7 +104,7 @@ class CurlTransport final : public Transport {
     while (true) {
       pass(lock);
       if (waiting_threads_ > 1)
-        break;  // the others' answers must not wait for what this one does with its own
+        break;  // its callback may take long, and the other answers must not wait for it
       if (has_news() || now() >= until) return true;
       poll(lock, until);
     }
@@ -118,11 +119,11 @@ class CurlTransport final : public Transport {
   }
 
  private:
-  /// Who works the multi handle and owns what belongs to it.
+  /// Which thread drives the multi handle; only that thread may touch what belongs to it.
   enum class Worker { nobody, own_thread, waiting_thread };
 
-  /// A TLS connection that its peer closed raises SIGPIPE at the thread that writes to it: kept from it,
-  /// because without signals of its own (CURLOPT_NOSIGNAL) libcurl leaves that to us.
+  /// Blocks SIGPIPE in the worker: writing to a TLS connection that the peer has closed raises it, and with
+  /// CURLOPT_NOSIGNAL libcurl leaves it to the caller.
   class BlockedPipeSignal {
    public:
     BlockedPipeSignal() {
@@ -162,7 +163,7 @@ class CurlTransport final : public Transport {
     }
   }
 
-  /// Gives the work away, with what is under way.
+  /// Hands the work, with the requests under way, to another thread.
   void hand_over(std::unique_lock<std::mutex>& lock) {
     worker_ = has_work() ? Worker::own_thread : Worker::nobody;
     const bool is_next = worker_ == Worker::own_thread;
@@ -170,15 +171,15 @@ class CurlTransport final : public Transport {
     if (is_next) own_turn_.notify_one();
   }
 
-  /// Requires the lock, and to be the worker.
+  /// Requires the lock; called by the worker only.
   bool has_work() const {
     return !arrived_.empty() || !active_.empty() ||
            std::any_of(lanes_.begin(), lanes_.end(),
                        [](const auto& lane) { return !lane.second.waiting.empty(); });
   }
 
-  /// Starts what has arrived, moves what can be moved, ends what is done or late; without the lock, which is
-  /// held before and after.
+  /// Starts new requests, moves data, and ends requests that are done or late. Releases the lock meanwhile;
+  /// it is held on entry and on return.
   void pass(std::unique_lock<std::mutex>& lock) {
     std::vector<Transfer> arrived;
     arrived.swap(arrived_);
@@ -192,7 +193,7 @@ class CurlTransport final : public Transport {
     lock.lock();
   }
 
-  /// Waits for the sockets, unless something arrived meanwhile.
+  /// Waits for the sockets, unless new requests have arrived.
   void poll(std::unique_lock<std::mutex>& lock, TimePoint until) {
     if (!arrived_.empty() || is_stopping_) return;
     is_polling_ = true;
@@ -297,7 +298,8 @@ class CurlTransport final : public Transport {
     finish(*transfer);
   }
 
-  /// libcurl keeps the total and the connection's time; the first byte's and the waiting ones' are ours.
+  /// libcurl enforces the total and the connect timeout; the first-byte timeout and the time spent waiting
+  /// for a connection are checked here.
   void end_overdue() {
     const TimePoint moment = now();
     for (auto at = active_.begin(); at != active_.end();) {
@@ -335,7 +337,7 @@ class CurlTransport final : public Transport {
   int waiting_threads_ = 0;
   bool is_polling_ = false;
   bool is_stopping_ = false;
-  // The rest belongs to the worker.
+  // The members below belong to the worker.
   std::map<std::string, Lane> lanes_;
   std::list<Transfer> active_;
   std::size_t idle_handles_ = 0;
