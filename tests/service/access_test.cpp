@@ -39,12 +39,12 @@ JsonObject json_in(const std::string& response) {
 
 }  // namespace
 
-TEST_CASE("guessing keys is slowed down by address, and locks out no key that was right there",
+TEST_CASE("Wrong keys slow down their address but do not lock out keys that were right there before",
           "[service][keys]") {
   const KeyConfig known[] = {{"ann", sha256_hex("key of ann"), {}, 0},
                              {"bob", sha256_hex("key of bob"), {}, 0}};
   ManualClock clock;
-  KeyGuard guard(6);  // one more try each ten seconds
+  KeyGuard guard(6);  // one more try every ten seconds
   const auto find = [&](std::string_view key, std::string_view client) {
     return guard.find(known, key, client, clock.now());
   };
@@ -55,7 +55,8 @@ TEST_CASE("guessing keys is slowed down by address, and locks out no key that wa
     CHECK_FALSE(wrong.retry_after_seconds);
   }
   CHECK(*find("guess", "a").retry_after_seconds == Approx(10));
-  // a right guess hears the same; whoever was right from there before goes on, and other addresses do
+  // A right key that is new at this address is delayed too. Keys that were right here before are not,
+  // nor are other addresses.
   CHECK(find("key of bob", "a").key == nullptr);
   CHECK(*find("key of bob", "a").retry_after_seconds == Approx(10));
   CHECK(find("key of ann", "a").key->name == "ann");
@@ -67,13 +68,13 @@ TEST_CASE("guessing keys is slowed down by address, and locks out no key that wa
   CHECK(find("key of bob", "a").key->name == "bob");
   clock.advance(hours(24));
   for (int i = 0; i < 7; ++i) find("guess", "a");
-  CHECK(find("key of bob", "a").key == nullptr);  // a day later it is a stranger again
+  CHECK(find("key of bob", "a").key == nullptr);  // a day later the address has forgotten this key
 
   guard.set_rate(0);
   for (int i = 0; i < 100; ++i) CHECK_FALSE(find("guess", "a").retry_after_seconds);
 }
 
-TEST_CASE("wrong keys get 401, then 429 in each dialect and in the forms", "[service][keys]") {
+TEST_CASE("Wrong keys get 401 and then 429 in each dialect and in the forms", "[service][keys]") {
   TestServer server(TestServer::default_answer,
                     keys("store: state.db\nlimits: {failed_keys_per_minute: 3}\n"));
   for (int i = 0; i < 3; ++i) CHECK(status_in(server.get("/v1/models", bearer("guess"))) == 401);
@@ -89,12 +90,12 @@ TEST_CASE("wrong keys get 401, then 429 in each dialect and in the forms", "[ser
   CHECK(form.find("too many wrong keys") != std::string::npos);
   CHECK(status_in(server.post("/templates/pages", "application/x-www-form-urlencoded",
                               "action=save&key=guess&text=x&etag=y")) == 429);
-  CHECK(status_in(server.get("/search?q=ada")) == 200);  // without a key nothing is guessed
-  CHECK(status_in(server.get("/opensearch.xml", bearer("guess"))) == 200);  // nor where no key counts
+  CHECK(status_in(server.get("/search?q=ada")) == 200);  // a request without a key is no guess
+  CHECK(status_in(server.get("/opensearch.xml", bearer("guess"))) == 200);  // nor on an open route
   CHECK(server.get("/metrics").find(R"(metafuse_refused_total{reason="key_rate"} 5)") != std::string::npos);
 }
 
-TEST_CASE("who is turned away hears it in the dialect that was spoken", "[service][access]") {
+TEST_CASE("A refusal is answered in the dialect of its request", "[service][access]") {
   TestServer server(TestServer::default_answer, keys("needs_key: true\n"));
   const std::string browser = "Accept: text/html,application/xhtml+xml\r\n";
   CHECK(server.get("/search?q=a", browser).find("\r\nContent-Type: text/html") != std::string::npos);
@@ -106,7 +107,7 @@ TEST_CASE("who is turned away hears it in the dialect that was spoken", "[servic
   CHECK(status_in(server.get("/search?q=a", bearer("search-key"))) == 200);
 }
 
-TEST_CASE("a browser gives the key as its password, and nobody else's page can use it", "[service][access]") {
+TEST_CASE("A browser sends the key as its password and foreign pages cannot use it", "[service][access]") {
   const auto typed = [](const std::string& key) {
     return "Accept: text/html\r\nAuthorization: Basic " + base64_encoded("anyone:" + key) + "\r\n";
   };
@@ -130,12 +131,13 @@ TEST_CASE("a browser gives the key as its password, and nobody else's page can u
   CHECK(preview("Origin: https://elsewhere.example\r\n") == 401);
 }
 
-TEST_CASE("a password is the proxy's own where searching is open", "[service][access]") {
+TEST_CASE("Where searching is open a password is ignored because it may belong to a proxy",
+          "[service][access]") {
   TestServer server(TestServer::default_answer, keys());
   CHECK(status_in(server.get("/search?q=a", "Authorization: Basic YTpi\r\n")) == 200);
 }
 
-TEST_CASE("metrics are for this machine, all, or keys", "[service][access]") {
+TEST_CASE("Metrics are open to this machine or to everybody or to keys", "[service][access]") {
   const auto status = [](const std::string& config, const std::string& headers) {
     TestServer server(TestServer::default_answer, keys(config));
     return status_in(server.get("/metrics", headers));
@@ -157,7 +159,7 @@ TEST_CASE("metrics are for this machine, all, or keys", "[service][access]") {
   CHECK(config.error().text.find("f.yaml:2:10: metrics is loopback, open or key") != std::string::npos);
 }
 
-TEST_CASE("whoever asks through a trusted proxy cannot say who they are", "[service][access]") {
+TEST_CASE("Clients behind a trusted proxy cannot forge their address", "[service][access]") {
   const auto client = [](const std::string& proxies, const std::vector<std::string>& lines) {
     HttpRequest request;
     request.peer = "10.0.0.1";
@@ -184,7 +186,7 @@ TEST_CASE("whoever asks through a trusted proxy cannot say who they are", "[serv
         std::string::npos);
 }
 
-TEST_CASE("behind a trusted proxy that speaks TLS, links and cookies are for HTTPS", "[service][access]") {
+TEST_CASE("Links and cookies are for HTTPS behind a trusted proxy that speaks TLS", "[service][access]") {
   const std::string https = "X-Forwarded-Proto: https\r\n";
   const std::string form = "block=a.example&back=%2Fsearch%3Fq%3Dx";
   const std::string type = "application/x-www-form-urlencoded";
@@ -210,11 +212,10 @@ TEST_CASE("behind a trusted proxy that speaks TLS, links and cookies are for HTT
   CHECK(ignored.find("Strict-Transport") == std::string::npos);
 }
 
-TEST_CASE(
-    "A POST without a body has its parameters in the target, as LangChain's client for SearXNG sends it",
-    "[service][searxng]") {
+TEST_CASE("A POST without a body takes its parameters from the target as LangChain's SearXNG client sends it",
+          "[service][searxng]") {
   TestServer server;
-  for (int i = 0; i < 3; ++i) {  // rendered anew, then from what was rendered
+  for (int i = 0; i < 3; ++i) {  // first rendered anew, then from the rendered answer
     const std::string found = server.post("/search?q=ada&format=json", "application/json", "");
     CHECK(json_in(found).at("results").as_array().size() == 4);
   }
@@ -223,7 +224,7 @@ TEST_CASE(
   CHECK(body_in(nothing).starts_with(R"({"detail":{"error":)"));
 }
 
-TEST_CASE("/config says which domains ask an engine", "[service][searxng]") {
+TEST_CASE("The route /config lists the domains that use each engine", "[service][searxng]") {
   TestServer server;
   const JsonObject config = json_in(server.get("/config"));
   const JsonObject& engine = config.at("engines").at(1).as_object();
@@ -232,7 +233,7 @@ TEST_CASE("/config says which domains ask an engine", "[service][searxng]") {
   CHECK(engine.at("time_range_support") == Json(false));
 }
 
-TEST_CASE("What fails with every search is told once a minute", "[service][log]") {
+TEST_CASE("A failure that repeats with every search is logged once per minute", "[service][log]") {
   ManualClock clock;
   RareEvents events;
   CHECK(events.is_due("one tls", clock.now()));

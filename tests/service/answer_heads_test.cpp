@@ -20,7 +20,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
-// Heads of answers, what errors say to whom, and the lines of the log.
+// Heads of answers, how much an error tells which client, and the lines of the log.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -32,7 +32,7 @@ bool has_part(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What a piece of work writes to standard error.
+/// Everything that `work` writes to standard error.
 template <class Work>
 std::string standard_error_of(const Work& work) {
   const TemporaryFolder folder;
@@ -50,7 +50,7 @@ std::string standard_error_of(const Work& work) {
 
 }  // namespace
 
-TEST_CASE("A head holds no header that could write others, and a length where there is a body",
+TEST_CASE("A head has no header that could inject others and has a length where there is a body",
           "[service][http][security]") {
   const auto head = [](int status, const ResponseFraming& framing, const std::string& name,
                        const std::string& value) {
@@ -79,7 +79,7 @@ TEST_CASE("A head holds no header that could write others, and a length where th
   CHECK_FALSE(has_part(head(200, {}, "X-A", "b"), "Connection"));
 }
 
-TEST_CASE("A body's JSON is nested 32 deep at most", "[service][http][security]") {
+TEST_CASE("The JSON of a body may be nested at most 32 levels deep", "[service][http][security]") {
   const auto is_read = [](std::size_t depth) {
     HttpRequest request;
     request.body = R"({"a":)" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
@@ -89,7 +89,7 @@ TEST_CASE("A body's JSON is nested 32 deep at most", "[service][http][security]"
   CHECK_FALSE(is_read(33));
 }
 
-TEST_CASE("What is broken on our side is told to administrators and the log", "[service][security]") {
+TEST_CASE("Internal errors are told to administrators and the log only", "[service][security]") {
   KeyConfig admin;
   admin.roles = {Role::admin};
   const auto told = [&](const Error& error, const KeyConfig* key) {
@@ -120,7 +120,7 @@ TEST_CASE("What is broken on our side is told to administrators and the log", "[
   CHECK(told(fail(Code::no_input, secret), nullptr) == "404 " + secret + "\n");
 }
 
-TEST_CASE("Whoever is to come again hears when, in whole after", "[service][overload][security]") {
+TEST_CASE("An answer with 429 or 503 has a Retry-After in whole seconds", "[service][overload][security]") {
   const auto header = [](const HttpResponse& response, std::string_view name) {
     return std::string(response.header(name));
   };
@@ -137,7 +137,7 @@ TEST_CASE("Whoever is to come again hears when, in whole after", "[service][over
   CHECK(header(error_response(Dialect::native, 403, "x"), "WWW-Authenticate").empty());
 }
 
-TEST_CASE("An error is said in the dialect of its path, method and type", "[service][http]") {
+TEST_CASE("An error is written in the dialect of its path and method and type", "[service][http]") {
   const auto spoken = [](const std::string& method, const std::string& path, std::vector<Header> headers,
                          const std::string& body = "", const std::string& query = "") {
     HttpRequest request;
@@ -164,7 +164,7 @@ TEST_CASE("An error is said in the dialect of its path, method and type", "[serv
   CHECK(spoken("GET", "/", {}) == Dialect::plain);
 }
 
-TEST_CASE("A line of the log says who asked, why it was refused and how bad it is", "[service][log]") {
+TEST_CASE("A log line has the client and the reason of a refusal and the severity", "[service][log]") {
   const std::string lines = standard_error_of([] {
     Log log;
     Log::RequestLine line;
@@ -203,7 +203,7 @@ TEST_CASE("A line of the log says who asked, why it was refused and how bad it i
   CHECK(read[4].at("engine") == Json("one\ntwo"));
 }
 
-TEST_CASE("A request is answered once, and logged once unless it is a probe", "[service][log][http]") {
+TEST_CASE("A request is answered once and is logged once unless it is a probe", "[service][log][http]") {
   struct Counting final : Responder {
     void send(HttpResponse response) override {
       ++sent;
@@ -227,7 +227,7 @@ TEST_CASE("A request is answered once, and logged once unless it is a probe", "[
       Reply reply(exchange, responder, clock, metrics, log, nullptr);
       HttpResponse response = make_response(200, "text/plain", "a");
       if (!cache_control.empty()) response.set("Cache-Control", cache_control);
-      reply.end();  // nothing was begun
+      reply.end();  // no stream was begun
       reply.send(response);
       reply.send(response);
       reply.end();
@@ -272,7 +272,7 @@ TEST_CASE("A forked process draws identifiers of its own", "[service][security]"
   CHECK(own != others);
 }
 
-TEST_CASE("A trace context is taken over where it is well formed", "[service][http]") {
+TEST_CASE("A well-formed trace context is continued", "[service][http]") {
   const std::string trace = "0af7651916cd43dd8448eb211c80319c";
   const std::string span = "b7ad6b7169203331";
   const auto is_kept = [&](const std::string& incoming) {
@@ -297,7 +297,7 @@ TEST_CASE("A trace context is taken over where it is well formed", "[service][ht
   }
 }
 
-TEST_CASE("Who asked behind proxies is the last address that is no trusted one's",
+TEST_CASE("The client behind proxies is the last address that is not a trusted proxy",
           "[service][access][security]") {
   const std::vector<AddressRange> proxies = {parse_address_range("10.0.0.0/8").value()};
   const auto client = [&](const std::string& forwarded) {
@@ -308,9 +308,9 @@ TEST_CASE("Who asked behind proxies is the last address that is no trusted one's
   };
   CHECK(client("192.0.2.1, 192.0.2.7") == "192.0.2.7");
   CHECK(client("192.0.2.7, 10.9.9.9, 10.0.0.2") == "192.0.2.7");
-  CHECK(client("2001:db8::7") == "2001:db8::7");  // several colons are no port
+  CHECK(client("2001:db8::7") == "2001:db8::7");  // with several colons nothing is a port
   CHECK(client("192.0.2.7:80") == "192.0.2.7");
-  CHECK(client("192.0.2.7, ") == "10.0.0.1");  // a hole ends the chain
+  CHECK(client("192.0.2.7, ") == "10.0.0.1");  // an empty entry ends the chain
   CHECK(client("192.0.2.7, , 10.0.0.2") == "10.0.0.2");
   const auto is_https = [&](const std::string& peer, const std::string& said) {
     HttpRequest request;

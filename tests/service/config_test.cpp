@@ -40,14 +40,14 @@ TEST_CASE("A server configuration names files relative to itself", "[service][co
   CHECK(config->store == f.folder.path("state/metafuse.db"));
 }
 
-TEST_CASE("Keys of a file of their own join those of the configuration", "[service][config]") {
+TEST_CASE("Keys from the keys file are added to those of the configuration", "[service][config]") {
   const Folder f;
   const std::string digest(64, 'a');
   const auto parse = [&] {
     return f.parse("templates: [templates/*.yaml]\nkeys_file: shared.yaml\nkeys: [{name: own, sha256: " +
                    digest + "}]\n");
   };
-  const auto without = parse();  // a server that takes it from the store has none at first
+  const auto without = parse();  // a server that gets this file from the store starts without it
   REQUIRE(without.has_value());
   CHECK(without->keys.size() == 1);
   CHECK(without->keys_file == f.folder.path("shared.yaml"));
@@ -64,7 +64,8 @@ TEST_CASE("Keys of a file of their own join those of the configuration", "[servi
   CHECK(wrong.error().text.find("two keys are named \"own\"") != std::string::npos);
 }
 
-TEST_CASE("Every mistake of a server configuration is reported at once, at its place", "[service][config]") {
+TEST_CASE("Every mistake of a server configuration is reported at once and with its place",
+          "[service][config]") {
   const Folder f;
   const auto config = f.parse(
       "version: 2\nlisten: nowhere\ntemplates: [templates/none*.yaml]\nrecordings: {mode: sometimes}\n"
@@ -76,7 +77,8 @@ TEST_CASE("Every mistake of a server configuration is reported at once, at its p
     CHECK(text.find(f.folder.path("metafuse.yaml") + place) != std::string::npos);
 }
 
-TEST_CASE("A key has a digest, a day and a name of its own", "[service][config][keys][security]") {
+TEST_CASE("A key needs a digest and a valid last day and a unique name",
+          "[service][config][keys][security]") {
   const Folder f;
   const std::string digest(64, 'a');
   const auto mistake = [&](const std::string& keys) {

@@ -14,7 +14,7 @@ using namespace metafuse::test;
 
 namespace {
 
-/// Pages with and without a date; the third is of this very day.
+/// Pages with and without a date; the third has today's date.
 fetchers::FetchedList dated_list(const ExpandedQuery&) {
   fetchers::FetchedList out = list_of({"old.example", "new.example", "today.example", "none.example"});
   out.list.hits[0].published = "2019-06-01";
@@ -35,7 +35,7 @@ std::string hosts(TestServer& server, const std::string& more) {
 
 }  // namespace
 
-TEST_CASE("Dates are those of the calendar, with a time of day and a zone", "[service][dates]") {
+TEST_CASE("Dates follow the calendar and may have a time of day and a zone", "[service][dates]") {
   CHECK(moment_of("1970-01-02") == 86400);
   CHECK(moment_of("2024-02-29T12:30:15Z") == 1709209815);
   CHECK(moment_of("2024-02-29 12:30") == 1709209800);
@@ -43,7 +43,7 @@ TEST_CASE("Dates are those of the calendar, with a time of day and a zone", "[se
   CHECK(moment_of("2024-02-29T12:30:15-0800") == 1709209815 + 28800);
   CHECK(moment_of("2024-02-29T12:30:15+05") == 1709209815 - 18000);
   CHECK(moment_of("2024-02-29T99:99") == 1709164800);
-  // each part to its last value; what is beyond it does not count
+  // each part up to its greatest value; a greater one is ignored
   CHECK(moment_of("2024-02-29T23:59:59Z") == 1709164800 + 86399);
   CHECK(moment_of("2024-02-29T23:59:60Z") == 1709164800 + 86340);
   CHECK(moment_of("2024-02-29T23:60:59Z") == 1709164800);
@@ -60,19 +60,19 @@ TEST_CASE("Dates are those of the calendar, with a time of day and a zone", "[se
   CHECK(rfc822_text(1709209815) == "Thu, 29 Feb 2024 12:30:15 +0000");
 }
 
-TEST_CASE("RSS says when a result was published, to the second where that is known", "[service][searxng]") {
+TEST_CASE("RSS has the publication time of a result to the second where it is known", "[service][searxng]") {
   TestServer server(dated_list);
   const std::string feed = server.get("/search?q=ada&format=rss");
   CHECK(feed.find("<pubDate>Sat, 01 Jun 2019 00:00:00 +0000</pubDate>") != std::string::npos);
   CHECK(feed.find("<pubDate>Fri, 01 Mar 2024 00:30:00 +0000</pubDate>") != std::string::npos);
 }
 
-TEST_CASE("Tavily's dates hold for engines that know none of them", "[service][tavily]") {
+TEST_CASE("Tavily's date filters apply to engines that do not support them", "[service][tavily]") {
   TestServer server(dated_list);
   CHECK(hosts(server, "") == "old new tod non ");
   CHECK(hosts(server, R"(,"start_date":"2019-06-01","end_date":"2024-02-29")") == "old new ");
   CHECK(hosts(server, R"(,"start_date":"2019-06-02")") == "new tod ");
-  CHECK(hosts(server, R"(,"time_range":"week")") == "tod non ");  // who says no date may be new
+  CHECK(hosts(server, R"(,"time_range":"week")") == "tod non ");  // a result without a date may be recent
   CHECK(hosts(server, R"(,"time_range":"d")") == "tod non ");
   CHECK(hosts(server, R"(,"days":36500)") == "old new tod non ");
   CHECK(hosts(server, R"(,"days":2)") == "tod non ");
@@ -87,7 +87,7 @@ TEST_CASE("Tavily's dates hold for engines that know none of them", "[service][t
   }
 }
 
-TEST_CASE("A score below zero stays a number in CSV, where text that begins like a formula does not",
+TEST_CASE("CSV keeps a negative score as a number but escapes text that begins like a formula",
           "[service][searxng]") {
   SearchAnswer answer;
   answer.results.emplace_back();

@@ -20,7 +20,7 @@ const std::string kTrace =
 
 }  // namespace
 
-TEST_CASE("Reports become tables, plots and JSON", "[service][evaluation]") {
+TEST_CASE("Reports are shown as tables and plots and JSON", "[service][evaluation]") {
   TestServer server(TestServer::default_answer, "reports: models\n");
   CHECK(body_in(server.get("/evaluation")).find("There is no report yet") != std::string::npos);
   server.folder().write("models/pages.crossvalidation.json", kTable);
@@ -38,7 +38,7 @@ TEST_CASE("Reports become tables, plots and JSON", "[service][evaluation]") {
   CHECK(report.at("rounds").as_array().size() == 2);
 }
 
-TEST_CASE("The page draws what a rank adds for every model that is a sum over lists",
+TEST_CASE("The page plots what each rank contributes for every model that is a sum over lists",
           "[service][evaluation]") {
   const std::string head = R"({"format":"metafuse-model","version":1,"unranked":"absent","training":{},
 "features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},
@@ -62,7 +62,7 @@ TEST_CASE("The page draws what a rank adds for every model that is a sum over li
   }
 }
 
-TEST_CASE("A report is read once, and again when its file changed", "[service][evaluation][security]") {
+TEST_CASE("A report is read again only when its file has changed", "[service][evaluation][security]") {
   const TemporaryFolder folder;
   service::EvaluationReports reports;
   const auto read = [&] { return reports.read(folder.path(), "pages"); };
@@ -70,7 +70,7 @@ TEST_CASE("A report is read once, and again when its file changed", "[service][e
   folder.write("pages.crossvalidation.json", kTable);
   const auto first = *read();
   CHECK(first->queries.size() == 3);
-  CHECK(*read() == first);  // the very same one
+  CHECK(*read() == first);  // the same object
   CHECK((*reports.read(folder.path(), "other"))->is_empty());
   folder.write("pages.trace.jsonl", kTrace);
   const auto second = *read();
@@ -114,7 +114,7 @@ TEST_CASE("The page compares methods with intervals and names the queries that g
   CHECK(curves.at(0).at("lines").at(1).at("means").as_array().size() == 2);
 }
 
-TEST_CASE("A damaged report is named on the page and loses nothing else", "[service][evaluation]") {
+TEST_CASE("A damaged report is named on the page and the rest still works", "[service][evaluation]") {
   TestServer server(TestServer::default_answer, "reports: models\n");
   server.folder().write("models/pages.crossvalidation.json", "{\"queries\":[\"1\"],\"learner\":{}}");
   CHECK(body_in(server.get("/evaluation")).find("a method lacks") != std::string::npos);

@@ -27,7 +27,7 @@ std::string click(const std::string& id, int position) {
 
 }  // namespace
 
-TEST_CASE("Clicks need a search id and a result that was shown; judgments need a judge's key",
+TEST_CASE("Clicks need a search id and a shown result and judgments need a judge's key",
           "[service][feedback]") {
   TestServer server(TestServer::default_answer, store_config());
   const std::string id = search_id(server.get("/search?q=ada&format=json&limit=2"));
@@ -52,7 +52,7 @@ TEST_CASE("Clicks need a search id and a result that was shown; judgments need a
   CHECK(judged->size() == 1);
 }
 
-TEST_CASE("How many clicks an address may send in a day is the configuration's", "[service][feedback]") {
+TEST_CASE("The configuration limits the clicks per address and day", "[service][feedback]") {
   TestServer server(TestServer::default_answer, store_config("learning: {clicks_per_address: 2}\n"));
   for (const int status : {200, 200, 429}) {
     const std::string id = search_id(server.get("/search?q=ada&format=json"));
@@ -63,14 +63,14 @@ TEST_CASE("How many clicks an address may send in a day is the configuration's",
 TEST_CASE("A key's quota counts expanded queries", "[service][keys]") {
   TestServer server(TestServer::default_answer, store_config());
   const std::string key = "Authorization: Bearer small-key\r\n";
-  CHECK(status_in(server.get("/search?q=ada&format=json", key)) == 200);  // three of four
+  CHECK(status_in(server.get("/search?q=ada&format=json", key)) == 200);  // three of the quota's four
   const std::string refused = server.get("/search?q=bob&format=json", key);
   CHECK(status_in(refused) == 429);
   CHECK(refused.find("Retry-After: ") != std::string::npos);
   CHECK(status_in(server.get("/search?q=bob&format=json")) == 200);
 }
 
-TEST_CASE("Addresses have token buckets, and a key is needed where it says so", "[service][keys]") {
+TEST_CASE("Each address has a token bucket and needs_key requires a key", "[service][keys]") {
   TestServer server(TestServer::default_answer,
                     store_config("limits: {requests_per_second: 0.001, burst: 2}\n"));
   CHECK(status_in(server.get("/search?q=a&format=json")) == 200);
@@ -84,7 +84,8 @@ TEST_CASE("Addresses have token buckets, and a key is needed where it says so", 
   CHECK(status_in(closed.get("/search?q=a&format=json", "X-API-Key: small-key\r\n")) == 200);
 }
 
-TEST_CASE("Site preferences move, remove and are forgotten, by forms of this site only", "[service][page]") {
+TEST_CASE("Site preferences raise or block sites and change only through forms of this site",
+          "[service][page]") {
   TestServer server;
   const auto order = [&](const std::string& cookie) {
     const auto answer = parse_json(
@@ -110,7 +111,7 @@ TEST_CASE("Site preferences move, remove and are forgotten, by forms of this sit
   CHECK(away.find("Location: /\r\n") != std::string::npos);
 }
 
-TEST_CASE("SearXNG's clients find /config, completions and OpenSearch", "[service][searxng]") {
+TEST_CASE("SearXNG's clients find /config and completions and OpenSearch", "[service][searxng]") {
   TestServer server([](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
     list.list.suggestions = {"ada lovelace"};

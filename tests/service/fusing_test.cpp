@@ -52,8 +52,8 @@ std::string repeated(const std::string& item, int count) {
 
 }  // namespace
 
-TEST_CASE("Callers' lists are fused by reciprocal ranks where nothing else is said", "[service][fusing]") {
-  // d2 stands second and first: 1/62 + 1/61; d1 first in one list: 1/61; d3 second in one: 1/62
+TEST_CASE("Callers' lists are fused by reciprocal ranks by default", "[service][fusing]") {
+  // d2 is second and first: 1/62 + 1/61; d1 first in one list: 1/61; d3 second in one: 1/62
   const Json answer = fused(
       R"({"lists":[{"name":"bm25","results":["d1","d2"]},{"name":"dense","results":["d2","d3"]}],"explain":true})");
   CHECK(ids_of(answer) == "d2 d1 d3");
@@ -72,19 +72,19 @@ TEST_CASE("Callers' lists are fused by reciprocal ranks where nothing else is sa
   CHECK(sharp.at("results").at(0).at("score").to_number<double>() == 1.5);
 }
 
-TEST_CASE("Equal scores stand by best rank, then in the order in which lists first name them",
+TEST_CASE("Results of equal score are ordered by best rank and then by first appearance",
           "[service][fusing]") {
   CHECK(ids_of(fused(R"({"lists":[{"name":"a","results":["z","y"]},{"name":"b","results":["y","z"]}]})")) ==
         "z y");
   CHECK(ids_of(fused(R"({"lists":[{"name":"b","results":["y","z"]},{"name":"a","results":["z","y"]}]})")) ==
         "y z");
-  // three equal sums: low and high stand first in a list, low is named first
+  // three equal sums: low and high have rank 1 in a list, and low appears first
   CHECK(ids_of(fused(R"({"method":"combsum","options":{"normalise":"none"},"lists":[
 {"name":"a","results":[{"id":"low","score":1},{"id":"first","score":1}]},
 {"name":"b","results":[{"id":"high","score":1}]}]})")) == "low high first");
 }
 
-TEST_CASE("Scores that callers give are added up as the method says", "[service][fusing]") {
+TEST_CASE("Callers' scores are combined as the method prescribes", "[service][fusing]") {
   // min-max: a: 10 -> 1, 6 -> 0.5, 2 -> 0; b: 4 -> 1, 3 -> 0; y: 0.5 + 1 = 1.5, x: 1, z: 0 + 0
   const Json answer = fused(R"({"method":"combsum","explain":true,"lists":[
 {"name":"a","results":[{"id":"x","score":10},{"id":"y","score":6},{"id":"z","score":2}]},
@@ -99,22 +99,21 @@ TEST_CASE("Scores that callers give are added up as the method says", "[service]
 {"name":"b","results":[{"id":"y","score":4},{"id":"z","score":3}]}]})")) == "x y z");
 }
 
-TEST_CASE("URLs that mean one page are one result, and what lists say of it comes back untouched",
+TEST_CASE("Equivalent URLs are one result and the fields of callers come back unchanged",
           "[service][fusing]") {
   const Json answer = fused(R"({"lists":[
 {"name":"a","results":["other",{"url":"https://www.x.example/a/","title":"late","fields":{"n":[1,null,{"k":"v"}]}}]},
 {"name":"b","results":[{"url":"http://x.example/a#f","score":-3.5,"snippet":"s"}]}]})");
   const Json& result = answer.at("results").at(0);
   CHECK(result.at("id") == Json("x.example/a"));
-  CHECK(result.at("url") == Json("http://x.example/a#f"));  // as the list that ranks it best has it
+  CHECK(result.at("url") == Json("http://x.example/a#f"));  // as in the list that ranks it best
   CHECK(result.at("title") == Json("late"));
   CHECK(result.at("snippet") == Json("s"));
   CHECK(to_text(result.at("fields")) == R"({"n":[1,null,{"k":"v"}]})");
   CHECK_FALSE(answer.at("results").at(1).as_object().contains("url"));
 }
 
-TEST_CASE("What stands twice in a list counts once, by its better rank, and that is said",
-          "[service][fusing]") {
+TEST_CASE("A duplicate in a list counts once by its better rank and is reported", "[service][fusing]") {
   const Json answer = fused(R"({"lists":[{"name":"a","results":["x","y","x","z"]}]})");
   CHECK(ids_of(answer) == "x y z");
   CHECK(answer.at("results").at(2).at("lists").at(0).at("rank") == Json(3));
@@ -174,7 +173,7 @@ TEST_CASE("Every bad request to fuse has one clear error", "[service][fusing]") 
   }
 }
 
-TEST_CASE("The largest request is taken, and methods that compare documents have a bound",
+TEST_CASE("The largest request is accepted but methods that compare documents have a limit",
           "[service][fusing]") {
   std::string lists;
   for (int l = 0; l < 64; ++l)
@@ -197,7 +196,8 @@ TEST_CASE("The largest request is taken, and methods that compare documents have
   CHECK_FALSE(is_taken(4097));
 }
 
-TEST_CASE("A batch answers in order, and a refused request stops no other", "[service][fusing]") {
+TEST_CASE("A batch is answered in order and a refused request does not stop the others",
+          "[service][fusing]") {
   const std::string one = R"({"lists":[{"name":"a","results":["x"]}]})";
   const std::string answer = service::fuse_lines(R"({"requests":[)" + one + R"(,{"lists":[]},7]})", {});
   const std::string single = service::fuse_lines(one, {});
@@ -214,7 +214,7 @@ TEST_CASE("A batch answers in order, and a refused request stops no other", "[se
   CHECK(refused == 1);
 }
 
-TEST_CASE("Every method of the table fuses callers' lists or says what it lacks", "[service][fusing]") {
+TEST_CASE("Every fusion method fuses callers' lists or says what it needs", "[service][fusing]") {
   for (const fusion::FusionMethod& method : fusion::fusion_methods()) {
     INFO(method.name);
     const std::string weight = method.needs_weights ? "\"weight\":2," : "";
@@ -230,7 +230,7 @@ TEST_CASE("Every method of the table fuses callers' lists or says what it lacks"
     REQUIRE(answer.as_object().contains("results"));
     CHECK(answer.at("results").at(0).at("id") == Json("x"));  // first in both lists
     CHECK(answer.at("total") == Json(3));
-    // where shares are given, they sum to the score
+    // where contributions are given, they sum to the score
     for (const Json& result : answer.at("results").as_array()) {
       double sum = 0;
       bool has_weights = true;
@@ -243,7 +243,7 @@ TEST_CASE("Every method of the table fuses callers' lists or says what it lacks"
   }
 }
 
-TEST_CASE("metafuse fuse --json answers the lines of a file", "[service][fusing]") {
+TEST_CASE("The command metafuse fuse --json answers each line of a file", "[service][fusing]") {
   const TemporaryFolder folder;
   const std::string one = R"({"lists":[{"name":"a","results":["x"]}]})";
   folder.write("good", one + "\n" + one + "\n");
@@ -264,7 +264,7 @@ const std::string kDomainWithLists =
     "version: 1\ndomain: pages\ndepth: 10\nslots: {NAME: {required: true}}\ntemplates:\n"
     "  - {id: plain, engine: one, query: '{NAME}'}\nlists: [bm25, dense]\n";
 
-/// One weak ranking: what the list dense ranks first.
+/// One weak ranking, for the document that the list dense ranks first.
 const std::string kModelOfLists = R"({"format":"metafuse-model","version":1,"learner":"rankboost",
 "features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"bm25","kind":"rank","depth":10},{"name":"dense","kind":"rank","depth":10}],
 "unranked":"absent","body":{"weak_rankings":[{"feature":2,"rank":1,"q_default":0,"alpha":1}]},"training":{}})";
@@ -276,7 +276,7 @@ std::string fuse_over_http(TestServer& server, const std::string& body,
 
 }  // namespace
 
-TEST_CASE("A domain's model fuses the lists that callers bring, and a list that is missing is unranked",
+TEST_CASE("A domain's model fuses callers' lists and treats the documents of a missing list as unranked",
           "[service][fusing]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n", kDomainWithLists);
   server.folder().write("models/pages.json", kModelOfLists);
@@ -294,7 +294,7 @@ TEST_CASE("A domain's model fuses the lists that callers bring, and a list that 
   const std::string id(fused.at("search_id").as_string());
   const std::string click = R"({"search_id":")" + id + R"(","kind":"click","position":1})";
   CHECK(body_in(server.post("/v1/feedback", "application/json", click)) == R"({"outcome":"recorded"})");
-  // or by its id, as the answer has it
+  // or by its id as given in the answer
   const auto click_on = [&](const std::string& name) {
     return server.post("/v1/feedback", "application/json",
                        R"({"search_id":")" + id + R"(","id":")" + name + "\"}");
@@ -308,15 +308,14 @@ TEST_CASE("A domain's model fuses the lists that callers bring, and a list that 
   const std::string partial =
       fuse_over_http(server, R"({"domain":"pages","lists":[{"name":"bm25","results":["z","y"]}]})");
   CHECK(ids_of(*parse_json(body_in(partial), "answer")) == "z y");
-  // deeper than the domain's depth stands below everything else
+  // results below the domain's depth come after all others
   const std::string deep =
       fuse_over_http(server, R"({"domain":"pages","lists":[{"name":"bm25","results":[)" +
                                  repeated("\"d#\"", 12) + R"(]},{"name":"dense","results":["x"]}]})");
   CHECK(ids_of(*parse_json(body_in(deep), "answer")) == "x d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11");
 }
 
-TEST_CASE("Lists that a domain does not declare are refused with the names that are near",
-          "[service][fusing]") {
+TEST_CASE("Lists that a domain does not declare are refused with similar names", "[service][fusing]") {
   TestServer server(TestServer::default_answer, "", kDomainWithLists);
   const auto refused = [&](const std::string& body, const std::string& said) {
     const std::string answer = fuse_over_http(server, body);
@@ -334,14 +333,14 @@ TEST_CASE("Lists that a domain does not declare are refused with the names that 
   TestServer without;
   CHECK(fuse_over_http(without, R"({"domain":"pages","lists":[{"name":"plain@one","results":[]}]})")
             .find("declares no lists") != std::string::npos);
-  // a domain of callers' lists alone cannot be searched, and says so
+  // a domain that has only callers' lists cannot be searched, and says so
   TestServer alone(TestServer::default_answer, "", "version: 1\ndomain: pages\nlists: [bm25]\n");
   CHECK(alone.get("/search?q=ada&format=json").find("callers bring its lists") != std::string::npos);
   CHECK(status_in(fuse_over_http(alone, R"({"domain":"pages","lists":[{"name":"bm25","results":["a"]}]})")) ==
         200);
 }
 
-TEST_CASE("A model whose features are scores uses those that callers bring", "[service][fusing]") {
+TEST_CASE("A model with score features uses the scores that callers send", "[service][fusing]") {
   const std::string model = R"({"format":"metafuse-model","version":1,"learner":"rankboost",
 "features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"bm25","kind":"rank","depth":10},{"name":"dense","kind":"rank","depth":10},{"name":"derived:score:dense","kind":"value","depth":0}],
 "unranked":"absent","body":{"weak_rankings":[{"feature":3,"threshold":0.4,"q_default":0,"alpha":2}]},"training":{}})";
@@ -354,12 +353,13 @@ TEST_CASE("A model whose features are scores uses those that callers bring", "[s
     REQUIRE(status_in(answer) == 200);
     return ids_of(*parse_json(body_in(answer), "answer"));
   };
-  // From 0.2 to 0.6: a is 0, b one half, c 1; b and c lie above the threshold, and b stands before c.
+  // Scaled from 0.2..0.6 to 0..1: a is 0, b one half, c 1. b and c lie above the threshold and b is ranked
+  // before c.
   CHECK(ids_for(R"([{"id":"a","score":0.2},{"id":"b","score":0.4},{"id":"c","score":0.6}])") == "b c a");
   CHECK(ids_for(R"(["a","b","c"])") == "a b c");
 }
 
-TEST_CASE("What is fused over HTTP is what the command line answers, line for line", "[service][fusing]") {
+TEST_CASE("Fusing over HTTP gives the same answer as the command line", "[service][fusing]") {
   TestServer server;
   const std::string one =
       R"({"lists":[{"name":"a","results":["x",{"id":"y","fields":{"k":[1.5,"ü"]}}]}],"explain":true})";

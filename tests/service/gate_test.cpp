@@ -14,7 +14,7 @@
 #include "service/config/snapshot.h"
 #include "tests/support/manual_clock.h"
 
-// What the gate makes of hosts, senders, keys and rates, one cause at a time.
+// How the gate treats hosts, origins, keys and rates, one cause of refusal at a time.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -26,7 +26,7 @@ using HeaderLines = std::vector<Header>;
 
 constexpr UnixTime kNow = 1'800'000'000;  // 2027-01-15
 
-/// A gate of its own configuration, and one request after another before it.
+/// A gate with its own configuration, to which the tests send requests one by one.
 struct GateCase {
   explicit GateCase(ServerConfig config = {}) : snapshot(std::make_shared<Snapshot>()) {
     snapshot->config = std::move(config);
@@ -46,7 +46,7 @@ struct GateCase {
     out.arrived = clock.now();
     return out;
   }
-  /// The status of the refusal, 0 for none.
+  /// The status of the refusal; 0 if there is none.
   int status_of(const RouteRules& rules, Exchange request) {
     const auto refusal = gate->check(&rules, request);
     return refusal ? refusal->status : 0;
@@ -54,7 +54,7 @@ struct GateCase {
   int status(const RouteRules& rules, HeaderLines headers = {}, const std::string& method = "GET") {
     return status_of(rules, exchange(std::move(headers), method));
   }
-  /// How many of so many equal requests pass.
+  /// How many of `count` equal requests pass.
   int passed(int count, const RouteRules& rules, const HeaderLines& headers = {}) {
     int out = 0;
     for (int i = 0; i < count; ++i) out += status(rules, headers) == 0 ? 1 : 0;
@@ -104,7 +104,7 @@ Header basic_of(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A server answers for its own names and for no other", "[service][access][security]") {
+TEST_CASE("A server answers only requests for its own host names", "[service][access][security]") {
   ServerConfig config;
   config.listen_host = "192.0.2.1";
   config.server_names = {"Search.example", "ported.example:8080"};
@@ -130,7 +130,7 @@ TEST_CASE("A server answers for its own names and for no other", "[service][acce
   CHECK(named.gate->check(nullptr, unknown_path)->status == 421);
 }
 
-TEST_CASE("Whose page sent a request decides what it may start", "[service][access][security]") {
+TEST_CASE("The site that sent a request decides what the request may do", "[service][access][security]") {
   struct Row {
     const char* method;
     Effect effect;
@@ -176,7 +176,8 @@ TEST_CASE("Whose page sent a request decides what it may start", "[service][acce
   }
 }
 
-TEST_CASE("Origins that the configuration names may call what is no form", "[service][access][security]") {
+TEST_CASE("Origins of the configuration may call every route that is not a form",
+          "[service][access][security]") {
   const auto status = [](const std::string& allowed, Dialect dialect, const std::string& origin) {
     ServerConfig config;
     config.cors_origins = {allowed};
@@ -198,7 +199,7 @@ TEST_CASE("Origins that the configuration names may call what is no form", "[ser
   CHECK(status("*", Dialect::native, "") == 403);
 }
 
-TEST_CASE("A key counts as it is shown, where keys count", "[service][access][security]") {
+TEST_CASE("Keys are accepted from their headers on routes that check keys", "[service][access][security]") {
   GateCase gate(with_keys());
   const RouteRules admin = rules_of(Access::admin);
   CHECK(gate.status(admin) == 401);
@@ -213,10 +214,10 @@ TEST_CASE("A key counts as it is shown, where keys count", "[service][access][se
   CHECK(gate.status(admin, {bearer_of("search"), {"X-API-Key", "admin-key"}}) == 403);  // the first counts
   CHECK(gate.status(admin, {basic_of("admin")}) == 401);
   CHECK(gate.status(admin, {bearer_of("guess")}) == 401);
-  // where nothing needs a key it is not looked at
+  // a route that needs no key ignores it
   CHECK(gate.status(rules_of(Access::open), {bearer_of("guess")}) == 0);
 
-  // a search that anybody may start takes any key, what shows more than that does not
+  // an open search accepts any key; a route that needs a role does not
   Exchange asked = gate.exchange({bearer_of("guess")});
   const RouteRules search = rules_of(Access::search, Effect::asks);
   CHECK_FALSE(gate.gate->check(&search, asked));
@@ -224,7 +225,7 @@ TEST_CASE("A key counts as it is shown, where keys count", "[service][access][se
   CHECK(gate.status(rules_of(Access::search), {bearer_of("guess")}) == 401);
   CHECK(gate.status(rules_of(Access::search, Effect::changes), {bearer_of("guess")}) == 401);
 
-  // Tavily's member of the body, on its own route alone
+  // Tavily's "api_key" in the body, on Tavily's route only
   const auto in_body = [&](BodyType body, const std::string& type, const std::string& key) {
     Exchange exchange = gate.exchange({{"Content-Type", type}}, "POST");
     exchange.request.body = R"({"api_key":")" + key + R"("})";
@@ -236,7 +237,7 @@ TEST_CASE("A key counts as it is shown, where keys count", "[service][access][se
   CHECK(in_body(BodyType::json, "application/json", "admin-key") == 401);
 }
 
-TEST_CASE("A form's key is refused for what it is", "[service][access][security]") {
+TEST_CASE("A form's key is refused with the reason that applies to it", "[service][access][security]") {
   static constexpr FormAction kSaves[] = {{"save", Access::admin}, {"judge", Access::judge}};
   ServerConfig config = with_keys();
   config.keys.push_back(key_named("old", Role::admin));
@@ -260,7 +261,7 @@ TEST_CASE("A form's key is refused for what it is", "[service][access][security]
   CHECK(refused("save", "judge-key") == "role");
   CHECK(refused("judge", "judge-key").empty());
   CHECK(refused("judge", "admin-key").empty());
-  CHECK(refused("look", "").empty());  // no action of the list
+  CHECK(refused("look", "").empty());  // not an action of the list
   CHECK(refused("save", "") == "role");
   CHECK(refused("save", "elsewhere-key") == "role");
   CHECK(refused("save", "old-key") == "bad_key");
@@ -268,7 +269,7 @@ TEST_CASE("A form's key is refused for what it is", "[service][access][security]
   CHECK(refused("save", "guess") == "key_rate");
 }
 
-TEST_CASE("A search may be sent as JSON, as a form, or in the target alone", "[service][access][http]") {
+TEST_CASE("A search may be sent as JSON or as a form or in the target alone", "[service][access][http]") {
   GateCase gate;
   const RouteRules rules = rules_of(Access::open, Effect::asks, Cost::nothing, BodyType::json_or_form);
   const auto status = [&](const std::string& type, const std::string& body, bool has_query) {
@@ -285,7 +286,7 @@ TEST_CASE("A search may be sent as JSON, as a form, or in the target alone", "[s
   CHECK(status("text/plain", "q=ada", true) == 415);
 }
 
-TEST_CASE("A server on loopback has no rate, whatever its loopback is called", "[service][access][limits]") {
+TEST_CASE("A server on loopback has no rate limit under any name of loopback", "[service][access][limits]") {
   for (const auto& [host, is_limited] : std::vector<std::pair<std::string, bool>>{{"localhost", false},
                                                                                   {"LocalHost", false},
                                                                                   {"127.3.2.1", false},
@@ -303,7 +304,7 @@ TEST_CASE("A server on loopback has no rate, whatever its loopback is called", "
   }
 }
 
-TEST_CASE("A password is a key where searching needs one, and never from another site's page",
+TEST_CASE("A password is a key where searching needs one but never from another site's page",
           "[service][access][security]") {
   ServerConfig config = with_keys();
   GateCase open(config);
@@ -326,7 +327,7 @@ TEST_CASE("A password is a key where searching needs one, and never from another
   CHECK(open.status(reads, {basic_of("guess")}) == 0);
 }
 
-TEST_CASE("Each role opens its routes, an administrator's all but raw queries",
+TEST_CASE("Each role opens its routes and admin opens all except raw queries",
           "[service][access][security]") {
   ServerConfig config = with_keys();
   config.needs_key = true;
@@ -351,7 +352,7 @@ TEST_CASE("Each role opens its routes, an administrator's all but raw queries",
   CHECK(gate.gate->admit_search(nobody, 1, true)->status == 403);
 }
 
-TEST_CASE("A key counts until its last second", "[service][access][keys]") {
+TEST_CASE("A key is valid until the last second of its last day", "[service][access][keys]") {
   ServerConfig config = with_keys();
   for (KeyConfig& key : config.keys) key.expires = "2027-01-15";
   GateCase gate(config);
@@ -362,7 +363,7 @@ TEST_CASE("A key counts until its last second", "[service][access][keys]") {
   CHECK(gate.status(rules_of(Access::admin), {bearer_of("admin")}) == 401);
 }
 
-TEST_CASE("Routes cost what they say, of the address or of the key", "[service][access][limits]") {
+TEST_CASE("A route's cost is charged to the address or to the key", "[service][access][limits]") {
   ServerConfig config = with_keys();
   config.limits.requests_per_second = 0.5;
   config.limits.burst = 10;
@@ -382,7 +383,7 @@ TEST_CASE("Routes cost what they say, of the address or of the key", "[service][
   CHECK(gate.passed(200, rules_of(Access::open)) == 200);
   CHECK(gate.passed(200, rules_of(Access::admin, Effect::none, Cost::normal), {bearer_of("admin")}) == 200);
   CHECK(gate.passed(20, rules_of(Access::open, Effect::none, Cost::normal)) ==
-        10);  // whose address is another
+        10);  // charged to the address, not to the key
   // several things at once
   Exchange batch = gate.exchange();
   batch.client = "192.0.2.100";
@@ -392,7 +393,7 @@ TEST_CASE("Routes cost what they say, of the address or of the key", "[service][
   CHECK_FALSE(gate.gate->admit_more(batch, 3));
   CHECK(gate.gate->admit_more(batch, 1)->status == 429);
 
-  // what a reload changes counts at once
+  // new limits apply at once after a reload
   ServerConfig more = config;
   more.limits.requests_per_second = 0;
   more.limits.failed_keys_per_minute = 0;
@@ -406,7 +407,7 @@ TEST_CASE("Routes cost what they say, of the address or of the key", "[service][
   CHECK(gate.passed(50, rules_of(Access::open, Effect::none, Cost::much)) == 50);
 }
 
-TEST_CASE("A key's rate is that of the configuration in use", "[service][access][limits]") {
+TEST_CASE("A key's rate follows the configuration in use", "[service][access][limits]") {
   ServerConfig config;
   config.keys.push_back(key_named("slow", Role::admin));
   config.keys.back().requests_per_second = 0.5;
@@ -423,7 +424,7 @@ TEST_CASE("A key's rate is that of the configuration in use", "[service][access]
   CHECK(gate.passed(9, rules, {bearer_of("slow")}) == 7);
 }
 
-TEST_CASE("A quota is charged by expanded queries, and what it does not hold costs nothing",
+TEST_CASE("A quota is charged per expanded query and a refused search costs nothing",
           "[service][access][keys]") {
   ServerConfig config = with_keys();
   config.keys.front().quota_per_day = 10;

@@ -1,5 +1,5 @@
-// What comes by HTTP at exactly its limit and one beyond: heads, bodies, hosts, hops, cookies and batches.
-// Also every part of a rendered answer's key, and the cells of its CSV.
+// HTTP input at exactly its limit and one beyond it: heads, bodies, hosts, hops, cookies and batches.
+// Also every part of the cache key of a rendered answer, and the cells of CSV.
 
 #include <memory>
 #include <set>
@@ -39,12 +39,12 @@ std::string repeated(const std::string& text, std::size_t times) {
 
 }  // namespace
 
-TEST_CASE("Heads and targets end where they should", "[service][http][security]") {
+TEST_CASE("Heads and targets are accepted up to exactly their limits", "[service][http][security]") {
   TestServer server;
   const std::string target = "/healthz?a=";
   CHECK(sent(server, head_of(target + std::string(8000 - target.size(), 'b'), "")) == 200);
   CHECK(sent(server, head_of(target + std::string(8001 - target.size(), 'b'), "")) == 414);
-  CHECK(sent(server, head_of("/healthz", repeated("A: b\r\n", 99))) == 200);  // with Host
+  CHECK(sent(server, head_of("/healthz", repeated("A: b\r\n", 99))) == 200);  // and Host
   CHECK(sent(server, head_of("/healthz", repeated("A: b\r\n", 100))) == 431);
   const std::size_t rest = head_of("/healthz", "A: \r\n").size();
   CHECK(sent(server, head_of("/healthz", "A: " + std::string(16384 - rest, 'b') + "\r\n")) == 200);
@@ -53,7 +53,8 @@ TEST_CASE("Heads and targets end where they should", "[service][http][security]"
   CHECK(sent(server, head_of("/healthz?" + repeated("a=b&", 200) + "a=b", "")) == 400);
 }
 
-TEST_CASE("Bodies end where they should, by their length and in chunks", "[service][http][security]") {
+TEST_CASE("Bodies are accepted up to exactly their limit by length and in chunks",
+          "[service][http][security]") {
   TestServer server(TestServer::default_answer, "limits: {max_body_bytes: 1024}\n");
   const auto body = [](std::size_t bytes) { return R"({"query":"ada"})" + std::string(bytes - 15, ' '); };
   const std::string head =
@@ -69,7 +70,7 @@ TEST_CASE("Bodies end where they should, by their length and in chunks", "[servi
   }
 }
 
-TEST_CASE("A count of hops that is damaged counts as too many", "[service][search][security]") {
+TEST_CASE("A malformed hop count is read as the maximum", "[service][search][security]") {
   TestServer server;
   for (const char* hops : {"0", "1", "99", "100", "-1", "x", "1x"})
     server.get("/search?q=a" + std::string(hops) + "&format=json",
@@ -78,7 +79,7 @@ TEST_CASE("A count of hops that is damaged counts as too many", "[service][searc
   CHECK(server.fetcher().hops() == std::vector<int>{0, 1, 99, 99, 99, 99, 99, 0});
 }
 
-TEST_CASE("A host is what stands behind the last at sign and before the port", "[service][security]") {
+TEST_CASE("A host is the text between the last at sign and the port", "[service][security]") {
   CHECK(host_of("http://A.example:80/x?y#z") == "a.example");
   CHECK(host_of("http://a@b.example/") == "b.example");
   CHECK(host_of("http://a@b@c.example/") == "c.example");
@@ -89,7 +90,7 @@ TEST_CASE("A host is what stands behind the last at sign and before the port", "
   CHECK(host_of("a.example/").empty());
 }
 
-TEST_CASE("A site names itself and what lies below it", "[service][security]") {
+TEST_CASE("A site covers itself and its subdomains", "[service][security]") {
   for (const std::string site : {"a.example", "A.Example", "www.a.example", "*.a.example"}) {
     INFO(site);
     CHECK(is_under_site("a.example", site));
@@ -100,7 +101,7 @@ TEST_CASE("A site names itself and what lies below it", "[service][security]") {
   for (const std::string nothing : {"", "*.", "www."}) CHECK_FALSE(is_under_site("a.example", nothing));
 }
 
-TEST_CASE("Preferences are taken as far as they can be", "[service][security]") {
+TEST_CASE("Valid preferences are kept and invalid ones are ignored", "[service][security]") {
   const auto language = [](const std::string& text) {
     return read_preferences_text("language=" + text).language;
   };
@@ -121,7 +122,7 @@ TEST_CASE("Preferences are taken as far as they can be", "[service][security]") 
   CHECK(read_preferences_text("safe=3").safe_search == 0);
   CHECK(read_preferences_text("theme=dark").theme == "dark");
   CHECK(read_preferences_text("theme=blue").theme.empty());
-  // 8 KB of a cookie
+  // a cookie is read up to 8 KB
   const std::string filled = "x=" + std::string(8192 - 2 - 9, 'y');
   CHECK(read_preferences_text(filled + "&safe=2&z").safe_search == 2);
   CHECK(read_preferences_text(filled + "yyy&safe=2").safe_search == 0);
@@ -135,7 +136,8 @@ TEST_CASE("Preferences are taken as far as they can be", "[service][security]") 
   CHECK(read_preferences_cookie("xpreferences=safe=1").safe_search == 0);
 }
 
-TEST_CASE("A hundred sites are remembered, each a name that can be one", "[service][security]") {
+TEST_CASE("At most a hundred sites are remembered and each must be a valid host name",
+          "[service][security]") {
   std::string cookie = "sites=";
   for (int i = 0; i < 101; ++i) cookie += (i == 0 ? "!s" : "|!s") + std::to_string(i) + ".example";
   const SitePreferences read = read_preferences_text(cookie).sites;
@@ -151,7 +153,7 @@ TEST_CASE("A hundred sites are remembered, each a name that can be one", "[servi
   CHECK_FALSE(is_under_site("example", "a.example"));
 }
 
-TEST_CASE("A batch of calls has at most twenty", "[service][mcp][security]") {
+TEST_CASE("A batch has at most twenty calls", "[service][mcp][security]") {
   TestServer server;
   const auto batch = [&](std::size_t calls) {
     std::string body = "[";
@@ -165,7 +167,8 @@ TEST_CASE("A batch of calls has at most twenty", "[service][mcp][security]") {
   CHECK(batch(0) == 400);
 }
 
-TEST_CASE("A cell that a spreadsheet would run begins with an apostrophe", "[service][searxng][security]") {
+TEST_CASE("A CSV cell that a spreadsheet would run is prefixed with an apostrophe",
+          "[service][searxng][security]") {
   for (const std::string begin : {"=", "+", "-", "@", "\t", "\r", "\n"}) {
     SearchAnswer answer;
     FusedResult result;
@@ -182,7 +185,7 @@ TEST_CASE("A cell that a spreadsheet would run begins with an apostrophe", "[ser
   }
 }
 
-TEST_CASE("Every part of a request that shapes its answer is in the answer's key",
+TEST_CASE("Every part of a request that shapes its answer is part of the cache key",
           "[service][rendered][security]") {
   Exchange exchange;
   auto snapshot = std::make_shared<Snapshot>();
@@ -213,7 +216,7 @@ TEST_CASE("Every part of a request that shapes its answer is in the answer's key
   differs([](Exchange& e) { e.is_https = true; });
   differs([&](Exchange& e) { e.key = &raw; });
   differs([&](Exchange& e) { e.snapshot = next; });
-  // and what does not shape it is not
+  // the parts that do not shape it are not in the key
   exchange.request.method = "HEAD";
   exchange.request.headers.push_back({"Accept", "text/html"});
   exchange.request.headers.push_back({"Cookie", "other=1"});

@@ -11,7 +11,7 @@ using namespace metafuse::test;
 
 namespace {
 
-/// One message as bytes, and the status that it must get; 0: the connection closes without an answer.
+/// One message as bytes and the status that it must get; 0 means that the connection closes unanswered.
 struct Message {
   const char* what;
   std::string bytes;
@@ -120,7 +120,7 @@ std::vector<Message> bodies() {
       {"empty length", with_length(""), 400},
       {"overflowing length", with_length("99999999999999999999999"), 413},
       {"length beyond the limit", with_length("2000000"), 413},
-      // each with a body that would be answered, were the head taken for one of the two
+      // each with a body that would be answered if only one of the two headers counted
       {"CL.TE", post("Content-Length: 25\r\n" + chunked, whole), 400},
       {"TE.CL", post(chunked + "Content-Length: 25\r\n", whole), 400},
       {"CL.TE of what the length alone delimits", post("Content-Length: 15\r\n" + chunked, query), 400},
@@ -166,20 +166,19 @@ void check_all(const std::vector<Message>& messages) {
 
 }  // namespace
 
-TEST_CASE("Request lines get the exact status", "[service][http]") {
+TEST_CASE("Each malformed request line gets its exact status", "[service][http]") {
   check_all(request_lines());
 }
 
-TEST_CASE("Header fields get the exact status", "[service][http]") {
+TEST_CASE("Each malformed header field gets its exact status", "[service][http]") {
   check_all(header_fields());
 }
 
-TEST_CASE("Bodies get the exact status", "[service][http]") {
+TEST_CASE("Each malformed body gets its exact status", "[service][http]") {
   check_all(bodies());
 }
 
-TEST_CASE("A framing error closes the connection, so that nothing can be smuggled behind it",
-          "[service][http]") {
+TEST_CASE("A framing error closes the connection so that no request can be smuggled", "[service][http]") {
   TestServer server;
   RawClient client(server.port());
   client.send(post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n") +
@@ -201,7 +200,7 @@ TEST_CASE("Pipelined requests are answered in order on one connection", "[servic
   CHECK(status_in(client.read_response()) == 200);
 }
 
-TEST_CASE("100-continue is answered before the body", "[service][http]") {
+TEST_CASE("The server answers Expect: 100-continue before the body is sent", "[service][http]") {
   TestServer server;
   RawClient client(server.port());
   client.send("POST /v1/search HTTP/1.1\r\n" + kHost +
@@ -211,7 +210,7 @@ TEST_CASE("100-continue is answered before the body", "[service][http]") {
   CHECK(status_in(client.read_response()) == 200);
 }
 
-TEST_CASE("A slow header is cut at one deadline however it trickles", "[service][http]") {
+TEST_CASE("A slow head is cut at one deadline even if its bytes keep trickling in", "[service][http]") {
   TestServer server(TestServer::default_answer, "limits: {header_seconds: 0.2, body_seconds: 0.2}\n");
   RawClient header(server.port());
   header.send("GET /healthz HTTP/1.1\r\nHo");
@@ -222,7 +221,7 @@ TEST_CASE("A slow header is cut at one deadline however it trickles", "[service]
   CHECK(status_in(body.read_all()) == 408);
 }
 
-TEST_CASE("No value can write headers of its own", "[service][http]") {
+TEST_CASE("No value of a request can inject response headers", "[service][http]") {
   TestServer server;
   const std::string answer = server.get("/search?q=a%0d%0aX-Evil:%201&format=rss&domain=b%0d%0aX-Evil:%201");
   CHECK(answer.find("\nX-Evil: 1") == std::string::npos);

@@ -1,4 +1,4 @@
-// Engines that pass on the token of whoever searches: what it brought is that reader's own.
+// Engines that pass on the reader's own token: their results belong to that reader alone.
 
 #include <string>
 #include <utility>
@@ -11,8 +11,7 @@
 using namespace metafuse;
 using namespace metafuse::test;
 
-TEST_CASE("answers that a reader's own token brought are cached for that reader alone",
-          "[service][identity]") {
+TEST_CASE("Answers fetched with a reader's token are cached for that reader alone", "[service][identity]") {
   TestServer server(TestServer::default_answer, "", kTwoTemplates, nullptr, {"x-user-token"});
   const auto ask = [&](const std::string& token) {
     const std::string header = token.empty() ? "" : "X-User-Token: " + token + "\r\n";
@@ -30,14 +29,15 @@ TEST_CASE("answers that a reader's own token brought are cached for that reader 
   CHECK(fetches_by("bob") > 0);
   CHECK(fetches_by("") > 0);
   CHECK(server.fetcher().forwarded().empty());
-  for (int i = 0; i < 3; ++i) {  // asked for often enough to be kept as it was rendered
+  for (int i = 0; i < 3; ++i) {  // often enough to be kept as a rendered answer
     CHECK(fetches_by("ann") == 0);
     CHECK(fetches_by("bob") == 0);
   }
   CHECK(fetches_by("cleo") > 0);
 }
 
-TEST_CASE("what a reader's own token brought is suggested to nobody", "[service][identity][security]") {
+TEST_CASE("Answers fetched with a reader's token are never used for suggestions",
+          "[service][identity][security]") {
   const auto answer = [](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
     list.list.suggestions = {"seen of " + query.text};
@@ -51,7 +51,7 @@ TEST_CASE("what a reader's own token brought is suggested to nobody", "[service]
   CHECK(suggested.find("seen of ada") == std::string::npos);
 }
 
-TEST_CASE("headers that no engine wants are passed on to none", "[service][identity]") {
+TEST_CASE("Headers that no engine asks for are not passed on", "[service][identity]") {
   TestServer server;
   server.get("/search?q=ada&format=json", "X-User-Token: ann\r\nAuthorization: Bearer b\r\n");
   CHECK(server.fetcher().fetches() > 0);

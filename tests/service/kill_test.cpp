@@ -18,7 +18,7 @@ using namespace metafuse::test;
 
 namespace {
 
-/// Search ids whose judgment the server acknowledged.
+/// Ids of the searches whose judgment the server acknowledged.
 struct Acknowledged {
   std::mutex mutex;
   std::vector<std::string> ids;
@@ -29,14 +29,14 @@ struct Acknowledged {
   }
 };
 
-/// One of many queries that all find the one document: the number's bits as its two words.
+/// One of many queries that all find the one document: each bit of `number` selects one of two words.
 std::string query_of(int number) {
   std::string out = "ada";
   for (int bit = 0; bit < 14; ++bit) out += (number >> bit) % 2 == 0 ? "+ada" : "+lovelace";
   return out;
 }
 
-/// Searches and judges what it found, until the server is gone.
+/// Searches and judges the first result, over and over, until the server is gone.
 void judge_until_gone(std::uint16_t port, std::atomic<int>& number, Acknowledged& acknowledged) {
   try {
     RawClient connection(port);
@@ -94,18 +94,18 @@ void kill_under_load(int kills) {
       REQUIRE(search->has_value());
       REQUIRE(judged.contains((*search)->query));
     }
-    if (i % 20 == 19) acknowledged.ids.clear();  // seen in 1 to 20 later lives
+    if (i % 20 == 19) acknowledged.ids.clear();  // each was checked after 1 to 20 restarts
   }
   CHECK(number >= kills);
 }
 
 }  // namespace
 
-TEST_CASE("A server that is killed under write load loses nothing that it acknowledged", "[service][kill]") {
+TEST_CASE("A server that is killed under write load loses no acknowledged judgment", "[service][kill]") {
   kill_under_load(5);
 }
 
-TEST_CASE("500 kill -9 of the server under write load lose nothing that it acknowledged",
+TEST_CASE("A server that is killed 500 times under write load loses no acknowledged judgment",
           "[service][kill][full]") {
   kill_under_load(500);
 }

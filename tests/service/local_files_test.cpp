@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
-// Results that are files of this machine: what is handed out, and above all what is not.
+// Results that are files of this machine: which files are served and, above all, which are not.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -40,7 +40,7 @@ std::vector<std::string> title_links(const std::string& page) {
 
 }  // namespace
 
-TEST_CASE("a file's address is its path, and nothing hidden or above", "[service][files]") {
+TEST_CASE("A file URL gives its path but never a hidden file or a parent folder", "[service][files]") {
   CHECK(path_of_file_url("file://localhost/a/b%20c.md") == "/a/b c.md");
   CHECK(path_of_file_url("file:///a/b.md#part") == "/a/b.md");
   for (const char* url : {"file://elsewhere/a.md", "file:a.md", "http://localhost/a.md", "file:///a/../b.md",
@@ -51,8 +51,7 @@ TEST_CASE("a file's address is its path, and nothing hidden or above", "[service
   CHECK(path_of_file_url("file:///" + std::string(2044, 'a') + ".txt").empty());
 }
 
-TEST_CASE("only files of known types below the folders have links, which nobody else can make",
-          "[service][files]") {
+TEST_CASE("Only files of known types below the folders get signed links", "[service][files]") {
   const FileLinks links{"secret", {"/docs"}};
   const std::string link = links.link("pages", "file:///docs/a/b c.md");
   CHECK(link.starts_with("/files/pages?path=%2Fdocs%2Fa%2Fb%20c.md&sign="));
@@ -68,7 +67,7 @@ TEST_CASE("only files of known types below the folders have links, which nobody 
     CHECK(links.link("pages", url).empty());
 }
 
-TEST_CASE("a file is read below its folder, and no link leads out", "[service][files]") {
+TEST_CASE("A file is read only below its folder and no symbolic link leads out", "[service][files]") {
   const TemporaryFolder folder;
   const std::string text = folder.write("docs/in/a.TXT", "words");
   folder.write("outside.txt", "secret");
@@ -93,7 +92,7 @@ TEST_CASE("a file is read below its folder, and no link leads out", "[service][f
   CHECK(read("docs/in/a.TXT") == "no");
 }
 
-TEST_CASE("The page opens files through the server where it may, in a form that runs nothing",
+TEST_CASE("The page opens allowed files through the server and no script in them runs",
           "[service][files][page]") {
   const TemporaryFolder folder;
   const std::string page_file = folder.write("docs/a.html", "<script>alert(1)</script>hello");
@@ -116,11 +115,11 @@ TEST_CASE("The page opens files through the server where it may, in a form that 
   CHECK(opened.find("script-src") == std::string::npos);
   CHECK(opened.find("X-Content-Type-Options: nosniff") != std::string::npos);
   CHECK(opened.find("Content-Disposition: inline; filename*=UTF-8''a.html") != std::string::npos);
-  // a link that was changed, of another domain, or without its signature
+  // a link with a changed signature, to another file, or without its parameters
   CHECK(status_in(server.get(links.front() + "0")) == 404);
   CHECK(status_in(server.get("/files/pages?path=%2Fetc%2Fhosts.txt&sign=0")) == 404);
   CHECK(status_in(server.get("/files/pages")) == 404);
-  // programs get the address as it is
+  // programs get the file URL unchanged
   CHECK(body_in(server.get("/search?q=ada&format=json")).find(file_url(page_file)) != std::string::npos);
 
   TestServer closed(hits);
@@ -131,7 +130,7 @@ TEST_CASE("The page opens files through the server where it may, in a form that 
   CHECK(status_in(closed.get(links.front())) == 404);
 }
 
-TEST_CASE("The folders of `files` must be there", "[service][files][config]") {
+TEST_CASE("The folders of `files` must exist", "[service][files][config]") {
   const TemporaryFolder folder;
   folder.write("docs/a.txt", "");
   const auto wrong = [&](const std::string& value) {

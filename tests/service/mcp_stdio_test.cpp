@@ -17,7 +17,7 @@ using namespace metafuse::test;
 
 namespace {
 
-/// What a client reads that writes these lines and closes its end, reply by reply.
+/// The replies that a client reads after it has written these lines and closed its end.
 class StdioExchange {
  public:
   template <class Serve>
@@ -50,7 +50,7 @@ class StdioExchange {
     }
   }
 
-  /// The reply to the message of that id.
+  /// The reply to the message with that id.
   const JsonObject& to(int id) const {
     for (const JsonObject& reply : replies)
       if (reply.at("id") == Json(id)) return reply;
@@ -78,7 +78,7 @@ std::string line_of(int id, const std::string& method, const std::string& params
 
 const std::string kModern = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"})";
 
-/// A conversation of both eras, with mistakes in it.
+/// A conversation in the session form and the stateless form of MCP, with mistakes in it.
 const std::vector<std::string> kConversation = {
     line_of(1, "initialize", R"("protocolVersion":"2025-06-18","capabilities":{})"),
     R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
@@ -109,12 +109,12 @@ void check_conversation(const StdioExchange& said) {
   int nameless = 0;
   for (const JsonObject& reply : said.replies)
     if (reply.at("id").is_null()) nameless += reply.at("error").at("code") == -32700 ? 1 : 0;
-  CHECK(nameless == 2);  // what is no JSON, and what is too long
+  CHECK(nameless == 2);  // the line that is not JSON and the line that is too long
 }
 
 }  // namespace
 
-TEST_CASE("MCP on standard streams: both eras, and nothing but replies in the output", "[service][mcp]") {
+TEST_CASE("MCP on standard streams speaks both forms and writes nothing but replies", "[service][mcp]") {
   TemporaryFolder folder;
   folder.write("templates/pages.yaml", kTwoTemplates);
   folder.write("metafuse.yaml", "version: 1\ntemplates: [templates/*.yaml]\nstore: metafuse.db\n");
@@ -129,7 +129,7 @@ TEST_CASE("MCP on standard streams: both eras, and nothing but replies in the ou
                       }});
 }
 
-TEST_CASE("MCP on standard streams through a server that runs already", "[service][mcp]") {
+TEST_CASE("MCP on standard streams can relay to a running server", "[service][mcp]") {
   TestServer server(TestServer::default_answer, "needs_key: true\nkeys: [{name: agent, sha256: " +
                                                     service::sha256_hex("agent-key") + "}]\n");
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
@@ -138,7 +138,7 @@ TEST_CASE("MCP on standard streams through a server that runs already", "[servic
   };
   check_conversation({kConversation, relay(url, "agent-key")});
   check_conversation({kConversation, relay(url + "/mcp", "agent-key")});
-  // a refusal has the id of what was refused
+  // a refusal has the id of the refused message
   const StdioExchange refused({line_of(1, "ping")}, relay(url, "wrong"));
   CHECK(std::string_view(refused.to(1).at("error").at("message").as_string()).find("not known") !=
         std::string_view::npos);

@@ -36,7 +36,7 @@ std::string rpc(const std::string& method, const std::string& params, const std:
 
 }  // namespace
 
-TEST_CASE("The session form of MCP: initialize, list, call, ping", "[service][mcp]") {
+TEST_CASE("The session form of MCP can initialize and list and call and ping", "[service][mcp]") {
   TestServer server;
   for (const std::string version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
     const auto hello =
@@ -63,7 +63,7 @@ TEST_CASE("The session form of MCP: initialize, list, call, ping", "[service][mc
   CHECK(domains.body.at("result").at("structuredContent").at("domains").as_array()[0].at("name") == "pages");
 }
 
-TEST_CASE("The stateless form of MCP: discover, list, call", "[service][mcp]") {
+TEST_CASE("The stateless form of MCP can discover and list and call", "[service][mcp]") {
   TestServer server;
   const auto discovered =
       call(server, rpc("server/discover", kMeta), kStateless + "Mcp-Method: server/discover\r\n");
@@ -101,7 +101,7 @@ TEST_CASE("MCP's errors have their codes and statuses", "[service][mcp]") {
   expect(rpc("tools/call", R"("name":"none","arguments":{})"), version, 200, -32602);
   expect(rpc("tools/call", R"("arguments":{})"), version, 200, -32602);
   expect(rpc("ping", ""), "MCP-Protocol-Version: 1999-01-01\r\n", 400, -32022);
-  expect(rpc("ping", ""), "MCP-Protocol-Version: 2\xff\r\n", 400, -32022);  // said back as UTF-8
+  expect(rpc("ping", ""), "MCP-Protocol-Version: 2\xff\r\n", 400, -32022);  // shown as UTF-8
   expect(rpc("tools/list", kMeta), kStateless, 400, -32020);
   expect(rpc("tools/list", kMeta), kStateless + "Mcp-Method: tools/call\r\n", 400, -32020);
   expect(rpc("tools/list", kMeta), "Mcp-Method: tools/list\r\n", 400, -32020);
@@ -116,7 +116,7 @@ TEST_CASE("MCP's errors have their codes and statuses", "[service][mcp]") {
   CHECK(wrong.body.at("result").at("isError").as_bool());
 }
 
-TEST_CASE("MCP refuses foreign origins, other methods and other types", "[service][mcp]") {
+TEST_CASE("MCP refuses foreign origins and other methods and other types", "[service][mcp]") {
   TestServer server;
   CHECK(call(server, rpc("ping", ""), "Origin: http://evil.example\r\n").status == 403);
   CHECK(call(server, rpc("ping", ""), "Origin: http://localhost\r\n").status == 200);
@@ -146,7 +146,8 @@ McpReply search_pages(TestServer& server, const std::string& arguments) {
 
 }  // namespace
 
-TEST_CASE("Each domain is a tool that says what it searches, with its slots and engines", "[service][mcp]") {
+TEST_CASE("Each domain is a tool that describes what it searches and its slots and engines",
+          "[service][mcp]") {
   TestServer server(TestServer::default_answer, "keys: [{name: narrow, domains: [pages], sha256: " +
                                                     service::sha256_hex("narrow") + "}]\n");
   const JsonArray alone = listed(server);
@@ -163,11 +164,11 @@ TEST_CASE("Each domain is a tool that says what it searches, with its slots and 
   REQUIRE(server.app().reloader().reload().has_value());
   const JsonArray both = listed(server);
   REQUIRE(both.size() == 4);
-  CHECK(both[0].at("name") == "search_pages");  // the default domain's first
+  CHECK(both[0].at("name") == "search_pages");  // the default domain's tool comes first
   CHECK(both[1].at("name") == "web_search");
   CHECK(both[1].at("inputSchema").at("required").at(0) == "query");
   CHECK_FALSE(both[1].at("inputSchema").at("properties").as_object().contains("slots"));
-  // a key for one domain sees its tool alone
+  // a key for one domain sees only that domain's tool
   CHECK(listed(server, "Authorization: Bearer narrow\r\n").size() == 3);
   const auto domains = call(server, rpc("tools/call", R"("name":"list_domains","arguments":{})"),
                             "Authorization: Bearer narrow\r\n");
@@ -177,14 +178,14 @@ TEST_CASE("Each domain is a tool that says what it searches, with its slots and 
         "unknown tool: search_none; tools are search_pages, web_search, list_domains, fetch_page");
 }
 
-TEST_CASE("web_search answers for any domain where none searches the web", "[service][mcp]") {
+TEST_CASE("The tool web_search answers for any domain where none searches the web", "[service][mcp]") {
   TestServer server;
   const auto found =
       call(server, rpc("tools/call", R"("name":"web_search","arguments":{"query":"ada","domain":"pages"})"));
   CHECK(text_of(found).starts_with("1. "));
 }
 
-TEST_CASE("Answers to agents are lean: ten results in 3 kB, whatever engines say", "[service][mcp]") {
+TEST_CASE("Ten results for an agent fit in 3 kB whatever the engines send", "[service][mcp]") {
   const auto long_answer = [](std::size_t url_bytes) {
     return [url_bytes](const ExpandedQuery&) {
       fetchers::FetchedList list;
@@ -211,7 +212,7 @@ TEST_CASE("Answers to agents are lean: ten results in 3 kB, whatever engines say
     CHECK(text.find("More: page 2") != std::string::npos);
     CHECK_FALSE(read.body.at("result").as_object().contains("structuredContent"));
     if (url_bytes < 100) {
-      CHECK(reply.size() > 2500);  // the room is used
+      CHECK(reply.size() > 2500);  // the space is used
       CHECK(text.find("site9.example") != std::string::npos);
       CHECK(text.find("long URL left out") == std::string::npos);
     }
@@ -219,7 +220,7 @@ TEST_CASE("Answers to agents are lean: ten results in 3 kB, whatever engines say
   }
 }
 
-TEST_CASE("A tool's page, sites and time range choose among all results", "[service][mcp]") {
+TEST_CASE("A tool's page and sites and time range select from all results", "[service][mcp]") {
   TestServer server([](const ExpandedQuery&) {
     auto list = list_of({"a.example", "b.example", "www.c.example", "d.example"});
     list.list.hits[0].published = "2001-01-01";
@@ -242,7 +243,7 @@ TEST_CASE("A tool's page, sites and time range choose among all results", "[serv
     CHECK(search_pages(server, wrong).body.at("result").at("isError").as_bool());
 }
 
-TEST_CASE("A key that nobody knows is none where searching is open", "[service][mcp][keys]") {
+TEST_CASE("An unknown key is ignored where searching is open", "[service][mcp][keys]") {
   const std::string keys =
       "limits: {failed_keys_per_minute: 2}\nkeys: [{name: k, roles: [admin, search], sha256: " +
       service::sha256_hex("right") + "}]\n";
@@ -252,7 +253,7 @@ TEST_CASE("A key that nobody knows is none where searching is open", "[service][
   };
   TestServer open(TestServer::default_answer, keys);
   for (int i = 0; i < 10; ++i) CHECK(post(open, "tvly-dummy") == 200);
-  // one made-up key is one failure, however often it comes: a right one is still found
+  // the same wrong key is one failure however often it is sent, so a right key still works
   CHECK(status_in(open.get("/metrics", "Authorization: Bearer right\r\n")) == 200);
   CHECK(post(open, "right") == 200);
   TestServer closed(TestServer::default_answer, keys + "needs_key: true\n");

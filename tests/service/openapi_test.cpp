@@ -25,7 +25,7 @@ JsonObject description(TestServer& server) {
   return parse_json(body_in(server.get("/openapi.json")), "openapi").value().as_object();
 }
 
-/// A schema behind its reference.
+/// The schema that `schema` refers to, or itself.
 const JsonObject& resolved(const JsonObject& api, const Json& schema) {
   const Json* reference = schema.as_object().if_contains("$ref");
   if (reference == nullptr) return schema.as_object();
@@ -41,7 +41,7 @@ JsonObject properties_of(const JsonObject& api, const std::string& path) {
   return resolved(api, *schema).at("properties").as_object();
 }
 
-/// What of a value differs from a schema (type, const, enum, anyOf, required, properties,
+/// The first difference of a value from a schema (type, const, enum, anyOf, required, properties,
 /// additionalProperties, items, minimum, maximum), or "".
 std::string difference(const JsonObject& api, const Json& value, const Json& schema,
                        const std::string& place) {
@@ -97,7 +97,7 @@ std::string difference(const JsonObject& api, const Json& value, const Json& sch
   return {};
 }
 
-/// One request and what must come back.
+/// One request, named by the operation that describes it.
 struct Asked {
   std::string id;  ///< of the operation
   std::string target;
@@ -106,7 +106,7 @@ struct Asked {
   std::string headers = {};
 };
 
-/// The operation of that id, its method in capitals and its path.
+/// An operation and its method in capitals.
 struct FoundOperation {
   std::string method;
   const Json* operation = nullptr;
@@ -125,7 +125,7 @@ std::string header_of(const std::string& response, const std::string& name) {
   return response.substr(begin, response.find_first_of(";\r", begin) - begin);
 }
 
-/// Sends a request and compares what comes back with what the description says of it.
+/// Sends a request and compares the answer with its description.
 Json checked(TestServer& server, const JsonObject& api, const Asked& asked) {
   INFO(asked.id << ' ' << asked.target << ' ' << asked.body);
   const auto [method, operation] = operation_named(api, asked.id);
@@ -153,7 +153,7 @@ Json checked(TestServer& server, const JsonObject& api, const Asked& asked) {
 
 }  // namespace
 
-TEST_CASE("Every operation says what it answers, with an example that fits, and how one may use it",
+TEST_CASE("Every operation describes its answers with valid examples and its authorisation",
           "[service][openapi]") {
   TestServer server;
   const JsonObject api = description(server);
@@ -186,7 +186,7 @@ TEST_CASE("Every operation says what it answers, with an example that fits, and 
     }
 }
 
-TEST_CASE("Answers are what /openapi.json says of them", "[service][openapi]") {
+TEST_CASE("Answers match their schemas in /openapi.json", "[service][openapi]") {
   const std::string key = "Authorization: Bearer key\r\n";
   TestServer server(TestServer::default_answer,
                     "store: metafuse.db\nkeys: [{name: all, roles: [search, judge, admin], sha256: " +
@@ -261,7 +261,7 @@ TEST_CASE("Answers are what /openapi.json says of them", "[service][openapi]") {
   for (const Asked& one : asked) check(one);
 }
 
-TEST_CASE("The page of the API names every operation and asks no other server", "[service][openapi]") {
+TEST_CASE("The API page names every operation and loads nothing from other servers", "[service][openapi]") {
   TestServer server;
   const JsonObject api = description(server);
   const std::string page = body_in(server.get("/docs"));
@@ -277,7 +277,7 @@ TEST_CASE("The page of the API names every operation and asks no other server", 
   CHECK(page.size() < 300'000);
 }
 
-TEST_CASE("/openapi.json has every route and no other, each operation under a name of its own",
+TEST_CASE("The description /openapi.json has exactly the server's routes with unique operation ids",
           "[service][openapi]") {
   TestServer server;
   const JsonObject api = description(server);
@@ -298,7 +298,7 @@ TEST_CASE("/openapi.json has every route and no other, each operation under a na
   CHECK(operations == service::routes().size());
 }
 
-TEST_CASE("What /openapi.json says of a body is what is read", "[service][openapi]") {
+TEST_CASE("Request bodies are read as /openapi.json describes them", "[service][openapi]") {
   TestServer server(TestServer::default_answer, "keys: [{name: all, roles: [search, admin], sha256: " +
                                                     service::sha256_hex("key") + "}]\n");
   const std::string key = "Authorization: Bearer key\r\n";

@@ -13,7 +13,7 @@ using namespace metafuse::test;
 
 namespace {
 
-/// What became of a crowd of searches.
+/// How the searches of many clients ended.
 struct Crowd {
   std::atomic<int> complete{0};
   std::atomic<int> refused{0};
@@ -38,7 +38,7 @@ void ask_often(std::uint16_t port, int requests, int client, Crowd& crowd) {
 }
 
 void overload(int clients, int requests) {
-  // two workers of 5 ms a search, and many times as many clients
+  // two workers, at least 1 ms per fetched list, and many more clients than workers
   TestServer server(
       [](const ExpandedQuery& query) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -54,7 +54,7 @@ void overload(int clients, int requests) {
   CHECK(crowd.complete > 0);
   CHECK(crowd.refused > 0);
   CHECK(crowd.complete + crowd.refused == clients * requests);
-  // the crowd has gone: the next one is served
+  // after the crowd has gone, every search is served
   Crowd after;
   ask_often(server.port(), 20, 0, after);
   CHECK(after.complete == 20);
@@ -65,10 +65,11 @@ void overload(int clients, int requests) {
 
 }  // namespace
 
-TEST_CASE("Under overload every answer is complete or says when to come again", "[service][overload]") {
+TEST_CASE("Under overload every answer is complete or says when to retry", "[service][overload]") {
   overload(16, 20);
 }
 
-TEST_CASE("10,000 requests of 64 clients at once are each answered or refused", "[service][overload][full]") {
+TEST_CASE("Each of 10 240 requests of 64 simultaneous clients is answered or refused",
+          "[service][overload][full]") {
   overload(64, 160);
 }

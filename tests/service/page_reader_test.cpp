@@ -35,7 +35,8 @@ JsonObject object_in(const std::string& response) {
 
 }  // namespace
 
-TEST_CASE("A page reader reads what robots.txt and the guard let it, and says why not", "[service][pages]") {
+TEST_CASE("A page reader reads what robots.txt and the guard allow and explains refusals",
+          "[service][pages]") {
   TestSite site;
   TestSite other;
   site.put("/robots.txt", make_response(200, "text/plain", "User-agent: *\nDisallow: /secret\n"));
@@ -79,8 +80,8 @@ TEST_CASE("A page reader reads what robots.txt and the guard let it, and says wh
   CHECK(read("http://user@" + site.origin() + "/a").find("without user name") != std::string::npos);
   const auto asked = site.asked();
   CHECK(std::count(asked.begin(), asked.end(), "/robots.txt") == 1);
-  CHECK(std::count(asked.begin(), asked.end(), "/a") == 2);       // by itself and as a redirect's target
-  CHECK(std::count(asked.begin(), asked.end(), "/secret") == 1);  // a redirect's target is known too late
+  CHECK(std::count(asked.begin(), asked.end(), "/a") == 2);       // directly and as the target of a redirect
+  CHECK(std::count(asked.begin(), asked.end(), "/secret") == 1);  // asked before it could be known
 
   site.put("/a", "<p>changed</p>");
   CHECK(read(site.url("/a")) == "read: hello");  // kept
@@ -103,7 +104,7 @@ TEST_CASE("A site whose robots.txt fails is left alone", "[service][pages]") {
   CHECK(told(read[1]).find("no public address") != std::string::npos);
 }
 
-TEST_CASE("Tavily's /extract and the tool fetch_page read pages", "[service][pages][mcp]") {
+TEST_CASE("Tavily's /extract and the MCP tool fetch_page read pages", "[service][pages][mcp]") {
   TestSite site;
   std::string words;
   for (int i = 0; i < 2000; ++i) words += "word" + std::to_string(i) + ' ';
@@ -148,7 +149,7 @@ TEST_CASE("Tavily's /extract and the tool fetch_page read pages", "[service][pag
   CHECK(call(server, R"("url":"http://192.168.1.1/")").find("no public address") != std::string::npos);
   CHECK(call(server, "").find("give the url") != std::string::npos);
 
-  // who may have pages read is the configuration's to say
+  // the configuration decides who may have pages read
   TestServer off(TestServer::default_answer, "fetch_pages: {access: off}\n");
   CHECK(call(off, R"("url":"http://a.example/")").find("reads no pages") != std::string::npos);
   CHECK(status_in(off.post("/extract", "application/json", R"({"urls":"http://a.example/"})")) == 403);
@@ -159,7 +160,7 @@ TEST_CASE("Tavily's /extract and the tool fetch_page read pages", "[service][pag
                              "X-API-Key: right\r\n")) == 200);
 }
 
-TEST_CASE("Pages and robots.txt end where they should", "[service][pages][security]") {
+TEST_CASE("Pages and robots.txt are read up to exactly their limits", "[service][pages][security]") {
   TestSite site;
   ManualClock clock;
   PageReader reader(clock);
@@ -171,7 +172,7 @@ TEST_CASE("Pages and robots.txt end where they should", "[service][pages][securi
     return told(reader.read(urls, form, std::chrono::seconds(20)).front());
   };
   const auto is_read = [&](const std::string& path) { return read(path).starts_with("read: "); };
-  // robots.txt, asked for anew each hour
+  // robots.txt is fetched again every hour
   const auto with_robots = [&](int status, const std::string& text) {
     site.put("/robots.txt", make_response(status, "text/plain", text));
     clock.advance(std::chrono::hours(1));
@@ -182,7 +183,7 @@ TEST_CASE("Pages and robots.txt end where they should", "[service][pages][securi
   CHECK(with_robots(200, ""));
   CHECK_FALSE(with_robots(200, none));
   CHECK_FALSE(with_robots(299, none));
-  CHECK(with_robots(300, none));  // a file that is not there forbids nothing
+  CHECK(with_robots(300, none));  // a missing file forbids nothing
   CHECK(with_robots(404, none));
   CHECK(with_robots(499, none));
   CHECK_FALSE(with_robots(500, ""));
@@ -215,7 +216,7 @@ TEST_CASE("Pages and robots.txt end where they should", "[service][pages][securi
            make_response(200, "text/plain", text + std::string((1 << 20) - text.size() + 1, '\n')));
   CHECK(is_read("/fits"));
   CHECK(read("/larger").find("larger than 1 MiB") != std::string::npos);
-  // a page is kept for five minutes, in each form by itself
+  // a page is kept for five minutes, separately in each form
   site.put("/kept", "<h1>one</h1>");
   CHECK(read("/kept", fetchers::PageForm::markdown) == "read: # one");
   CHECK(read("/kept", fetchers::PageForm::text) == "read: one");
@@ -224,19 +225,19 @@ TEST_CASE("Pages and robots.txt end where they should", "[service][pages][securi
   CHECK(read("/kept", fetchers::PageForm::text) == "read: one");
   clock.advance(std::chrono::milliseconds(1));
   CHECK(read("/kept", fetchers::PageForm::text) == "read: two");
-  // 8 KB of an address
+  // a URL may have 8 KB
   const std::string longest = site.url("/") + std::string(8192 - site.url("/").size(), 'a');
   CHECK(told(reader.read(std::vector<std::string>{longest}, {}, std::chrono::seconds(5)).front())
             .find("at most 8 KB") == std::string::npos);
   CHECK(told(reader.read(std::vector<std::string>{longest + "a"}, {}, std::chrono::seconds(5)).front())
             .find("at most 8 KB") != std::string::npos);
-  // what may no longer be reached is not shown either
+  // a kept page is not shown once its site may no longer be reached
   config.allow_private.clear();
   reader.configure(config);
   CHECK(read("/kept").find("no public address") != std::string::npos);
 }
 
-TEST_CASE("Sixteen pages are read at once, and then no other", "[service][pages][security]") {
+TEST_CASE("At most sixteen pages are read at once", "[service][pages][security]") {
   std::mutex mutex;
   std::vector<std::shared_ptr<Responder>> waiting;
   std::atomic<int> asked = 0;
@@ -260,7 +261,7 @@ TEST_CASE("Sixteen pages are read at once, and then no other", "[service][pages]
     return reader.read(urls, fetchers::PageForm::text, std::chrono::seconds(60));
   };
   std::thread most([&] { CHECK(read(0, 15).size() == 15); });
-  REQUIRE(becomes_true([&] { return asked == 1; }));  // for robots.txt
+  REQUIRE(becomes_true([&] { return asked == 1; }));  // the request for robots.txt
   std::thread last([&] { CHECK(told(read(20, 1).front()).starts_with("read: ")); });
   REQUIRE(becomes_true([&] { return asked == 2; }));
   CHECK(told(read(30, 1).front()).find("too many pages are being read") != std::string::npos);
@@ -268,7 +269,7 @@ TEST_CASE("Sixteen pages are read at once, and then no other", "[service][pages]
     const std::lock_guard lock(mutex);
     is_open = true;
     for (const auto& responder : waiting) responder->send(make_response(404, "text/plain", "none"));
-    waiting.clear();  // none may outlive the server
+    waiting.clear();  // no responder may outlive the server
   }
   most.join();
   last.join();
@@ -276,7 +277,7 @@ TEST_CASE("Sixteen pages are read at once, and then no other", "[service][pages]
   server->stop(std::chrono::seconds(5));
 }
 
-TEST_CASE("Who may have pages read is the configuration's", "[service][pages][security]") {
+TEST_CASE("The configuration decides who may have pages read", "[service][pages][security]") {
   using Access = PagesConfig::Access;
   for (const auto& [access, without, with] :
        {std::tuple{Access::off, false, false}, {Access::key, false, true}, {Access::search, true, true}}) {

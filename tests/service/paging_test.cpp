@@ -45,7 +45,7 @@ std::vector<std::string> urls_of(const JsonObject& answer) {
 
 }  // namespace
 
-TEST_CASE("Pages go on past what the lists hold, each result once", "[service][paging]") {
+TEST_CASE("Later pages ask engines for more and show each result once", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further([](const ExpandedQuery& query, int page) {
     return page <= 3 ? numbered_page(query, page) : fetchers::FetchedList();
@@ -59,15 +59,14 @@ TEST_CASE("Pages go on past what the lists hold, each result once", "[service][p
   }
   CHECK(seen.size() == 60);
   CHECK(urls_of(answer_of(server, "limit=8&pageno=9")).empty());
-  CHECK(server.fetcher().fetches() == 4);  // three windows that hold something and one that does not
+  CHECK(server.fetcher().fetches() == 4);  // three windows with results and an empty one
 }
 
-TEST_CASE("All windows of a search end together, and none begins when its time is over",
-          "[service][paging]") {
+TEST_CASE("All windows of a search share one deadline and none begins after it", "[service][paging]") {
   ManualClock clock;
   TestServer server(
       [&](const ExpandedQuery& query) {
-        clock.advance(std::chrono::milliseconds(100));  // of the three lists of each window
+        clock.advance(std::chrono::milliseconds(100));  // for each of a window's three lists
         return first_page(query);
       },
       "deadline: 1\n", kTwoTemplates, &clock);
@@ -81,30 +80,31 @@ TEST_CASE("All windows of a search end together, and none begins when its time i
   CHECK(server.fetcher().ends() == std::vector<TimePoint>(3, begin + std::chrono::seconds(1)));
 }
 
-TEST_CASE("A page stays the same after later ones were asked for", "[service][paging]") {
+TEST_CASE("A page stays the same after later pages were requested", "[service][paging]") {
   TestServer early(first_page);
   TestServer late(first_page);
   for (TestServer* server : {&early, &late}) server->fetcher().set_further(numbered_page);
   const auto before = urls_of(answer_of(early, "limit=15&pageno=1"));
   answer_of(late, "limit=15&pageno=5");
   CHECK(urls_of(answer_of(late, "limit=15&pageno=1")) == before);
-  // asked for together, the second window still stands below the first
+  // when both windows are fetched for one page, the second still comes below the first
   const auto together = urls_of(answer_of(late, "limit=40&pageno=1"));
   REQUIRE(together.size() == 40);
   CHECK(std::vector<std::string>(together.begin(), together.begin() + 15) == before);
 }
 
-TEST_CASE("The first page asks the engines once, and short lists are not asked again", "[service][paging]") {
+TEST_CASE("The first page asks the engines once and engines with short lists are not asked again",
+          "[service][paging]") {
   TestServer full(first_page);
   answer_of(full, "limit=10");
   CHECK(full.fetcher().fetches() == 1);
-  TestServer shorter;  // three results a list
+  TestServer shorter;  // three results per list
   CHECK(urls_of(answer_of(shorter, "limit=2&pageno=2")).size() == 2);
   CHECK(urls_of(answer_of(shorter, "limit=30&pageno=2")).empty());
   CHECK(shorter.fetcher().fetches() == 1);
 }
 
-TEST_CASE("Results of blocked sites are made up for from further down", "[service][paging]") {
+TEST_CASE("Results of blocked sites are replaced by results from later windows", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further([](const ExpandedQuery& query, int page) {
     return page <= 2 ? numbered_page(query, page) : fetchers::FetchedList();
@@ -124,7 +124,7 @@ TEST_CASE("Results of blocked sites are made up for from further down", "[servic
   CHECK(urls("limit=40").size() == 32);  // all that there is
 }
 
-TEST_CASE("A list that fails further down keeps what it had and is named", "[service][paging]") {
+TEST_CASE("A list that fails in a later window keeps its results and is named", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further([](const ExpandedQuery& query, int page) {
     fetchers::FetchedList list = numbered_page(query, page);
@@ -136,7 +136,7 @@ TEST_CASE("A list that fails further down keeps what it had and is named", "[ser
   CHECK(answer.at("unresponsive_engines").as_array().size() == 1);
 }
 
-TEST_CASE("The scores of one answer never rise, over windows too", "[service][paging]") {
+TEST_CASE("Scores never rise within one answer even across windows", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further(numbered_page);
   double above = 1.0;

@@ -20,13 +20,13 @@ namespace {
 
 using namespace std::string_literals;
 
-/// The first bytes of a picture of that size, as its format has them.
+/// The first bytes of a PNG picture of that size.
 std::string png_of(unsigned char width, unsigned char height) {
   return "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0"s + static_cast<char>(width) + "\0\0\0"s +
          static_cast<char>(height) + "\x08\x06\0\0\0"s;
 }
 
-/// What "picture?..." links of a page say, unescaped.
+/// The links to "/picture?..." of a page, unescaped.
 std::vector<std::string> picture_links(const std::string& body) {
   std::vector<std::string> out;
   for (std::size_t at = body.find("src=\"/picture?"); at != std::string::npos;
@@ -41,7 +41,7 @@ std::vector<std::string> picture_links(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("The first bytes say what a picture is, and how large", "[service][pictures]") {
+TEST_CASE("The first bytes of a picture give its type and size", "[service][pictures]") {
   const auto said = [](const std::string& bytes) {
     const PictureType type = picture_type(bytes);
     return std::string(type.media_type) + ' ' + std::to_string(type.width) + 'x' +
@@ -61,7 +61,7 @@ TEST_CASE("The first bytes say what a picture is, and how large", "[service][pic
     CHECK(said(none) == " 0x0");
 }
 
-TEST_CASE("Pictures are off, and where they are on only signed links are fetched", "[service][pictures]") {
+TEST_CASE("Pictures are off by default and only signed links are fetched", "[service][pictures]") {
   TestSite site;
   site.put("/favicon.ico", make_response(200, "text/html", png_of(16, 16)));  // its bytes count
   site.put("/t.png", make_response(200, "image/png", png_of(90, 60)));
@@ -103,9 +103,9 @@ TEST_CASE("Pictures are off, and where they are on only signed links are fetched
   CHECK(response.find("default-src 'none'") != std::string::npos);
   CHECK(response.find("Set-Cookie") == std::string::npos);
   const auto asked = site.asked();
-  CHECK(std::count(asked.begin(), asked.end(), "/favicon.ico") == 1);  // kept, for every result of the site
+  CHECK(std::count(asked.begin(), asked.end(), "/favicon.ico") == 1);  // cached for all results of the site
   CHECK(std::count(asked.begin(), asked.end(), "/none") == 1);
-  // a link for another picture, another kind, or nothing at all
+  // a link to another picture, of another kind, or without parameters
   std::string other = *icon;
   other.replace(other.find("127.0.0.1"), 9, "127.0.0.2");
   CHECK(status_in(on.get(other)) == 404);
@@ -115,7 +115,7 @@ TEST_CASE("Pictures are off, and where they are on only signed links are fetched
   CHECK(status_in(on.get("/picture")) == 404);
 }
 
-TEST_CASE("Pictures end where they should, each kind by itself", "[service][pictures][security]") {
+TEST_CASE("Pictures are accepted up to exactly the limits of their kind", "[service][pictures][security]") {
   TestSite site;
   ManualClock clock;
   PictureReader reader(clock, "secret");
@@ -150,11 +150,11 @@ TEST_CASE("Pictures end where they should, each kind by itself", "[service][pict
   CHECK_FALSE(is_read(PictureKind::icon, padded(64 * 1024 + 1)));
   CHECK(is_read(thumbnail, padded(512 * 1024)));
   CHECK_FALSE(is_read(thumbnail, padded(512 * 1024 + 1)));
-  // a thumbnail that is too large for an icon is none
+  // a picture that is a valid thumbnail may be too large for an icon
   site.put("/both", make_response(200, "image/png", padded(100 * 1024)));
   CHECK(reader.read(thumbnail, site.url("/both")).has_value());
   CHECK_FALSE(reader.read(PictureKind::icon, site.url("/both")).has_value());
-  // that there is none is known for ten minutes, what there is for a day
+  // a missing picture is remembered for ten minutes, a picture for a day
   site.put("/later", make_response(404, "text/plain", "none"));
   CHECK_FALSE(reader.read(thumbnail, site.url("/later")).has_value());
   site.put("/later", make_response(200, "image/png", sized(9, 9)));
@@ -169,7 +169,7 @@ TEST_CASE("Pictures end where they should, each kind by itself", "[service][pict
   CHECK_FALSE(reader.read(thumbnail, site.url("/later")).has_value());
 }
 
-TEST_CASE("A link to a picture is of its kind, where that is on, and of this server",
+TEST_CASE("A picture link is valid only for its kind where enabled and only for this server",
           "[service][pictures][security]") {
   const PictureLinks both{"secret", true, true};
   const PictureLinks none{"secret", false, false};

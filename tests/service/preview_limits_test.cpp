@@ -38,7 +38,7 @@ std::string form_of(TestServer& server, const std::string& fields) {
   return server.post("/templates/pages", "application/x-www-form-urlencoded", fields);
 }
 
-/// A file of so many templates, each with the query.
+/// A file of that many templates, each with that query.
 std::string file_with(int templates, const std::string& query,
                       const std::string& slots = "NAME: {required: true}") {
   std::string text = "version: 1\ndomain: pages\nslots: {" + slots + "}\ntemplates:\n";
@@ -59,7 +59,7 @@ std::string many_slots(int count) {
   return out + "NAME: ";
 }
 
-/// A clock that goes on by a millisecond each time that somebody looks at it.
+/// A clock that advances by one millisecond each time it is read.
 class TickingClock final : public Clock {
  public:
   TimePoint now() const override { return TimePoint(std::chrono::milliseconds(++looks_)); }
@@ -70,7 +70,7 @@ class TickingClock final : public Clock {
 
 }  // namespace
 
-TEST_CASE("Edited texts and live lists are previewed for administrators alone", "[service][security]") {
+TEST_CASE("Only administrators may preview edited texts and live lists", "[service][security]") {
   TestServer server(TestServer::default_answer, keys_config());
   std::string edited = kTwoTemplates;
   edited.replace(edited.find("'{NAME}'"), 8, "'site:secret.example {NAME}'");
@@ -89,7 +89,7 @@ TEST_CASE("Edited texts and live lists are previewed for administrators alone", 
   CHECK(server.fetcher().fetches() == 1);
 }
 
-TEST_CASE("A preview's text, templates, queries and answer have bounds", "[service][security]") {
+TEST_CASE("The size of a preview is limited", "[service][security]") {
   TestServer server(TestServer::default_answer, keys_config());
   const auto checked = [&](const std::string& text, int status, const std::string& said) {
     const JsonObject body{{"query", "ada"}, {"text", text}};
@@ -99,7 +99,7 @@ TEST_CASE("A preview's text, templates, queries and answer have bounds", "[servi
     CHECK(answer.find(said) != std::string::npos);
     CHECK(body_in(answer).size() <= service::max_preview_answer(to_text(body).size()));
   };
-  // what made 264 MB of 81 KB: each mistake named every slot
+  // this once made an answer of 264 MB from 81 KB because each mistake named every slot
   checked(file_with(1, repeat("{X}", 4000), many_slots(1000)), 422, "unknown slot");
   checked(file_with(1, repeat("{X}", 16000), many_slots(2000)), 422, "longer than 64 KB");
   checked(file_with(2, "{NAME}") + repeat("\n", 164'000), 422, "longer than 64 KB");
@@ -113,7 +113,7 @@ TEST_CASE("A preview's text, templates, queries and answer have bounds", "[servi
   CHECK(wrong.find("more mistakes follow") != std::string::npos);
 }
 
-TEST_CASE("Reading a template file ends when its time is over", "[service][security]") {
+TEST_CASE("Reading a template file stops at its deadline", "[service][security]") {
   TickingClock clock;
   const auto parsed_within = [&](const std::string& text, int milliseconds) {
     const Deadline deadline(clock, std::chrono::milliseconds(milliseconds));
@@ -128,7 +128,7 @@ TEST_CASE("Reading a template file ends when its time is over", "[service][secur
   CHECK(late.error().text == "file: takes too long to read; make it shorter");
 }
 
-TEST_CASE("A file's mistakes are named up to a hundred, each shortened", "[service][security]") {
+TEST_CASE("At most a hundred mistakes of a file are named and each is shortened", "[service][security]") {
   for (const int count : {99, 100, 101, 5000}) {
     Diagnostics diagnostics("file");
     for (int i = 0; i < count; ++i) {
@@ -153,7 +153,7 @@ TEST_CASE("Live lists of the editor's form are charged to the key's quota", "[se
   CHECK(server.fetcher().fetches() == 0);
 }
 
-TEST_CASE("Versions and their authors are shown to administrators alone", "[service][security]") {
+TEST_CASE("Only administrators see template versions and their authors", "[service][security]") {
   TestServer server(TestServer::default_answer, keys_config());
   std::string edited = kTwoTemplates;
   edited.replace(edited.find("Home pages"), 10, "Secret plan");
@@ -170,7 +170,7 @@ TEST_CASE("Versions and their authors are shown to administrators alone", "[serv
   CHECK(form_of(server, "action=versions&text=x&key=admin-key").find("Open version 2") != std::string::npos);
 }
 
-TEST_CASE("A save is compared with the file on disk, under a lock that other processes respect",
+TEST_CASE("A save is compared with the file on disk under a lock shared by processes",
           "[service][security]") {
   TestServer server(TestServer::default_answer, keys_config());
   const std::string etag = '"' + service::text_etag(kTwoTemplates) + '"';
@@ -199,7 +199,7 @@ TEST_CASE("A save is compared with the file on disk, under a lock that other pro
   CHECK(text() == edited);
 }
 
-TEST_CASE("Public answers name an engine's failure and nothing of its words", "[service][security]") {
+TEST_CASE("Public answers name an engine's failure but not its message", "[service][security]") {
   TestServer server(
       [](const ExpandedQuery& query) {
         fetchers::FetchedList list = TestServer::default_answer(query);
@@ -229,8 +229,7 @@ TEST_CASE("Public answers name an engine's failure and nothing of its words", "[
   CHECK(preview_of(server, {{"query", "ada"}, {"live", true}}).find("db.internal") != std::string::npos);
 }
 
-TEST_CASE("What is broken on our side is said without its words, but to administrators",
-          "[service][security]") {
+TEST_CASE("The message of an internal error is shown only to administrators", "[service][security]") {
   const Error broken = fail(Code::unavailable, "/var/lib/metafuse.db: disk I/O error");
   service::ServerConfig config;
   service::KeyConfig key;
@@ -247,7 +246,7 @@ TEST_CASE("What is broken on our side is said without its words, but to administ
   CHECK(said(broken).find("metafuse.db") != std::string::npos);
 }
 
-TEST_CASE("A suggestion's link holds the suggestion, whatever its characters", "[service][security]") {
+TEST_CASE("A suggestion's link contains the suggestion with any characters in it", "[service][security]") {
   TestServer server([](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
     list.list.suggestions = {"AT&T", "C++", "50% #1"};

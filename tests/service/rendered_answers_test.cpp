@@ -29,7 +29,7 @@ std::string ask(TestServer& server, const Question& question) {
                      question.body, question.headers);
 }
 
-/// The response without what is new in every answer: search ids, the trace, and how long it took.
+/// The response without the parts that differ in every answer: search ids, the trace and the duration.
 std::string without_ids(std::string text) {
   if (const std::size_t at = text.find("\"response_time\":"); at != std::string::npos)
     text.replace(at, text.find('}', at) - at, "TIME");
@@ -60,8 +60,7 @@ bool counts(TestServer& server, const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("A rendered answer is what the search would answer, for every shape of a request",
-          "[service][rendered]") {
+TEST_CASE("A rendered answer equals a fresh one for every kind of request", "[service][rendered]") {
   std::vector<Question> questions;
   for (const char* format : {"html", "json", "csv", "rss"})
     for (const char* more : {"", "&limit=1", "&pageno=2&limit=1", "&explain=1", "&domain=pages"})
@@ -102,7 +101,7 @@ TEST_CASE("Every rendered answer has a search id of its own that takes clicks", 
                                 R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
 }
 
-TEST_CASE("Equal calls of a tool share a rendered answer, each under its own id", "[service][rendered]") {
+TEST_CASE("Equal tool calls share a rendered answer and each keeps its own id", "[service][rendered]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n");
   std::set<std::string> bodies;
   std::set<std::string> searches;
@@ -118,7 +117,7 @@ TEST_CASE("Equal calls of a tool share a rendered answer, each under its own id"
   CHECK(bodies.size() == 1);
   CHECK(server.app().searcher().rendered().size() == 1);
   CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} 4"));
-  // what is wrong with a call is said each time
+  // a mistake in a call is reported each time
   CHECK(status_in(server.post("/mcp", "application/json", call_of("1.5", R"({"query":"ada"})"))) == 400);
   CHECK(status_in(server.post("/mcp", "application/json", call_of("1", R"({"query":"ada"})"),
                               "Origin: http://evil.example\r\n")) == 403);
@@ -160,8 +159,7 @@ TEST_CASE("Every answer to a search names the engines whose lists it lacks", "[s
     CHECK(ask(whole, question).find("X-Unresponsive-Engines") == std::string::npos);
 }
 
-TEST_CASE("Rendered answers are counted against quotas and rates, and need their key",
-          "[service][rendered]") {
+TEST_CASE("Rendered answers need a key and count against quotas and rates", "[service][rendered]") {
   TestServer server(TestServer::default_answer,
                     "needs_key: true\nkeys:\n  - {name: small, sha256: " + service::sha256_hex("small-key") +
                         ", roles: [search], quota_per_day: 13}\n");
@@ -178,7 +176,7 @@ TEST_CASE("Rendered answers are counted against quotas and rates, and need their
   CHECK(status_in(limited.get(target)) == 429);
 }
 
-TEST_CASE("A reload forgets rendered answers", "[service][rendered]") {
+TEST_CASE("A reload discards rendered answers", "[service][rendered]") {
   TestServer server;
   for (int i = 0; i < 3; ++i) server.get("/search?q=ada&format=json");
   CHECK(server.app().searcher().rendered().size() == 1);
@@ -201,7 +199,7 @@ TEST_CASE("Answers with failed engines are not kept rendered", "[service][render
   CHECK(server.app().searcher().rendered().size() == 0);
 }
 
-TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[service][rendered]") {
+TEST_CASE("Rendered answers expire on time and stay within a limit of bytes", "[service][rendered]") {
   ManualClock clock;
   service::RenderedAnswers kept(10'000, clock);
   const auto answer = [](std::size_t bytes) {
@@ -212,7 +210,7 @@ TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[s
   kept.keep("a", answer(4000), clock.now() + std::chrono::seconds(10));
   kept.keep("b", answer(4000), clock.now() + std::chrono::seconds(20));
   CHECK(kept.find("a") != nullptr);
-  kept.keep("c", answer(4000), clock.now() + std::chrono::seconds(20));  // b rested longest
+  kept.keep("c", answer(4000), clock.now() + std::chrono::seconds(20));  // b was used least recently
   CHECK(kept.find("b") == nullptr);
   clock.advance(std::chrono::seconds(10));
   CHECK(kept.find("a") == nullptr);
@@ -222,7 +220,7 @@ TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[s
   CHECK(kept.bytes() <= 10'000);
 }
 
-TEST_CASE("A body is cut where its marks stand", "[service][rendered]") {
+TEST_CASE("A body is split at its marks", "[service][rendered]") {
   using Parts = std::vector<std::string>;
   using Gaps = std::vector<std::size_t>;
   using service::Gap;

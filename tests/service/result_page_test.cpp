@@ -33,7 +33,7 @@ bool shows(const std::string& page, std::string_view text) {
   return page.find(text) != std::string::npos;
 }
 
-/// Forty pages in each list, ten a window.
+/// Forty pages in each list, ten per window.
 fetchers::FetchedList forty(const ExpandedQuery&, int window) {
   std::vector<std::string> hosts;
   for (int i = 10 * window - 9; i <= std::min(10 * window, 40); ++i)
@@ -43,7 +43,7 @@ fetchers::FetchedList forty(const ExpandedQuery&, int window) {
 
 }  // namespace
 
-TEST_CASE("Matches are marked as they stand in the text", "[service][page]") {
+TEST_CASE("Matches are marked in the text as written", "[service][page]") {
   const std::vector<FoldedText> words = {FoldedText("text"), FoldedText("editor"), FoldedText("café")};
   CHECK(marked_text("A Text editor, and the CAFE.", words) == "A [Text editor], and the [CAFE].");
   CHECK(marked_text("nothing", words) == "nothing");
@@ -51,7 +51,7 @@ TEST_CASE("Matches are marked as they stand in the text", "[service][page]") {
   CHECK(marked_text("texteditor <text>", words) == "texteditor <[text]>");
 }
 
-TEST_CASE("A long snippet is cut where most matches stand, between words", "[service][page]") {
+TEST_CASE("A long snippet is cut between words around most of its matches", "[service][page]") {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "word" + std::to_string(i) + ' ';
   text += "the text editor edits text. ";
@@ -63,14 +63,14 @@ TEST_CASE("A long snippet is cut where most matches stand, between words", "[ser
   CHECK(cut.ends_with("…"));
   CHECK(cut.size() <= 120 + 10);
   CHECK(service::excerpt("short", words, 120) == "short");
-  // nothing matches: from the beginning; no blank: between letters
+  // without a match it starts at the beginning; without a blank it is cut between letters
   CHECK(service::excerpt(text, {}, 20) == "word0 word1 word2…");
   std::string joined;
   for (int i = 0; i < 100; ++i) joined += "é";
   CHECK(service::excerpt(joined, {}, 21) == joined.substr(0, 20) + "…");
 }
 
-TEST_CASE("An address is readable and cannot pretend to be another", "[service][page]") {
+TEST_CASE("A shown address is readable and cannot look like another one", "[service][page]") {
   const auto shown = [](std::string_view url) {
     const auto address = service::readable_address(url);
     return address.host + address.path;
@@ -83,7 +83,8 @@ TEST_CASE("An address is readable and cannot pretend to be another", "[service][
   CHECK(shown("mailto:a@b.example") == "mailto:a@b.example");
 }
 
-TEST_CASE("The page marks, badges, narrows and explains without scripts", "[service][page]") {
+TEST_CASE("The page shows matches and badges and filters and explanations without scripts",
+          "[service][page]") {
   TestServer server([](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
     list.list.hits.front().snippet = "Ada <b>wrote</b> programs; ada";
@@ -100,7 +101,7 @@ TEST_CASE("The page marks, badges, narrows and explains without scripts", "[serv
   CHECK(shows(page, "<span>2024-05-01 · Português (BR)</span>"));
   CHECK(shows(page, "lang=\"pt-BR\">"));
   CHECK(shows(page, "<span>pdf</span>"));
-  // what narrows it, and the link without it
+  // each filter of the search has a link that removes it
   CHECK(shows(
       page,
       "<a href=\"/search?q=ada&amp;slot.PLACE=Rome\"><span class=\"hidden\">Take away </span>-charles"));
@@ -110,8 +111,8 @@ TEST_CASE("The page marks, badges, narrows and explains without scripts", "[serv
       "/search?q=ada+-charles+site%3Afiles.example&amp;slot.PLACE=Rome\">files.example <span>1</span>"));
   CHECK(shows(page, "q=ada+-charles+filetype%3Apdf"));
   CHECK(shows(page, "5 results"));
-  CHECK(shows(page, "value=\"Rome\""));  // the form of slots keeps what was given
-  // b stands first for three lists: without one it still does
+  CHECK(shows(page, "value=\"Rome\""));  // the form of slots keeps the given values
+  // b is first because of three lists, and stays first without one of them
   CHECK(shows(page, "Most for rank "));
   const std::string narrowed = body_in(server.get("/search?q=ada&engines=two"));
   CHECK(shows(narrowed, "engine two <span aria-hidden"));
@@ -120,8 +121,7 @@ TEST_CASE("The page marks, badges, narrows and explains without scripts", "[serv
   CHECK(status_in(server.get("/search?q=ada&lists=none%40one")) == 400);
 }
 
-TEST_CASE("The number of results is the same on every page, and a page beyond the end says so",
-          "[service][page]") {
+TEST_CASE("Every page has the same number of results and a page beyond the end says so", "[service][page]") {
   TestServer server([](const ExpandedQuery& query) { return forty(query, 1); });
   server.fetcher().set_further(forty);
   for (const std::string page : {"1", "2", "4"}) {
@@ -135,7 +135,7 @@ TEST_CASE("The number of results is the same on every page, and a page beyond th
   CHECK(!shows(beyond, "Nothing was found"));
 }
 
-TEST_CASE("Where nothing is left, the page says what was understood", "[service][page]") {
+TEST_CASE("A page without results shows how the query was understood", "[service][page]") {
   TestServer server;
   const std::string page = body_in(server.get("/search?q=ada+lovelace+site%3Anowhere.example"));
   CHECK(shows(page, "Nothing was found for <b>ada lovelace</b>."));
@@ -143,7 +143,7 @@ TEST_CASE("Where nothing is left, the page says what was understood", "[service]
   CHECK(shows(page, "Take away a condition above."));
 }
 
-TEST_CASE("Preferences are one cookie and one link", "[service][preferences]") {
+TEST_CASE("Preferences are stored in one cookie and shared by one link", "[service][preferences]") {
   using service::Preferences;
   Preferences preferences{"de", 2, 50, "dark", true, {{"a.example"}, {"b.example"}, {"c.example"}}};
   const std::string text =
@@ -162,7 +162,7 @@ TEST_CASE("Preferences are one cookie and one link", "[service][preferences]") {
   CHECK(shows(page, "data-theme=\"dark\""));
   CHECK(count_of(page, "target=\"_blank\"") == 3);
   CHECK(count_of(body_in(server.get("/search?q=ada&limit=4", cookie)), "<li><h2>") == 4);
-  // a program that sends a cookie gets what it asks for
+  // a program that sends the cookie still gets what it asks for
   CHECK(count_of(body_in(server.get("/search?q=ada&format=csv", cookie)), "Title of") == 10);
 
   const std::string form = body_in(server.get("/preferences", cookie));
@@ -178,7 +178,7 @@ TEST_CASE("Preferences are one cookie and one link", "[service][preferences]") {
   CHECK(shows(saved, "Location: /preferences?saved=1"));
 }
 
-TEST_CASE("Several domains are tabs, and slots a form with labels and choices", "[service][page]") {
+TEST_CASE("Domains are shown as tabs and slots as a form with labels and choices", "[service][page]") {
   TestServer server(TestServer::default_answer, "",
                     "version: 1\ndomain: pages\nslots:\n  FULL_NAME: {required: true}\n"
                     "  KIND: {label: Kind of page, values: [home, wiki]}\n"
@@ -197,8 +197,8 @@ TEST_CASE("Several domains are tabs, and slots a form with labels and choices", 
   CHECK(shows(body_in(server.get("/?domain=other")), "aria-current=\"page\">other</a>"));
 }
 
-// The model puts the first of plain@one first; by RRF b is, which all three lists hold.
-TEST_CASE("A search is fused by RRF alone where it asks so, and is not stored", "[service][page]") {
+// The model ranks the first result of plain@one first; RRF ranks b first, which is in all three lists.
+TEST_CASE("A search that asks for RRF is fused by RRF and is not stored", "[service][page]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n");
   server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
 "features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},
@@ -215,7 +215,7 @@ TEST_CASE("A search is fused by RRF alone where it asks so, and is not stored", 
   };
   CHECK(first(learned) == "http://a.example/");
   CHECK(first(plain) == "http://b.example/");
-  CHECK(first(search("&fusion=model")) == "http://a.example/");  // neither is the other's in the cache
+  CHECK(first(search("&fusion=model")) == "http://a.example/");  // the two have separate cache entries
   CHECK(learned.at("fusion").at("method") == "rankboost");
   CHECK(plain.at("fusion").at("method") == "rrf");
   CHECK(learned.at("fusion").as_object().contains("search_id"));

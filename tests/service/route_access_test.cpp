@@ -10,7 +10,7 @@
 #include "service/router.h"
 #include "tests/support/test_server.h"
 
-// Which roles, bodies and origins each route takes, over all routes.
+// Which roles, bodies and origins each route accepts, checked for all routes.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -18,12 +18,12 @@ using namespace metafuse::test;
 
 namespace {
 
-/// What a route must allow, said once more by hand: a change of the table of routes has to be meant.
+/// What a route must allow, written here a second time so that the table of routes cannot change by accident.
 struct RouteExpectation {
   const char* route;
-  const char* roles;  ///< whose keys may use it where searching needs a key; "all" when nobody needs one
+  const char* roles;  ///< roles whose keys may use it when searching needs a key; "all" if it needs no key
   const char* body;   ///< what must be sent: "-", "json", "json?" (or nothing), "form", "json|form", "yaml"
-  bool asks;          ///< engines, so that another site's page may not make a browser send it
+  bool asks;          ///< asks engines, so another site's page must not make a browser send it
 };
 
 constexpr RouteExpectation kExpectations[] = {
@@ -44,7 +44,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"POST /v1/templates/{domain}/versions/{number}/revert", "admin", "json?", true},
     {"GET /templates", "search admin", "-", false},
     {"GET /templates/{domain}", "search admin", "-", false},
-    {"POST /templates/{domain}", "admin", "form", true},  // but for a preview of the file in use
+    {"POST /templates/{domain}", "admin", "form", true},  // except a preview of the file in use
     {"GET /v1/evaluation", "search admin", "-", false},
     {"GET /evaluation", "search admin", "-", false},
     {"GET /v1/search/stream", "search admin", "-", true},
@@ -117,7 +117,7 @@ std::string path_of(const RouteExpectation& row) {
   return path;
 }
 
-/// A body that reaches the handler, which may find it wanting.
+/// A body that reaches the handler, even if the handler then refuses it.
 std::string body_for(const RouteExpectation& row) {
   const std::string body = row.body;
   if (body == "-") return "";
@@ -142,7 +142,7 @@ std::string show(const std::string& role) {
 
 }  // namespace
 
-TEST_CASE("Every route is for whom it should be, role by role", "[service][security]") {
+TEST_CASE("Every route admits exactly its roles", "[service][security]") {
   TestServer server(TestServer::default_answer, guarded_config());
   std::set<std::string> known;
   for (const RouteExpectation& row : kExpectations) {
@@ -150,12 +150,12 @@ TEST_CASE("Every route is for whom it should be, role by role", "[service][secur
     known.insert(row.route);
     const bool is_for_all = row.roles == std::string("all");
     const int without = status_in(send(server, row, ""));
-    // these say so in their pages
+    // these routes refuse on their page
     const bool is_form = row.route == std::string("POST /models/{name}") ||
                          row.route == std::string("POST /templates/{domain}") ||
                          row.route == std::string("POST /judge/{domain}") ||
                          row.route == std::string("POST /analytics/{domain}");
-    // the forms of these alone carry the key
+    // only the forms of these routes carry the key
     const bool is_open_form = row.route == std::string("POST /judge/{domain}") ||
                               row.route == std::string("POST /analytics/{domain}");
     CHECK((without == (is_open_form ? 403 : 401)) == !is_for_all);
@@ -199,7 +199,8 @@ TEST_CASE("Another site's page can neither change nor start anything", "[service
         std::string::npos);
 }
 
-TEST_CASE("An allowed origin may call what programs call, and no form of a page", "[service][security]") {
+TEST_CASE("An allowed origin may call the routes of programs but not the forms of pages",
+          "[service][security]") {
   TestServer server(TestServer::default_answer, guarded_config() + "cors_origins: ['https://app.example']\n");
   const std::string from = show("admin") + "Origin: https://app.example\r\nSec-Fetch-Site: cross-site\r\n";
   for (const RouteExpectation& row : kExpectations) {
@@ -209,7 +210,7 @@ TEST_CASE("An allowed origin may call what programs call, and no form of a page"
   }
 }
 
-TEST_CASE("A body counts only under its exact type", "[service][security]") {
+TEST_CASE("A body is accepted only with its exact content type", "[service][security]") {
   TestServer server(TestServer::default_answer, guarded_config());
   for (const RouteExpectation& row : kExpectations) {
     const std::string body = row.body;
@@ -227,7 +228,7 @@ TEST_CASE("A body counts only under its exact type", "[service][security]") {
     CHECK((status("text/plain") == 415) == (body.find("text") == std::string::npos));
     CHECK(status("application/jsonx") == 415);
     CHECK(status("") == 415);
-    // what a proxy in front may read otherwise
+    // two types, of which a proxy in front may read the other one
     CHECK(status(type_for(row), "Content-Type: text/plain\r\n") == 415);
   }
 }

@@ -10,8 +10,8 @@
 #include "service/router.h"
 #include "tests/support/test_server.h"
 
-// A key sees and reaches the domains and engines that it names and no other, on every route: all routes, for
-// each role, for each scope.
+// A key sees and reaches only the domains and engines that it names. This is checked on all routes, for each
+// role and each scope.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -19,13 +19,13 @@ using namespace metafuse::test;
 
 namespace {
 
-/// What is sent to a route. DOMAIN stands for the name of the domain that is meant.
+/// A request to a route. DOMAIN stands for the name of the requested domain.
 struct ScopeRow {
   std::string_view route;
   std::string_view target;
   std::string_view body = "";
   int beyond = 0;              ///< the status for a domain beyond the key's scope; 0 where none is named
-  bool names_domains = false;  ///< what it answers names all domains that may be used
+  bool names_domains = false;  ///< the answer names all domains that the key may use
 };
 
 constexpr std::string_view kSearchCall =
@@ -90,7 +90,7 @@ constexpr ScopeRow kScopeRows[] = {
 };
 
 const std::string kScopeRoles[] = {"search", "judge", "admin", "raw", "metrics"};
-/// Of a domain that must not be seen; no other word on any page has it in it.
+/// The name of a domain that must not be seen; no other word on any page contains it.
 const std::string kHidden = "zebra";
 
 std::string scope_key(const std::string& role, const std::string& scope) {
@@ -169,7 +169,7 @@ bool names(const std::string& response, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("A key reaches its domains and no other, on every route, in every role", "[service][security]") {
+TEST_CASE("A key of any role reaches only its own domains on every route", "[service][security]") {
   ScopedServer server;
   std::map<std::string_view, const ScopeRow*> rows;
   for (const ScopeRow& row : kScopeRows) rows[row.route] = &row;
@@ -192,7 +192,7 @@ TEST_CASE("A key reaches its domains and no other, on every route, in every role
       }
       const std::string own = ask("pages");
       CHECK(status_in(own) == status_in(all));
-      if (name == "GET /metrics") continue;  // which counts what the whole server does
+      if (name == "GET /metrics") continue;  // its counts are of the whole server
       CHECK(names(all, kHidden) == row.names_domains);
       CHECK_FALSE(names(own, kHidden));
       if (row.beyond == 0) continue;
@@ -205,7 +205,7 @@ TEST_CASE("A key reaches its domains and no other, on every route, in every role
   }
 }
 
-TEST_CASE("A key's first domain is its default, and it is told of no other", "[service][security]") {
+TEST_CASE("A key's first domain is its default and other domains are not mentioned", "[service][security]") {
   ScopedServer server;
   const auto search = [&](const std::string& scope, const std::string& more) {
     return server.get("/search?q=ada&format=json" + more, scope_key("search", scope));
@@ -213,14 +213,14 @@ TEST_CASE("A key's first domain is its default, and it is told of no other", "[s
   CHECK(names(search("all", ""), "a.example"));
   const std::string zebra = search("zebra", "");
   CHECK(status_in(zebra) == 200);
-  CHECK_FALSE(names(zebra, "a.example"));  // which engine one alone has
+  CHECK_FALSE(names(zebra, "a.example"));  // only engine one has it
   CHECK(names(zebra, "c.example"));
   CHECK(status_in(search("nothing", "")) == 403);
   CHECK(names(search("all", "&domain=zebr"), "zebra"));
   CHECK_FALSE(names(search("pages", "&domain=zebr"), "zebra"));
 }
 
-TEST_CASE("A key's engines bound what is asked and what /config lists", "[service][security]") {
+TEST_CASE("A key's engines limit the engines asked and listed in /config", "[service][security]") {
   ScopedServer server;
   const auto config = [&](const std::string& key) {
     const Json value = parse_json(body_in(server.get("/config", key)), "config").value();
@@ -239,11 +239,11 @@ TEST_CASE("A key's engines bound what is asked and what /config lists", "[servic
   CHECK_FALSE(names(search("two"), "a.example"));
   CHECK(status_in(search("one", "&engines=two")) == 403);
   CHECK(status_in(search("one", "&engines=one,two")) == 200);
-  CHECK(status_in(search("one", "&domain=zebra")) == 403);  // which asks engine two alone
+  CHECK(status_in(search("one", "&domain=zebra")) == 403);  // that domain asks only engine two
   CHECK(status_in(search("three")) == 403);
 }
 
-TEST_CASE("A key typed into a form counts within its scope and until its last day", "[service][security]") {
+TEST_CASE("A key typed into a form is valid within its scope and until its last day", "[service][security]") {
   TestServer server(
       TestServer::default_answer,
       "store: state.db\nkeys:\n  - {name: own, roles: [admin], domains: [pages], sha256: " +
@@ -264,7 +264,7 @@ TEST_CASE("A key typed into a form counts within its scope and until its last da
   }
 }
 
-TEST_CASE("Suggestions come from searches of domains that the key may use", "[service][security]") {
+TEST_CASE("Suggestions come only from searches of domains that the key may use", "[service][security]") {
   ScopedServer server;
   server.get("/search?q=ada&domain=zebra", scope_key("search", "zebra"));
   const auto suggested = [&](const std::string& scope) {

@@ -1,4 +1,4 @@
-// What a search asks for, what is fused, said of it and stored, each at exactly its limit and one beyond.
+// Search requests, fusion, feedback and stored searches at exactly each of their limits and one beyond it.
 
 #include <functional>
 #include <map>
@@ -39,7 +39,7 @@ bool is_feedback(const std::string& more) {
   return parse_feedback(parse_json(R"({"search_id":"x",)" + more + "}", "body").value()).has_value();
 }
 
-/// Texts like ["a0","a1",...].
+/// A JSON list of `count` texts: ["a0","a1",...].
 std::string json_list(std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) out += (i == 0 ? "\"a" : ",\"a") + std::to_string(i) + "\"";
@@ -66,7 +66,7 @@ LoadedDomain domain_of_templates(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("What a search asks for ends where it should", "[service][search][security]") {
+TEST_CASE("A search request is accepted up to exactly its limits", "[service][search][security]") {
   CHECK(reads(R"({"query":")" + std::string(4096, 'a') + "\"}"));
   CHECK_FALSE(reads(R"({"query":")" + std::string(4097, 'a') + "\"}"));
   for (const auto& [name, low, high] : {std::tuple<std::string, int, int>{"limit", 1, 200},
@@ -99,7 +99,7 @@ TEST_CASE("What a search asks for ends where it should", "[service][search][secu
   CHECK(searched("q=a&limit=0") == 400);
 }
 
-TEST_CASE("Lists are cut at their depth, and a depth of one's own is not exceeded", "[service][search]") {
+TEST_CASE("Lists are cut at the domain's depth or at the depth of the request", "[service][search]") {
   TestServer server([](const ExpandedQuery& query) {
     std::vector<std::string> hosts;
     for (int i = 0; i < 12; ++i) hosts.push_back(query.engine + std::to_string(i) + ".example");
@@ -116,7 +116,7 @@ TEST_CASE("Lists are cut at their depth, and a depth of one's own is not exceede
   CHECK(server.fetcher().fetches() == 2);
 }
 
-TEST_CASE("What a request chooses reaches the engines", "[service][search]") {
+TEST_CASE("The choices of a request are passed to the engines", "[service][search]") {
   struct Noting final : fetchers::Fetcher {
     std::vector<fetchers::FetchedList> fetch(
         std::span<const ExpandedQuery> queries, const fetchers::FetchOptions& options,
@@ -160,7 +160,7 @@ TEST_CASE("What a request chooses reaches the engines", "[service][search]") {
   CHECK(fetcher->left == std::chrono::seconds(120));
 }
 
-TEST_CASE("Names, languages and numbers of a request end where they should", "[service][search][security]") {
+TEST_CASE("Names and languages and numbers of a request are limited exactly", "[service][search][security]") {
   const auto text = [](const std::string& name, std::size_t bytes) {
     return reads(R"({"query":"a",")" + name + "\":\"" + std::string(bytes, 'a') + "\"}");
   };
@@ -191,7 +191,7 @@ TEST_CASE("Names, languages and numbers of a request end where they should", "[s
   CHECK(status("time_range=decade") == 400);
 }
 
-TEST_CASE("A search is explained where it is asked for", "[service][search][searxng]") {
+TEST_CASE("A search is explained only if the request asks for it", "[service][search][searxng]") {
   const auto explains = [](const Fields& more) {
     Fields fields = {{"q", "a"}};
     fields.insert(fields.end(), more.begin(), more.end());
@@ -205,26 +205,26 @@ TEST_CASE("A search is explained where it is asked for", "[service][search][sear
   CHECK(explains({{"explain", "true"}}));
 }
 
-TEST_CASE("A completion begins where a word does, in the latest order, once", "[service][search]") {
+TEST_CASE("Completions match at word starts and are unique with the latest first", "[service][search]") {
   Suggester suggester(3);
   suggester.learn("a", {"unseen things", "seen once"});
   suggester.learn("b", {"seen once", "Have Seen"});
   CHECK(suggester.complete("SEEN") == std::vector<std::string>{"Have Seen", "seen once"});
   CHECK(suggester.complete("seen", [](const std::string& domain) { return domain == "a"; }) ==
         std::vector<std::string>{"seen once"});
-  CHECK(suggester.complete("unseen").empty());  // the oldest of four
+  CHECK(suggester.complete("unseen").empty());  // it was the oldest of four and was dropped
   suggester.learn("a", {"unseen and seen"});
-  CHECK(suggester.complete("seen").front() == "unseen and seen");  // by its last word
+  CHECK(suggester.complete("seen").front() == "unseen and seen");  // matched at its last word
   CHECK(suggester.complete("seen", {}, 2).size() == 2);
   suggester.learn("a", {"unseen alone"});
-  CHECK(suggester.complete("seen").front() == "unseen and seen");  // inside a word is not enough
+  CHECK(suggester.complete("seen").front() == "unseen and seen");  // a match inside a word does not count
   CHECK(suggester.complete("unseen al").size() == 1);
   suggester.learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
   CHECK(suggester.complete("x").empty());
   CHECK(suggester.complete("y").size() == 1);
 }
 
-TEST_CASE("A search log that is full drops what comes, and says so", "[service][store]") {
+TEST_CASE("A full search log drops new searches and counts them", "[service][store]") {
   TestServer server(TestServer::default_answer, "store: state.db\n");
   SearchLog log(*server.app().records().store, {0, 0});
   CHECK_FALSE(log.add(std::make_shared<const StoredSearch>()));
@@ -233,7 +233,7 @@ TEST_CASE("A search log that is full drops what comes, and says so", "[service][
   CHECK(other.add(std::make_shared<const StoredSearch>()));
 }
 
-TEST_CASE("What is stored of a search says which lists failed, in order of their ranks", "[service][store]") {
+TEST_CASE("A stored search marks failed lists and keeps results in rank order", "[service][store]") {
   LoadedDomain domain = domain_of_templates(1);
   domain.domain.depth = 10;
   std::vector<fetchers::FetchedList> lists = {list_of({"b.example", "a.example"}), fetchers::FetchedList()};
@@ -258,7 +258,8 @@ TEST_CASE("What is stored of a search says which lists failed, in order of their
   for (const std::string& document : hidden.documents) CHECK(document.find("example") == std::string::npos);
 }
 
-TEST_CASE("Sixteen variants and sixty-four expanded queries are the most", "[service][search][security]") {
+TEST_CASE("A search has at most sixteen variants and sixty-four expanded queries",
+          "[service][search][security]") {
   Snapshot snapshot;
   SearchRequest request;
   request.text = "a";
@@ -274,7 +275,7 @@ TEST_CASE("Sixteen variants and sixty-four expanded queries are the most", "[ser
   CHECK(expand_request(snapshot, few, request).has_error());
 }
 
-TEST_CASE("Feedback names a place, a grade and an address within bounds", "[service][feedback][security]") {
+TEST_CASE("The position and grade and URL of feedback are limited", "[service][feedback][security]") {
   CHECK(is_feedback(R"("position":1)"));
   CHECK(is_feedback(R"("position":100000)"));
   CHECK_FALSE(is_feedback(R"("position":0)"));
@@ -287,7 +288,8 @@ TEST_CASE("Feedback names a place, a grade and an address within bounds", "[serv
   CHECK_FALSE(is_feedback(R"("url":")" + std::string(8193, 'a') + "\""));
 }
 
-TEST_CASE("Lists to fuse, their results and batches of them have their most", "[service][fusing][security]") {
+TEST_CASE("The lists and results and batches of a request to fuse are limited",
+          "[service][fusing][security]") {
   const auto lists = [](std::size_t count) {
     std::string out;
     for (std::size_t i = 0; i < count; ++i)
@@ -338,7 +340,7 @@ TEST_CASE("A previewed file has at most 64 KB and 64 templates", "[service][temp
   CHECK_FALSE(is_read(many(65)));
 }
 
-TEST_CASE("A stored search is cut to its limits and no further", "[service][store][security]") {
+TEST_CASE("A stored search is cut to exactly its limits", "[service][store][security]") {
   const auto search = [] {
     StoredSearch out;
     for (int i = 0; i < 5; ++i) out.documents.push_back("d" + std::to_string(i));

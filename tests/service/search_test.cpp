@@ -17,7 +17,7 @@ JsonObject json_of(const std::string& response) {
 
 }  // namespace
 
-TEST_CASE("A search merges the lists of all templates, by RRF without a model, and says so",
+TEST_CASE("A search without a model fuses the lists of all templates by RRF and says so",
           "[service][search]") {
   TestServer server;
   const JsonObject answer = json_of(server.get("/search?q=ada&format=json"));
@@ -35,7 +35,7 @@ TEST_CASE("A search merges the lists of all templates, by RRF without a model, a
   CHECK(std::string(fusion.at("notice").as_string()).find("no trained model") != std::string::npos);
 }
 
-TEST_CASE("The list that ranks a page best decides what is shown, and the others fill its gaps",
+TEST_CASE("The list that ranks a page best gives its fields and other lists fill its gaps",
           "[service][search]") {
   TestServer server([](const ExpandedQuery& query) {
     fetchers::FetchedList list;
@@ -60,7 +60,7 @@ TEST_CASE("The list that ranks a page best decides what is shown, and the others
   CHECK(std::string(results[0].at("publishedDate").as_string()).starts_with("2024-01-01"));
 }
 
-TEST_CASE("An engine that fails is named and does not fail the search", "[service][search]") {
+TEST_CASE("A failed engine is named and does not fail the search", "[service][search]") {
   TestServer server([](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
     if (query.engine == "two") {
@@ -80,7 +80,7 @@ TEST_CASE("An engine that fails is named and does not fail the search", "[servic
         std::string::npos);
 }
 
-TEST_CASE("Equal searches are fetched once", "[service][search]") {
+TEST_CASE("Equal searches are fetched only once", "[service][search]") {
   TestServer server;
   server.get("/search?q=ada&format=json");
   server.get("/search?q=ada");
@@ -119,7 +119,7 @@ TEST_CASE("A page of 30 results from 16 lists takes at most 60 KB and names no o
         fetchers::FetchedList list;
         const std::string words = "Some words that an engine says & means of a \"page\" it found; ";
         for (int i = 0; i < 30; ++i) {
-          const int page = (i * 7 + query.template_id.back()) % 40;  // every list in an order of its own
+          const int page = (i * 7 + query.template_id.back()) % 40;  // each list has its own order
           Hit hit;
           hit.url = "https://www.host-number-" + std::to_string(page) +
                     ".example.org/a/path/of/usual/length/with-a-name-of-the-page.html?id=123456&lang=en";
@@ -138,7 +138,7 @@ TEST_CASE("A page of 30 results from 16 lists takes at most 60 KB and names no o
     ++results;
   CHECK(results == 30);
   CHECK(page.size() <= 60 * 1024);
-  // "why here" names the heaviest lists, as many as there is room for
+  // "why here" names as many lists as there is room for, the heaviest first
   CHECK(page.find("lighter ones") != std::string::npos);
   const std::string first = page.substr(page.find("<table>"), page.find("</table>") - page.find("<table>"));
   std::size_t rows = 0;
@@ -150,7 +150,7 @@ TEST_CASE("A page of 30 results from 16 lists takes at most 60 KB and names no o
       CHECK(page[at + attribute.size()] == '/');
 }
 
-TEST_CASE("Native searches take slots, refuse unknown members, and explain", "[service][native]") {
+TEST_CASE("Native searches accept slots and explain and refuse unknown members", "[service][native]") {
   TestServer server;
   const auto ask = [&](const std::string& body) {
     return server.post("/v1/search", "application/json", body);
@@ -183,7 +183,8 @@ TEST_CASE("Query variants become lists of their template", "[service][native]") 
         403);
 }
 
-TEST_CASE("Variants count each, raw ones need the role, and 64 queries are the most", "[service][native]") {
+TEST_CASE("Each variant counts and raw ones need their role and 64 queries are the limit",
+          "[service][native]") {
   TestServer server(TestServer::default_answer,
                     "keys:\n  - {name: raw, roles: [search, raw], quota_per_day: 12, sha256: " +
                         service::sha256_hex("raw-key") + "}\n");
@@ -213,7 +214,7 @@ TEST_CASE("Variants count each, raw ones need the role, and 64 queries are the m
   CHECK(with(8) == 400);
 }
 
-TEST_CASE("A format that is not given is 403, as SearXNG answers", "[service][searxng]") {
+TEST_CASE("An unsupported format gets 403 as in SearXNG", "[service][searxng]") {
   TestServer server;
   for (const char* format : {"xml", "JSON", "yaml"})
     CHECK(status_in(server.get("/search?q=ada&format=" + std::string(format))) == 403);
@@ -253,8 +254,7 @@ TEST_CASE("Older clients of Tavily may send their key in the body", "[service][t
         401);
 }
 
-TEST_CASE("A stream re-fuses as lists arrive, and ends with the answer of the plain request",
-          "[service][stream]") {
+TEST_CASE("A stream is fused again as lists arrive and ends with the plain answer", "[service][stream]") {
   TestServer server;
   const std::string stream = server.get("/v1/search/stream?q=ada");
   CHECK(stream.find("Content-Type: text/event-stream") != std::string::npos);
@@ -266,7 +266,7 @@ TEST_CASE("A stream re-fuses as lists arrive, and ends with the answer of the pl
   CHECK(status_in(server.get("/v1/search/stream")) == 400);
 }
 
-TEST_CASE("A broken file at reload keeps what served before", "[service][reload]") {
+TEST_CASE("A reload with a broken file keeps the previous state", "[service][reload]") {
   TestServer server;
   server.folder().write("templates/pages.yaml", "version: 1\ndomain: [\n");
   CHECK(server.app().reloader().reload().has_error());
@@ -289,7 +289,7 @@ TEST_CASE("A model of other templates is refused with the names that differ", "[
   CHECK(reloaded.error().text.find("only in the templates: plain@two, placed@one") != std::string::npos);
 }
 
-TEST_CASE("The editor shows a file line by line, escaped", "[service][page]") {
+TEST_CASE("The editor shows a file line by line and escaped", "[service][page]") {
   std::string text = kTwoTemplates;
   text.replace(text.find("Home pages"), 10, "</textarea>");
   TestServer server(TestServer::default_answer, "", text);
@@ -298,7 +298,7 @@ TEST_CASE("The editor shows a file line by line, escaped", "[service][page]") {
         std::string::npos);
 }
 
-TEST_CASE("Pages of allowed origins may ask, and no others", "[service][cors]") {
+TEST_CASE("Only pages of allowed origins may search from scripts", "[service][cors]") {
   TestServer server(TestServer::default_answer, "cors_origins: ['https://app.example']\n");
   const auto ask = [&](const std::string& origin) {
     return server.post("/v1/search", "text/plain", "",
@@ -308,7 +308,7 @@ TEST_CASE("Pages of allowed origins may ask, and no others", "[service][cors]") 
   CHECK(status_in(allowed) == 204);
   CHECK(allowed.find("Access-Control-Allow-Origin: https://app.example\r\n") != std::string::npos);
   CHECK(ask("https://evil.example").find("Access-Control-Allow-Origin") == std::string::npos);
-  // a page's script may trace its requests and read what our headers say
+  // a page's script may send a trace header and read our response headers
   CHECK(allowed.find(", traceparent, ") != std::string::npos);
   const std::string read = server.get("/v1/templates/pages", "Origin: https://app.example\r\n");
   CHECK(read.find("Access-Control-Expose-Headers: ETag, Retry-After, ") != std::string::npos);

@@ -15,7 +15,7 @@
 #include "tests/support/serve_process.h"
 #include "tests/support/test_server.h"
 
-// What a client may not do, whatever it sends. Each test failed before the defence that it tests was there.
+// What a client must not be able to do, whatever it sends. Each test failed before its defence was built.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -32,7 +32,7 @@ TEST_CASE("A preview from another site's page reaches no engine", "[service][sec
   CHECK(server.fetcher().fetches() == 0);
 }
 
-TEST_CASE("A version's text is for administrators", "[service][security]") {
+TEST_CASE("Only administrators may read the text of a template version", "[service][security]") {
   TestServer server(TestServer::default_answer, "store: state.db\nkeys: [{name: a, roles: [admin], sha256: " +
                                                     sha256_hex("admin-key") + "}]\n");
   const auto open = [&](const std::string& key) {
@@ -44,9 +44,9 @@ TEST_CASE("A version's text is for administrators", "[service][security]") {
   CHECK(status_in(open("admin-key")) == 200);
 }
 
-TEST_CASE("Forms of our own pages say where they are from, over plain HTTP too", "[service][security]") {
+TEST_CASE("Forms of our own pages send their origin even over plain HTTP", "[service][security]") {
   TestServer server;
-  // with no-referrer browsers send `Origin: null` beside a form, which no server can tell from a foreign one
+  // with no-referrer, browsers send `Origin: null` with a form, as they do for a foreign page
   CHECK(server.get("/").find("\r\nReferrer-Policy: same-origin\r\n") != std::string::npos);
 }
 
@@ -61,19 +61,20 @@ TEST_CASE("HEAD of a stream has no body", "[service][security]") {
   CHECK(answers.substr(answers.find("\r\n\r\n") + 4).starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
-TEST_CASE("A connection closes wherever its client says so", "[service][security]") {
+TEST_CASE("A connection closes if any Connection header asks for it", "[service][security]") {
   TestServer server;
   for (const char* lines : {"Connection: close\r\n", "Connection: close, TE\r\n", "Connection: TE,Close\r\n",
                             "Connection: TE\r\nConnection: close\r\n"}) {
     INFO(lines);
     RawClient client(server.port());
     client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + std::string(lines) + "\r\n");
-    const std::string answer = client.read_all();  // for ever, if it stayed open
+    const std::string answer = client.read_all();  // would never return if the connection stayed open
     CHECK(answer.find("\r\nConnection: close\r\n") != std::string::npos);
   }
 }
 
-TEST_CASE("What a handler throws costs its request alone, also after a stream began", "[service][security]") {
+TEST_CASE("An exception of a handler fails only its own request even within a stream",
+          "[service][security]") {
   TestServer server([](const ExpandedQuery& query) -> fetchers::FetchedList {
     if (query.text.find("throw") != std::string::npos && query.engine == "two")
       throw std::runtime_error("us");
@@ -86,12 +87,12 @@ TEST_CASE("What a handler throws costs its request alone, also after a stream be
   const std::string answers = client.read_all();
   const std::size_t end = answers.find("\r\n0\r\n\r\n");
   REQUIRE(end != std::string::npos);
-  CHECK(answers.find("HTTP/1.1 500") > end);  // no second head inside the stream
+  CHECK(answers.find("HTTP/1.1 500") > end);  // there is no second head inside the stream
   CHECK(answers.substr(end + 7).starts_with("HTTP/1.1 500"));
   CHECK(answers.substr(answers.rfind("HTTP/1.1 ")).starts_with("HTTP/1.1 200"));
 }
 
-TEST_CASE("Connections that wait make room for others", "[service][security]") {
+TEST_CASE("Idle connections are closed to make room for new ones", "[service][security]") {
   TestServer server(TestServer::default_answer, "limits: {max_connections: 8}\n");
   std::vector<std::unique_ptr<RawClient>> idle;
   for (int i = 0; i < 8; ++i) {
@@ -100,11 +101,11 @@ TEST_CASE("Connections that wait make room for others", "[service][security]") {
     CHECK(status_in(idle.back()->read_response()) == 200);
   }
   CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
-  CHECK(idle.front()->read_all().empty());  // who waited longest went
+  CHECK(idle.front()->read_all().empty());  // the one that was idle longest is closed
   CHECK(server.server().counts().displaced >= 1);
 }
 
-TEST_CASE("A client has its share of the connections and no more", "[service][security]") {
+TEST_CASE("A client may hold only its share of the connections", "[service][security]") {
   TestServer server(TestServer::default_answer, "limits: {connections_per_client: 3}\n");
   std::vector<std::unique_ptr<RawClient>> open;
   for (int i = 0; i < 4; ++i) {
@@ -114,7 +115,7 @@ TEST_CASE("A client has its share of the connections and no more", "[service][se
   }
 }
 
-TEST_CASE("Who has most connections loses the one that waited longest", "[service][security]") {
+TEST_CASE("The client with most connections loses its longest idle one", "[service][security]") {
   ConnectionTable table;
   std::vector<std::string> closed;
   std::vector<ConnectionTable::Seat> seats;
@@ -126,10 +127,10 @@ TEST_CASE("Who has most connections loses the one that waited longest", "[servic
     return true;
   };
   for (const char* name : {"a1", "b1", "b2", "b3"}) CHECK(sit(std::string(1, name[0]), name));
-  seats[1].set_waiting(false);  // b1 is being answered
+  seats[1].set_waiting(false);  // b1's request is being answered
   CHECK(sit("c", "c1"));
   CHECK(closed == std::vector<std::string>{"b2"});
-  CHECK(sit("d", "d1"));  // one each but b with two
+  CHECK(sit("d", "d1"));  // each client has one connection, b has two
   CHECK(closed.back() == "b3");
   for (auto& seat : seats) seat.set_waiting(false);
   CHECK_FALSE(sit("e", "e1"));
@@ -138,7 +139,7 @@ TEST_CASE("Who has most connections loses the one that waited longest", "[servic
   CHECK(closed.back() == "a1");
 }
 
-TEST_CASE("A batch of calls costs what its calls would", "[service][security]") {
+TEST_CASE("A batch costs as many tokens as its calls", "[service][security]") {
   TestServer server(TestServer::default_answer, "limits: {requests_per_second: 0.001, burst: 5}\n");
   const auto batch = [&](int calls) {
     std::string body;
@@ -150,12 +151,12 @@ TEST_CASE("A batch of calls costs what its calls would", "[service][security]") 
   };
   CHECK(batch(20) == 429);
   CHECK(server.fetcher().fetches() == 0);
-  CHECK(batch(4) == 200);  // five tokens: one was taken by the batch that was refused
+  CHECK(batch(4) == 200);  // of the five tokens the refused batch took one
   CHECK(server.fetcher().fetches() == 4);
   CHECK(batch(1) == 429);
 }
 
-TEST_CASE("Open routes have a rate too, and probes have none", "[service][security]") {
+TEST_CASE("Open routes have a rate limit and probes have none", "[service][security]") {
   TestServer server(TestServer::default_answer, "limits: {requests_per_second: 0.001, burst: 1}\n");
   int served = 0;
   for (int i = 0; i < 20; ++i) served += status_in(server.get("/")) == 200 ? 1 : 0;
@@ -168,7 +169,7 @@ TEST_CASE("Open routes have a rate too, and probes have none", "[service][securi
   }
 }
 
-TEST_CASE("A server that listens beyond loopback has a rate without being told", "[service][security]") {
+TEST_CASE("A server that listens beyond loopback has a rate limit by default", "[service][security]") {
   const auto served = [](const std::string& host) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->config.listen_host = host;
@@ -193,7 +194,7 @@ TEST_CASE("A server that listens beyond loopback has a rate without being told",
   for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) CHECK(served(host) == 100);
 }
 
-TEST_CASE("Metrics and probes wait for no worker", "[service][security]") {
+TEST_CASE("Metrics and probes do not wait for a worker", "[service][security]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   std::atomic<int> held{0};
@@ -212,7 +213,7 @@ TEST_CASE("Metrics and probes wait for no worker", "[service][security]") {
   CHECK(status_in(busy.read_all()) == 200);
 }
 
-TEST_CASE("Programs that the server starts inherit no socket", "[service][security]") {
+TEST_CASE("Programs started by the server inherit no socket", "[service][security]") {
   TestServer server;
   RawClient client(server.port());
   client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -229,12 +230,12 @@ TEST_CASE("Programs that the server starts inherit no socket", "[service][securi
   CHECK(sockets >= 3);
 }
 
-TEST_CASE("Nobody waits for whoever reads the log", "[service][security]") {
-  ServeProcess files;  // for its folder
+TEST_CASE("Requests do not wait for a reader of the log", "[service][security]") {
+  ServeProcess files;  // only its folder is used
   const std::string pipe = files.folder().path("pipe");
   const std::string out = files.folder().path("out");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  const int reader = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // which never reads
+  const int reader = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // this end is never read
   ChildProcess server({"/bin/sh", "-c", "exec \"$0\" serve --config \"$1\" >\"$2\" 2>\"$3\"",
                        METAFUSE_EXECUTABLE, files.folder().path("metafuse.yaml"), out, pipe},
                       files.folder().path("sh"));
@@ -242,7 +243,7 @@ TEST_CASE("Nobody waits for whoever reads the log", "[service][security]") {
   REQUIRE(becomes_true([&] { return read_file(out).find('\n') != std::string::npos; }));
   const auto port = static_cast<std::uint16_t>(std::stoi(read_file(out).substr(start.size())));
   RawClient client(port);
-  // 64 KiB fill the pipe, and some thousand lines the queue behind it
+  // 64 KiB fill the pipe and some thousand lines fill the queue behind it
   const auto ask = [&](const std::string& path) {
     client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     return client.read_response();
@@ -259,7 +260,7 @@ TEST_CASE("Nobody waits for whoever reads the log", "[service][security]") {
   ::close(reader);
 }
 
-TEST_CASE("SIGTERM ends the process in its time, whatever hangs", "[service][security]") {
+TEST_CASE("SIGTERM ends the process in time even if an engine hangs", "[service][security]") {
   ServeProcess server("127.0.0.1:0", "deadline: 100\nlimits: {drain_seconds: 1}\n");
   CHECK(status_in(server.get("/readyz")) == 200);
   server.folder().write("engines.yaml",
@@ -277,7 +278,7 @@ TEST_CASE("SIGTERM ends the process in its time, whatever hangs", "[service][sec
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // not 100
 }
 
-TEST_CASE("A head and a body each have a deadline of their own", "[service][security]") {
+TEST_CASE("Heads and bodies have separate deadlines", "[service][security]") {
   const std::string stalled_head = "GET / HTTP/1.1\r\nHost: localhost\r\nX: ";
   const std::string stalled_body =
       "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
@@ -292,7 +293,7 @@ TEST_CASE("A head and a body each have a deadline of their own", "[service][secu
   TestServer server(TestServer::default_answer, "limits: {header_seconds: 0.1, body_seconds: 600}\n");
   RawClient body(server.port());
   body.send(stalled_body);
-  for (unsigned i = 1; i <= 3; ++i) {  // so long that the body's time would have passed, were it the head's
+  for (unsigned i = 1; i <= 3; ++i) {  // longer than the head's deadline
     RawClient head(server.port());
     head.send(stalled_head);
     REQUIRE(becomes_true([&] { return server.server().counts().timed_out == i; }));

@@ -12,15 +12,15 @@ using namespace metafuse::test;
 
 namespace {
 
-/// On busy cores a search may wait long for its turn; being told so is not being dropped.
+/// Generous limits: on busy cores a search may wait long, and a refusal would count as a dropped request.
 const std::string kPatient = "limits: {max_queue: 1000, queue_seconds: 60}\n";
 
-/// What the requests of one client came to.
+/// How the requests of the clients ended.
 struct Counts {
   std::atomic<int> answered{0};
   std::atomic<int> dropped{0};
   std::mutex mutex;
-  std::string last_dropped;  ///< what came instead of an answer
+  std::string last_dropped;  ///< the text that came instead of an answer
 
   void drop(const std::string& answer) {
     ++dropped;
@@ -29,7 +29,7 @@ struct Counts {
   }
 };
 
-/// Sends requests over connections that are kept until the server closes them, until it accepts no more.
+/// Sends requests over persistent connections until the server accepts no more connections.
 void send_until_gone(std::uint16_t port, Counts& counts) {
   try {
     while (true) {
@@ -37,8 +37,8 @@ void send_until_gone(std::uint16_t port, Counts& counts) {
       RawClient client(port);
       while (true) {
         client.send("GET /search?q=ada&format=json HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        // On busy cores this thread may have come so late that the server no longer waited for it. The server
-        // may have waited since it got the request before.
+        // On busy cores this thread may send so late that the server, which waits from the previous request
+        // on, has already closed the connection.
         const auto sent = std::chrono::steady_clock::now();
         const bool was_late = sent - last_sent > std::chrono::milliseconds(300);
         last_sent = sent;
@@ -92,8 +92,7 @@ void reload_under_load(int reloads) {
 
 }  // namespace
 
-TEST_CASE("SIGHUP reloads; a file with mistakes keeps what served, and the log says why",
-          "[service][serve]") {
+TEST_CASE("SIGHUP with a broken file keeps the previous state and logs why", "[service][serve]") {
   ServeProcess server;
   CHECK(status_in(server.get("/readyz")) == 200);
   CHECK(server.get("/search?q=ada&format=json").find("https://ada.example/") != std::string::npos);
@@ -108,7 +107,7 @@ TEST_CASE("SIGHUP reloads; a file with mistakes keeps what served, and the log s
   CHECK(server.process().end(SIGTERM) == 0);
 }
 
-TEST_CASE("A port that is taken is one clear error", "[service][serve]") {
+TEST_CASE("A port in use is one clear error", "[service][serve]") {
   ServeProcess first;
   ServeProcess second("127.0.0.1:" + std::to_string(first.port()));
   const int status = second.process().wait();
@@ -116,23 +115,25 @@ TEST_CASE("A port that is taken is one clear error", "[service][serve]") {
   CHECK(read_file(second.log()).find("metafuse: cannot listen on 127.0.0.1:") != std::string::npos);
 }
 
-TEST_CASE("SIGTERM under load drops no request", "[service][serve]") {
+TEST_CASE("SIGTERM under load drops no accepted request", "[service][serve]") {
   end_under_load(200);
 }
 
-TEST_CASE("SIGTERM under load drops none of 10,000 requests", "[service][serve][full]") {
+TEST_CASE("SIGTERM under load drops none of 10000 requests", "[service][serve][full]") {
   end_under_load(10000);
 }
 
-TEST_CASE("Reloads under load, a quarter of broken files, fail no request", "[service][serve]") {
+TEST_CASE("Reloads under load fail no request even if a quarter of the files are broken",
+          "[service][serve]") {
   reload_under_load(8);
 }
 
-TEST_CASE("200 reloads under load, 50 of broken files, fail no request", "[service][serve][full]") {
+TEST_CASE("A total of 200 reloads under load with 50 broken files fail no request",
+          "[service][serve][full]") {
   reload_under_load(200);
 }
 
-TEST_CASE("A reload takes new limits and names what needs a restart", "[service][serve]") {
+TEST_CASE("A reload applies new limits and names settings that need a restart", "[service][serve]") {
   ServeProcess server;
   CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
   server.folder().write(

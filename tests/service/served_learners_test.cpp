@@ -14,7 +14,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Documents that stand high in the first template's list are the better ones.
+/// A set in which the documents at the top of the first template's list are the better ones.
 TrainingSet ranked_set() {
   std::vector<Feature> features;
   for (const char* name : {"plain@one", "plain@two", "placed@one"}) {
@@ -52,13 +52,13 @@ std::map<std::string, std::string> small_options(const std::string& learner) {
   return {};
 }
 
-bool is_sum_over_lists(const std::string& learner) {  // others vote, or have a constant
+bool is_sum_over_lists(const std::string& learner) {  // the others vote or have a constant term
   static const std::set<std::string> kNoSums{"adaboost-mh", "calibrated-adaboost", "prank-vp", "oap-bagg",
                                              "oap-vp",      "widrow-hoff"};
   return kNoSums.count(learner) == 0;
 }
 
-/// Weights that sum to the score, or none and the best ranks first.
+/// The contributions sum to the score; a learner that is not a sum has none and lists the best ranks first.
 void check_explanation(const JsonObject& result, bool is_sum) {
   double sum = 0.0;
   double last_rank = 0.0;
@@ -92,7 +92,7 @@ TEST_CASE("A domain is served and explained with a model of any learner", "[serv
     REQUIRE(answer.has_value());
     const JsonObject& fusion = answer->as_object().at("fusion").as_object();
     CHECK(std::string(fusion.at("method").as_string()) == trained->model.learner);
-    if (learner.name != "auto") CHECK(trained->model.learner == learner.name);  // auto's model is another's
+    if (learner.name != "auto") CHECK(trained->model.learner == learner.name);  // auto names its choice
     const JsonArray& results = answer->as_object().at("results").as_array();
     REQUIRE(results.size() == 4);
     for (const Json& result : results) check_explanation(result.as_object(), is_sum_over_lists(learner.name));

@@ -17,7 +17,7 @@ namespace {
 
 enum class Slow { header, body, read };
 
-/// A client that is never done: it sends a head or a body byte by byte, or asks and does not read.
+/// A client that never finishes: it sends a head or a body byte by byte, or does not read the answer.
 struct SlowClient {
   SlowClient(std::uint16_t port, Slow kind_in)
       : kind(kind_in), connection(port, kind_in == Slow::read ? 4096 : 0) {
@@ -39,8 +39,8 @@ struct SlowClient {
 struct SlowLoad {
   int clients = 0;  ///< of each kind
   std::string limits;
-  double seconds = 0;      ///< within which all must be cut
-  double most_p99_ms = 0;  ///< of normal searches beside them
+  double seconds = 0;      ///< all slow clients must be disconnected within this time
+  double most_p99_ms = 0;  ///< upper bound for normal searches at the same time
 };
 
 void check_slow_clients(const SlowLoad& load) {
@@ -80,12 +80,12 @@ void check_slow_clients(const SlowLoad& load) {
 
 }  // namespace
 
-TEST_CASE("Clients that are slow to send or to read are cut, and others are served", "[service][slow]") {
+TEST_CASE("Slow clients are disconnected while others are served", "[service][slow]") {
   check_slow_clients(
       {10, "limits: {header_seconds: 0.3, body_seconds: 0.3, write_seconds: 0.3}\n", 60, 60'000});
 }
 
-TEST_CASE("1,000 slow clients of each kind are cut within 10 s while normal p99 stays below 250 ms",
+TEST_CASE("With 1000 slow clients of each kind all are cut in 10 s and normal p99 stays below 250 ms",
           "[service][slow][full]") {
   check_slow_clients({1000, "limits: {max_connections: 5000}\n", 10, 250});
 }

@@ -43,8 +43,7 @@ std::string file_text(const TestServer& server) {
 
 }  // namespace
 
-TEST_CASE("Templates are written only with a key, an ETag that fits, and no mistake",
-          "[service][templates]") {
+TEST_CASE("Templates are saved only with a key and a matching ETag and no mistakes", "[service][templates]") {
   TestServer server(TestServer::default_answer, admin_config());
   const std::string etag = "If-Match: " + etag_in(server.get("/v1/templates/pages")) + "\r\n";
   const auto put = [&](const std::string& text, const std::string& headers) {
@@ -70,13 +69,13 @@ TEST_CASE("Templates are written only with a key, an ETag that fits, and no mist
   CHECK(file_text(server) == edited("New"));
   CHECK(etag_in(server.get("/v1/templates/pages")) == etag_in(done));
   CHECK(status_in(put(edited("Newer"), kKey + etag)) == 412);
-  // If-Match may be a list, or any file at all
+  // If-Match may be a list, or `*` for any version
   CHECK(status_in(put(edited("Newer"), kKey + "If-Match: \"other\", " + etag_in(done) + "\r\n")) == 200);
   CHECK(status_in(put(edited("Newest"), kKey + "If-Match: *\r\n")) == 200);
   CHECK(file_text(server) == edited("Newest"));
 }
 
-TEST_CASE("Every version of the templates is kept and can be put back", "[service][templates]") {
+TEST_CASE("Every version of the templates is kept and can be restored", "[service][templates]") {
   TestServer server(TestServer::default_answer, admin_config());
   const auto put = [&](const std::string& text) {
     const std::string etag = etag_in(server.get("/v1/templates/pages"));
@@ -98,7 +97,7 @@ TEST_CASE("Every version of the templates is kept and can be put back", "[servic
   CHECK(file_text(server) == edited("Third"));
 }
 
-TEST_CASE("Versions of the templates are listed, read and put back through the API", "[service][templates]") {
+TEST_CASE("The API lists and reads and restores versions of the templates", "[service][templates]") {
   TestServer server(TestServer::default_answer, admin_config());
   const std::string versions = "/v1/templates/pages/versions";
   const auto if_match = [&] {
@@ -131,7 +130,7 @@ TEST_CASE("Versions of the templates are listed, read and put back through the A
   CHECK(status_in(done) == 200);
   CHECK(file_text(server) == kTwoTemplates);
   CHECK(etag_in(done) == etag_in(server.get("/v1/templates/pages")));
-  // a version that was put back is the latest one again
+  // a restored version is the latest one again
   CHECK(parse_json(body_in(server.get(versions, kKey)), "versions")->at("versions").as_array().size() == 3);
   TestServer bare(TestServer::default_answer, "keys: [{name: admin, sha256: " +
                                                   service::sha256_hex("admin-key") + ", roles: [admin]}]\n");
@@ -168,7 +167,7 @@ TEST_CASE("The editor works as plain forms", "[service][templates]") {
   CHECK(send("preview", edited("X"), "admin-key").find("Expanded queries") != std::string::npos);
   const std::string live = send("live", edited("X"), "admin-key");
   CHECK(live.find("Fused by rrf") != std::string::npos);
-  // the lists themselves, each under its number of results
+  // the lists, each under its number of results
   CHECK(live.find("<summary>3</summary><ol><li><a href=\"http://a.example/\"") != std::string::npos);
   const std::string wrong = send("preview", "version: 1\nwat: <2>\n", "admin-key");
   CHECK(wrong.find("data-line=\"2\"") != std::string::npos);
@@ -180,7 +179,7 @@ TEST_CASE("The editor works as plain forms", "[service][templates]") {
   CHECK(send("save", edited("Y"), "admin-key").find("changed since") != std::string::npos);
 }
 
-TEST_CASE("An edit that the model does not fit is refused, and says which lists differ",
+TEST_CASE("An edit that does not fit the model is refused with the lists that differ",
           "[service][templates]") {
   TestServer server(TestServer::default_answer, admin_config());
   server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",

@@ -12,7 +12,7 @@
 
 namespace metafuse::test {
 
-/// A web site on a free loopback port.
+/// A web site on a free loopback port that serves the pages put into it.
 class TestSite {
  public:
   TestSite() {

@@ -44,7 +44,7 @@ bool meets(const std::string& typed, const Hit& hit, std::string_view syntax = "
 
 }  // namespace
 
-TEST_CASE("No result holds what a typed query excludes, and none lies elsewhere", "[service][typed]") {
+TEST_CASE("Every result meets the conditions of the typed query", "[service][typed]") {
   TestServer server(editors);
   CHECK(found_hosts(server, "text+editor") == "www.gnu.org vim.org kate.kde.org nano.example");
   CHECK(found_hosts(server, "text+editor+-emacs") == "kate.kde.org nano.example");
@@ -53,9 +53,9 @@ TEST_CASE("No result holds what a typed query excludes, and none lies elsewhere"
   CHECK(found_hosts(server, "editor+site:kde.org+OR+site:gnu.org") == "www.gnu.org kate.kde.org");
   CHECK(found_hosts(server, "editor+-site:gnu.org+-site:vim.org/manual.pdf") == "kate.kde.org nano.example");
   CHECK(found_hosts(server, "editor+site:gnu.org/emac") == "");
-  // the engines speak "web", which knows titles, endings and phrases: their results are believed
+  // the engines' syntax "web" supports titles, file types and phrases, so their results are trusted
   CHECK(found_hosts(server, "intitle:nano+editor") == "www.gnu.org vim.org kate.kde.org nano.example");
-  // and no dates: a result must show that it is new enough
+  // it has no dates, so a result must itself show that it is new enough
   CHECK(found_hosts(server, "editor+after:2024") == "vim.org kate.kde.org");
   CHECK(found_hosts(server, "editor+after:2024-01-02") == "kate.kde.org");
   CHECK(found_hosts(server, "editor+before:2024") == "www.gnu.org");
@@ -72,7 +72,7 @@ TEST_CASE("Conditions hold in every dialect", "[service][typed]") {
   CHECK(body_in(server.get("/v1/search/stream?q=editor+-emacs")).find("GNU") == std::string::npos);
 }
 
-TEST_CASE("What was left out is made up for by further pages of the lists", "[service][typed]") {
+TEST_CASE("Excluded results are replaced from further pages of the lists", "[service][typed]") {
   TestServer server([](const ExpandedQuery&) {
     std::vector<std::string> hosts;
     for (int i = 0; i < 10; ++i) hosts.push_back("gnu" + std::to_string(i) + ".example");
@@ -80,7 +80,7 @@ TEST_CASE("What was left out is made up for by further pages of the lists", "[se
   });
   server.fetcher().set_further(
       [](const ExpandedQuery&, int page) { return list_of({"kde" + std::to_string(page) + ".example"}); });
-  // without a condition, a page of ten results asks for no second page of lists that hold ten
+  // without a condition, ten results need no second page of lists that have ten
   CHECK(found_hosts(server, "editor&limit=10").find("kde") == std::string::npos);
   CHECK(found_hosts(server, "editor+site:kde2.example&limit=10") == "kde2.example");
   const int before = server.fetcher().fetches();
@@ -88,7 +88,7 @@ TEST_CASE("What was left out is made up for by further pages of the lists", "[se
   CHECK(server.fetcher().fetches() - before <= 3);
 }
 
-TEST_CASE("An engine that cannot say a condition is not believed", "[service][typed]") {
+TEST_CASE("Results are checked against conditions that the engine does not support", "[service][typed]") {
   const Hit kate{"https://kate.kde.org/index.php?x=a.pdf", "Kate", "a text-editor", "", "", {}};
   CHECK(meets("\"text editor\"", kate));
   CHECK(!meets("\"small editor\"", kate));
@@ -107,7 +107,7 @@ TEST_CASE("An engine that cannot say a condition is not believed", "[service][ty
   CHECK(service::file_type_of("http://a.example/.bashrc") == "");
 }
 
-TEST_CASE("Words are found as readers see them", "[service][typed]") {
+TEST_CASE("Words are found regardless of case and accents and blanks", "[service][typed]") {
   const auto found = [](std::string_view text, std::string_view words) {
     std::string out;
     for (const service::TextRange& range : FoldedText(text).find(FoldedText(words)))
@@ -118,7 +118,7 @@ TEST_CASE("Words are found as readers see them", "[service][typed]") {
   CHECK(found("Café, CAFE\u0301, cafes", "cafe") == "[Café][CAFE\u0301]");
   CHECK(found("a text-editor; text   editor", "text editor") == "[text-editor][text   editor]");
   CHECK(found("C++ and C", "c++") == "[C++]");
-  CHECK(found("Straße", "STRASSE") == "");  // one letter stays one letter
+  CHECK(found("Straße", "STRASSE") == "");  // ß does not match SS
   CHECK(found("ΣΊΣΥΦΟΣ", "σίσυφος") == "[ΣΊΣΥΦΟΣ]");
   CHECK(found("全文検索エンジン", "検索") == "[検索]");
   CHECK(found("editor", "-") == "");

@@ -27,7 +27,7 @@ const std::vector<std::string> kTitles = {"GNU Emacs",    "GNU nano",     "Vim t
 const std::vector<service::WordCount> kWords = {{"text", 40},  {"editor", 30}, {"edition", 9}, {"image", 20},
                                                 {"images", 5}, {"viewer", 8},  {"test", 50}};
 
-/// An index of documents that are bags of words.
+/// Counts documents in an index of bags of words.
 service::CountDocuments count_in(const std::vector<std::set<std::string>>& documents) {
   return [&documents](const Groups& groups) {
     return static_cast<std::size_t>(
@@ -58,7 +58,8 @@ std::size_t slow_distance(const std::u32string& a, const std::u32string& b) {
 
 }  // namespace
 
-TEST_CASE("One typing error is one letter more, less, other, or two exchanged", "[service][vocabulary]") {
+TEST_CASE("A typing error is one letter inserted or deleted or replaced or two exchanged",
+          "[service][vocabulary]") {
   Random random(5);
   const auto word = [&] {
     std::u32string out;
@@ -71,7 +72,7 @@ TEST_CASE("One typing error is one letter more, less, other, or two exchanged", 
   }
 }
 
-TEST_CASE("Titles complete what is typed where a word of theirs begins so, then frequent words do",
+TEST_CASE("Input is completed by titles with a word of that prefix and then by frequent words",
           "[service][vocabulary]") {
   const Vocabulary vocabulary(kTitles, kWords);
   const auto complete = [&](std::string_view prefix) { return vocabulary.complete(prefix, 8); };
@@ -87,8 +88,7 @@ TEST_CASE("Titles complete what is typed where a word of theirs begins so, then 
   CHECK(Vocabulary({}, {}).complete("a", 8).empty());
 }
 
-TEST_CASE("A typing error is corrected to what stands in a document with the other words",
-          "[service][vocabulary]") {
+TEST_CASE("A typing error is corrected to a word that occurs with the other words", "[service][vocabulary]") {
   const std::vector<std::set<std::string>> documents = {
       {"text", "editor"}, {"image", "viewer"}, {"test", "image"}, {"gnu", "emacs"}, {"images", "text"}};
   const Vocabulary vocabulary(kTitles, kWords);
@@ -97,18 +97,18 @@ TEST_CASE("A typing error is corrected to what stands in a document with the oth
   };
   CHECK(correct("text editor") == "as typed");
   CHECK(correct("imgae veiwer") == "image viewer");  // two errors, each word alone
-  CHECK(correct("txet editor") == "text editor");    // "test" is more common but stands with no editor
-  CHECK(correct("test editor") == "text editor");    // a known word that stands with no editor
-  CHECK(correct("image viewers") == "as typed");     // the other number is no error
+  CHECK(correct("txet editor") == "text editor");    // "test" is more common but never occurs with "editor"
+  CHECK(correct("test editor") == "text editor");    // "test" is a known word but never occurs with "editor"
+  CHECK(correct("image viewers") == "as typed");     // a plural is not an error
   CHECK(correct("Emasc gnu") == "emacs gnu");
-  CHECK(correct("gnu \"emasc\"") == "as typed");  // quotes mean it
+  CHECK(correct("gnu \"emasc\"") == "as typed");  // quoted words are not corrected
   CHECK(correct("editr -txet site:vim.org") == "editor -txet site:vim.org");
   CHECK(correct("x2 v8") == "as typed");
   CHECK(correct("qqqqq zzzzz") == "as typed");
   CHECK(Vocabulary({}, {}).correct("imgae", count_in(documents)) == std::nullopt);
 }
 
-TEST_CASE("Asked queries are offered by domain, before what engines suggest", "[service][suggest]") {
+TEST_CASE("Earlier queries of the domain are suggested before those of engines", "[service][suggest]") {
   service::Suggester suggester;
   suggester.learn("support", {"vpn setup", "how to vpn"});
   suggester.set_asked("support", {"vpn broken", "printer"});
@@ -119,7 +119,7 @@ TEST_CASE("Asked queries are offered by domain, before what engines suggest", "[
   CHECK(suggester.asked("support", "vpn", 8).empty());
 }
 
-TEST_CASE("Completion answers over HTTP in both forms, for the domain that is asked", "[service][suggest]") {
+TEST_CASE("Completion answers over HTTP in both forms and for the requested domain", "[service][suggest]") {
   TestServer server;
   server.app().searcher().set_asked("pages", {"ada lovelace"});
   CHECK(body_in(server.get("/autocompleter?q=ad")) == R"(["ad",["ada lovelace"]])");
@@ -128,7 +128,7 @@ TEST_CASE("Completion answers over HTTP in both forms, for the domain that is as
   CHECK(body_in(server.get("/suggest?q=ad&domain=none")) == R"(["ad",[]])");
 }
 
-TEST_CASE("Engines that ask one index share its vocabulary", "[service][vocabulary]") {
+TEST_CASE("Engines with the same index share its vocabulary", "[service][vocabulary]") {
   const TemporaryFolder folder;
   service::ServerConfig config;
   config.engines = {folder.write("engines.yaml",

@@ -32,7 +32,7 @@ const SteadyClock kSteady;
 
 }  // namespace
 
-TEST_CASE("Work is done or given up, each exactly once", "[service][pool]") {
+TEST_CASE("Each piece of work is done or given up exactly once", "[service][pool]") {
   std::atomic<int> done{0};
   std::atomic<int> given_up{0};
   int refused = 0;
@@ -54,7 +54,7 @@ TEST_CASE("Work is done or given up, each exactly once", "[service][pool]") {
   CHECK(done > 0);
 }
 
-TEST_CASE("What no thread comes to in time is given up while all threads are busy", "[service][pool]") {
+TEST_CASE("Work that waits too long is given up while all threads are busy", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   std::promise<void> gave_up;
@@ -65,14 +65,14 @@ TEST_CASE("What no thread comes to in time is given up while all threads are bus
   while (pool.running() == 0) std::this_thread::yield();
   CHECK(pool.try_run([&] { was_run = true; }, [&] { gave_up.set_value(); }));
   clock.advance(milliseconds(5));
-  gave_up.get_future().wait();  // for ever, if it were not given up
+  gave_up.get_future().wait();  // would never return if it were not given up
   CHECK(pool.queued() == 0);
   may_end.set_value();
   pool.stop();
   CHECK_FALSE(was_run);
 }
 
-TEST_CASE("A queue is full at its length, which may be changed", "[service][pool]") {
+TEST_CASE("A queue is full at its maximum length which may be changed", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   WorkerPool pool(1, {2, milliseconds(0), 0}, kSteady);
@@ -86,7 +86,7 @@ TEST_CASE("A queue is full at its length, which may be changed", "[service][pool
   may_end.set_value();
 }
 
-TEST_CASE("As few run at once as keep the cores busy, and all where they rest", "[service][pool]") {
+TEST_CASE("Concurrency shrinks while the cores are busy and grows while they are idle", "[service][pool]") {
   ConcurrencyLimit limit(64);
   ConcurrencyLimit::Time now{};
   const auto after = [&](milliseconds passed, CoreTime spent, milliseconds took) {
@@ -104,31 +104,31 @@ TEST_CASE("As few run at once as keep the cores busy, and all where they rest", 
     CHECK(after(milliseconds(20), is_pressed, milliseconds(20)) == expected);
   for (const std::size_t expected : {5, 8, 13, 20})
     CHECK(after(milliseconds(20), rests, milliseconds(20)) == expected);
-  // engines take most of the time, whatever else the machine does
+  // engines take most of the time, however busy the cores are
   for (const std::size_t expected : {31, 47, 64, 64})
     CHECK(after(milliseconds(20), is_pressed, milliseconds(600)) == expected);
 }
 
-TEST_CASE("More run at once the more of their time they wait for engines", "[service][pool]") {
+TEST_CASE("Concurrency grows with the share of time spent waiting for engines", "[service][pool]") {
   UsualWork usual;
   CHECK(usual.took() == milliseconds(0));
-  CHECK(usual.running_for(6, 80) == 6);  // nothing is known
+  CHECK(usual.running_for(6, 80) == 6);  // nothing is known yet
   for (int i = 0; i < 200; ++i) usual.note({milliseconds(2), milliseconds(3)}, milliseconds(20), false);
   CHECK(usual.took() > milliseconds(19));
-  CHECK(usual.running_for(6, 80) == 24);  // a quarter of the time of each is a core's
+  CHECK(usual.running_for(6, 80) == 24);  // each uses a core for a quarter of its time
   CHECK(usual.running_for(6, 10) == 10);
   CHECK(usual.running_for(6, 4) == 4);
-  // engines on busy cores are late as well: running more would make them later still
+  // engines on busy cores are slow too: running more at once would slow them further
   for (int i = 0; i < 200; ++i) usual.note({milliseconds(1), milliseconds(1)}, milliseconds(400), true);
   CHECK(usual.took() > milliseconds(390));
   CHECK(usual.running_for(6, 80) == 24);
   for (int i = 0; i < 200; ++i) usual.note({milliseconds(15), milliseconds(5)}, milliseconds(20), false);
   CHECK(usual.running_for(6, 80) == 6);
-  for (int i = 0; i < 200; ++i) usual.note({}, milliseconds(20), false);  // no account is kept
+  for (int i = 0; i < 200; ++i) usual.note({}, milliseconds(20), false);  // no core time is measured
   CHECK(usual.running_for(6, 80) == 80);
 }
 
-TEST_CASE("A thread's time on a core and its wait for one are told apart", "[service][pool]") {
+TEST_CASE("A thread's time on a core and its wait for a core are measured separately", "[service][pool]") {
   const CoreTimeMeter meter;
   const CoreTime before = meter.read();
   if (before.ran.count() == 0) {
@@ -136,13 +136,12 @@ TEST_CASE("A thread's time on a core and its wait for one are told apart", "[ser
     return;
   }
   CoreTime spent;
-  while (spent.ran < milliseconds(20)) spent = meter.read() - before;  // for ever, if it were not counted
+  while (spent.ran < milliseconds(20)) spent = meter.read() - before;  // endless if not counted
   CHECK(spent.waited >= milliseconds(0));
 }
 
-TEST_CASE(
-    "Once something was refused, work may wait half of its time, and twice as long with each quiet moment",
-    "[service][pool]") {
+TEST_CASE("After a refusal the allowed wait drops to half the work time and doubles when quiet",
+          "[service][pool]") {
   AdmissionControl gate;
   AdmissionControl::Time now{};
   now += std::chrono::hours(1);
@@ -166,7 +165,7 @@ TEST_CASE(
   CHECK_FALSE(admits(3));
 }
 
-TEST_CASE("Nothing waits while more is refused than admitted", "[service][pool]") {
+TEST_CASE("No work may wait while more is refused than admitted", "[service][pool]") {
   AdmissionControl gate;
   AdmissionControl::Time now{};
   now += std::chrono::hours(1);
@@ -189,7 +188,7 @@ TEST_CASE("Nothing waits while more is refused than admitted", "[service][pool]"
   CHECK_FALSE(gate.is_crowded(now));
 }
 
-TEST_CASE("Those who ask again at once may all fit: the longest wait is allowed now and then",
+TEST_CASE("The longest wait is allowed again at times even if refused clients keep retrying",
           "[service][pool]") {
   AdmissionControl gate;
   AdmissionControl::Time now{};
@@ -207,7 +206,7 @@ TEST_CASE("Those who ask again at once may all fit: the longest wait is allowed 
   CHECK(admits(16));
 }
 
-TEST_CASE("What would wait longer than it may is refused before it waits", "[service][pool]") {
+TEST_CASE("Work that would wait too long is refused at once", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   ManualClock clock;
@@ -223,7 +222,7 @@ TEST_CASE("What would wait longer than it may is refused before it waits", "[ser
   while (pool.running() > 0) std::this_thread::yield();
   CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   while (pool.running() == 0) std::this_thread::yield();
-  // three wait 10, 20 and 30 ms, three quarters of what they may; a fourth would wait longer
+  // three wait 10, 20 and 30 ms, up to three quarters of the limit; a fourth would wait longer
   for (int i = 0; i < 3; ++i) CHECK(pool.try_run([] {}, [] {}));
   CHECK_FALSE(pool.try_run([] {}, [] {}));
   pool.set_limits({100, milliseconds(54), 0});
@@ -232,7 +231,7 @@ TEST_CASE("What would wait longer than it may is refused before it waits", "[ser
   may_end.set_value();
 }
 
-TEST_CASE("What threads are free for does not count as waiting", "[service][pool]") {
+TEST_CASE("Work with a free thread does not count as waiting", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   WorkerPool pool(8, {1, milliseconds(0), 0}, kSteady);
@@ -249,7 +248,7 @@ void push_some(FairLine& line, const std::string& owner, int count) {
   for (int i = 0; i < count; ++i) line.push({[] {}, [] {}, {}, owner});
 }
 
-/// Has this owner's work here refused until most of it is; it must have some.
+/// Has work of this owner refused until most of it was refused; the owner must have work in the line.
 void make_crowd(FairLine& line, const std::string& owner, metafuse::TimePoint& now) {
   const auto refuse = [&] {
     CHECK_FALSE(line.admission(owner)->admits(milliseconds(2), milliseconds(1), milliseconds(1), now));
@@ -259,7 +258,7 @@ void make_crowd(FairLine& line, const std::string& owner, metafuse::TimePoint& n
   refuse();
 }
 
-/// A pool of one thread per owner, whose work takes 10 ms as far as it knows, and which ends on demand.
+/// A pool with one thread per owner that has measured 10 ms per piece of work; the test decides when it ends.
 struct HeldPool {
   HeldPool() : pool(1, {100, milliseconds(40), 0}, clock) {
     std::promise<void> is_done;
@@ -284,7 +283,7 @@ struct HeldPool {
         [] {}, owner);
   }
   void wait_for_begun(int count) const {
-    while (begun < count) std::this_thread::yield();  // for ever, if they did not run
+    while (begun < count) std::this_thread::yield();  // would never end if they did not run
   }
 
   std::atomic<int> begun{0};
@@ -295,7 +294,7 @@ struct HeldPool {
 
 }  // namespace
 
-TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
+TEST_CASE("The owners of waiting work take turns", "[service][pool]") {
   FairLine line;
   metafuse::TimePoint now{};
   const auto push = [&](const std::string& owner) {
@@ -307,12 +306,12 @@ TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
   push("first");
   push("second");
   CHECK(line.size() == 6);
-  CHECK(taken() == "crowd");  // the oldest of those that had no turn
+  CHECK(taken() == "crowd");  // the oldest work of the owners that had no turn yet
   CHECK(taken() == "first");
-  CHECK(taken() == "second");  // before the crowd's second, which came earlier
+  CHECK(taken() == "second");  // before the crowd's second piece, although that came earlier
   CHECK(taken() == "crowd");
   push("first");
-  CHECK(taken() == "first");  // one runs, two of the crowd's
+  CHECK(taken() == "first");  // one of its own is running and two of the crowd's
   line.note_end("crowd");
   line.note_end("crowd");
   CHECK(line.take_oldest().owner == "crowd");
@@ -321,19 +320,19 @@ TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
   CHECK(line.empty());
 }
 
-TEST_CASE("An owner waits behind no more of another's work than it has itself", "[service][pool]") {
+TEST_CASE("An owner waits for at most as much of another's work as it has itself", "[service][pool]") {
   FairLine line;
   CHECK(line.turns_for("new", {}) == 1);
   push_some(line, "crowd", 10);
   push_some(line, "few", 2);
-  CHECK(line.turns_for("new", {}) == 3);     // itself and one of each
-  CHECK(line.turns_for("few", {}) == 6);     // its three and three of the crowd's
-  CHECK(line.turns_for("crowd", {}) == 13);  // its eleven and both of the few
+  CHECK(line.turns_for("new", {}) == 3);     // its own and one of each other owner
+  CHECK(line.turns_for("few", {}) == 6);     // its own three and three of the crowd's
+  CHECK(line.turns_for("crowd", {}) == 13);  // its own eleven and both of the other owner's
   line.take(kWide, {});
-  CHECK(line.turns_for("crowd", {}) == 13);  // what runs counts as what waits
+  CHECK(line.turns_for("crowd", {}) == 13);  // running work counts like waiting work
 }
 
-TEST_CASE("No owner's work takes more places than one may have", "[service][pool]") {
+TEST_CASE("No owner takes more places than one owner may have", "[service][pool]") {
   FairLine line;
   const Room room{2, 3, 0};
   push_some(line, "crowd", 5);
@@ -346,14 +345,14 @@ TEST_CASE("No owner's work takes more places than one may have", "[service][pool
   CHECK(line.take(room, {}).owner == "other");
   line.note_end("crowd");
   CHECK(line.ready(room, {}) == 1);
-  CHECK(line.take(room, {}).owner == "crowd");  // one runs of each
+  CHECK(line.take(room, {}).owner == "crowd");  // each has one running
   line.note_end("crowd");
   line.note_end("other");
   CHECK(line.ready(room, {}) == 2);
-  CHECK(line.take(room, {}).owner == "other");  // none of its runs
+  CHECK(line.take(room, {}).owner == "other");  // none of its own is running
 }
 
-TEST_CASE("Who makes a crowd has places and turns apart from everybody else's", "[service][pool]") {
+TEST_CASE("An owner that makes a crowd has separate places and turns", "[service][pool]") {
   FairLine line;
   metafuse::TimePoint now{std::chrono::hours(1)};
   const Room room{100, 3, 1};
@@ -364,7 +363,7 @@ TEST_CASE("Who makes a crowd has places and turns apart from everybody else's", 
   CHECK_FALSE(line.is_crowd("crowd", now));
   make_crowd(line, "crowd", now);
   CHECK(line.is_crowd("crowd", now));
-  CHECK(line.ready(room, now) == 0);  // two run already, one may
+  CHECK(line.ready(room, now) == 0);  // two are running and only one may
   push_some(line, "few", 4);
   CHECK_FALSE(line.is_crowd("few", now));
   CHECK(line.turns_for("few", now) == 5);
@@ -377,12 +376,12 @@ TEST_CASE("Who makes a crowd has places and turns apart from everybody else's", 
   line.note_end("crowd");
   CHECK(line.ready(room, now) == 1);
   CHECK(line.take(room, now).owner == "crowd");
-  const auto later = now + milliseconds(100);  // nothing was refused for so long
+  const auto later = now + milliseconds(100);  // nothing was refused for that long
   CHECK_FALSE(line.is_crowd("crowd", later));
   CHECK(line.turns_for("few", later) == 9);
 }
 
-TEST_CASE("Who was refused does not begin anew by coming back, unless too many were", "[service][pool]") {
+TEST_CASE("A refused owner is remembered when it comes back unless there were too many", "[service][pool]") {
   FairLine line;
   metafuse::TimePoint now{std::chrono::hours(1)};
   const auto come_and_go = [&](const std::string& owner) {
@@ -398,19 +397,19 @@ TEST_CASE("Who was refused does not begin anew by coming back, unless too many w
   refused(0);
   come_and_go("another");
   CHECK(line.is_crowd("refused 0", now));
-  CHECK(line.admission("refused 0") == nullptr);  // judged as a newcomer: it has nothing here
+  CHECK(line.admission("refused 0") == nullptr);  // judged like a newcomer: it has no work here
   now += std::chrono::seconds(10);
   come_and_go("a third");
   refused(1);
-  SECTION("as many as are remembered") {
+  SECTION("As many refused owners as are remembered") {
     for (int i = 2; i <= 128; ++i) {
-      now -= milliseconds(20);  // all of them at once
+      now -= milliseconds(20);  // so that all are refused at the same time
       refused(i);
     }
     come_and_go("last");
     CHECK(line.is_crowd("refused 1", now));
   }
-  SECTION("one more") {
+  SECTION("One refused owner more than are remembered") {
     for (int i = 2; i <= 129; ++i) {
       now -= milliseconds(20);
       refused(i);
@@ -418,10 +417,10 @@ TEST_CASE("Who was refused does not begin anew by coming back, unless too many w
     come_and_go("last");
     CHECK_FALSE(line.is_crowd("refused 1", now));
   }
-  CHECK(line.turns_for("last", now) == 4);  // those that have work are never forgotten
+  CHECK(line.turns_for("last", now) == 4);  // owners that have work are never forgotten
 }
 
-TEST_CASE("A crowd of one owner's work has nobody else's refused", "[service][pool]") {
+TEST_CASE("A crowd of one owner does not get the work of others refused", "[service][pool]") {
   HeldPool held;
   CHECK(held.send("crowd"));
   held.wait_for_begun(1);
@@ -429,15 +428,14 @@ TEST_CASE("A crowd of one owner's work has nobody else's refused", "[service][po
   for (int i = 0; i < 20; ++i) CHECK_FALSE(held.send("crowd"));
   held.clock.advance(milliseconds(20));
   for (int i = 0; i < 20; ++i) CHECK_FALSE(held.send("crowd"));
-  CHECK(held.send("other"));  // in a thread beside the one that the crowd has
+  CHECK(held.send("other"));  // in another thread than the crowd's
   held.wait_for_begun(2);
-  // its own wait 10, 20 and 30 ms, however long the crowd's would: more than half of the time that one takes
+  // its own work waits 10, 20 and 30 ms, however long the crowd's would: more than half of one piece's time
   for (int i = 0; i < 3; ++i) CHECK(held.send("other"));
   CHECK_FALSE(held.send("other"));
 }
 
-TEST_CASE("A crowd of owners with one piece of work each is refused as fast as one owner's",
-          "[service][pool]") {
+TEST_CASE("Many owners with one piece of work each are refused as fast as one owner", "[service][pool]") {
   HeldPool held;
   for (int i = 1; i <= 4; ++i) {  // 0, 10, 20 and 30 ms
     CHECK(held.send("owner " + std::to_string(i)));
@@ -446,7 +444,7 @@ TEST_CASE("A crowd of owners with one piece of work each is refused as fast as o
   CHECK_FALSE(held.send("owner 5"));
   held.may_end = 2;
   held.wait_for_begun(4);
-  // two turns before it, of less than 10 ms each: it would fit, were it not that one like it was refused
+  // two turns of less than 10 ms are before it: it would fit if one like it had not just been refused
   CHECK_FALSE(held.send("owner 6"));
   held.may_end = 2;
   while (held.pool.running() > 0) std::this_thread::yield();

@@ -24,7 +24,7 @@ struct FiguresStore {
   TemporaryFolder folder;
   std::unique_ptr<Store> store = open_store(folder.path("store.db")).value();
 
-  /// A search of a query that was shown so often, days before noon of the last day.
+  /// Stores a search that was shown `times` times, `days_ago` days before noon of the last day.
   StoredSearch add(const std::string& query, int days_ago, std::uint64_t times, bool has_results = true) {
     StoredSearch search = sample_search("shoes", kNoon - days_ago * kSecondsPerDay);
     search.slots.slots = {{"QUERY", query}};
@@ -63,12 +63,12 @@ JsonObject figures_over_http(TestServer& server) {
 
 }  // namespace
 
-TEST_CASE("Searches, searches without results and clicks are counted by day", "[service][analytics]") {
+TEST_CASE("Searches and searches without results and clicks are counted per day", "[service][analytics]") {
   FiguresStore figures;
   const StoredSearch red = figures.add("red", 0, 3);
   figures.add("blue", 2, 2, false);
   figures.add("old", 30, 5);
-  figures.add("judged", 1, 0);  // a judge's
+  figures.add("judged", 1, 0);  // a judge's search
   figures.click(red, 0, 4);
   const Analytics out = figures.figures();
   REQUIRE(out.days.size() == 10);
@@ -87,9 +87,9 @@ TEST_CASE("Searches, searches without results and clicks are counted by day", "[
   CHECK(figures.figures(31).searches() == 10);
 }
 
-// Position 1 was shown in 3 + 1 searches and clicked twice, position 4 was clicked once; of the 4 documents
-// all positions were shown equally often.
-TEST_CASE("Click rates are clicks for each time that a position was shown", "[service][analytics]") {
+// Position 1 was shown in 3 + 1 searches and clicked twice, position 4 was clicked once. Both searches have 4
+// documents, so all positions were shown equally often.
+TEST_CASE("The click rate of a position is its clicks divided by its impressions", "[service][analytics]") {
   FiguresStore figures;
   const StoredSearch red = figures.add("red", 0, 3);
   const StoredSearch blue = figures.add("blue", 1, 1);
@@ -102,13 +102,13 @@ TEST_CASE("Click rates are clicks for each time that a position was shown", "[se
   CHECK(out.positions[0].click_rate() == Approx(0.5));
   CHECK(out.positions[1].clicks == 0);
   CHECK(out.positions[3].click_rate() == Approx(0.25));
-  // only the search that was shown once says how long its reader took
+  // the time to the first click is known only for the search that was shown once
   CHECK(out.first_click_seconds == std::vector<std::int64_t>{7});
   CHECK(out.median_first_click() == 7);
 }
 
-// Document 0 stands in the list of e1 alone, document 1 in those of e1 and e2; e3 failed in both searches.
-TEST_CASE("A click counts for the engines that had its document, in equal parts", "[service][analytics]") {
+// Document 0 is only in e1's list, document 1 in those of e1 and e2; e3 failed in both searches.
+TEST_CASE("A click is divided equally among the engines that returned its document", "[service][analytics]") {
   FiguresStore figures;
   const StoredSearch red = figures.add("red", 0, 1);
   figures.add("blue", 0, 1);
@@ -124,7 +124,7 @@ TEST_CASE("A click counts for the engines that had its document, in equal parts"
   CHECK(out.engine_searches == 2);
 }
 
-TEST_CASE("A query rises when it is asked more often than chance explains", "[service][analytics]") {
+TEST_CASE("A query is rising if it is asked more often than chance explains", "[service][analytics]") {
   QueryFigures query;
   query.later = 9;
   query.earlier = 1;
@@ -142,7 +142,8 @@ TEST_CASE("A query rises when it is asked more often than chance explains", "[se
   CHECK(out.rising[0].later == 9);
 }
 
-TEST_CASE("Figures leave as JSON and CSV, and no cell runs in a spreadsheet", "[service][analytics]") {
+TEST_CASE("Figures are exported as JSON and CSV with cells that a spreadsheet cannot run",
+          "[service][analytics]") {
   FiguresStore figures;
   figures.add("=1+1", 0, 2);
   figures.add("a, \"b\"", 0, 1);
@@ -156,7 +157,7 @@ TEST_CASE("Figures leave as JSON and CSV, and no cell runs in a spreadsheet", "[
   CHECK(json.at("median_first_click_seconds").is_null());
 }
 
-TEST_CASE("Analytics over HTTP are for administrators, and privacy settings hold",
+TEST_CASE("Analytics over HTTP need an administrator and follow the privacy settings",
           "[service][analytics][security]") {
   TestServer server(
       [](const ExpandedQuery& query) {

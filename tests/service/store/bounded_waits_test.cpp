@@ -15,7 +15,7 @@
 #include "tests/support/tcp_relay.h"
 #include "tests/support/temporary_folder.h"
 
-// Stores, caches and name servers that hang: nobody waits for them longer than was wanted.
+// Stores, caches and name servers that hang: no caller waits for them longer than its bound.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -26,11 +26,11 @@ using std::chrono::seconds;
 
 namespace {
 
-/// What lasts longer had no bound: each wait that is tested here ends within two seconds on idle cores, and
-/// would last five, ten or for ever without its bound.
+/// A longer wait has no bound: each wait that is tested here ends within two seconds on idle cores and would
+/// last five seconds, ten seconds or for ever without its bound.
 constexpr milliseconds kMuch{4500};
 
-/// Looks again until a claim holds, at most 20 s.
+/// Polls until the claim is true, for at most 20 s.
 bool becomes_so(const std::function<bool()>& claim) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!claim())
@@ -44,7 +44,7 @@ Duration time_of(const std::function<void()>& work) {
   return std::chrono::steady_clock::now() - begin;
 }
 
-/// A URL of the test server by way of a relay.
+/// A URL of the test server that goes through a relay.
 std::string relayed(const std::string& url, const test::TcpRelay& relay) {
   const std::string name = url.substr(std::string("postgresql:///").size(), url.find('?') - 14);
   return "postgresql://tester@127.0.0.1:" + std::to_string(relay.port()) + "/" + name;
@@ -52,7 +52,7 @@ std::string relayed(const std::string& url, const test::TcpRelay& relay) {
 
 }  // namespace
 
-TEST_CASE("a black hole before PostgreSQL costs a request half a second, then nothing",
+TEST_CASE("A PostgreSQL that stops answering delays a few requests by half a second and no more",
           "[service][store][security]") {
   const auto server = test::PostgresServer::start();
   if (server == nullptr) return;
@@ -64,7 +64,7 @@ TEST_CASE("a black hole before PostgreSQL costs a request half a second, then no
   REQUIRE(store->add_searches({&search, 1}).has_value());
   CHECK(store->trouble().empty());
   relay.swallow();
-  // Each call waits for an answer that does not come, until the server is left alone.
+  // Each call waits in vain for an answer until the server is no longer asked.
   for (int i = 0; i < 5; ++i)
     CHECK(time_of([&] { CHECK(store->find_search(search.id).error().code == Code::unavailable); }) < kMuch);
   CHECK_FALSE(store->trouble().empty());
@@ -75,7 +75,7 @@ TEST_CASE("a black hole before PostgreSQL costs a request half a second, then no
   CHECK(becomes_so([&] { return store->find_search(search.id).has_value(); }));
   CHECK(store->trouble().empty());
   relay.swallow();
-  // Work in the background is patient, but not when the process ends.
+  // Background work waits long, but not once the process ends.
   CHECK(time_of([&] {
           std::thread hurries([&] {
             std::this_thread::sleep_for(milliseconds(200));
@@ -86,8 +86,7 @@ TEST_CASE("a black hole before PostgreSQL costs a request half a second, then no
         }) < kMuch);
 }
 
-TEST_CASE("a PostgreSQL that accepts and never answers is refused at the start in time",
-          "[service][store][security]") {
+TEST_CASE("Opening a PostgreSQL that never answers fails in time", "[service][store][security]") {
   const test::TcpRelay hole;
   CHECK(time_of([&] {
           const auto store =
@@ -101,7 +100,7 @@ TEST_CASE("a PostgreSQL that accepts and never answers is refused at the start i
   CHECK(wrong.error().text.find("secret") == std::string::npos);
 }
 
-TEST_CASE("a Redis that answers byte by byte or never is cut off", "[service][redis][security]") {
+TEST_CASE("A Redis that answers byte by byte or never is disconnected", "[service][redis][security]") {
   const SteadyClock clock;
   const test::TcpRelay hole;
   RedisClient silent({"127.0.0.1", hole.port(), 0, ""}, clock);
@@ -126,7 +125,7 @@ TEST_CASE("a Redis that answers byte by byte or never is cut off", "[service][re
   ::close(listener);
 }
 
-TEST_CASE("a name is looked up without waiting longer than wanted", "[service][security]") {
+TEST_CASE("A name lookup does not wait longer than its bound", "[service][security]") {
   NameLookup local("localhost");
   const auto found = local.addresses(seconds(10));
   CHECK(std::find(found.begin(), found.end(), "127.0.0.1") != found.end());
@@ -136,7 +135,7 @@ TEST_CASE("a name is looked up without waiting longer than wanted", "[service][s
   CHECK(NameLookup("2001:db8::1").addresses(Duration::zero()) == std::vector<std::string>{"2001:db8::1"});
 }
 
-TEST_CASE("a request joins only work that ends before its own deadline, and waits no longer",
+TEST_CASE("A request joins only work with an earlier deadline and waits no longer than its own",
           "[service][cache][security]") {
   const SteadyClock clock;
   AnswerCache cache(10, seconds(10), clock);
@@ -158,10 +157,10 @@ TEST_CASE("a request joins only work that ends before its own deadline, and wait
   });
   while (made == 0) std::this_thread::yield();
   bool was_cached = true;
-  // an earlier deadline than the work's: on its own
+  // its deadline is earlier than that of the running work, so it does its own
   CHECK(cache.get("same", quick, was_cached, now + milliseconds(100)).error().text == "its own");
   CHECK_FALSE(was_cached);
-  // a later one: joins, and gives up when the work does not keep its time
+  // a later deadline: it joins, and gives up when the work is not done in time
   CHECK(time_of([&] {
           const auto got = cache.get("same", quick, was_cached, now + milliseconds(500));
           CHECK(got.error().code == Code::try_again);

@@ -48,7 +48,7 @@ SearchAnswer answer_with(std::size_t hits, const std::string& text = "x") {
   return answer;
 }
 
-/// The cache by its definition: entries in the order of their last use, each until a time.
+/// The cache by its definition: entries in the order of their last use, each with its expiry.
 struct SlowCache {
   struct Entry {
     std::string key;
@@ -82,7 +82,7 @@ struct SlowCache {
 
 }  // namespace
 
-TEST_CASE("the cache of answers agrees with its definition on random use", "[service][cache]") {
+TEST_CASE("The cache of answers agrees with its definition on random use", "[service][cache]") {
   std::vector<SearchAnswer> answers;
   for (std::size_t i = 0; i < 8; ++i) answers.push_back(answer_with(i * 3));
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
@@ -110,7 +110,7 @@ TEST_CASE("the cache of answers agrees with its definition on random use", "[ser
   }
 }
 
-TEST_CASE("equal requests together are one piece of work, failed or not", "[service][cache]") {
+TEST_CASE("Simultaneous equal requests share one piece of work whether it fails or not", "[service][cache]") {
   test::ManualClock clock;
   AnswerCache cache(10, seconds(10), clock);
   for (const int way : {0, 1, 2}) {
@@ -143,7 +143,7 @@ TEST_CASE("equal requests together are one piece of work, failed or not", "[serv
   }
 }
 
-TEST_CASE("answers with failed engines, and too large ones, are not kept", "[service][cache]") {
+TEST_CASE("Answers with failed engines and too large answers are not kept", "[service][cache]") {
   test::ManualClock clock;
   SearchAnswer failed = answer_with(2);
   failed.lists[0].failure = fetchers::Failure::timeout;
@@ -165,7 +165,7 @@ TEST_CASE("answers with failed engines, and too large ones, are not kept", "[ser
   CHECK(none.size() == 0);
 }
 
-TEST_CASE("an answer is popular once it was found again, and for as long as it is kept", "[service][cache]") {
+TEST_CASE("An answer is popular from its second request until it expires", "[service][cache]") {
   test::ManualClock clock;
   AnswerCache cache(4, seconds(60), clock, std::size_t{1} << 20);
   bool was_cached = false;
@@ -183,13 +183,14 @@ TEST_CASE("an answer is popular once it was found again, and for as long as it i
   CHECK(was_cached);
   CHECK(cache.popular_until("k", *first) == made_at + seconds(60));
   const SearchAnswer other = *first;
-  CHECK_FALSE(cache.popular_until("k", other));  // what was shown is not what is kept
+  CHECK_FALSE(cache.popular_until("k", other));  // this answer is not the one in the cache
   CHECK_FALSE(cache.popular_until("other", *first));
   clock.advance(seconds(60));
   CHECK_FALSE(cache.popular_until("k", *first));
 }
 
-TEST_CASE("a shared answer is the same after its trip", "[service][cache]") {
+TEST_CASE("An answer is the same after it was written to and read from the shared cache",
+          "[service][cache]") {
   const SearchAnswer answer = answer_with(7, "red \"shoes\"");
   SearchRequest request;
   const auto back = read_answer_text(answer_text(answer), shoe_domain(), request);
@@ -251,7 +252,7 @@ TEST_CASE("a shared answer is the same after its trip", "[service][cache]") {
   }
 }
 
-TEST_CASE("requests that differ have different keys, whatever their text", "[service][cache]") {
+TEST_CASE("Different requests have different keys whatever their text", "[service][cache]") {
   const LoadedDomain domain = shoe_domain();
   std::vector<SearchRequest> requests(9);
   requests[1].text = "a";
@@ -271,7 +272,7 @@ TEST_CASE("requests that differ have different keys, whatever their text", "[ser
   CHECK(shared_key(edited, requests[1]) != shared_key(domain, requests[1]));
 }
 
-TEST_CASE("a Redis address is read, or refused without its password", "[service][redis]") {
+TEST_CASE("A Redis address is parsed or refused without showing its password", "[service][redis]") {
   CHECK(*parse_redis_url("redis://h:1/2") == RedisAddress{"h", 1, 2, ""});
   CHECK(*parse_redis_url("redis://h") == RedisAddress{"h", 6379, 0, ""});
   CHECK(*parse_redis_url("redis://h/") == RedisAddress{"h", 6379, 0, ""});
@@ -286,7 +287,7 @@ TEST_CASE("a Redis address is read, or refused without its password", "[service]
   }
 }
 
-TEST_CASE("processes share answers and counters through Redis", "[service][redis]") {
+TEST_CASE("Processes share answers and counters through Redis", "[service][redis]") {
   const auto server = test::RedisServer::start();
   if (server == nullptr) return;
   const SteadyClock clock;
@@ -301,7 +302,7 @@ TEST_CASE("processes share answers and counters through Redis", "[service][redis
   CHECK(found->results.size() == answer.results.size());
   CHECK(*first.redis().add("n", 5, seconds(100)) == 5);
   CHECK(*second.redis().add("n", 2, seconds(100)) == 7);
-  // What another program put there is no answer, and no failure of ours.
+  // A value that another program wrote there is not an answer, and not counted as a failure.
   CHECK(first.redis().set(key, "garbage", seconds(100)));
   CHECK_FALSE(second.find(key, shoe_domain(), {}).has_value());
   const std::string bytes("\0\xff\r\n", 4);
@@ -310,7 +311,7 @@ TEST_CASE("processes share answers and counters through Redis", "[service][redis
   CHECK(first.redis().failures() + second.redis().failures() == 0);
 }
 
-TEST_CASE("a Redis that died, hangs or comes back never fails a call", "[service][redis]") {
+TEST_CASE("A Redis that dies or hangs or comes back never fails a call", "[service][redis]") {
   const auto server = test::RedisServer::start();
   if (server == nullptr) return;
   test::ManualClock clock;
@@ -319,7 +320,7 @@ TEST_CASE("a Redis that died, hangs or comes back never fails a call", "[service
   server->stop();
   CHECK_FALSE(client.get("a").has_value());
   CHECK(client.failures() == 1);
-  // Left alone: not even tried for a second.
+  // After a failure it is not even tried for a second.
   for (int i = 0; i < 1000; ++i) CHECK_FALSE(client.set("a", "1", seconds(100)));
   CHECK(client.failures() == 1);
   server->run();

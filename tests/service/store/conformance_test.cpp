@@ -46,7 +46,7 @@ ClickOutcome add_click(Store& store, const Click& click, const ClickCaps& caps =
 }
 
 void check_searches(Store& store) {
-  SECTION("a search comes back as it was, and unknown ids find nothing") {
+  SECTION("A search is read back unchanged and an unknown id finds nothing") {
     const StoredSearch search = sample_search();
     add(store, search);
     const auto found = store.find_search(search.id);
@@ -56,7 +56,7 @@ void check_searches(Store& store) {
     CHECK_FALSE(store.find_search(new_search_id())->has_value());
     CHECK_FALSE(store.find_search("' OR 1=1 --")->has_value());
   }
-  SECTION("a search that is there already is left as it is") {
+  SECTION("A search with an existing id is left unchanged") {
     const StoredSearch search = sample_search();
     StoredSearch other = sample_search();
     other.id = search.id;
@@ -68,7 +68,7 @@ void check_searches(Store& store) {
     CHECK(**store.find_search(search.id) == search);
     CHECK(**store.find_search(fresh.id) == fresh);
   }
-  SECTION("an empty search, and one with teams, come back too") {
+  SECTION("An empty search and one with teams are read back unchanged") {
     StoredSearch empty;
     empty.id = new_search_id();
     add(store, empty);
@@ -83,7 +83,7 @@ void check_searches(Store& store) {
 void check_clicks(Store& store) {
   const StoredSearch search = sample_search();
   add(store, search);
-  SECTION("a result is clicked once a search") {
+  SECTION("A result is clicked at most once per search") {
     CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::recorded);
     CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::duplicate);
     CHECK(add_click(store, click_on(search, 0)) == ClickOutcome::recorded);
@@ -92,7 +92,7 @@ void check_clicks(Store& store) {
     CHECK((*clicks)[0] == click_on(search, 0));
     CHECK((*clicks)[1] == click_on(search, 1));
   }
-  SECTION("the caps of a day cut the weights, by prefix and by key") {
+  SECTION("The daily caps limit the click weights per prefix and per key") {
     const ClickCaps caps{1.5, 100};
     CHECK(add_click(store, click_on(search, 0), caps) == ClickOutcome::recorded);
     CHECK(add_click(store, click_on(search, 1), caps) == ClickOutcome::recorded);
@@ -110,7 +110,7 @@ void check_clicks(Store& store) {
     keyed.prefix = "r";
     CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::capped);
   }
-  SECTION("clicked searches come latest first, within the limit and the domain") {
+  SECTION("Clicked searches are listed latest first within the limit and the domain") {
     const StoredSearch later = sample_search();
     const StoredSearch foreign = sample_search("hats");
     add(store, later);
@@ -122,7 +122,7 @@ void check_clicks(Store& store) {
     CHECK(*store.clicked_searches("shoes", 1) == std::vector<std::string>{later.id});
     CHECK(store.clicked_searches("none", 10)->empty());
   }
-  SECTION("interleaved searches are won by the team with more clicked weight") {
+  SECTION("An interleaved search is won by the team with more clicked weight") {
     const auto interleaved = [&](std::vector<std::uint32_t> clicked) {
       StoredSearch mixed = sample_search();
       mixed.challenger = "m2";
@@ -158,7 +158,7 @@ void check_asked(Store& store) {
   asked("red shoes", {"f"}, kNewYear);
   asked("blue shoes", {"a", "b", "c", "d", "a", "a"}, kNewYear);
   asked("green shoes", {"a", "b", "c", "d"},
-        kNewYear);  // four people on each of two days may be the same four
+        kNewYear);  // four people on each of two days may be the same four people
   asked("green shoes", {"e", "f", "g", "h"}, kNewYear + kDay);
   asked("hats", {"a", "b", "c", "d", "e"}, kNewYear, "hats");
   asked("old shoes", {"a", "b", "c", "d", "e", "f", "g"}, kNewYear + kDay);
@@ -179,7 +179,7 @@ void check_asked(Store& store) {
 void check_judgments(Store& store) {
   StoredJudgment judgment{"shoes", "q1", document_key(1), "ann", 3, "s1", kNewYear};
   const auto set = [&] { REQUIRE(store.set_judgment(judgment).has_value()); };
-  SECTION("judgments come by query, document and judge; a later one of the same judge replaces") {
+  SECTION("Judgments are sorted and a judge's later judgment replaces the earlier one") {
     set();
     judgment.judge = "bob";
     judgment.grade = 0;
@@ -203,7 +203,7 @@ void check_judgments(Store& store) {
     CHECK((*queries)[1].judgments[1].judge == "ann");
     CHECK((*queries)[1].judgments[2].judge == "bob");
   }
-  SECTION("a reset forgets what it names and nothing else") {
+  SECTION("A reset deletes only what it names") {
     set();
     const StoredSearch search = sample_search();
     const StoredSearch foreign = sample_search("hats");
@@ -243,7 +243,7 @@ void check_retention(Store& store) {
   CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{});
 }
 
-/// More than a transaction goes through, and more of one second than that, with some that stay in each part.
+/// More searches than one transaction removes, also within a single second; some in each part must be kept.
 void check_retention_of_many(Store& store) {
   constexpr int kOfOneSecond = 2100;
   constexpr int kAll = 4300;
@@ -300,7 +300,7 @@ void check_secrets_and_usage(Store& store) {
   add_click(store, click_on(search, 0, 20000 * kDay + 5));
   CHECK((*store.clicks_of(search.id))[0].prefix == "p");
   CHECK(*store.daily_salt(20001) != *first);
-  CHECK(*store.daily_salt(20000) == *first);  // of servers whose clocks are behind
+  CHECK(*store.daily_salt(20000) == *first);  // for servers whose clocks are behind
   CHECK(*store.daily_salt(20002) != *first);
   CHECK((*store.clicks_of(search.id))[0].prefix.empty());
   CHECK(*store.daily_salt(20000) != *first);
@@ -355,41 +355,41 @@ void check_threads(Store& store) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  // Of 32 clicks of one prefix at once, exactly the cap's ten count.
+  // Of 32 simultaneous clicks of one prefix, exactly the ten that the cap allows count.
   CHECK(recorded == 10);
 }
 
-/// Each section on a store of its own.
+/// Runs each section on a new store.
 void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) {
   const std::unique_ptr<Store> store = open_new();
-  SECTION("searches") {
+  SECTION("Searches") {
     check_searches(*store);
   }
-  SECTION("clicks") {
+  SECTION("Clicks") {
     check_clicks(*store);
   }
-  SECTION("queries that several people asked") {
+  SECTION("Queries that several people asked") {
     check_asked(*store);
   }
-  SECTION("judgments") {
+  SECTION("Judgments") {
     check_judgments(*store);
   }
-  SECTION("retention") {
+  SECTION("Retention") {
     check_retention(*store);
   }
-  SECTION("retention of many") {
+  SECTION("Retention of many") {
     check_retention_of_many(*store);
   }
-  SECTION("template versions") {
+  SECTION("Template versions") {
     check_template_versions(*store);
   }
-  SECTION("secrets and usage") {
+  SECTION("Secrets and usage") {
     check_secrets_and_usage(*store);
   }
-  SECTION("export") {
+  SECTION("Export") {
     check_export(*store);
   }
-  SECTION("threads") {
+  SECTION("Threads") {
     check_threads(*store);
   }
   CHECK(store->check().has_value());
@@ -403,18 +403,18 @@ std::unique_ptr<Store> opened(const std::string& location, StoreMode mode = Stor
 
 }  // namespace
 
-TEST_CASE("the SQLite store does what every store does", "[service][store]") {
+TEST_CASE("The SQLite store meets the contract of a store", "[service][store]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   check_conformance([&] { return opened(folder.path("store.db")); });
 }
 
-TEST_CASE("the PostgreSQL store does what every store does", "[service][store]") {
+TEST_CASE("The PostgreSQL store meets the contract of a store", "[service][store]") {
   static const std::shared_ptr<test::PostgresServer> server = test::PostgresServer::start();
   if (server == nullptr) return;
   check_conformance([&] { return opened(server->new_database()); });
 }
 
-TEST_CASE("a PostgreSQL store comes back after its server was away", "[service][store]") {
+TEST_CASE("A PostgreSQL store works again after its server was away", "[service][store]") {
   const auto server = test::PostgresServer::start();
   if (server == nullptr) return;
   const std::string url = server->new_database();

@@ -53,7 +53,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("feedback is read field by field, and each mistake is named", "[service][feedback]") {
+TEST_CASE("Feedback is parsed field by field and each mistake is named", "[service][feedback]") {
   const auto click = parsed(R"({"search_id":"x","url":"http://a/"})");
   REQUIRE(click.has_value());
   CHECK(click->kind == FeedbackRequest::Kind::click);
@@ -95,7 +95,7 @@ TEST_CASE("feedback is read field by field, and each mistake is named", "[servic
   }
 }
 
-TEST_CASE("a click counts for a result that was shown, once", "[service][feedback]") {
+TEST_CASE("A click counts once and only for a result that was shown", "[service][feedback]") {
   Fixture fixture;
   CHECK(fixture.click(1) == FeedbackOutcome::recorded);
   CHECK(fixture.click(1) == FeedbackOutcome::duplicate);
@@ -116,7 +116,7 @@ TEST_CASE("a click counts for a result that was shown, once", "[service][feedbac
   CHECK(fixture.take(by_url) == FeedbackOutcome::not_shown);
 }
 
-TEST_CASE("a search id cannot be made up and does not last", "[service][feedback]") {
+TEST_CASE("A search id cannot be forged and expires", "[service][feedback]") {
   Fixture fixture;
   CHECK(fixture.click(1, kNewYear + fixture.rules.click_seconds) == FeedbackOutcome::recorded);
   CHECK(fixture.click(2, kNewYear + fixture.rules.click_seconds + 1) == FeedbackOutcome::expired);
@@ -135,7 +135,7 @@ TEST_CASE("a search id cannot be made up and does not last", "[service][feedback
   CHECK(ids.size() == 1000);
 }
 
-TEST_CASE("one address or key cannot click more than its day's share", "[service][feedback]") {
+TEST_CASE("An address or key cannot click more than its daily share", "[service][feedback]") {
   Fixture fixture;
   fixture.rules.caps = {2, 3};
   CHECK(fixture.click(1) == FeedbackOutcome::recorded);
@@ -144,7 +144,7 @@ TEST_CASE("one address or key cannot click more than its day's share", "[service
   fixture.sender.address = "192.0.2.2";
   fixture.sender.key = "ann";
   CHECK(fixture.click(3) == FeedbackOutcome::recorded);
-  // The same /48 of IPv6 is one client.
+  // All addresses of one IPv6 /48 are one client.
   fixture.search = sample_search();
   REQUIRE(fixture.store->add_searches({&fixture.search, 1}).has_value());
   fixture.sender = {"2001:db8:1:1::1", "", false};
@@ -157,7 +157,7 @@ TEST_CASE("one address or key cannot click more than its day's share", "[service
   CHECK(fixture.click(3) == FeedbackOutcome::recorded);
 }
 
-TEST_CASE("judgments need the role, and last longer than clicks", "[service][feedback]") {
+TEST_CASE("Judgments need their role and are accepted for longer than clicks", "[service][feedback]") {
   Fixture fixture;
   FeedbackRequest request;
   request.kind = FeedbackRequest::Kind::judgment;
@@ -175,7 +175,7 @@ TEST_CASE("judgments need the role, and last longer than clicks", "[service][fee
   CHECK(judged->at(0).judgments.at(0).judge == "ann");
 }
 
-TEST_CASE("no address and no hashed query text reaches the store's files", "[service][feedback]") {
+TEST_CASE("The store's files contain no address and no text of a hashed query", "[service][feedback]") {
   Fixture fixture;
   StoredSearch hashed = sample_search();
   hashed.slots.slots = {{"QUERY", "verysecretquery"}};
@@ -192,7 +192,7 @@ TEST_CASE("no address and no hashed query text reaches the store's files", "[ser
   }
 }
 
-TEST_CASE("every outcome has a status, a name and a sentence", "[service][feedback]") {
+TEST_CASE("Every outcome has a status and a name and a sentence", "[service][feedback]") {
   CHECK(http_status(FeedbackOutcome::recorded) == 200);
   CHECK(http_status(FeedbackOutcome::duplicate) == 200);
   CHECK(http_status(FeedbackOutcome::capped) == 429);

@@ -54,7 +54,7 @@ void change_database(const std::string& path, const std::string& sql) {
   sqlite3_close(database);
 }
 
-/// What is written fails or throws, as a broken disk or our own mistake would.
+/// A database whose writes fail or throw, as with a broken disk or a programming error.
 class BrokenDatabase final : public SqlDatabase {
  public:
   explicit BrokenDatabase(bool throws) : throws_(throws) {}
@@ -72,7 +72,7 @@ class BrokenDatabase final : public SqlDatabase {
 
 }  // namespace
 
-TEST_CASE("every part of a request and of what its lists depend on changes the key of a shared answer",
+TEST_CASE("Every part of a request and every dependency of its lists changes the shared key",
           "[service][cache][security]") {
   LoadedDomain domain;
   domain.domain.name = "shoes";
@@ -107,7 +107,7 @@ TEST_CASE("every part of a request and of what its lists depend on changes the k
     with([&](SearchRequest& r) { r.safe_search = number; });
     with([&](SearchRequest& r) { r.windows = number; });
   }
-  // what ends one part does not begin the next
+  // the end of one part is never read as the beginning of the next
   with([&](SearchRequest& r) { r.engines = {"a", "b"}; });
   with([&](SearchRequest& r) { r.lists = {"a", "b"}; });
   with([&](SearchRequest& r) { r.engines = {"a"}, r.lists = {"b"}; });
@@ -137,8 +137,7 @@ TEST_CASE("every part of a request and of what its lists depend on changes the k
   differs(other, request);
 }
 
-TEST_CASE("an answer from a shared cache keeps the keys that its hits came with",
-          "[service][cache][security]") {
+TEST_CASE("An answer from a shared cache keeps the keys of its hits", "[service][cache][security]") {
   LoadedDomain domain;
   domain.domain.name = "shoes";
   domain.domain.depth = 10;
@@ -146,7 +145,7 @@ TEST_CASE("an answer from a shared cache keeps the keys that its hits came with"
   std::vector<fetchers::FetchedList> lists(1);
   lists[0].query = {"t", "e", "q"};
   Hit hit{"http://example.org/?session=1", "", "", "", "", std::nullopt};
-  hit.key = "example.org/";  // by a list of tracking parameters of the configuration
+  hit.key = "example.org/";  // made with the configuration's list of tracking parameters
   lists[0].list.hits = {hit};
   fuse_lists(domain, std::move(lists), answer);
   const auto back = read_answer_text(answer_text(answer), domain, {});
@@ -155,7 +154,7 @@ TEST_CASE("an answer from a shared cache keeps the keys that its hits came with"
   CHECK(back->results[0].key == "example.org/");
 }
 
-TEST_CASE("a transaction that fails midway leaves nothing, and the next one works",
+TEST_CASE("A transaction that fails midway leaves nothing and the next one works",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
   const auto database = open_sqlite(folder.path("a.db"), StoreMode::serve);
@@ -178,7 +177,7 @@ TEST_CASE("a transaction that fails midway leaves nothing, and the next one work
   CHECK(rows == std::vector<std::int64_t>{2});
 }
 
-TEST_CASE("an answer that is shown a thousand times is one row", "[service][store][security]") {
+TEST_CASE("An answer that is shown a thousand times is stored as one row", "[service][store][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
   const auto shown = std::make_shared<const StoredSearch>(sample_search());
@@ -200,7 +199,7 @@ TEST_CASE("an answer that is shown a thousand times is one row", "[service][stor
               })
               .has_value());
   CHECK(rows == 1);
-  // what is stored is the same for the same content within the hour
+  // equal content has the same id within one hour
   StoredSearch search = sample_search();
   const std::string id = content_id("s", search);
   search.at += 100;
@@ -213,7 +212,7 @@ TEST_CASE("an answer that is shown a thousand times is one row", "[service][stor
   CHECK(content_id("s", search) != id);
 }
 
-TEST_CASE("a store keeps within its bytes: the oldest searches go, judged ones stay",
+TEST_CASE("A store within a limit of bytes removes the oldest searches and keeps judged ones",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
@@ -238,13 +237,13 @@ TEST_CASE("a store keeps within its bytes: the oldest searches go, judged ones s
   CHECK_FALSE(store->find_search(searches[1].id)->has_value());
   CHECK(store->find_search(searches[499].id)->has_value());
   CHECK(store->keep_within(1).error().text.find("judged") != std::string::npos);
-  // the sum goes with what is forgotten by age too
+  // removal by age lowers the sum of bytes too
   REQUIRE(store->reset_feedback("shoes", true, true).has_value());
   REQUIRE(store->remove_before(kNewYear + 10000).has_value());
   CHECK(*store->bytes() == 0);
 }
 
-TEST_CASE("a search log outlives a store that fails or throws, counts what it drops and says so",
+TEST_CASE("A search log survives a failing store and counts and reports what it drops",
           "[service][store][security]") {
   for (const bool throws : {false, true}) {
     SqlStore store(std::make_unique<BrokenDatabase>(throws), "");
@@ -267,14 +266,14 @@ TEST_CASE("a search log outlives a store that fails or throws, counts what it dr
   }
 }
 
-TEST_CASE("the secret lies in a file beside the store, and one that lay inside is moved there",
+TEST_CASE("The secret is kept in a file beside the store and an old one is moved there",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
   REQUIRE(opened_store(path)->add_searches({&search, 1}).has_value());
   const std::string old_secret(64, 'a');
-  // as version 1 left it
+  // a store as version 1 left it
   change_database(path,
                   "DROP INDEX searches_asked; ALTER TABLE searches DROP COLUMN results; "
                   "ALTER TABLE searches DROP COLUMN times; ALTER TABLE searches DROP COLUMN bytes; "
@@ -297,15 +296,14 @@ TEST_CASE("the secret lies in a file beside the store, and one that lay inside i
   change_database(path, "VACUUM");
   CHECK(bytes_of(path).find(old_secret) == std::string::npos);
   CHECK(*opened_store(path)->secret() == old_secret);
-  // another store's secret, and none at all, are mistakes
+  // another store's secret is an error, and so is a missing one
   std::ofstream(path + ".secret") << std::string(64, 'b') << '\n';
   CHECK(opened_store(path)->secret().error().code == Code::bad_config);
   std::filesystem::remove(path + ".secret");
   CHECK(opened_store(path)->secret().error().code == Code::no_input);
 }
 
-TEST_CASE("where queries are hashed no address of a result stands in the store",
-          "[service][store][security]") {
+TEST_CASE("A store with hashed queries contains no address of a result", "[service][store][security]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   StoredSearch search = sample_search();
@@ -326,7 +324,7 @@ TEST_CASE("where queries are hashed no address of a result stands in the store",
     REQUIRE(judged->at(0).judgments.size() == 2);
     CHECK(judged->at(0).judgments[1].document == hashed);
     CHECK(judged->at(0).judgments[1].grade == 2);
-    // feedback by address still finds its result
+    // feedback by URL still finds its result
     FeedbackRules rules;
     rules.secret = secret;
     FeedbackRequest request;
@@ -339,7 +337,8 @@ TEST_CASE("where queries are hashed no address of a result stands in the store",
   CHECK(bytes_of(path).find("red \\\"shoes") == std::string::npos);
 }
 
-TEST_CASE("a search id is bound to the address prefix that got it", "[service][feedback][security]") {
+TEST_CASE("A search id is valid only for the address prefix that received it",
+          "[service][feedback][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
@@ -359,15 +358,15 @@ TEST_CASE("a search id is bound to the address prefix that got it", "[service][f
   CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::recorded);
   CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::duplicate);
   CHECK(outcome({"192.0.2.2", "ann", false}) ==
-        FeedbackOutcome::duplicate);  // a key's holder passes clicks on
+        FeedbackOutcome::duplicate);  // a key may send clicks for its own users
   request.search.back() = request.search.back() == '0' ? '1' : '0';
   CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::unknown_search);
-  request.search = search.id;  // without its binding
+  request.search = search.id;  // the id without its binding to an address
   CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::unknown_search);
   CHECK(store->clicks_of(search.id)->empty());
 }
 
-TEST_CASE("a click counts for six hours and not a second longer", "[service][feedback][security]") {
+TEST_CASE("A click is accepted for six hours and not a second longer", "[service][feedback][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
@@ -382,7 +381,7 @@ TEST_CASE("a click counts for six hours and not a second longer", "[service][fee
   CHECK(outcome(2, search.at + 6 * 3600 + 1) == FeedbackOutcome::expired);
 }
 
-TEST_CASE("servers whose clocks are apart around midnight keep each other's salts",
+TEST_CASE("Servers whose clocks differ around midnight keep each other's salts",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
@@ -396,7 +395,7 @@ TEST_CASE("servers whose clocks are apart around midnight keep each other's salt
   CHECK(*store->daily_salt(20000) != today);
 }
 
-TEST_CASE("queries that mean the same have one digest", "[service][store][identity]") {
+TEST_CASE("Equivalent queries have one digest", "[service][store][identity]") {
   const auto digest = [](const BaseQuery& query) { return query_digest("s", "d", query, "Q"); };
   const std::string plain = digest({{{"QUERY", "vpn broken"}}});
   for (const char* text : {"Vpn Broken", "  vpn   broken ", "vpn\tbroken\n", "\xef\xbc\xb6pn broken",
@@ -414,7 +413,7 @@ TEST_CASE("queries that mean the same have one digest", "[service][store][identi
   CHECK(folded_query(" \xe3\x80\x80 ").empty());
 }
 
-TEST_CASE("a store's queries become one identity in one transaction, the later judgment winning",
+TEST_CASE("Equivalent stored queries are merged in one transaction and the later judgment wins",
           "[service][store][identity]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
@@ -422,7 +421,7 @@ TEST_CASE("a store's queries become one identity in one transaction, the later j
   const auto add = [&](const std::string& text, const char* slot, UnixTime at, int grade) {
     StoredSearch search = sample_search("shoes", at);
     search.slots.slots = {{slot, text}};
-    search.query = sha256_hex(slot + text).substr(0, 32);  // as an earlier version had it
+    search.query = sha256_hex(slot + text).substr(0, 32);  // the digest of an earlier version
     REQUIRE(store->add_searches({&search, 1}).has_value());
     REQUIRE(store->set_judgment({"shoes", search.query, document_key(0), "ann", grade, search.id, at})
                 .has_value());

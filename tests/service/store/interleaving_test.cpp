@@ -23,8 +23,8 @@ Ranking identity(std::size_t n) {
   return out;
 }
 
-/// Every draft of two rankings, one a sequence of coins, by the definition: the side whose turn it is adds
-/// its best result that is not there.
+/// All drafts of two rankings by the definition, one per sequence of coin tosses: the side whose turn it is
+/// adds its best result that is not yet in the draft.
 std::set<std::vector<std::pair<std::size_t, Team>>> all_drafts(const Ranking& a, const Ranking& b) {
   std::set<std::vector<std::pair<std::size_t, Team>>> drafts;
   const std::size_t rounds = (a.size() + 1) / 2;
@@ -47,7 +47,7 @@ std::set<std::vector<std::pair<std::size_t, Team>>> all_drafts(const Ranking& a,
 
 }  // namespace
 
-TEST_CASE("team draft makes every draft of the definition and no other", "[service][interleaving]") {
+TEST_CASE("Team draft makes exactly the drafts of its definition", "[service][interleaving]") {
   Random random(3);
   for (std::size_t n = 0; n <= 6; ++n) {
     for (int trial = 0; trial < 20; ++trial) {
@@ -70,7 +70,7 @@ TEST_CASE("team draft makes every draft of the definition and no other", "[servi
   }
 }
 
-TEST_CASE("clicks at random places give neither side an advantage", "[service][interleaving]") {
+TEST_CASE("Clicks at random positions favour neither side", "[service][interleaving]") {
   Random random(5);
   double advantage = 0;
   constexpr int kSearches = 20000;
@@ -87,7 +87,7 @@ TEST_CASE("clicks at random places give neither side an advantage", "[service][i
   CHECK(std::abs(advantage) < 3 * std::sqrt(double{kSearches}));
 }
 
-TEST_CASE("users who want what the challenger ranks high decide for it", "[service][interleaving]") {
+TEST_CASE("Users who prefer what the challenger ranks high make it win", "[service][interleaving]") {
   Random random(6);
   InterleavingCounts counts;
   for (int i = 0; i < 200; ++i) {
@@ -102,7 +102,7 @@ TEST_CASE("users who want what the challenger ranks high decide for it", "[servi
   CHECK(score.challenger_share > 0.9);
 }
 
-TEST_CASE("the running score is a share with its interval", "[service][interleaving]") {
+TEST_CASE("The running score is a share with a confidence interval", "[service][interleaving]") {
   const InterleavingScore none = interleaving_score({0, 0, 12});
   CHECK(none.challenger_share == 0.5);
   CHECK(none.low == 0);
@@ -125,7 +125,7 @@ TEST_CASE("the running score is a share with its interval", "[service][interleav
   CHECK(interleaving_score({0, 1000, 0}).p < 1e-300);
 }
 
-TEST_CASE("the share of interleaved searches is what is asked for", "[service][interleaving]") {
+TEST_CASE("The share of interleaved searches is the configured one", "[service][interleaving]") {
   Random random(8);
   int interleaved = 0;
   for (int i = 0; i < 10000; ++i) interleaved += is_interleaved(0.25, random) ? 1 : 0;

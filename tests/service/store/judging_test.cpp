@@ -69,7 +69,7 @@ std::string form_post(TestServer& server, const std::string& form) {
 
 }  // namespace
 
-TEST_CASE("A judge sees a query's results without their ranks, in an order of the judge's own that stays",
+TEST_CASE("A judge sees results without ranks and always in the same order of that judge",
           "[service][judging]") {
   TestServer server(
       [](const ExpandedQuery&) {
@@ -98,7 +98,8 @@ TEST_CASE("A judge sees a query's results without their ranks, in an order of th
   CHECK(order("ann", R"({"slots":{"NAME":"ada"},"depth":7})").size() == 7);
 }
 
-TEST_CASE("Grades through the API fill the queue, its progress and the judges' kappa", "[service][judging]") {
+TEST_CASE("Grades sent through the API update the queue and the progress and the judges' kappa",
+          "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   server.get("/search?q=bob&format=json");
   server.get("/search?q=bob&format=json");
@@ -112,7 +113,7 @@ TEST_CASE("Grades through the API fill the queue, its progress and the judges' k
   grade(server, "bob", {{"a.example", 4}, {"b.example", 2}, {"c.example", 0}});
   const JsonObject after = queue_of(server, "ann");
   CHECK(after.at("judged").as_int64() == 1);
-  // what waits stands first, and judging counts as nobody's search
+  // queries that wait for a judge come first, and judging does not count as a search
   CHECK(after.at("queries").at(0).at("slots").at("NAME").as_string() == "bob");
   const JsonObject ada = after.at("queries").at(1).as_object();
   CHECK(ada.at("times").as_int64() == 1);
@@ -122,14 +123,14 @@ TEST_CASE("Grades through the API fill the queue, its progress and the judges' k
   REQUIRE(after.at("agreement").as_array().size() == 1);
   const JsonObject pair = after.at("agreement").at(0).as_object();
   CHECK(pair.at("documents").as_int64() == 3);
-  // 2 of 3 equal; by chance 2 (grades 4 and 0) of 9 pairs are: (2/3 - 2/9) / (7/9) = 4/7
+  // 2 of 3 grades agree; by chance 2 of 9 pairs would (grades 4 and 0): (2/3 - 2/9) / (7/9) = 4/7
   CHECK(pair.at("kappa").as_double() == Approx(4.0 / 7));
   // the grades are there when the query is opened again
   const JsonObject again = results_of(server, "ann", R"({"query":"Ada"})");
   for (const Json& result : again.at("results").as_array()) CHECK(result.at("grade").is_int64());
 }
 
-TEST_CASE("Judgments leave as qrels and JSON lines, and come back as they were", "[service][judging]") {
+TEST_CASE("Judgments are exported as qrels and JSON lines and imported unchanged", "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   grade(server, "ann", {{"a.example", 4}, {"b.example", 1}});
   const std::string qrels = body_in(server.get(kPath + "?format=qrels", bearer("ann")));
@@ -161,7 +162,7 @@ TEST_CASE("Imported judgments train from the lists of the query's latest search"
   options.domain = "pages";
   options.are_held_out_used = true;
   Store& store = *server.app().records().store;
-  CHECK(training_set_from_store(store, options).has_error());  // words alone are no lists
+  CHECK(training_set_from_store(store, options).has_error());  // judgments without a search have no lists
   server.get("/search?q=ada&format=json");
   server.app().records().search_log->flush();
   StoreTrainingReport report;
@@ -179,7 +180,7 @@ TEST_CASE("Queries without judgments wait for judges once they are imported", "[
   CHECK(queue_of(server, "bob").at("queries").as_array().size() == 2);
 }
 
-TEST_CASE("What judges must not send changes nothing and says why", "[service][judging]") {
+TEST_CASE("Invalid grades and imports change nothing and are explained", "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   const JsonObject results = results_of(server, "ann", R"({"query":"ada"})");
   const std::string id(results.at("search_id").as_string());
@@ -207,7 +208,8 @@ TEST_CASE("What judges must not send changes nothing and says why", "[service][j
   CHECK(status_in(server.get(kPath, bearer("other"))) == 403);
 }
 
-TEST_CASE("The page's form judges without scripts: queue, results, grades, files", "[service][judging]") {
+TEST_CASE("The judging page works without scripts from the queue to the exported file",
+          "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
   server.get("/search?q=bob&format=json");
   server.get("/search?q=ada&format=json");
@@ -255,7 +257,7 @@ TEST_CASE("A judge opens results that are files through the server", "[service][
   CHECK(body_in(server.get(link)) == "words of the file");
 }
 
-TEST_CASE("Where queries are hashed judges type them, and nothing of them is stored in clear",
+TEST_CASE("Where queries are hashed judges type them and no clear text is stored",
           "[service][judging][security]") {
   TestServer server(TestServer::default_answer, judging_config("privacy: {hash_queries: true}\n"));
   grade(server, "ann", {{"a.example", 4}});
@@ -264,14 +266,14 @@ TEST_CASE("Where queries are hashed judges type them, and nothing of them is sto
   CHECK(qrels.starts_with("digest:"));
   CHECK(qrels.find("example") == std::string::npos);
   CHECK(status_in(server.get(kPath + "?format=jsonl", bearer("ann"))) == 400);
-  // the same query is known again
+  // the query is recognised when it is typed again
   int known = 0;
   const JsonObject again = results_of(server, "ann", R"({"query":"ada"})");
   for (const Json& result : again.at("results").as_array()) known += result.at("grade").is_null() ? 0 : 1;
   CHECK(known == 1);
 }
 
-TEST_CASE("The next query comes after the last one, and from the start again", "[service][judging]") {
+TEST_CASE("The next query follows the last one and starts again at the end", "[service][judging]") {
   JudgingState state;
   for (const char* name : {"a", "b", "c"}) {
     QueuedQuery query;

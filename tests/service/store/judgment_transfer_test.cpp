@@ -20,7 +20,7 @@ using metafuse::test::sample_search;
 
 namespace {
 
-/// Two lists over ten queries; the first list finds the answer first, the second last.
+/// Two lists over ten queries; the first list ranks the answer first, the second ranks it last.
 struct OfflineFolder {
   test::TemporaryFolder folder;
   std::vector<std::string> runs;
@@ -61,12 +61,13 @@ StoreTrainingOptions all_of(const std::string& domain) {
 
 }  // namespace
 
-TEST_CASE("runs and qrels become judged searches that a model learns from", "[service][store][import]") {
+TEST_CASE("Runs and qrels are imported as judged searches that a model learns from",
+          "[service][store][import]") {
   const OfflineFolder files;
   const auto done = run_metafuse({"store", "import", "--store", files.store(), "--domain", "d", "--runs",
                                   files.runs[0], files.runs[1], "--qrels", files.qrels, "--queries",
                                   files.folder.path("queries.jsonl"), "--plain-slot", "Q"});
-  CHECK(done.status == 66);  // no store yet: import adds to one that a server made
+  CHECK(done.status == 66);  // there is no store yet: import only adds to a store that a server made
   transfer_store(files.store());
   const auto again = run_metafuse({"store", "import", "--store", files.store(), "--domain", "d", "--runs",
                                    files.runs[0], files.runs[1], "--qrels", files.qrels, "--queries",
@@ -78,7 +79,7 @@ TEST_CASE("runs and qrels become judged searches that a model learns from", "[se
   const auto store = transfer_store(files.store());
   const auto judged = store->judged_queries("d");
   REQUIRE(judged->size() == 10);
-  // the identity of the same query asked online, by its slot or plain
+  // the digest of the same query asked online, by its slot or as plain text
   const std::string online = query_digest(*store->secret(), "d", {{{"QUERY", "Query  3"}}}, "Q");
   CHECK(std::any_of(judged->begin(), judged->end(), [&](const JudgedQuery& q) { return q.query == online; }));
   StoreTrainingReport report;
@@ -89,7 +90,7 @@ TEST_CASE("runs and qrels become judged searches that a model learns from", "[se
   CHECK(set->documents.size() == 30);
 }
 
-TEST_CASE("an export comes back as it was, the newer judgment winning", "[service][store][import]") {
+TEST_CASE("An export is imported unchanged and the newer judgment wins", "[service][store][import]") {
   const test::TemporaryFolder folder;
   const StoredSearch search = sample_search();
   const StoredJudgment judgment{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear + 10};
@@ -116,13 +117,13 @@ TEST_CASE("an export comes back as it was, the newer judgment winning", "[servic
   REQUIRE(found->has_value());
   CHECK((**found).slots == search.slots);
   CHECK(lists_text(**found).size() == lists_text(search).size());
-  // the query by this store's secret, everything else as it was
+  // the query's digest uses this store's secret, everything else is unchanged
   StoredJudgment expected = judgment;
   expected.query = query_digest(*store->secret(), "shoes", search.slots);
   CHECK(expected.query != judgment.query);
   CHECK(store->judged_queries("shoes")->at(0).judgments.at(0) == expected);
   CHECK((**found).query == expected.query);
-  // again: nothing new; then with a newer judgment in the store, which stays
+  // a second import adds nothing; a newer judgment in the store is kept
   CHECK(import_lines(*store, file, "shoes")->judgments == 0);
   StoredJudgment newer = expected;
   newer.grade = 0;
@@ -141,25 +142,25 @@ TEST_CASE("an export comes back as it was, the newer judgment winning", "[servic
     CHECK(wrong.error().code == Code::bad_data);
     CHECK(wrong.error().text.find("wrong.jsonl:1") != std::string::npos);
   }
-  // A bad line leaves nothing of the lines before it, be it the last of many.
+  // After a bad line, even the last one, nothing of the lines before it is stored.
   const auto untouched = transfer_store(folder.path("untouched.db"));
   const std::string broken =
       folder.write("broken.jsonl", lines + "{\"kind\":\"search\",\"domain\":\"shoes\"}\n");
   REQUIRE(import_lines(*untouched, broken, "shoes").has_error());
   CHECK_FALSE(untouched->find_search(search.id)->has_value());
   CHECK(untouched->judged_queries("shoes")->empty());
-  // A domain that the file does not have.
+  // A domain that is not in the file.
   const auto none = import_lines(*untouched, file, "boots");
   REQUIRE(none.has_error());
   CHECK(none.error().code == Code::bad_data);
   CHECK(none.error().text.find("--domain may be hats, shoes") != std::string::npos);
-  // Clicks stay where they were made.
+  // Clicks are not imported.
   CHECK(import_lines(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"),
                      "shoes")
             .has_value());
 }
 
-TEST_CASE("a batch that a store cannot hold leaves nothing of itself", "[service][store][import]") {
+TEST_CASE("A batch that fails to be stored leaves nothing", "[service][store][import]") {
   const test::TemporaryFolder folder;
   const auto store = transfer_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
@@ -176,14 +177,13 @@ TEST_CASE("a batch that a store cannot hold leaves nothing of itself", "[service
   CHECK(store->template_versions("shoes")->empty());
   batch.templates = {{"shoes", 0, "version: 1", "ann", kNewYear}};
   REQUIRE(store->add_batch(batch).has_value());
-  REQUIRE(store->add_batch(batch).has_value());  // as often as one likes
+  REQUIRE(store->add_batch(batch).has_value());  // adding it again changes nothing
   CHECK((**store->find_search(search.id)).times == search.times);
   CHECK(store->judged_queries("shoes")->size() == 1);
   CHECK(store->template_versions("shoes")->size() == 1);
 }
 
-TEST_CASE("a recording becomes judged searches, with the list that found nothing",
-          "[service][store][import]") {
+TEST_CASE("A recording is imported as judged searches including an empty list", "[service][store][import]") {
   const test::TemporaryFolder folder;
   folder.write(
       "t.yaml",
@@ -236,7 +236,7 @@ TEST_CASE("a recording becomes judged searches, with the list that found nothing
   CHECK(wrong.err.find("no recording") != std::string::npos);
 }
 
-TEST_CASE("files beside a store are learned from too; the store's judgments of a query win",
+TEST_CASE("Offline files add training queries and the store's judgments take precedence",
           "[service][store][import]") {
   const OfflineFolder files;
   const auto store = transfer_store(files.store());

@@ -43,8 +43,8 @@ StoredSearch shown(std::size_t results) {
   return search;
 }
 
-/// Ten documents of which some are relevant; engine "good" ranks them before the rest, "bad" after it,
-/// "noise" in no order. Users see them as `shown` says.
+/// Ten documents, some of them relevant. Engine "good" ranks the relevant ones first, "bad" ranks them last,
+/// "noise" ranks at random. Users see the documents in the order of `shown`.
 struct World {
   test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
   std::unique_ptr<Store> store = open_store(folder.path("store.db")).value();
@@ -52,7 +52,7 @@ struct World {
   ClickCaps no_caps{1e9, 1e9};
   int searches = 0;
 
-  /// A search of which the third result was clicked.
+  /// Stores a search whose third result was clicked.
   StoredSearch add_clicked(const std::string& query) {
     StoredSearch search = sample_search();
     search.query = query;
@@ -92,15 +92,15 @@ struct World {
       return made;
     };
     out.lists = {list("bad@b", -0.6), list("good@g", 0.6), list("noise@n", 0)};
-    // What serves is the bad engine's order.
+    // Users are shown the bad engine's order.
     for (const std::uint32_t d : out.lists[0].documents) out.shown.push_back({d, Team::none});
     return out;
   }
 
   std::string new_query() { return query_digest("secret", "shoes", {{{"Q", std::to_string(searches)}}}); }
 
-  /// A user looks at position k with probability 1/k, and clicks what is relevant there, rarely
-  /// something else.
+  /// A user looks at position k with probability 1/k and clicks a relevant result there with probability 0.8,
+  /// any other with 0.1.
   void search_and_click() {
     std::set<std::uint32_t> relevant;
     const StoredSearch made = search(relevant, new_query());
@@ -139,7 +139,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a clicked result belongs above every other one that was not clicked", "[service][learning]") {
+TEST_CASE("A clicked result is preferred to every result that was not clicked", "[service][learning]") {
   const StoredSearch search = shown(4);
   const Click clicks[] = {click_at(1), click_at(3)};
   const auto pairs = click_pairs(search, clicks, {}, kNewYear);
@@ -147,9 +147,9 @@ TEST_CASE("a clicked result belongs above every other one that was not clicked",
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> expected = {{0, 1}, {2, 1}, {0, 3}, {2, 3}};
   for (std::size_t i = 0; i < pairs.size(); ++i)
     CHECK(std::pair(pairs[i].below, pairs[i].above) == expected[i]);
-  // Nothing counted yet: the second result is believed to be worth 1 / cbrt(2) = .7937 of the first and
-  // looked at half as often, so a click there that passed the first weighs .4425 / .2841, the other way
-  // .5575 / .7159.
+  // Nothing is counted yet. The second result is assumed to be worth 1 / cbrt(2) = .7937 of the first and to
+  // be looked at half as often. So a click on it that skipped the first weighs .4425 / .2841, and the
+  // opposite one .5575 / .7159.
   CHECK(pairs[0].weight == Approx(1.5577).epsilon(1e-3));
   const Click first[] = {click_at(0)};
   CHECK(click_pairs(shown(2), first, {}, kNewYear)[0].weight == Approx(0.7787).epsilon(1e-3));
@@ -161,9 +161,8 @@ TEST_CASE("a clicked result belongs above every other one that was not clicked",
   CHECK(click_pairs(search, beyond, {}, kNewYear).empty());
 }
 
-TEST_CASE("however users look, both directions of two positions weigh as is believed or known",
-          "[service][learning]") {
-  // Of 1000 searches with two results one in ten is clicked at the second alone, or nearly all.
+TEST_CASE("Both directions of two positions have the assumed or known weight", "[service][learning]") {
+  // Of 1000 searches with two results, one in ten is clicked at the second only, or nearly all are.
   for (const int below : {100, 900}) {
     const auto total = [&](const PositionBias& bias, std::uint32_t clicked) {
       PositionBalance balance(bias);
@@ -176,13 +175,13 @@ TEST_CASE("however users look, both directions of two positions weigh as is beli
     CHECK(total({}, 1) / total({}, 0) == Approx(1 / std::cbrt(2.0)).epsilon(0.1));
     PositionBias bias;
     bias.looked_at = {1.0, 0.5};
-    // Known: a click on what only half look at counts twice.
+    // With a known bias, a click on a position that only half of the users look at counts twice.
     CHECK(total(bias, 1) / total(bias, 0) == Approx(2.0 * below / (1000 - below)).epsilon(0.1));
   }
 }
 
-TEST_CASE("the position bias is found from results that stood at several positions", "[service][learning]") {
-  // Results of very different worth, each at two positions: only the ratio of looking is common to them.
+TEST_CASE("The position bias is estimated from results shown at several positions", "[service][learning]") {
+  // Results of very different worth, each at two positions: they share only the ratio of the looking rates.
   const std::vector<double> looked_at = {1.0, 0.6, 0.4, 0.2};
   std::vector<Exposure> exposures;
   for (std::uint32_t a = 0; a < 4; ++a)
@@ -196,7 +195,7 @@ TEST_CASE("the position bias is found from results that stood at several positio
   REQUIRE(bias.looked_at.size() == 4);
   for (std::size_t k = 0; k < 4; ++k) CHECK(bias.at(k) == Approx(looked_at[k]));
   CHECK(bias.at(10) == bias.at(3));
-  // The same in pieces and in another order is the same.
+  // Splitting and reordering the same data does not change the estimate.
   std::vector<Exposure> pieces;
   for (const Exposure& one : exposures)
     for (int half = 0; half < 2; ++half)
@@ -204,20 +203,20 @@ TEST_CASE("the position bias is found from results that stood at several positio
   CHECK(harvest_position_bias(pieces).at(2) == Approx(bias.at(2)));
 }
 
-TEST_CASE("too few clicks, or none at several positions, leave the bias unknown", "[service][learning]") {
+TEST_CASE("Too few clicks or results at only one position leave the bias unknown", "[service][learning]") {
   CHECK_FALSE(harvest_position_bias({}).is_known());
   CHECK(PositionBias().at(5) == 1.0);
   std::vector<Exposure> one_place;
   for (int i = 0; i < 50; ++i) one_place.push_back({"r" + std::to_string(i), 0, 100, 50});
   CHECK_FALSE(harvest_position_bias(one_place).is_known());
   CHECK_FALSE(harvest_position_bias({{"r", 0, 100, 50}, {"r", 1, 100, 20}}).is_known());
-  // Positions that nothing joins to the first one tell nothing about it.
+  // Positions that share no result with position 0, even indirectly, have no known bias.
   CHECK_FALSE(harvest_position_bias({{"r", 2, 1000, 500}, {"r", 3, 1000, 200}}).is_known());
-  // Never rising: users come from above.
+  // The bias never rises, because users read from the top.
   CHECK(harvest_position_bias({{"r", 0, 1000, 300}, {"r", 1, 1000, 400}}).at(1) == 1.0);
 }
 
-TEST_CASE("clicks fade by half lives and one click is bounded", "[service][learning]") {
+TEST_CASE("Clicks decay by half-lives and the weight of one click is bounded", "[service][learning]") {
   const Click clicks[] = {click_at(0, 0.5, kNewYear)};
   const ClickRules rules{30, 10};
   const double fresh = click_pairs(shown(2), clicks, rules, kNewYear)[0].weight;
@@ -236,11 +235,11 @@ TEST_CASE("clicks fade by half lives and one click is bounded", "[service][learn
   CHECK(sum == Approx(10));
 }
 
-TEST_CASE("a store becomes a training set by the features that were served", "[service][learning]") {
+TEST_CASE("A store is turned into a training set with the served features", "[service][learning]") {
   World world;
   StoredSearch clicked = sample_search();
   clicked.query = "00000005";  // not held out: 5 of 10
-  // A caller's variant beside the template's own list: the better rank counts.
+  // A caller's variant and the template's own list: the better rank counts.
   clicked.lists.push_back({"a@e1", 30, false, {3}});
   StoredSearch judged = sample_search();
   judged.query = "00000006";
@@ -288,7 +287,7 @@ TEST_CASE("a store becomes a training set by the features that were served", "[s
   CHECK(training_set_from_store(*world.store, options)->queries.size() == 4);
 }
 
-TEST_CASE("clicks count as far as held-out judgments agree with them", "[service][learning]") {
+TEST_CASE("Clicks are trusted as far as held-out judgments agree with them", "[service][learning]") {
   const auto report_of = [](int grade_of_clicked) {
     World world;
     for (const std::string query : {"00000005", "00000001"})  // the second is held out
@@ -322,10 +321,10 @@ TEST_CASE("clicks count as far as held-out judgments agree with them", "[service
   const StoreTrainingReport wrong = report_of(0);
   CHECK(wrong.agreeing_pairs == 0);
   CHECK(wrong.click_trust == 0.0);
-  CHECK(report_of(1).click_trust == 0.5);  // equal grades tell nothing
+  CHECK(report_of(1).click_trust == 0.5);  // equal grades carry no information
 }
 
-TEST_CASE("an empty store teaches nothing and says what to do", "[service][learning]") {
+TEST_CASE("An empty store gives an error that says what to do", "[service][learning]") {
   World world;
   StoreTrainingOptions options;
   options.domain = "shoes";
@@ -335,7 +334,7 @@ TEST_CASE("an empty store teaches nothing and says what to do", "[service][learn
   CHECK(set.error().text.find("judge or click") != std::string::npos);
 }
 
-TEST_CASE("one base query clicked again and again does not become the ranking", "[service][learning]") {
+TEST_CASE("One base query clicked again and again does not dominate the ranking", "[service][learning]") {
   World world;
   for (int i = 0; i < 100; ++i) world.add_clicked("00000005");
   StoreTrainingReport report;
@@ -347,13 +346,12 @@ TEST_CASE("one base query clicked again and again does not become the ranking", 
   double sum = 0;
   for (const auto& pair : set->pairs) sum += pair.weight;
   CHECK(sum <= options.most_of_query);
-  CHECK(sum > options.most_of_query / 3);  // the trust in clicks halves all weights
+  CHECK(sum > options.most_of_query / 3);  // all weights are halved by the trust in clicks
   CHECK(report.capped_searches > 50);
   CHECK(report.clicked_searches + report.capped_searches == 100);
 }
 
-TEST_CASE("clicks of users who see the worst order first still teach the best engine",
-          "[service][learning]") {
+TEST_CASE("Clicks on the worst order still teach which engine is best", "[service][learning]") {
   World world;
   for (int i = 0; i < 300; ++i) world.search_and_click();
   for (int i = 0; i < 40; ++i) world.judge(true);
@@ -370,14 +368,13 @@ TEST_CASE("clicks of users who see the worst order first still teach the best en
   CHECK(report->is_better);
   CHECK(report->challenger > report->champion + 0.1);
   CHECK(versions.state("shoes")->champion == trained->version);
-  // The same data make the same model: nothing new to measure.
+  // The same data give the same model, so there is nothing new to measure.
   const auto again = retrain(*world.store, versions, world.options());
   CHECK(again->is_champion_again);
   CHECK(promote_if_better(*world.store, versions, "shoes", {}, true).error().code == Code::usage);
 }
 
-TEST_CASE("promotion waits for enough judgments, for significance, and for permission",
-          "[service][learning]") {
+TEST_CASE("Promotion needs enough judgments and significance and permission", "[service][learning]") {
   World world;
   std::filesystem::create_directories(world.folder.path("models"));
   ModelVersions versions(world.folder.path("models"));
@@ -402,13 +399,13 @@ TEST_CASE("promotion waits for enough judgments, for significance, and for permi
   CHECK(strict->reason.find("chance") != std::string::npos);
   CHECK(versions.state("shoes")->tests == 1);
   rules.level = 0.05;
-  // the same challenger on the same judgments is the same test; another judgment makes another one
+  // the same challenger on the same judgments is the same test; a new judgment makes it a new test
   CHECK(promote_if_better(*world.store, versions, "shoes", rules, false)->level == Approx(0.05 / 2));
   world.judge(true);
   CHECK(promote_if_better(*world.store, versions, "shoes", rules, true)->level == Approx(0.05 / 6));
   CHECK(versions.state("shoes")->champion == trained->version);
 
-  // After a step back by hand it takes a hand to go on.
+  // After a manual revert only a manual activation goes forward again.
   REQUIRE(versions.revert("shoes").has_value());
   CHECK(retrain(*world.store, versions, world.options())->version == trained->version);
   const auto back = promote_if_better(*world.store, versions, "shoes", rules, true);
@@ -419,14 +416,14 @@ TEST_CASE("promotion waits for enough judgments, for significance, and for permi
   CHECK_FALSE(versions.state("shoes")->is_promotion_paused);
 }
 
-TEST_CASE("the levels of all tests together stay below the level", "[service][learning]") {
+TEST_CASE("The significance levels of all tests sum to less than the total level", "[service][learning]") {
   double sum = 0;
   for (std::uint32_t test = 1; test <= 100000; ++test) sum += level_of_test(0.05, test);
   CHECK(sum < 0.05);
   CHECK(level_of_test(0.05, 1) == 0.025);
 }
 
-TEST_CASE("three in ten base queries are held out", "[service][learning]") {
+TEST_CASE("Three in ten base queries are held out", "[service][learning]") {
   int held = 0;
   for (int i = 0; i < 10000; ++i)
     held += is_held_out(query_digest("s", "d", {{{"Q", std::to_string(i)}}})) ? 1 : 0;

@@ -18,7 +18,7 @@ using namespace metafuse::service;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST_CASE("an address stands for its /32 or /48", "[service][limits]") {
+TEST_CASE("An address is limited by its prefix /32 or /48", "[service][limits]") {
   CHECK(address_prefix("192.0.2.7") == "192.0.2.7/32");
   CHECK(address_prefix("::ffff:192.0.2.7") == "192.0.2.7/32");
   CHECK(address_prefix("::ffff:c000:0207") == "192.0.2.7/32");
@@ -31,7 +31,8 @@ TEST_CASE("an address stands for its /32 or /48", "[service][limits]") {
     CHECK(address_prefix(text) == "unknown");
 }
 
-TEST_CASE("a range of addresses holds what begins like it, IPv4 mapped into IPv6 too", "[service][limits]") {
+TEST_CASE("An address range contains all addresses of its prefix including mapped IPv4",
+          "[service][limits]") {
   const auto holds = [](const char* range, const char* address) {
     return parse_address_range(range).value().contains(address);
   };
@@ -53,7 +54,7 @@ TEST_CASE("a range of addresses holds what begins like it, IPv4 mapped into IPv6
     CHECK(parse_address_range(text).has_error());
 }
 
-TEST_CASE("a token bucket lets a burst through, then its rate", "[service][limits]") {
+TEST_CASE("A token bucket admits a burst and then its rate", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(2, 3);
   for (int i = 0; i < 3; ++i) CHECK(limiter.take("a", clock.now()).is_admitted);
@@ -70,7 +71,7 @@ TEST_CASE("a token bucket lets a burst through, then its rate", "[service][limit
   CHECK_FALSE(limiter.take("a", clock.now()).is_admitted);
 }
 
-TEST_CASE("a rate that is lowered holds for buckets that are full", "[service][limits]") {
+TEST_CASE("A lowered rate applies to full buckets too", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(1, 10);
   CHECK(limiter.take("a", clock.now()).is_admitted);
@@ -79,17 +80,17 @@ TEST_CASE("a rate that is lowered holds for buckets that are full", "[service][l
   CHECK(limiter.per_second() == 1);
   CHECK(limiter.burst() == 2);
   limiter.set_rate(1, 0.5);
-  CHECK(limiter.burst() == 1);  // or nothing would ever pass
+  CHECK(limiter.burst() == 1);  // with less, nothing would ever pass
 }
 
-TEST_CASE("a rate of 0 is no limit and costs no memory", "[service][limits]") {
+TEST_CASE("A rate of 0 means no limit and costs no memory", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(0, 1);
   for (int i = 0; i < 100; ++i) CHECK(limiter.take("a", clock.now()).is_admitted);
   CHECK(limiter.size() == 0);
 }
 
-TEST_CASE("a request that costs more than the burst waits for a full bucket", "[service][limits]") {
+TEST_CASE("A request that costs more than the burst waits for a full bucket", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(1, 4);
   CHECK(limiter.take("a", clock.now(), 100).is_admitted);
@@ -97,7 +98,7 @@ TEST_CASE("a request that costs more than the burst waits for a full bucket", "[
   CHECK(refused.retry_after_seconds == Approx(4));
 }
 
-TEST_CASE("buckets are bounded and the one that rested longest goes first", "[service][limits]") {
+TEST_CASE("The number of buckets is bounded and the least recently used is removed", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(1, 1, 100);
   for (int i = 0; i < 10000; ++i) {
@@ -109,7 +110,7 @@ TEST_CASE("buckets are bounded and the one that rested longest goes first", "[se
   CHECK(limiter.take("9899", clock.now()).is_admitted);
 }
 
-TEST_CASE("token buckets agree with a model that keeps every bucket", "[service][limits]") {
+TEST_CASE("Token buckets agree with a model that keeps every bucket", "[service][limits]") {
   // The model: tokens of each client as exact eighths of a token, refilled by one eighth every 125 ms.
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);
@@ -134,7 +135,7 @@ TEST_CASE("token buckets agree with a model that keeps every bucket", "[service]
   }
 }
 
-TEST_CASE("a key is found by its digest", "[service][keys]") {
+TEST_CASE("A key is found by its digest", "[service][keys]") {
   const KeyConfig keys[] = {{"ann", sha256_hex("key of ann"), {Role::search}, 0},
                             {"bob", sha256_hex("key of bob"), {Role::judge}, 0}};
   REQUIRE(find_key(keys, "key of ann") != nullptr);
@@ -146,7 +147,7 @@ TEST_CASE("a key is found by its digest", "[service][keys]") {
   CHECK(find_key({}, "key of ann") == nullptr);
 }
 
-TEST_CASE("a quota counts a day's expanded queries", "[service][keys]") {
+TEST_CASE("A quota counts the expanded queries of a day", "[service][keys]") {
   const UnixTime noon = test::kNewYear + 43200;
   Quotas quotas;
   const KeyConfig key{"ann", "", {}, 10};
@@ -162,8 +163,7 @@ TEST_CASE("a quota counts a day's expanded queries", "[service][keys]") {
   CHECK(quotas.charge({"free", "", {}, 0}, 1000000, noon).is_within);
 }
 
-TEST_CASE("processes that share a counter share a quota, and count alone while it is away",
-          "[service][keys]") {
+TEST_CASE("Processes share a quota through a counter and count alone while it is away", "[service][keys]") {
   std::uint64_t sum = 0;
   bool is_there = true;
   const SharedUsage shared = [&](std::string_view, std::int64_t, std::uint64_t amount) {
@@ -181,7 +181,7 @@ TEST_CASE("processes that share a counter share a quota, and count alone while i
   CHECK_FALSE(first.charge(key, 4, test::kNewYear + 86400).is_within);
 }
 
-TEST_CASE("what a process counted alone is told to the counter afterwards", "[service][keys]") {
+TEST_CASE("Usage that a process counted alone is added to the counter later", "[service][keys]") {
   std::uint64_t sum = 0;
   bool is_there = false;
   const SharedUsage shared = [&](std::string_view, std::int64_t, std::uint64_t amount) {
@@ -203,7 +203,8 @@ TEST_CASE("what a process counted alone is told to the counter afterwards", "[se
   CHECK(sum == 100);
 }
 
-TEST_CASE("a block of a shared quota is used up before the counter is asked again", "[service][keys]") {
+TEST_CASE("A process uses up its block of a shared quota before asking the counter again",
+          "[service][keys]") {
   std::uint64_t sum = 0;
   int asked = 0;
   const SharedUsage shared = [&](std::string_view, std::int64_t, std::uint64_t amount) {
@@ -229,7 +230,7 @@ TEST_CASE("a block of a shared quota is used up before the counter is asked agai
   CHECK(asked == 7);
   CHECK(quotas.charge(ann, 25, test::kNewYear).is_within);  // more than a block
   CHECK(sum == 70);
-  // of the last block only what the quota holds
+  // of the last block only the part that is left of the quota
   sum = 129;
   const KeyConfig bob{"bob", "", {}, 130};  // blocks of two
   const QuotaAnswer last = quotas.charge(bob, 1, test::kNewYear);
@@ -239,13 +240,14 @@ TEST_CASE("a block of a shared quota is used up before the counter is asked agai
   CHECK_FALSE(quotas.charge(bob, 1, test::kNewYear).is_within);
   CHECK_FALSE(quotas.charge_at_once(bob, 1, test::kNewYear)->is_within);
   CHECK(asked == before);
-  // and a block of yesterday is nothing today
+  // a block of yesterday is worth nothing today
   sum = 0;
   CHECK(quotas.charge(ann, 1, test::kNewYear + 86400).left == 639);
   CHECK(sum == 1);
 }
 
-TEST_CASE("a process that ends loses at most what it used and 1/4096 of the quota", "[service][keys]") {
+TEST_CASE("A process that ends loses at most as much as it used plus 1/4096 of the quota",
+          "[service][keys]") {
   const KeyConfig key{"ann", "", {}, 4'096'000};
   for (const std::uint64_t used : {1, 999, 1'000, 1'001, 2'999, 3'001, 50'000, 200'000}) {
     std::uint64_t sum = 0;
@@ -258,7 +260,7 @@ TEST_CASE("a process that ends loses at most what it used and 1/4096 of the quot
   }
 }
 
-TEST_CASE("a wrong key is remembered for its address, and until it becomes a right one", "[service][keys]") {
+TEST_CASE("A wrong key is remembered for its address until it becomes a right one", "[service][keys]") {
   const std::vector<KeyConfig> before = {{"ann", sha256_hex("key of ann"), {}, 0}};
   std::vector<KeyConfig> after = before;
   after.push_back({"bob", sha256_hex("key of bob"), {}, 0});
@@ -266,9 +268,9 @@ TEST_CASE("a wrong key is remembered for its address, and until it becomes a rig
   KeyGuard guard(3);
   CHECK(guard.find_if_any(before, "key of ann", "a", clock.now())->name == "ann");
   for (int i = 0; i < 10; ++i) CHECK(guard.find_if_any(before, "key of bob", "a", clock.now()) == nullptr);
-  CHECK_FALSE(guard.find(before, "guess", "a", clock.now()).retry_after_seconds);  // the ten were one guess
+  CHECK_FALSE(guard.find(before, "guess", "a", clock.now()).retry_after_seconds);  // ten equal: one guess
   CHECK(guard.find_if_any(after, "key of bob", "a", clock.now())->name == "bob");
-  // who was right from one address is a stranger at another that guesses
+  // a key that was right at one address is unknown at another address that guesses
   for (int i = 0; i < 3; ++i) CHECK_FALSE(guard.find(before, "guess", "b", clock.now()).retry_after_seconds);
   CHECK(guard.find(before, "guess", "b", clock.now()).retry_after_seconds);
   CHECK(guard.find(before, "key of ann", "b", clock.now()).key == nullptr);

@@ -30,7 +30,7 @@ using namespace metafuse::service;
 
 namespace {
 
-/// A server's folder: templates of the domain `shoes` and its models.
+/// A server's folder with the templates and models of the domain `shoes`.
 struct SharingServer {
   explicit SharingServer(Store& store, const std::string& text)
       : folder(test::TemporaryFolder::in_memory()),
@@ -56,7 +56,7 @@ struct SharingServer {
   ModelVersions versions;
 };
 
-/// Two servers of one SQLite store, with the same templates.
+/// Two servers with one SQLite store and the same templates.
 struct TwoServers {
   TwoServers() {
     a.step();
@@ -78,7 +78,7 @@ fusion::Model shared_model(double alpha) {
   return model;
 }
 
-/// Runs a check on SQLite, and on PostgreSQL where that is installed.
+/// Runs a check on SQLite, and on PostgreSQL if that is installed.
 void on_each_store(const std::function<void(Store&)>& check) {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   {
@@ -95,18 +95,18 @@ void on_each_store(const std::function<void(Store&)>& check) {
 
 }  // namespace
 
-TEST_CASE("servers of one store take each other's templates, and nothing is lost", "[service][shared]") {
+TEST_CASE("Servers of one store exchange their templates without losing any", "[service][shared]") {
   on_each_store([](Store& store) {
     SharingServer a(store, "one"), b(store, "another");
     CHECK(a.step().sent == std::vector<std::string>{"templates/shoes"});
     CHECK(a.step().empty());
-    // the store is the first server's; what stood elsewhere is kept
+    // the store has the first server's file; the other server's own file is set aside
     const auto first = b.step();
     CHECK(first.taken == std::vector<std::string>{"templates/shoes"});
     REQUIRE(first.set_aside == std::vector<std::string>{b.file + ".mine"});
     CHECK(b.text() == "one");
     CHECK(*read_text(b.file + ".mine", 100) == "another");
-    // an old text replaces nothing, a known one does
+    // only a change of the current text is accepted, not one of an old text
     CHECK(*a.mirror.replace_templates("shoes", "one", "two"));
     CHECK(a.text() == "two");
     CHECK_FALSE(*b.mirror.replace_templates("shoes", "one", "three"));
@@ -120,7 +120,7 @@ TEST_CASE("servers of one store take each other's templates, and nothing is lost
   });
 }
 
-TEST_CASE("of a hundred servers that replace one text one wins", "[service][shared]") {
+TEST_CASE("Only one of many simultaneous replacements of a text wins", "[service][shared]") {
   on_each_store([](Store& store) {
     std::vector<std::unique_ptr<SharingServer>> servers;
     for (int i = 0; i < 4; ++i) servers.push_back(std::make_unique<SharingServer>(store, "start"));
@@ -144,7 +144,7 @@ TEST_CASE("of a hundred servers that replace one text one wins", "[service][shar
   });
 }
 
-TEST_CASE("champion, challenger and versions are those of all servers", "[service][shared][models]") {
+TEST_CASE("All servers share champion and challenger and versions", "[service][shared][models]") {
   on_each_store([](Store& store) {
     SharingServer a(store, "t"), b(store, "t");
     a.step();
@@ -155,7 +155,7 @@ TEST_CASE("champion, challenger and versions are those of all servers", "[servic
     b.step();
     CHECK(b.state().champion == first);
     CHECK(*read_text(b.folder.path("models/shoes.json"), 1 << 20) == fusion::model_text(shared_model(1)));
-    // both change at once: the second is refused and takes what the first did
+    // both change at once: the second is refused and takes over the first one's change
     const std::string second = *a.versions.add_challenger("shoes", shared_model(2), "retrain", 2);
     const auto late = b.versions.add_challenger("shoes", shared_model(3), "retrain", 2);
     REQUIRE(late.has_error());
@@ -174,8 +174,7 @@ TEST_CASE("champion, challenger and versions are those of all servers", "[servic
   });
 }
 
-TEST_CASE("a change of models that the store did not take is taken back at once",
-          "[service][shared][models]") {
+TEST_CASE("A change of models that the store refuses is undone at once", "[service][shared][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   std::string first, second;
   SharedPlaces places;
@@ -192,7 +191,7 @@ TEST_CASE("a change of models that the store did not take is taken back at once"
                           std::filesystem::copy_options::recursive);
     places = {{{"shoes", here.write("shoes.yaml", "t")}}, here.path("models")};
   }
-  auto store = open_store(folder.path("s.db"), StoreMode::read);  // as one that is away
+  auto store = open_store(folder.path("s.db"), StoreMode::read);  // behaves like a store that is away
   REQUIRE(store.has_value());
   Mirror mirror(**store, places);
   ModelVersions versions(here.path("models"));
@@ -212,7 +211,7 @@ TEST_CASE("a change of models that the store did not take is taken back at once"
   CHECK(mirror.step()->empty());
 }
 
-TEST_CASE("push and pull move files that were edited by hand, and name those of both sides",
+TEST_CASE("Push and pull transfer files edited by hand and name those changed on both sides",
           "[service][shared]") {
   TwoServers two;
   SharingServer &a = two.a, &b = two.b;
@@ -238,7 +237,7 @@ TEST_CASE("push and pull move files that were edited by hand, and name those of 
   CHECK(a.text() == "last");
 }
 
-TEST_CASE("a restart tells what others changed from what was edited here", "[service][shared]") {
+TEST_CASE("After a restart remote changes are distinguished from local edits", "[service][shared]") {
   TwoServers two;
   SharingServer &a = two.a, &b = two.b;
   REQUIRE(*a.mirror.replace_templates("shoes", "one", "two"));
@@ -249,7 +248,8 @@ TEST_CASE("a restart tells what others changed from what was edited here", "[ser
   CHECK(b.text() == "two");
 }
 
-TEST_CASE("names from the store reach no file outside the folder of models", "[service][shared][security]") {
+TEST_CASE("Names from the store cannot reach a file outside the folder of models",
+          "[service][shared][security]") {
   TwoServers two;
   for (const char* name : {"models/../out.json", "models//out.json", "models/x.yaml", "templates/../out",
                            "out", "models/versions/shoes/../../../out.json"}) {
@@ -260,7 +260,7 @@ TEST_CASE("names from the store reach no file outside the folder of models", "[s
   CHECK_FALSE(std::filesystem::exists(two.a.folder.path("out.json")));
 }
 
-TEST_CASE("evaluation reports and keys are those of all servers", "[service][shared]") {
+TEST_CASE("All servers share evaluation reports and keys", "[service][shared]") {
   on_each_store([](Store& store) {
     SharingServer a(store, "t"), b(store, "t");
     a.folder.write("keys.yaml", "keys: []\n");
@@ -268,7 +268,7 @@ TEST_CASE("evaluation reports and keys are those of all servers", "[service][sha
     a.folder.write("reports/hats.crossvalidation.json", "of no domain here");
     CHECK(a.step().sent ==
           std::vector<std::string>{"keys", "templates/shoes", "reports/shoes.crossvalidation.json"});
-    CHECK(b.step().taken.size() == 2);  // the templates are the same
+    CHECK(b.step().taken.size() == 2);  // both servers have the same templates
     CHECK(*read_text(b.folder.path("keys.yaml"), 100) == "keys: []\n");
     CHECK(*read_text(b.folder.path("reports/shoes.crossvalidation.json"), 100) == "{}");
     b.folder.write("keys.yaml", "keys: [] # edited\n");
@@ -281,7 +281,7 @@ TEST_CASE("evaluation reports and keys are those of all servers", "[service][sha
   });
 }
 
-TEST_CASE("files that the store does not take are read again less and less often", "[service][shared]") {
+TEST_CASE("Files that the store refuses are read again less and less often", "[service][shared]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   REQUIRE(open_store(folder.path("s.db")).has_value());
   auto store = open_store(folder.path("s.db"), StoreMode::read);  // writing fails
@@ -294,21 +294,21 @@ TEST_CASE("files that the store does not take are read again less and less often
   std::vector<char> events(4096);
   for (int i = 0; i < 100; ++i) {
     failures += a.mirror.step().has_error() ? 1 : 0;
-    opened += ::read(watch, events.data(), events.size()) > 0 ? 1 : 0;  // equal events become one
+    opened += ::read(watch, events.data(), events.size()) > 0 ? 1 : 0;  // equal events are merged into one
   }
   ::close(watch);
   CHECK(failures == 6);  // at looks 1, 4, 9, 18, 35 and 68
   CHECK(opened == 6);
 }
 
-TEST_CASE("what was taken before a step failed is told by the next", "[service][shared]") {
+TEST_CASE("Files taken before a step failed are reported by the next step", "[service][shared]") {
   TwoServers two;
   SharingServer& b = two.b;
   const std::vector<SharedChange> changes{{"keys", "", "keys: []\n"},
                                           {"templates/shoes", sha256_hex("one"), "two"}};
   REQUIRE(*two.store->change_shared_files(changes));
   std::filesystem::remove(b.file);
-  std::filesystem::create_directories(b.file + "/x");  // where the second is to be written
+  std::filesystem::create_directories(b.file + "/x");  // blocks the second file
   CHECK(b.mirror.step().has_error());
   std::filesystem::remove_all(b.file);
   const auto taken = b.step().taken;
@@ -316,7 +316,7 @@ TEST_CASE("what was taken before a step failed is told by the next", "[service][
   CHECK(std::count(taken.begin(), taken.end(), "templates/shoes") == 1);
 }
 
-TEST_CASE("the database tells every server of a change, and again after it was away", "[service][shared]") {
+TEST_CASE("The database notifies every server of changes even after it was away", "[service][shared]") {
   const auto server = test::PostgresServer::start();
   if (server == nullptr) return;
   const std::string url = server->new_database();
@@ -336,7 +336,7 @@ TEST_CASE("the database tells every server of a change, and again after it was a
     std::unique_lock lock(mutex);
     return told.wait_for(lock, std::chrono::seconds(30), [&] { return calls >= wanted; });
   };
-  REQUIRE(wait_for(1));  // what changed before anybody listened
+  REQUIRE(wait_for(1));  // changes from before the listener started
   CHECK(listener->is_listening());
   const SharedChange change{"templates/shoes", "", "one"};
   REQUIRE(*(*there)->change_shared_files({&change, 1}));
@@ -347,12 +347,12 @@ TEST_CASE("the database tells every server of a change, and again after it was a
   CHECK(listener->is_listening());
 }
 
-TEST_CASE("the time is the database's, and goes on while that is away", "[service][shared]") {
+TEST_CASE("The shared clock follows the database and goes on while that is away", "[service][shared]") {
   on_each_store([](Store& store) {
     test::ManualClock steady;
     SharedClock clock(store, steady);
     REQUIRE(clock.adjust().has_value());
-    CHECK(std::abs(clock.machine_ahead_ms()) < 60000);  // they are one machine's
+    CHECK(std::abs(clock.machine_ahead_ms()) < 60000);  // both clocks are of one machine
     const UnixTime at = clock.now();
     CHECK(std::abs(at - machine_milliseconds() / 1000) <= 60);
     steady.advance(std::chrono::seconds(90));
@@ -362,7 +362,7 @@ TEST_CASE("the time is the database's, and goes on while that is away", "[servic
   });
 }
 
-TEST_CASE("one of several servers has a duty, and hands it on when its time is over", "[service][shared]") {
+TEST_CASE("Only one server holds a task until its time is over", "[service][shared]") {
   on_each_store([](Store& store) {
     CHECK(*store.hold_task("care", "a", 100));
     CHECK(*store.hold_task("care", "a", 100));

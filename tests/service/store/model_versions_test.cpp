@@ -40,7 +40,7 @@ ModelState state_of(ModelVersions& versions) {
 
 }  // namespace
 
-TEST_CASE("a challenger becomes champion, and one step leads back", "[service][models]") {
+TEST_CASE("A challenger becomes champion and can be reverted in one step", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
   CHECK(state_of(versions).champion.empty());
@@ -56,7 +56,7 @@ TEST_CASE("a challenger becomes champion, and one step leads back", "[service][m
   const std::string second = add_version(versions, 2);
   CHECK(state_of(versions).challenger == second);
   CHECK(*versions.count_test("shoes", "one") == 1);
-  CHECK(*versions.count_test("shoes", "one") == 1);  // the same question
+  CHECK(*versions.count_test("shoes", "one") == 1);  // the same test again
   CHECK(*versions.count_test("shoes", "two") == 2);
   REQUIRE(versions.activate("shoes", second).has_value());
   CHECK(state_of(versions).tests == 0);
@@ -70,13 +70,13 @@ TEST_CASE("a challenger becomes champion, and one step leads back", "[service][m
   CHECK_FALSE(std::filesystem::exists(folder.path("shoes.json")));
   CHECK(versions.revert("shoes").error().code == Code::usage);
   CHECK(state_of(versions).versions.size() == 2);
-  // What is known outlives the process.
+  // The state is still there for the next process.
   ModelVersions again(folder.path());
   CHECK(state_of(again).versions == state_of(versions).versions);
   CHECK(again.read("shoes", second).has_value());
 }
 
-TEST_CASE("a model that was put there by hand is a version and can be come back to", "[service][models]") {
+TEST_CASE("A model file placed by hand becomes a version that can be restored", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
   folder.write("shoes.json", fusion::model_text(model_of(5)));
@@ -90,7 +90,7 @@ TEST_CASE("a model that was put there by hand is a version and can be come back 
   CHECK(state_of(versions).challenger.empty());
 }
 
-TEST_CASE("old versions go, but not those in use", "[service][models]") {
+TEST_CASE("Old versions are removed except those in use", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
   const std::string first = add_version(versions, 0.5);
@@ -110,7 +110,7 @@ TEST_CASE("old versions go, but not those in use", "[service][models]") {
   CHECK(state_of(versions).champion == first);
 }
 
-TEST_CASE("bad names, unknown versions and damaged files are refused", "[service][models]") {
+TEST_CASE("Bad names and unknown versions and damaged files are refused", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
   for (const char* name : {"", "../etc", "a/b", "A", ".", "a.b"}) {
@@ -134,14 +134,14 @@ TEST_CASE("bad names, unknown versions and damaged files are refused", "[service
   }
 }
 
-TEST_CASE("processes that share a folder of models lose none of each other's changes",
+TEST_CASE("Processes that share a folder of models keep each other's changes",
           "[service][models][security]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   constexpr int kEach = 8;
   std::vector<std::thread> threads;
   for (int process = 0; process < 3; ++process)
     threads.emplace_back([&folder, process] {
-      ModelVersions versions(folder.path());  // a lock of its own, as in another process
+      ModelVersions versions(folder.path());  // with its own lock, as in another process
       for (int i = 0; i < kEach; ++i)
         static_cast<void>(versions.add_challenger("shoes", model_of(1 + process * kEach + i), "retrain", 1));
     });

@@ -35,8 +35,8 @@ std::string send(TestServer& server, const std::string& target, const std::strin
   return server.post(target, "application/json", body, headers);
 }
 
-/// Searches new names and judges what only engine two found as right, and what engine one likes best
-/// as wrong.
+/// Searches new names and judges the result that only engine two found as relevant and engine one's first
+/// result as not relevant.
 void judge_names(TestServer& server, int first, int count) {
   for (int i = first; i < first + count; ++i) {
     const JsonObject answer = body_of(server.get("/search?format=json&q=name" + std::to_string(i)));
@@ -58,7 +58,7 @@ std::string order(TestServer& server, const std::string& query) {
   return hosts;
 }
 
-/// Few judged queries move auto's prior too little to show in an order, so that the learner is named.
+/// Names the learner, because few judged queries move the prior of `auto` too little to change an order.
 constexpr const char* kByRankBoost = R"({"learner":"rankboost"})";
 
 bool is_c_above_a(const std::string& hosts) {
@@ -71,7 +71,7 @@ JsonObject served_model_of(TestServer& server) {
 
 }  // namespace
 
-TEST_CASE("a challenger is trained from judgments, activated, and taken back", "[service][models]") {
+TEST_CASE("A challenger is trained from judgments and activated and reverted", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config());
   CHECK(status_in(server.get("/v1/models")) == 401);
   CHECK(status_in(server.get("/v1/models", kJudge)) == 403);
@@ -103,7 +103,7 @@ TEST_CASE("a challenger is trained from judgments, activated, and taken back", "
   CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
 }
 
-TEST_CASE("the page of models does what the API does, and needs the key for it", "[service][models]") {
+TEST_CASE("The page of models does the same as the API and needs the same key", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
   const auto press = [&](const std::string& action, const std::string& key = "admin-key") {
@@ -115,7 +115,7 @@ TEST_CASE("the page of models does what the API does, and needs the key for it",
   CHECK(closed.find("Versions") == std::string::npos);
   CHECK(status_in(press("retrain", "judge-key")) == 403);
   CHECK(status_in(press("retrain", "")) == 403);
-  CHECK(status_in(press("previous")) == 400);  // there was no champion before
+  CHECK(status_in(press("previous")) == 400);  // there was no earlier champion
   CHECK(status_in(press("measure")) == 409);   // nor is there a challenger
   CHECK(status_in(press("activate-000000000000")) == 400);
   REQUIRE(status_in(press("retrain")) == 200);
@@ -123,7 +123,7 @@ TEST_CASE("the page of models does what the API does, and needs the key for it",
   const std::string version(served_model_of(server).at("challenger").as_string());
   const std::string shown = press("show");
   CHECK(shown.find("Make " + version + " the champion") != std::string::npos);
-  CHECK(shown.find("95 % interval 0 to 100 %") != std::string::npos);  // nobody clicked yet
+  CHECK(shown.find("95 % interval 0 to 100 %") != std::string::npos);  // there are no clicks yet
   CHECK(press("measure").find("role=\"status\"") != std::string::npos);
   CHECK(status_in(press("activate-" + version)) == 200);
   CHECK(is_c_above_a(order(server, "new")));
@@ -135,7 +135,7 @@ TEST_CASE("the page of models does what the API does, and needs the key for it",
   CHECK(bare.get("/models").find("no store or no folder of models") != std::string::npos);
 }
 
-TEST_CASE("a model that no longer fits its templates is not activated", "[service][models]") {
+TEST_CASE("A model that does not fit its templates is not activated", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config());
   judge_names(server, 0, 12);
   const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
@@ -149,7 +149,8 @@ TEST_CASE("a model that no longer fits its templates is not activated", "[servic
   CHECK(server.app().reloader().reload().has_value());
 }
 
-TEST_CASE("interleaved searches are credited to who placed what was clicked", "[service][models]") {
+TEST_CASE("A click in an interleaved search is credited to the team that placed the result",
+          "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
   REQUIRE(status_in(send(server, "/v1/models/pages/retrain", kByRankBoost)) == 200);
@@ -161,7 +162,7 @@ TEST_CASE("interleaved searches are credited to who placed what was clicked", "[
     CHECK(answer.at("results").as_array().size() == 4);
     CHECK(answer.at("fusion").at("interleaved_with").as_string().size() == 12);
     double before = 1;
-    for (const Json& result : answer.at("results").as_array()) {  // a client that sorts keeps the draft
+    for (const Json& result : answer.at("results").as_array()) {  // sorting keeps the draft's order
       CHECK(result.at("fusion").at("score").to_number<double>() <= before);
       before = result.at("fusion").at("score").to_number<double>();
     }
@@ -187,7 +188,7 @@ TEST_CASE("interleaved searches are credited to who placed what was clicked", "[
   CHECK(score.at("p").to_number<double>() < 0.001);
 }
 
-TEST_CASE("what is due is done by the clock: retention, retraining, promotion", "[service][models]") {
+TEST_CASE("Retention and retraining and promotion run when they are due", "[service][models]") {
   TestServer server(TestServer::default_answer,
                     learning_config("privacy: {retention_days: 10}\nlearning: {retrain_hours: 24, "
                                     "automatic_promotion: true}\n"));
@@ -218,5 +219,5 @@ TEST_CASE("what is due is done by the clock: retention, retraining, promotion", 
   CHECK(events["retrained"] == 1);
   caretaker.tick(now + 24 * 3600);
   CHECK(events["retrained"] == 2);
-  CHECK(changes == 1);  // the same data made the same challenger
+  CHECK(changes == 1);  // the same data gave the same challenger
 }

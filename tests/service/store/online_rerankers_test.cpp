@@ -19,7 +19,7 @@ namespace {
 
 const std::string kRerankerAdmin = "Authorization: Bearer admin-key\r\n";
 
-/// Orders by how high the lists of engine one rank a page: rank 1 earns the most.
+/// Scores a page by its ranks in the lists of engine one; rank 1 scores most.
 const std::string kModel =
     R"({"format":"metafuse-model","version":1,"learner":"rankboost","features":[)"
     R"({"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},)"
@@ -63,14 +63,14 @@ struct ModelServer {
 
 }  // namespace
 
-TEST_CASE("clicks change the order at once where the configuration says so", "[service][online]") {
+TEST_CASE("Clicks change the order at once if online learning is configured", "[service][online]") {
   ModelServer online(true);
   ModelServer off(false);
   CHECK(online.order("ada") == "abdc");
   for (ModelServer* each : {&online, &off})
     for (int i = 0; i < 15; ++i) CHECK(each->click("name" + std::to_string(i), "c") == 200);
   CHECK(off.order("ada") == "abdc");
-  const std::string learned = online.order("ada");  // an answer that was cached before
+  const std::string learned = online.order("ada");  // this answer was in the cache before the clicks
   CHECK(learned.find('c') < learned.find('a'));
   CHECK(online.order("new").find('c') < learned.find('a'));
 
@@ -82,7 +82,7 @@ TEST_CASE("clicks change the order at once where the configuration says so", "[s
         std::string::npos);
   CHECK(off.server.get("/search?q=ada").find("learned online") == std::string::npos);
 
-  // weights explain the model's score; the order is the reranker's own
+  // the weights explain the model's score, but the order is the reranker's
   double before = 1e300;
   const JsonObject explained = online.answer("ada&explain=1");
   for (const Json& result : explained.at("results").as_array()) {
@@ -102,7 +102,7 @@ TEST_CASE("clicks change the order at once where the configuration says so", "[s
   CHECK(online.order("ada") == "abdc");
 }
 
-TEST_CASE("a reranker goes on where it stopped, and begins anew under another model", "[service][online]") {
+TEST_CASE("A reranker resumes its state and starts anew with another model", "[service][online]") {
   const TemporaryFolder folder;
   ModelServer source(true);
   source.click("ada", "c");
@@ -122,7 +122,7 @@ TEST_CASE("a reranker goes on where it stopped, and begins anew under another mo
   CHECK(OnlineRerankers(source.server.folder().path("models")).steps(domain) == 0);
 }
 
-TEST_CASE("a click chooses its result over those above it; a judgment speaks of its own",
+TEST_CASE("A click prefers its result to those above it and a judgment grades only its result",
           "[service][online]") {
   const StoredSearch search = sample_search();
   const auto instances = stored_instances(search, rank_features(search));
@@ -142,7 +142,7 @@ TEST_CASE("a click chooses its result over those above it; a judgment speaks of 
   CHECK(reranker_feedback(search, instances, 99, std::nullopt, clicks).empty());
 }
 
-TEST_CASE("a domain without a model learns nothing online", "[service][online]") {
+TEST_CASE("A domain without a model learns nothing online", "[service][online]") {
   TestServer server(TestServer::default_answer, config(true));
   const auto answer = parse_json(body_in(server.get("/search?format=json&q=ada")), "answer");
   const std::string id(answer->at("fusion").at("search_id").as_string());

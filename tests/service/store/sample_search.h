@@ -20,7 +20,7 @@ inline std::string document_key(int number) {
   return "example.org/" + std::to_string(number);
 }
 
-/// A store that opens, or the test fails.
+/// Opens a store; the test fails if that is not possible.
 inline std::unique_ptr<service::Store> opened_store(const std::string& location) {
   auto store = service::open_store(location);
   if (!store) FAIL(store.error().text);

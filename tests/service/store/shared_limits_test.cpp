@@ -19,7 +19,7 @@ int admitted(RateLimiter& limiter, const SteadyClock& clock, int tries) {
 
 }  // namespace
 
-TEST_CASE("processes share token buckets and quotas through Redis, and count alone without it",
+TEST_CASE("Processes share token buckets and quotas through Redis and count alone without it",
           "[service][limits][redis]") {
   const auto redis = test::RedisServer::start();
   if (redis == nullptr) return;
@@ -33,9 +33,9 @@ TEST_CASE("processes share token buckets and quotas through Redis, and count alo
   of_here.exchange();
   CHECK(admitted(there, clock, 1) == 1);
   of_there.exchange();
-  CHECK(admitted(there, clock, 10) == 3);  // ten in all
+  CHECK(admitted(there, clock, 10) == 3);  // ten in both processes together
   of_there.exchange();
-  CHECK(admitted(here, clock, 1) == 1);  // taken before it heard of the others
+  CHECK(admitted(here, clock, 1) == 1);  // admitted before this process heard of the other's requests
   of_here.exchange();
   CHECK(admitted(here, clock, 10) == 0);
   CHECK(of_here.usage()("ann", 1, 5) == 5);

@@ -43,8 +43,8 @@ void run_sql(const std::string& path, const char* sql) {
 
 constexpr std::size_t kIdBytes = 32;
 
-/// Writes searches with a click and a judgment each and, once the store acknowledged all three, their ids
-/// into the pipe; until it is killed.
+/// Until it is killed, writes searches with a click and a judgment each. Once the store has acknowledged all
+/// three, it writes the search's id into the pipe.
 [[noreturn]] void write_for_ever(const std::string& path, int acknowledged) {
   auto store = open_store(path);
   if (store.has_error()) ::_exit(1);
@@ -59,8 +59,8 @@ constexpr std::size_t kIdBytes = 32;
   }
 }
 
-/// Lets a writer acknowledge some searches, kills it in the middle of its work, and returns what
-/// it acknowledged.
+/// Lets a writer acknowledge some searches, kills it in the middle of its work, and returns the ids of the
+/// acknowledged searches.
 std::vector<std::string> acknowledged_before_kill(const std::string& path, std::uint64_t wanted) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
@@ -74,7 +74,7 @@ std::vector<std::string> acknowledged_before_kill(const std::string& path, std::
   std::vector<std::string> ids;
   std::string id(kIdBytes, ' ');
   bool is_killed = false;
-  // What stood in the pipe when the writer died was acknowledged too.
+  // Ids that were still in the pipe when the writer died are acknowledged too.
   while (::read(ends[0], id.data(), kIdBytes) == static_cast<ssize_t>(kIdBytes)) {
     ids.push_back(id);
     if (ids.size() >= wanted && !is_killed) is_killed = ::kill(writer, SIGKILL) == 0;
@@ -108,15 +108,16 @@ void check_kills(int kills) {
 
 }  // namespace
 
-TEST_CASE("nothing that a SQLite store acknowledged is lost by kill -9", "[service][store]") {
+TEST_CASE("SIGKILL loses nothing that a SQLite store acknowledged", "[service][store]") {
   check_kills(10);
 }
 
-TEST_CASE("nothing that a SQLite store acknowledged is lost by 500 kill -9", "[service][store][full]") {
+TEST_CASE("SIGKILL repeated 500 times loses nothing that a SQLite store acknowledged",
+          "[service][store][full]") {
   check_kills(500);
 }
 
-TEST_CASE("one server at a time writes to a SQLite store", "[service][store]") {
+TEST_CASE("Only one server at a time writes to a SQLite store", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
@@ -135,7 +136,7 @@ TEST_CASE("one server at a time writes to a SQLite store", "[service][store]") {
   CHECK(**opened_sqlite(path)->find_search(search.id) == search);
 }
 
-TEST_CASE("only its owner can read a SQLite store", "[service][store]") {
+TEST_CASE("Only the owner can read the files of a SQLite store", "[service][store]") {
   const test::TemporaryFolder folder;
   const auto store = opened_sqlite(folder.path("store.db"));
   const StoredSearch search = sample_search();
@@ -147,7 +148,7 @@ TEST_CASE("only its owner can read a SQLite store", "[service][store]") {
   }
 }
 
-TEST_CASE("a SQLite store that is none is refused and left alone", "[service][store]") {
+TEST_CASE("A file that is not a SQLite store is refused and left unchanged", "[service][store]") {
   const test::TemporaryFolder folder;
   CHECK(refusal(folder.path("no/store.db")).code == Code::no_input);
   CHECK(refusal(folder.path("none.db"), StoreMode::read).code == Code::no_input);
@@ -168,7 +169,7 @@ TEST_CASE("a SQLite store that is none is refused and left alone", "[service][st
   CHECK(refusal(later, StoreMode::read).code == Code::bad_data);
 }
 
-TEST_CASE("a damaged SQLite store is refused at the start", "[service][store]") {
+TEST_CASE("A damaged SQLite store is refused when it is opened", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   {
@@ -188,7 +189,7 @@ TEST_CASE("a damaged SQLite store is refused at the start", "[service][store]") 
   CHECK(error.text.find("backup") != std::string::npos);
 }
 
-TEST_CASE("a stored search whose lists are damaged is an error, not a crash", "[service][store]") {
+TEST_CASE("A stored search with damaged lists is an error and not a crash", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();

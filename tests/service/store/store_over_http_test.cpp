@@ -57,19 +57,19 @@ std::string shows(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a search that asks not to be tracked is answered and not stored", "[service][privacy][security]") {
+TEST_CASE("A search that asks not to be tracked is answered but not stored", "[service][privacy][security]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n");
   for (const char* header : {"DNT: 1\r\n", "Sec-GPC: 1\r\n"})
     for (int i = 0; i < 4; ++i) CHECK(id_in(server.get("/search?q=ada&format=json", header)).empty());
   CHECK(rows_in(server) == 0);
-  // nor by way of an answer that was rendered for somebody else, and the other way round
+  // nor if the answer was rendered for somebody else; and the other way round
   for (int i = 0; i < 4; ++i) CHECK(id_in(server.get("/search?q=ada&format=json")).size() == 48);
   CHECK(id_in(server.get("/search?q=ada&format=json", "DNT: 1\r\n")).empty());
   CHECK(id_in(server.get("/search?q=ada&format=json", "DNT: 0\r\n")).size() == 48);
   CHECK(rows_in(server) == 1);
 }
 
-TEST_CASE("a thousand equal searches are one row, and each can be clicked", "[service][store][security]") {
+TEST_CASE("Many equal searches are stored as one row and each can be clicked", "[service][store][security]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n");
   std::set<std::string> ids;
   for (int i = 0; i < 30; ++i) ids.insert(id_in(server.get("/search?q=ada&format=json")));
@@ -80,7 +80,7 @@ TEST_CASE("a thousand equal searches are one row, and each can be clicked", "[se
       CHECK(status_in(server.post("/v1/feedback", "application/json", click_body(id))) == 200);
 }
 
-TEST_CASE("searches without results have an id and are stored", "[service][store]") {
+TEST_CASE("Searches without results have an id and are stored", "[service][store]") {
   TestServer server([](const ExpandedQuery&) { return list_of({}); }, "store: metafuse.db\n");
   const std::string id = id_in(server.get("/search?q=nothing&format=json"));
   CHECK(id.size() == 48);
@@ -92,7 +92,7 @@ TEST_CASE("searches without results have an id and are stored", "[service][store
   CHECK((**found).slots.slots.at("NAME") == "nothing");
 }
 
-TEST_CASE("a search id is no use from another address", "[service][feedback][security]") {
+TEST_CASE("A search id is useless from another address", "[service][feedback][security]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\ntrusted_proxies: [127.0.0.1]\n");
   const std::string here = "X-Forwarded-For: 192.0.2.1\r\n";
   const std::string id = id_in(server.get("/search?q=ada&format=json", here));
@@ -103,7 +103,7 @@ TEST_CASE("a search id is no use from another address", "[service][feedback][sec
   CHECK(send(here) == 200);
 }
 
-TEST_CASE("a key reaches the domains and engines that it names, until it expires, at its own rate",
+TEST_CASE("A key reaches its domains and engines until it expires and has its own rate",
           "[service][keys][security]") {
   TestServer server(TestServer::default_answer,
                     "store: metafuse.db\nneeds_key: true\nkeys:\n" +
@@ -122,7 +122,7 @@ TEST_CASE("a key reaches the domains and engines that it names, until it expires
   CHECK(status_in(search("hats")) == 403);
   CHECK(status_in(search("old")) == 401);
   CHECK(status_in(search("none")) == 403);
-  for (int i = 0; i < 4; ++i) {  // once it was answered for everybody, too
+  for (int i = 0; i < 4; ++i) {  // also when the answer is cached for everybody
     const std::string two = search("two");
     REQUIRE(status_in(two) == 200);
     CHECK(two.find("a.example") == std::string::npos);
@@ -141,7 +141,7 @@ TEST_CASE("a key reaches the domains and engines that it names, until it expires
   CHECK(status_in(server.post("/v1/feedback", "application/json", judgment, shows("all"))) == 200);
 }
 
-TEST_CASE("a hanging PostgreSQL costs feedback a 503 within a second, and searches and the end nothing",
+TEST_CASE("With a hanging PostgreSQL feedback gets 503 and searches and shutdown are not delayed",
           "[service][store][security]") {
   const auto postgres = PostgresServer::start();
   if (postgres == nullptr) return;
@@ -160,7 +160,7 @@ TEST_CASE("a hanging PostgreSQL costs feedback a 503 within a second, and search
   CHECK(store.daily_salt(1, over).error().code == Code::try_again);
   CHECK(store.add_click({}, {}, over).error().code == Code::try_again);
   CHECK(store.set_judgment({}, over).error().code == Code::try_again);
-  CHECK(store.find_search(id)->has_value());  // which was nobody's fault
+  CHECK(store.find_search(id)->has_value());  // a missing search is not a failure of the store
   relay.swallow();
   const auto timed = [](const std::function<void()>& work) {
     const auto begin = std::chrono::steady_clock::now();
@@ -195,8 +195,7 @@ TEST_CASE("a hanging PostgreSQL costs feedback a 503 within a second, and search
   CHECK(timed([&] { server.app().stop(); }) < milliseconds(6000));
 }
 
-TEST_CASE("a server makes the forms of a query in an older store one, and goes on with that one",
-          "[service][store][identity]") {
+TEST_CASE("A server merges the equivalent queries of an older store into one", "[service][store][identity]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("old.db");
   const std::vector<std::pair<std::string, std::string>> forms[] = {
@@ -214,7 +213,7 @@ TEST_CASE("a server makes the forms of a query in an older store one, and goes o
       search.id = new_search_id();
       search.domain = "pages";
       for (const auto& [name, value] : slots) search.slots.slots[name] = value;
-      search.query = sha256_hex(slots_text(search.slots)).substr(0, 32);  // each form was a query of its own
+      search.query = sha256_hex(slots_text(search.slots)).substr(0, 32);  // each form was its own query
       search.at = ++at;
       search.documents = {"a.example"};
       search.lists = {{"plain@one", 10, false, {0}}};
@@ -241,7 +240,7 @@ TEST_CASE("a server makes the forms of a query in an older store one, and goes o
   REQUIRE(judged->size() == 1);
   CHECK(judged->front().query == digest);
   REQUIRE(judged->front().judgments.size() == 1);
-  CHECK(judged->front().judgments.front().at == 1735689600 + 4);  // the latest stays
+  CHECK(judged->front().judgments.front().at == 1735689600 + 4);  // the latest judgment is kept
   const auto queries = (*store)->asked_queries("pages", 10);
   REQUIRE(queries->size() == 1);
   CHECK(queries->front().query == digest);

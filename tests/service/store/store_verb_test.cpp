@@ -48,7 +48,7 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a store is exported and checked beside its server", "[service][store]") {
+TEST_CASE("A store can be exported and checked while its server runs", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = filled_store(folder);
   const auto served = open_store(path);
@@ -64,7 +64,7 @@ TEST_CASE("a store is exported and checked beside its server", "[service][store]
   CHECK(busy.status == static_cast<int>(Code::unavailable));
 }
 
-TEST_CASE("a store is pruned by age and reset by domain", "[service][store]") {
+TEST_CASE("A store is pruned by age and reset by domain", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = filled_store(folder);
   const auto pruned = run_metafuse({"store", "prune", "--store", path, "--days", "30"});
@@ -78,7 +78,7 @@ TEST_CASE("a store is pruned by age and reset by domain", "[service][store]") {
         "sound: 1 searches, 0 clicks, 0 judgments, 1 template versions\n");
 }
 
-TEST_CASE("a configuration names the store; what is wrong is one line", "[service][store]") {
+TEST_CASE("The store may be named by a configuration and each mistake is one line", "[service][store]") {
   const test::TemporaryFolder folder;
   filled_store(folder);
   folder.write("empty.yaml", "");
@@ -102,7 +102,8 @@ TEST_CASE("a configuration names the store; what is wrong is one line", "[servic
   CHECK(status_of({"export", "--store", folder.write("text.db", std::string(5000, 'x'))}) == 65);
 }
 
-TEST_CASE("metafuse key new prints the key once, and YAML that a server reads", "[service][keys][security]") {
+TEST_CASE("The command metafuse key new prints the key once and YAML for the server",
+          "[service][keys][security]") {
   const test::TemporaryFolder folder;
   const auto made =
       run_metafuse({"key", "new", "ann", "--role", "search", "--role", "judge", "--domain", "support",
@@ -132,7 +133,7 @@ TEST_CASE("metafuse key new prints the key once, and YAML that a server reads", 
   CHECK(run_metafuse({"key", "new", "a\nroles: [admin]", "--role", "search"}).status == 64);
 }
 
-TEST_CASE("a key counts on its last day and not on the next", "[service][keys][security]") {
+TEST_CASE("A key is valid on its last day and not on the next", "[service][keys][security]") {
   KeyConfig key;
   CHECK_FALSE(key.has_expired(kNewYear));
   key.expires = "2025-01-01";

@@ -15,7 +15,7 @@ using namespace metafuse::test;
 
 namespace {
 
-/// A search of one query by two lists of its own documents.
+/// A search with two lists, of the same or of opposite order.
 StoredSearch search_of(const std::string& query, bool do_lists_agree) {
   StoredSearch search = sample_search();
   search.slots.slots = {{"QUERY", query}};
@@ -28,7 +28,8 @@ StoredSearch search_of(const std::string& query, bool do_lists_agree) {
 
 }  // namespace
 
-TEST_CASE("The store's queries are suggested by disagreement, judged ones never", "[service][judging]") {
+TEST_CASE("Queries whose lists disagree are suggested for judging but judged ones never",
+          "[service][judging]") {
   const TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   {

@@ -12,7 +12,7 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_folder.h"
 
-// Versions live side by side while servers are upgraded one after another, and when they are stepped back.
+// Two versions share one store while servers are upgraded or downgraded one after another.
 
 using namespace metafuse;
 using namespace metafuse::service;
@@ -48,7 +48,7 @@ constexpr const char* kExtensions[] = {
     "INSERT INTO meta (name, value) VALUES ('later', 'value')",
 };
 
-/// Writes and reads every kind of thing.
+/// Writes and reads every kind of record.
 void use(Store& store, const std::string& mark) {
   std::vector<StoredSearch> searches;
   for (int i = 0; i < 20; ++i) searches.push_back(test::sample_search());
@@ -107,9 +107,7 @@ void check_versions_side_by_side(const std::string& location) {
 
 }  // namespace
 
-TEST_CASE(
-    "what a later version adds to a store disturbs neither a server that runs nor one that is stepped back",
-    "[service][store]") {
+TEST_CASE("Additions of a later version to a store do not disturb older servers", "[service][store]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   check_versions_side_by_side(folder.path("s.db"));
   const auto server = test::PostgresServer::start();
