@@ -16,8 +16,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-/// Spellings of addresses that no engine may reach through a definition of another host; PORT is a server
-/// of ours.
+/// Spellings of addresses that an engine must not reach if its definition names another host. PORT stands for
+/// the port of our own server.
 const std::vector<std::string> kSpellings = {"127.0.0.1:PORT",
                                              "127.1:PORT",
                                              "127.0.1:PORT",
@@ -106,7 +106,7 @@ std::string with_port(std::string text, std::uint16_t port) {
   return text;
 }
 
-/// Answers the first request of an engine as told and counts what would have left for elsewhere.
+/// Sends every request to one fixed URL.
 class Scripted final : public Transport {
  public:
   Scripted(std::unique_ptr<Transport> inner, std::string url)
@@ -138,7 +138,7 @@ std::vector<Engine> engine(const std::string& search_url) {
 
 }  // namespace
 
-TEST_CASE("no spelling of a private address is reached by an engine of another definition",
+TEST_CASE("No spelling of a private address is reached by an engine defined for another host",
           "[fetchers][ssrf]") {
   REQUIRE(kSpellings.size() >= 60);
   const test::ChaosServer victim;
@@ -158,13 +158,13 @@ TEST_CASE("no spelling of a private address is reached by an engine of another d
   CHECK(victim.requests() == 0);
 }
 
-TEST_CASE("no spelling gets through by a redirect", "[fetchers][ssrf]") {
+TEST_CASE("No spelling of a private address is reached through a redirect", "[fetchers][ssrf]") {
   const test::ChaosServer victim;
   const test::ChaosServer server;
   for (const std::string& spelling : kSpellings) {
     const std::string url = "http://" + with_port(spelling, victim.port()) + "/ok?q=x";
     INFO(url);
-    // The engine's own private address is allowed; where it sends us is not.
+    // The engine's own private address is allowed; the address that it redirects to is not.
     const auto fetcher = make_fetcher(engine("http://" + server.origin() + "/redirect-to?u=" + "{query}"));
     REQUIRE(fetcher.has_value());
     static const SteadyClock clock;
@@ -177,7 +177,7 @@ TEST_CASE("no spelling gets through by a redirect", "[fetchers][ssrf]") {
   CHECK(victim.requests() == 0);
 }
 
-TEST_CASE("no spelling gets through by a description document", "[fetchers][ssrf]") {
+TEST_CASE("No spelling of a private address is reached through a description document", "[fetchers][ssrf]") {
   const test::ChaosServer victim;
   const test::ChaosServer server;
   for (const std::string& spelling : kSpellings) {
@@ -187,7 +187,7 @@ TEST_CASE("no spelling gets through by a description document", "[fetchers][ssrf
         "engines:\n  - {name: e, engine: opensearch_description, description_url: \"http://" +
             server.origin() + "/description?" + url + "\"}\n",
         "e.yaml");
-    if (!file) continue;  // a definition that no URL parser reads is refused before
+    if (!file) continue;  // a definition that no URL parser accepts is refused earlier
     const auto fetcher = make_fetcher(file->engines);
     REQUIRE(fetcher.has_value());
     CHECK(fetch(**fetcher).has_failed());
@@ -196,7 +196,7 @@ TEST_CASE("no spelling gets through by a description document", "[fetchers][ssrf
   CHECK(victim.requests() == 0);
 }
 
-TEST_CASE("no spelling in a query, a language or a time range chooses the host", "[fetchers][ssrf]") {
+TEST_CASE("No query or language or time range can choose the host", "[fetchers][ssrf]") {
   for (const std::string search_url :
        {"http://e.example:81/{query}", "http://e.example:81?q={query}{time_range}",
         "http://e.example:81/x{query}", "http://{lang}.e.example:81/?q={query}",
@@ -225,7 +225,7 @@ TEST_CASE("no spelling in a query, a language or a time range chooses the host",
   }
 }
 
-TEST_CASE("addresses are sorted by who can be behind them", "[fetchers][ssrf]") {
+TEST_CASE("Addresses are classified by who can be behind them", "[fetchers][ssrf]") {
   for (const std::string text : {"8.8.8.8", "1.1.1.1", "93.184.216.34", "172.15.0.1", "172.32.0.1",
                                  "100.63.0.1", "100.128.0.1", "192.0.1.1", "2606:4700::1111", "2a00:1450::1",
                                  "64:ff9b::808:808", "::ffff:8.8.8.8", "2002:808:808::1"}) {
@@ -245,7 +245,8 @@ TEST_CASE("addresses are sorted by who can be behind them", "[fetchers][ssrf]") 
   }
 }
 
-TEST_CASE("allow_private opens exactly the named host and port, and never link-local", "[fetchers][ssrf]") {
+TEST_CASE("The setting allow_private opens only the named host and port and never link-local",
+          "[fetchers][ssrf]") {
   const auto guard = AddressGuard::make({"Intranet.example:8080", "[::1]:9200"});
   REQUIRE(guard.has_value());
   CHECK(guard->may_connect(Reach::us_only, "intranet.example:8080", ""));

@@ -1,5 +1,5 @@
-// How much of an answer is read: results, texts, depth, steps and suggestions of each format, exactly as many
-// and one more.
+// How much of an answer is read: results, texts, depth, steps and suggestions of each format, each at exactly
+// its limit and one beyond it.
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ AnswerRules by_paths(Format format, const std::string& results, const std::strin
   return rules;
 }
 
-/// The first part so many times, with its number where a # stands.
+/// `part` repeated `count` times, with each # replaced by the number of the repetition.
 std::string repeated_part(const std::string& part, std::size_t count, const std::string& between = "") {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -51,7 +51,8 @@ std::string mistake_of(const AnswerRules& rules, const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("a thousand results of an answer are read, in every format", "[fetchers][limits][security]") {
+TEST_CASE("At most a thousand results of an answer are read in every format",
+          "[fetchers][limits][security]") {
   for (const std::size_t count : {999U, 1000U, 1001U, 3000U}) {
     INFO(count);
     const std::size_t read = std::min<std::size_t>(count, 1000);
@@ -79,7 +80,7 @@ TEST_CASE("a thousand results of an answer are read, in every format", "[fetcher
   }
 }
 
-TEST_CASE("texts of an answer are cut at their length", "[fetchers][limits][text]") {
+TEST_CASE("Texts of an answer are cut at their maximum length", "[fetchers][limits][text]") {
   AnswerRules rules = by_paths(Format::json, "r", "u");
   rules.content = PartRule("c");
   rules.suggestion = "s";
@@ -96,7 +97,7 @@ TEST_CASE("texts of an answer are cut at their length", "[fetchers][limits][text
   CHECK(list->suggestions.back() == "s19");
   CHECK(mistake_of(by_paths(Format::json, "r", "u"), R"({"error":")" + std::string(400, 'e') + "\"}") ==
         "the engine says: " + std::string(300, 'e'));
-  // what is joined, and what a step finds
+  // joined values, and the values that a step finds
   rules.title = PartRule("many");
   rules.title.is_joined = true;
   rules.title.separator = ",";
@@ -114,7 +115,7 @@ TEST_CASE("texts of an answer are cut at their length", "[fetchers][limits][text
     for (const std::size_t most : {1U, 8U, 9U, 10U})
       CHECK(answer_texts(format, path, body, kLimitContext, most)->size() == std::min<std::size_t>(most, 9));
   }
-  // of an HTML element 20,000 bytes
+  // the text of an HTML element has at most 20,000 bytes
   CHECK(answer_texts(Format::html, "//div", "<div>" + repeated_part("<b>0123456789</b>", 2000) + "</div>",
                      kLimitContext, 1)
             ->front()
@@ -123,13 +124,13 @@ TEST_CASE("texts of an answer are cut at their length", "[fetchers][limits][text
                      kLimitContext, 1)
             ->front()
             .size() == 20000);
-  // cleaning looks at 64 times as much as it keeps
+  // cleaning reads at most 64 times as many bytes as it keeps
   const std::string tags = repeated_part("<b></b>", 182);  // 1,274 bytes
   CHECK(clean_text(tags + "abcdef", true, 20) == "abcdef");
   CHECK(clean_text(tags + "abcdefg", true, 20) == "abcdef");
 }
 
-TEST_CASE("XML is read to 8 MB and 256 levels, and XPath to two million steps",
+TEST_CASE("XML is limited to 8 MB and 256 levels and XPath to two million steps",
           "[fetchers][limits][security]") {
   const AnswerRules rules = by_paths(Format::xml, "//i", "u");
   const auto sized = [](std::size_t bytes) {
@@ -142,7 +143,7 @@ TEST_CASE("XML is read to 8 MB and 256 levels, and XPath to two million steps",
   const auto nested = [&](std::size_t levels) {
     return mistake_of(rules, repeated_part("<x>", levels) + repeated_part("</x>", levels));
   };
-  CHECK(nested(257).empty());  // the outermost is level 0
+  CHECK(nested(257).empty());  // the outermost element is level 0
   CHECK(nested(258) == "XML nested deeper than 256 levels");
   const std::string page = "<div>" + repeated_part("<p><a href='/#'>x</a></p>", 1500) + "</div>";
   CHECK(mistake_of(by_paths(Format::html, "//p", "./a/@href"), page).empty());
@@ -150,7 +151,7 @@ TEST_CASE("XML is read to 8 MB and 256 levels, and XPath to two million steps",
         std::string::npos);
 }
 
-TEST_CASE("addresses of an answer are resolved, and none but http and https pass", "[fetchers][security]") {
+TEST_CASE("URLs of an answer are resolved and only http and https are accepted", "[fetchers][security]") {
   AnswerRules rules = by_paths(Format::json, "r", "u");
   rules.thumbnail = PartRule("i");
   const auto hit = [&](const std::string& url, const std::string& picture) {
@@ -177,7 +178,7 @@ TEST_CASE("addresses of an answer are resolved, and none but http and https pass
   CHECK(unbased->hits[0].url == "http://engine.example/dir/y");
 }
 
-TEST_CASE("characters that no text should hold are left out or replaced, and their neighbours kept",
+TEST_CASE("Forbidden characters are removed or replaced and their neighbours are kept",
           "[fetchers][text][security]") {
   const auto cleaned = [](const std::string& middle) { return clean_text("a" + middle + "b", true, 100); };
   for (const std::string mark :
@@ -207,5 +208,5 @@ TEST_CASE("characters that no text should hold are left out or replaced, and the
        {"&#123456789;", "&#x123456789;", "&#;", "&#x;", "&#xG;", "&#1a;", "&nosuch;"})
     CHECK(cleaned(literal) == "a" + literal + "b");
   CHECK(cleaned("<script>x</script>") == "ab");
-  CHECK(cleaned("</script>x") == "axb");  // whose beginning was cut off
+  CHECK(cleaned("</script>x") == "axb");  // an end tag whose beginning was cut off
 }

@@ -34,7 +34,7 @@ std::string why(const AnswerRules& rules, std::string_view body) {
 
 }  // namespace
 
-TEST_CASE("key paths match at any depth, as in SearXNG", "[fetchers][json]") {
+TEST_CASE("Key paths match at any depth as in SearXNG", "[fetchers][json]") {
   AnswerRules rules = rules_of(Format::json, "results", "url", "title", "text");
   const auto list = parsed(rules, R"j({"x":{"y":[{"results":[
       {"meta":{"url":"http://a/1"},"title":"A","text":["first","second"]},
@@ -54,7 +54,7 @@ TEST_CASE("key paths match at any depth, as in SearXNG", "[fetchers][json]") {
         1);
 }
 
-TEST_CASE("a call around JSON is taken off, whatever its function is called", "[fetchers][json]") {
+TEST_CASE("A function call around JSON is removed whatever the function's name", "[fetchers][json]") {
   const AnswerRules rules = rules_of(Format::json, "results", "url", "title", "");
   const std::string answer = R"({"results":[{"url":"http://a/","title":"t"}]})";
   for (const std::string name : {"azAZ09", "a_$.b", "a['b']", "a[\"b\"]"}) {
@@ -64,7 +64,7 @@ TEST_CASE("a call around JSON is taken off, whatever its function is called", "[
   CHECK(why(rules, "a-b(" + answer + ");") != "");
 }
 
-TEST_CASE("anchored key paths match from the root, with * for every child", "[fetchers][json]") {
+TEST_CASE("Anchored key paths match from the root and * matches every child", "[fetchers][json]") {
   AnswerRules rules = rules_of(Format::json, "", "$/3/*", "$/1/*", "$/2/*");
   const auto list = parsed(rules, R"(["q",["T1","T2"],["C1"],["http://a/1","http://a/2"]])");
   REQUIRE(list.hits.size() == 2);
@@ -76,7 +76,7 @@ TEST_CASE("anchored key paths match from the root, with * for every child", "[fe
             .url == "http://yes/");
 }
 
-TEST_CASE("an answer that is no list of results says why", "[fetchers][json]") {
+TEST_CASE("An answer that is not a list of results gives the reason", "[fetchers][json]") {
   const AnswerRules rules = rules_of(Format::json, "results", "url", "title", "");
   CHECK(why(rules, "").find("empty") != std::string::npos);
   CHECK(why(rules, "<html>").find("no JSON") != std::string::npos);
@@ -93,7 +93,7 @@ TEST_CASE("an answer that is no list of results says why", "[fetchers][json]") {
         1);
 }
 
-TEST_CASE("groonga's table is read by its column names", "[fetchers][json]") {
+TEST_CASE("Groonga's table is read by its column names", "[fetchers][json]") {
   const AnswerRules rules = rules_of(Format::groonga, "", "_key", "title", "text");
   const auto list =
       parsed(rules, R"([[0,1.5,0.1],[[[2],[["_key","ShortText"],["title","ShortText"],["_score","Int32"]],
@@ -105,7 +105,7 @@ TEST_CASE("groonga's table is read by its column names", "[fetchers][json]") {
   CHECK(why(rules, "[[0],[]]") != "");
 }
 
-TEST_CASE("HTML is read by XPath with its charset, scripts left out", "[fetchers][html]") {
+TEST_CASE("HTML is read by XPath in its charset and without scripts", "[fetchers][html]") {
   AnswerRules rules = rules_of(Format::html, "//li[@class='r']", ".//a/@href", ".//a", "./p");
   rules.suggestion = "//i";
   const std::string page =
@@ -129,14 +129,14 @@ TEST_CASE("HTML is read by XPath with its charset, scripts left out", "[fetchers
   CHECK(parsed(rules, deep + latin).hits.size() <= 1);
 }
 
-TEST_CASE("HTML without a list of results is zipped", "[fetchers][html]") {
+TEST_CASE("HTML without a path to results pairs its URLs and titles and texts in order", "[fetchers][html]") {
   const AnswerRules rules = rules_of(Format::html, "", "//a/@href", "//a", "//p");
   const auto list = parsed(rules, "<a href=http://a/>A</a><p>one</p><a href=http://b/>B</a><p>two</p>");
   REQUIRE(list.hits.size() == 2);
   CHECK(list.hits[1].snippet == "two");
 }
 
-TEST_CASE("RSS, Atom, RDF and any XML by XPath", "[fetchers][xml]") {
+TEST_CASE("RSS and Atom and RDF and other XML are read by XPath", "[fetchers][xml]") {
   AnswerRules feed;
   feed.format = Format::xml;
   const auto rss = parsed(feed, R"(<?xml version="1.0"?><rss><channel><title>no</title><link>http://no/</link>

@@ -1,5 +1,5 @@
-// `auth:` of definitions: tokens that are fetched, kept, renewed and never written down, signed requests, and
-// headers of whoever searches.
+// `auth:` of definitions: tokens (fetched, kept, renewed and never written to a file), signed requests, and
+// headers that are passed on from the reader.
 
 #include <string>
 #include <vector>
@@ -59,7 +59,7 @@ const std::string kOauth =
     "type: oauth2, token_url: \"https://login.example/token\", client_id: me, client_secret: \"${SECRET}\", "
     "scope: \"a b\"";
 
-/// A token server that counts, and an engine that wants its newest token.
+/// A token server that counts its requests, and an engine that accepts only the newest token.
 struct TokenServer {
   int handed_out = 0;
   int refused = 0;
@@ -78,8 +78,7 @@ struct TokenServer {
 
 }  // namespace
 
-TEST_CASE("a token is fetched once, renewed ahead of its end, and asked for again when it is refused",
-          "[fetchers][auth]") {
+TEST_CASE("A token is fetched once and renewed before it expires or when it is refused", "[fetchers][auth]") {
   TokenServer server;
   Script script{[&](const HttpRequest& request) { return server(request); }, {}};
   test::ManualClock clock;
@@ -93,20 +92,20 @@ TEST_CASE("a token is fetched once, renewed ahead of its end, and asked for agai
   CHECK(script.requests[1].own_origin == "api.example:443");
   CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
   CHECK(server.handed_out == 1);
-  clock.advance(std::chrono::seconds(81));  // of 100: a new one is fetched beside the search
+  clock.advance(std::chrono::seconds(81));  // of 100: a new token is fetched in the background of the search
   search_once(*fetcher, clock);
   CHECK(server.handed_out == 2);
   clock.advance(std::chrono::seconds(1));
   CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
   CHECK(server.handed_out == 2);
   const int refused_before = server.refused;
-  ++server.handed_out;  // the server knows tok-3 only: the search that is refused renews and asks again
+  ++server.handed_out;  // the server accepts only tok-3: the refused search renews the token and asks again
   CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
   CHECK(server.handed_out == 4);
   CHECK(server.refused == refused_before + 1);
 }
 
-TEST_CASE("a refused token is renewed once in a search, not again and again", "[fetchers][auth]") {
+TEST_CASE("A refused token is renewed only once per search", "[fetchers][auth]") {
   int tokens = 0;
   bool hands_out = true;
   Script script{[&](const HttpRequest& request) {
@@ -132,7 +131,7 @@ TEST_CASE("a refused token is renewed once in a search, not again and again", "[
   CHECK(tokens == 2);
 }
 
-TEST_CASE("a refresh token is used, and the next one that the server hands out", "[fetchers][auth]") {
+TEST_CASE("A refresh token is used and replaced by the next one that the server sends", "[fetchers][auth]") {
   TokenServer server;
   Script script{[&](const HttpRequest& request) { return server(request); }, {}};
   test::ManualClock clock;
@@ -148,7 +147,8 @@ TEST_CASE("a refresh token is used, and the next one that the server hands out",
   CHECK(script.requests[2].body == "grant_type=refresh_token&refresh_token=next-1&client_id=me");
 }
 
-TEST_CASE("tokens and what they are asked with are written down nowhere", "[fetchers][auth][security]") {
+TEST_CASE("Tokens and the secrets used to fetch them are never written to a file",
+          "[fetchers][auth][security]") {
   const test::TemporaryFolder folder;
   TokenServer server;
   Script script{[&](const HttpRequest& request) { return server(request); }, {}};
@@ -171,7 +171,7 @@ TEST_CASE("tokens and what they are asked with are written down nowhere", "[fetc
   replay.recording = FetcherOptions::Recording::replay;
   replay.recording_file = folder.path("archive.har");
   CHECK(search_once(*fetcher_with(kOauth, replay), clock).list.hits.size() == 1);
-  // The words of a token server may repeat what was sent.
+  // An error message of a token server may repeat what was sent.
   script.answer = [](const HttpRequest& request) {
     return answer_of(R"({"error":"invalid_client","error_description":")" + request.body + "\"}", 401);
   };
@@ -180,7 +180,7 @@ TEST_CASE("tokens and what they are asked with are written down nowhere", "[fetc
   CHECK(failed.message == "no token: HTTP 401 invalid_client");
 }
 
-TEST_CASE("requests are signed over what the definition says", "[fetchers][auth]") {
+TEST_CASE("Requests are signed over the message of the definition", "[fetchers][auth]") {
   Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
   const SteadyClock clock;
   FetcherOptions options = scripted_options(script);
@@ -216,7 +216,7 @@ TEST_CASE("requests are signed over what the definition says", "[fetchers][auth]
   CHECK(error("type: nothing").find("oauth2, hmac, aws or forward") != std::string::npos);
 }
 
-TEST_CASE("requests to Amazon's services carry Signature Version 4", "[fetchers][auth]") {
+TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers][auth]") {
   const auto signed_request = [](HttpRequest request, const std::string& service, std::int64_t time) {
     Authorization auth;
     auth.client_id = "AKIDEXAMPLE";
@@ -230,7 +230,7 @@ TEST_CASE("requests to Amazon's services carry Signature Version 4", "[fetchers]
     const std::string header = header_of(request, "Authorization");
     return header.substr(header.find("Signature=") + 10);
   };
-  constexpr std::int64_t kMoment = 1440938160;  // 2015-08-30 12:36:00 UTC, of Amazon's published examples
+  constexpr std::int64_t kMoment = 1440938160;  // 2015-08-30 12:36:00 UTC, as in Amazon's published examples
   const auto of = [&](const std::string& method, const std::string& url) {
     HttpRequest request;
     request.method = method;
@@ -258,7 +258,7 @@ TEST_CASE("requests to Amazon's services carry Signature Version 4", "[fetchers]
   CHECK(of("GET", "https://h.example/s?q=a+b").url == "https://h.example/s?q=a%20b");
 }
 
-TEST_CASE("an engine of Amazon's is asked with signed requests, and its secrets stay secret",
+TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay secret",
           "[fetchers][auth][security]") {
   Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
   const SteadyClock clock;
@@ -284,7 +284,7 @@ TEST_CASE("an engine of Amazon's is asked with signed requests, and its secrets 
   CHECK(file.error().text.find("secret_key") != std::string::npos);
 }
 
-TEST_CASE("headers of whoever searches are passed on where the definition says so, and lists stay theirs",
+TEST_CASE("A reader's headers are passed on if the definition says so and the lists stay private",
           "[fetchers][auth][security]") {
   Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
   const SteadyClock clock;

@@ -11,7 +11,7 @@ using namespace metafuse;
 using namespace metafuse::fetchers;
 using namespace metafuse::test;
 
-TEST_CASE("32 pieces of blocking work run, 256 wait, and one more is refused", "[fetchers][limits]") {
+TEST_CASE("Up to 32 pieces of blocking work run and 256 wait and the next is refused", "[fetchers][limits]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   std::atomic<int> begun = 0;
@@ -29,7 +29,8 @@ TEST_CASE("32 pieces of blocking work run, 256 wait, and one more is refused", "
   while (begun < 288) std::this_thread::yield();
 }
 
-TEST_CASE("an engine that blocks has as many searches at once as it allows", "[fetchers][limits][command]") {
+TEST_CASE("A blocking engine has at most as many simultaneous searches as it allows",
+          "[fetchers][limits][command]") {
   const auto fetcher = fetcher_of(
       "  - {name: c, engine: command, command: [/bin/sleep, \"{{QUERY}}\"], max_connections: 2}\n");
   const SteadyClock clock;
@@ -41,6 +42,6 @@ TEST_CASE("an engine that blocks has as many searches at once as it allows", "[f
     return out;
   };
   const std::vector<ExpandedQuery> three(3, {"t", "c", "0.2"});
-  for (int round = 0; round < 3; ++round)  // places are given back
+  for (int round = 0; round < 3; ++round)  // the places are free again
     CHECK(fetched(three) == std::vector<Failure>{Failure::none, Failure::none, Failure::rate_limited});
 }

@@ -14,8 +14,8 @@ using std::chrono::seconds;
 
 namespace {
 
-/// The rules again, as a table of states with times in whole milliseconds; nothing is shared with
-/// the breaker.
+/// A second implementation of the rules as a table of states with times in whole milliseconds. It shares no
+/// code with the breaker.
 struct Model {
   enum State { closed, open, half_open } state = closed;
   long until = 0;
@@ -49,7 +49,7 @@ struct Model {
 
 }  // namespace
 
-TEST_CASE("the breaker agrees with its model over 10,000 random event sequences", "[fetchers][breaker]") {
+TEST_CASE("The breaker agrees with its model over 10000 random event sequences", "[fetchers][breaker]") {
   Random random(4);
   for (int sequence = 0; sequence < 10000; ++sequence) {
     test::ManualClock clock;
@@ -72,7 +72,7 @@ TEST_CASE("the breaker agrees with its model over 10,000 random event sequences"
           break;
         }
         case 2: {
-          // Successes are rarer than failures, or nothing would ever open.
+          // Successes are rarer than failures, because otherwise the breaker would never open.
           if (random.below(4) != 0) break;
           breaker.succeeded();
           model.succeed();
@@ -94,7 +94,7 @@ TEST_CASE("the breaker agrees with its model over 10,000 random event sequences"
   }
 }
 
-TEST_CASE("a breaker opens after five failures in a row and lets one probe through", "[fetchers][breaker]") {
+TEST_CASE("A breaker opens after five failures in a row and lets one probe through", "[fetchers][breaker]") {
   test::ManualClock clock;
   Breaker breaker;
   for (int i = 0; i < 4; ++i) breaker.failed(clock.now(), false);
@@ -113,8 +113,7 @@ TEST_CASE("a breaker opens after five failures in a row and lets one probe throu
   CHECK(breaker.ask(clock.now()) == Breaker::Verdict::go);
 }
 
-TEST_CASE("the learned wait is the 95th percentile and half as much again, within its bounds",
-          "[fetchers][breaker]") {
+TEST_CASE("The learned wait is 1.5 times the 95th percentile within its bounds", "[fetchers][breaker]") {
   const LearnedWaitOptions wide{.floor = milliseconds(10), .ceiling = seconds(3)};
   LearnedWait wait;
   CHECK_FALSE(wait.limit(wide).has_value());
@@ -134,11 +133,11 @@ TEST_CASE("the learned wait is the 95th percentile and half as much again, withi
   CHECK(new_one.quickest() == milliseconds(90));
   for (int i = 0; i < 63; ++i) new_one.add(milliseconds(100));
   CHECK(new_one.quickest() == milliseconds(90));
-  new_one.add(milliseconds(100));  // the 64 latest count
+  new_one.add(milliseconds(100));  // only the 64 latest count
   CHECK(new_one.quickest() == milliseconds(100));
 }
 
-TEST_CASE("late lists last a minute, and the oldest of 256 goes first", "[fetchers][deadline]") {
+TEST_CASE("Late lists are kept for a minute and the oldest of 256 is removed first", "[fetchers][deadline]") {
   test::ManualClock clock;
   LateLists late;
   CHECK(late.is_empty());
@@ -160,7 +159,7 @@ TEST_CASE("late lists last a minute, and the oldest of 256 goes first", "[fetche
   CHECK(late.take("one more", clock.now()).has_value());
 }
 
-TEST_CASE("two requests may be repeated, then one in five, and ten at most", "[fetchers][limits]") {
+TEST_CASE("Two requests may be repeated and then one in five and at most ten", "[fetchers][limits]") {
   SharedState state;
   const auto retries = [&] {
     int count = 0;

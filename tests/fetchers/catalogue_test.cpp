@@ -1,5 +1,5 @@
-// The catalogue of engines against answers of our own making, in the shape of each API's documentation
-// (tests/data/catalogue), and against recorded answers where METAFUSE_DATA has them.
+// Tests the catalogue of engines with answers that we wrote in the form of each API's documentation
+// (tests/data/catalogue), and with recorded answers where METAFUSE_DATA has them.
 
 #include "fetchers/definition/catalogue.h"
 
@@ -45,7 +45,7 @@ std::map<std::string, Engine> engines_of_catalogue() {
   return engines;
 }
 
-/// What an engine is asked for its second page: the URL and the body, or nothing when it has one page.
+/// The URL and the body of the request for an engine's second page, or nothing if it has only one page.
 std::string second_page(const Engine& engine, std::string answer) {
   test::Script script{[&](const HttpRequest&) { return test::answer_of(answer); }, {}};
   FetcherOptions options = test::scripted_options(script);
@@ -86,7 +86,7 @@ void check_case(const Engine& engine, const YamlNode& example) {
 
 }  // namespace
 
-TEST_CASE("every definition of the catalogue says what people need to know", "[fetchers][catalogue]") {
+TEST_CASE("Every definition of the catalogue has its documentation", "[fetchers][catalogue]") {
   std::set<std::string> kinds;
   for (const CatalogueEntry& entry : catalogue()) {
     INFO(entry.name);
@@ -108,7 +108,8 @@ TEST_CASE("every definition of the catalogue says what people need to know", "[f
                                        "questions", "science", "web", "work"});
 }
 
-TEST_CASE("every definition of the catalogue reads an answer of its API's shape", "[fetchers][catalogue]") {
+TEST_CASE("Every definition of the catalogue reads an answer in the form of its API",
+          "[fetchers][catalogue]") {
   const auto engines = engines_of_catalogue();
   std::set<std::string> untested;
   for (const auto& [name, engine] : engines) untested.insert(name);
@@ -127,8 +128,7 @@ TEST_CASE("every definition of the catalogue reads an answer of its API's shape"
   CHECK(untested == std::set<std::string>());
 }
 
-TEST_CASE("a block may name a definition of the catalogue and fill its parameters in",
-          "[fetchers][catalogue]") {
+TEST_CASE("A block may name a definition of the catalogue and set its parameters", "[fetchers][catalogue]") {
   const auto file = parse_engine_file(R"(engines:
   - {name: ubuntu questions, engine: stackexchange, api_site: askubuntu, timeout: 7}
   - {name: forge, engine: gitea, base_url: "https://git.example/"}
@@ -149,7 +149,7 @@ TEST_CASE("a block may name a definition of the catalogue and fill its parameter
   CHECK(bad.error().text.find("not with qwant_categ: maps") != std::string::npos);
 }
 
-TEST_CASE("blocks of SearXNG's Python engines are served by the catalogue where it can",
+TEST_CASE("Blocks of SearXNG's Python engines use the catalogue where it has the engine",
           "[fetchers][catalogue][searxng]") {
   const auto file = parse_engine_file(R"(use_default_settings: true
 engines:

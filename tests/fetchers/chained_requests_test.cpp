@@ -1,4 +1,4 @@
-// Definitions whose search takes several requests: identifiers first and details by them, pages by cursor.
+// Definitions whose search takes several requests: first identifiers and then details, or pages by cursor.
 
 #include <string>
 #include <vector>
@@ -64,8 +64,7 @@ HttpAnswer answer_library(const HttpRequest& request) {
 
 }  // namespace
 
-TEST_CASE("identifiers are found first and details are asked for by them, in their order",
-          "[fetchers][steps]") {
+TEST_CASE("Identifiers are found first and then their details are requested in order", "[fetchers][steps]") {
   Script script{answer_library, {}};
   const FetchedList list = fetched(kDetails, scripted_options(script), 10, 3);
   REQUIRE(script.requests.size() == 2);
@@ -79,7 +78,7 @@ TEST_CASE("identifiers are found first and details are asked for by them, in the
   CHECK(list.list.hits[3].title == "Not asked for");
 }
 
-TEST_CASE("no identifier means no result, and a step that fails says which", "[fetchers][steps]") {
+TEST_CASE("No identifier means no result and a failed step is named", "[fetchers][steps]") {
   Script script{[](const HttpRequest&) { return answer_of(R"({"found":[]})"); }, {}};
   const FetchedList none = fetched(kDetails, scripted_options(script));
   CHECK(none.failure == Failure::none);
@@ -91,7 +90,7 @@ TEST_CASE("no identifier means no result, and a step that fails says which", "[f
   CHECK(failed.message.starts_with("step 1: HTTP 503"));
 }
 
-TEST_CASE("details are asked for in a few requests, or one for each identifier", "[fetchers][steps]") {
+TEST_CASE("Details are requested in batches or with one request per identifier", "[fetchers][steps]") {
   const std::string step =
       "    steps:\n      - {search_url: \"https://l.example/find?q={query}\", ids_query: $/*, per_request: "
       "2}\n";
@@ -128,7 +127,7 @@ TEST_CASE("details are asked for in a few requests, or one for each identifier",
   CHECK(script.requests[2].body == R"j({"ids":["3"],"text":"id:(\"3\")"})j");
 }
 
-TEST_CASE("all steps are recorded and replayed", "[fetchers][steps][recording]") {
+TEST_CASE("All steps are recorded and replayed", "[fetchers][steps][recording]") {
   const test::TemporaryFolder folder;
   const std::string archive = folder.path("archive.har");
   Script script{[](const HttpRequest& request) {
@@ -155,11 +154,11 @@ TEST_CASE("all steps are recorded and replayed", "[fetchers][steps][recording]")
   CHECK(list.failure == Failure::none);
   REQUIRE(list.list.hits.size() == 4);
   CHECK(list.list.hits[0].title == "Seven");
-  CHECK(list.elapsed == std::chrono::milliseconds(50));  // what both took when they were recorded
+  CHECK(list.elapsed == std::chrono::milliseconds(50));  // the duration of both steps when they were recorded
   CHECK(script.requests.size() == 2);
 }
 
-TEST_CASE("pages follow the cursor that an answer hands out", "[fetchers][paging]") {
+TEST_CASE("Pages follow the cursor of the previous answer", "[fetchers][paging]") {
   const std::string block = R"(
   - name: e
     engine: json_engine
@@ -196,7 +195,7 @@ TEST_CASE("pages follow the cursor that an answer hands out", "[fetchers][paging
   CHECK(script.requests.size() == 4);
 }
 
-TEST_CASE("what a chain of requests lacks is said when the file is read", "[fetchers][steps]") {
+TEST_CASE("Mistakes in a chain of requests are reported when the file is read", "[fetchers][steps]") {
   const std::string own = "  - {name: e, engine: json_engine, url_query: u, title_query: t, ";
   const auto says = [&](const std::string& keys, const std::string& what) {
     const std::string text = mistake_in(own + keys + "}\n");

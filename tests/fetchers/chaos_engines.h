@@ -13,7 +13,7 @@
 
 namespace metafuse::test {
 
-/// The definition of an engine whose answers are those of the chaos server.
+/// The definition of an engine that reads the chaos server's answers.
 inline std::string block(const std::string& name, const std::string& url, const std::string& more = "",
                          const std::string& timeout = "0.7") {
   return "  - {name: " + name + ", engine: json_engine, search_url: \"" + url +

@@ -22,7 +22,7 @@ std::string definition_of(const ChaosServer& server, const Fault& fault, const s
 
 }  // namespace
 
-TEST_CASE("every kind of fault ends in time with a list or a named reason", "[fetchers][chaos]") {
+TEST_CASE("Every kind of fault ends in time with a list or a named reason", "[fetchers][chaos]") {
   const Holdings before;
   {
     const ChaosServer server;
@@ -36,7 +36,7 @@ TEST_CASE("every kind of fault ends in time with a list or a named reason", "[fe
       CHECK(std::find(fault.outcomes.begin(), fault.outcomes.end(), list.failure) != fault.outcomes.end());
       CHECK(list.list.hits.size() == (list.has_failed() ? 0U : 3U));
       CHECK(list.has_failed() == !list.message.empty());
-      CHECK(took < seconds(8));  // 2 on idle cores; faults that hang do so for ever
+      CHECK(took < seconds(8));  // 2 s on idle cores; faults that hang would last for ever
     }
   }
   const Holdings after;
@@ -45,7 +45,7 @@ TEST_CASE("every kind of fault ends in time with a list or a named reason", "[fe
   CHECK(faults().size() >= 60);
 }
 
-TEST_CASE("75 episodes of every fault end in time and leave nothing behind", "[fetchers][chaos][full]") {
+TEST_CASE("Each fault repeated 75 times ends in time and leaks nothing", "[fetchers][chaos][full]") {
   const Holdings before;
   {
     const ChaosServer server;

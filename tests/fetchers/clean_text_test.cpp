@@ -8,8 +8,7 @@
 
 using namespace metafuse::fetchers;
 
-TEST_CASE("text of engines loses markup, controls and direction marks and keeps its words",
-          "[fetchers][text]") {
+TEST_CASE("Cleaning removes markup and control characters and keeps the words", "[fetchers][text]") {
   const auto plain = [](std::string_view text) { return clean_text(text, false, 500); };
   const auto html = [](std::string_view text) { return clean_text(text, true, 500); };
   CHECK(plain("A <b>fast</b> browser") == "A fast browser");
@@ -30,7 +29,7 @@ TEST_CASE("text of engines loses markup, controls and direction marks and keeps 
   CHECK(plain(" \n ") == "");
 }
 
-TEST_CASE("what must be cleaned is found at every place of a text of any length", "[fetchers][text]") {
+TEST_CASE("Characters to clean are found at every place of a text of any length", "[fetchers][text]") {
   for (std::size_t size = 2; size < 70; ++size)
     for (std::size_t at = 1; at + 1 < size; ++at) {
       const auto with = [&](std::string_view odd) {
@@ -48,7 +47,7 @@ TEST_CASE("what must be cleaned is found at every place of a text of any length"
     }
 }
 
-TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
+TEST_CASE("Dates become ISO 8601 or nothing", "[fetchers][text]") {
   CHECK(clean_date("2022-02-24T15:05:19Z") == "2022-02-24T15:05:19Z");
   CHECK(clean_date("2014-12-01") == "2014-12-01");
   CHECK(clean_date("Tue, 10 Jun 2003 04:00:00 GMT") == "2003-06-10T04:00:00Z");
@@ -77,7 +76,7 @@ TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
   CHECK(clean_date("1234567") == "");
 }
 
-TEST_CASE("numbers are read as APIs write them in texts", "[fetchers][text]") {
+TEST_CASE("Numbers are read in the forms in which APIs write them", "[fetchers][text]") {
   const auto number = [](std::string_view text) {
     double value = -1;
     return clean_number(text, value) ? value : -1;
@@ -90,9 +89,8 @@ TEST_CASE("numbers are read as APIs write them in texts", "[fetchers][text]") {
     CHECK(number(none) == -1);
 }
 
-TEST_CASE("text that needs no cleaning is recognised without changing what cleaning means",
-          "[fetchers][text]") {
-  // An invisible character at the end is dropped, and sends the text the long way.
+TEST_CASE("The fast check for clean text never changes the result of cleaning", "[fetchers][text]") {
+  // An invisible character at the end is removed and forces the slow path.
   metafuse::Random random(7);
   constexpr std::string_view kCharacters = "ab  <&;x>/\t\x7F\x1F~ !";
   for (int i = 0; i < 20'000; ++i) {

@@ -23,7 +23,7 @@ Deadline in_five_seconds() {
   return {kCosineClock, std::chrono::seconds(5)};
 }
 
-/// Words whose Porter stems are known.
+/// Words with their known Porter stems.
 const std::map<std::string, std::string> kStemOf = {
     {"editor", "editor"}, {"editors", "editor"}, {"edit", "edit"},     {"editing", "edit"},
     {"image", "imag"},    {"images", "imag"},    {"reader", "reader"}, {"a", "a"},
@@ -60,7 +60,7 @@ struct CosineIndex {
 
 using FoundUrls = std::vector<std::string>;
 
-/// Parts of a text with their counts, by kind: by the definition, without an index.
+/// The parts of a text with their counts per kind, by the definition and without an index.
 std::vector<std::map<std::string, int>> slow_parts(const std::vector<std::string>& words) {
   std::vector<std::map<std::string, int>> parts(3);
   for (const std::string& word : words) {
@@ -91,21 +91,21 @@ double slow_cosine(const std::map<std::string, int>& query, const std::map<std::
 
 }  // namespace
 
-TEST_CASE("a query of the cosine engine is words, and conditions behind them", "[fetchers][cosine]") {
+TEST_CASE("A query of the cosine engine has words followed by conditions", "[fetchers][cosine]") {
   CHECK(read_cosine_query("photo editors") == CosineQuery{"photo editors", "", {}});
   CHECK(read_cosine_query("photo AND sections : graphics") ==
         CosineQuery{"photo", " sections : graphics", {}});
   CHECK(read_cosine_query("(a OR b) AND {x y} : (c AND d) AND tags : e") ==
         CosineQuery{"a b", " {x y} : (c AND d)  AND  tags : e", {}});
   CHECK(read_cosine_query("a AND b NOT \"c d\" NOT e") == CosineQuery{"a b", "", {" \"c d\" ", " e"}});
-  // what stands in quotes is words
+  // quoted text is words
   CHECK(read_cosine_query("a \"AND\" \"x :\" b*") == CosineQuery{"a \"AND\" \"x :\" b", "", {}});
   CHECK(read_cosine_query("\"open") == CosineQuery{"\"open", "", {}});
   CHECK(read_cosine_query("").words.empty());
   CHECK(read_cosine_query("NOT x") == CosineQuery{"", "", {" x"}});
 }
 
-TEST_CASE("postings come back as they were written, and damaged ones are refused", "[fetchers][cosine]") {
+TEST_CASE("Postings are read back unchanged and damaged ones are refused", "[fetchers][cosine]") {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<Posting> postings;
@@ -131,7 +131,7 @@ TEST_CASE("postings come back as they were written, and damaged ones are refused
   }
 }
 
-TEST_CASE("the cosine engine orders as the definition does", "[fetchers][cosine]") {
+TEST_CASE("The cosine engine ranks as its definition does", "[fetchers][cosine]") {
   Random random(3);
   std::vector<std::string> known;
   for (const auto& [word, stem] : kStemOf) known.push_back(word);
@@ -144,7 +144,7 @@ TEST_CASE("the cosine engine orders as the definition does", "[fetchers][cosine]
       words.push_back(known[random.below(known.size())]);
       if (n > 1) text += words.back() + ' ';
     }
-    lines += document_line(i, words.back(), text);  // title and text count alike
+    lines += document_line(i, words.back(), text);  // title and text have equal weight
   }
   std::vector<std::vector<std::map<std::string, int>>> by_kind(3);
   for (const auto& words : texts) {
@@ -177,7 +177,8 @@ TEST_CASE("the cosine engine orders as the definition does", "[fetchers][cosine]
   }
 }
 
-TEST_CASE("the cosine engine finds other endings, parts of words and typing errors", "[fetchers][cosine]") {
+TEST_CASE("The cosine engine finds other endings and parts of words and typing errors",
+          "[fetchers][cosine]") {
   const CosineIndex index(document_line(1, "kolour", "paints images", "graphics") +
                           document_line(2, "lens", "image editor for photographs", "graphics") +
                           document_line(3, "post", "reads mail", "mail"));
@@ -194,13 +195,14 @@ TEST_CASE("the cosine engine finds other endings, parts of words and typing erro
   const auto bad = CosineEngine({index.database}).search("image AND wat : x", 9, 0, in_five_seconds());
   CHECK(bad.error().code == Code::bad_data);
   CHECK(bad.error().text.find("condition") != std::string::npos);
-  // a hundred thousand words cost no more than the first of them
+  // of a hundred thousand words only the first ones are used
   std::string many;
   for (int i = 0; i < 100'000; ++i) many += "w" + std::to_string(i) + ' ';
   CHECK(index.find(many).size() <= 3);
 }
 
-TEST_CASE("an index without what the cosine needs says how to build it", "[fetchers][cosine]") {
+TEST_CASE("An index without the cosine's tables gives an error that says how to build them",
+          "[fetchers][cosine]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
   REQUIRE(build_local_index(database, {folder.write("d.jsonl", document_line(1, "one", "two"))}).has_value());
@@ -211,7 +213,7 @@ TEST_CASE("an index without what the cosine needs says how to build it", "[fetch
         Code::no_input);
 }
 
-TEST_CASE("a damaged index is an error of the cosine engine", "[fetchers][cosine]") {
+TEST_CASE("A damaged index is an error of the cosine engine", "[fetchers][cosine]") {
   for (const char* damage :
        {"UPDATE cosine_parts SET postings=x'ffffffffffffff'", "UPDATE cosine_lengths SET lengths=x'00'",
         "UPDATE cosine_lengths SET first=7", "DELETE FROM cosine_lengths", "DROP TABLE cosine_parts",
@@ -228,7 +230,7 @@ TEST_CASE("a damaged index is an error of the cosine engine", "[fetchers][cosine
   }
 }
 
-TEST_CASE("an index is asked by each tokenizer that it was built with", "[fetchers][local]") {
+TEST_CASE("An index can be searched with each tokenizer that it was built with", "[fetchers][local]") {
   IndexOptions options;
   options.tokenizers = {"porter", "trigram", "unicode61"};
   const CosineIndex index(document_line(1, "one", "texteditor of images") +
@@ -254,7 +256,7 @@ TEST_CASE("an index is asked by each tokenizer that it was built with", "[fetche
   CHECK(find("trigram", "ages OR earc") == Set{"http://1/", "http://2/", "http://3/"});
   CHECK(find("trigram", "section : net AND title : ort") == Set{"http://2/"});
 
-  // a stemmed index has the others beside it
+  // a stemmed index has the other tokenizers in addition
   IndexOptions stemmed;
   stemmed.stems_english = true;
   stemmed.tokenizers = {"porter"};
@@ -269,7 +271,7 @@ TEST_CASE("an index is asked by each tokenizer that it was built with", "[fetche
   CHECK(missing.error().text.find("--tokenizer trigram") != std::string::npos);
 }
 
-TEST_CASE("an update keeps all tokenizers and the cosine as a new index has them", "[fetchers][cosine]") {
+TEST_CASE("An update gives the same tokenizers and cosine tables as a new index", "[fetchers][cosine]") {
   IndexOptions options;
   options.updates = true;
   options.has_cosine = true;
@@ -290,7 +292,7 @@ TEST_CASE("an update keeps all tokenizers and the cosine as a new index has them
   CHECK(changed.find("texteditor") == anew.find("texteditor"));
   CHECK(parts(changed.database, "trigram") == parts(anew.database, "trigram"));
   CHECK(parts(changed.database, "unicode61") == parts(anew.database, "unicode61"));
-  // an index with other tokenizers is built anew, and one that no longer wants the cosine loses it
+  // with other tokenizers the index is rebuilt, and without has_cosine it loses the cosine's tables
   options.tokenizers.clear();
   options.has_cosine = false;
   const auto built = build_local_index(changed.database, {changed.folder.write("d.jsonl", after)}, options);
@@ -299,7 +301,7 @@ TEST_CASE("an update keeps all tokenizers and the cosine as a new index has them
   CHECK(CosineEngine({changed.database}).search("editor", 9, 0, in_five_seconds()).has_error());
 }
 
-TEST_CASE("engine files name the cosine and tokenizers", "[fetchers][definition]") {
+TEST_CASE("Engine files select the cosine engine and tokenizers", "[fetchers][definition]") {
   const auto file = parse_engine_file(
       "engines:\n  - {name: a, engine: local_cosine, database: x.db}\n"
       "  - {name: b, engine: local, database: x.db, tokenizer: trigram, order_by: uses}\n",

@@ -32,7 +32,7 @@ TimePoint in_seconds(int count) {
   return std::chrono::steady_clock::now() + seconds(count);
 }
 
-/// What became of requests, in the order in which they ended.
+/// The answers to requests in the order in which they arrived.
 struct Endings {
   struct One {
     int number;
@@ -57,7 +57,7 @@ struct Endings {
 
 }  // namespace
 
-TEST_CASE("a thread that waits alone does the transport's work itself", "[fetchers][transport]") {
+TEST_CASE("A thread that waits alone does the transport's work itself", "[fetchers][transport]") {
   const ChaosServer server;
   const auto transport = make_curl_transport(*AddressGuard::make({}));
   for (int search = 0; search < 3; ++search) {
@@ -76,8 +76,7 @@ TEST_CASE("a thread that waits alone does the transport's work itself", "[fetche
   }
 }
 
-TEST_CASE("a wait that ends early leaves its transfers to the transport's own thread",
-          "[fetchers][transport]") {
+TEST_CASE("A wait that ends early leaves its transfers to the transport's thread", "[fetchers][transport]") {
   const ChaosServer server;
   const auto transport = make_curl_transport(*AddressGuard::make({}));
   std::atomic<int> answered = 0;
@@ -89,7 +88,7 @@ TEST_CASE("a wait that ends early leaves its transfers to the transport's own th
   CHECK(answered == 1);
 }
 
-TEST_CASE("of two threads that wait neither holds up the other's answers", "[fetchers][transport]") {
+TEST_CASE("Two waiting threads do not delay each other's answers", "[fetchers][transport]") {
   const ChaosServer server;
   const auto transport = make_curl_transport(*AddressGuard::make({}));
   TransportWait first(*transport, true);
@@ -101,17 +100,16 @@ TEST_CASE("of two threads that wait neither holds up the other's answers", "[fet
     transport->send(chaos_request(server, "ok"), [&](const HttpAnswer&) { is_answered = true; });
     while (!is_answered) std::this_thread::yield();
   });
-  CHECK_FALSE(first.work(in_seconds(10), [] { return false; }));  // gives the work away, though its own hangs
+  CHECK_FALSE(first.work(in_seconds(10), [] { return false; }));  // hands over although its request hangs
   other.join();
 }
 
-TEST_CASE("a further TLS connection to an engine goes on with the session of an earlier one",
-          "[fetchers][tls]") {
+TEST_CASE("A further TLS connection to an engine resumes an earlier session", "[fetchers][tls]") {
   const TlsServer server(R"({"results": [{"url": "http://a.example/", "title": "t"}]})");
   const std::vector<ExpandedQuery> two = {{"t", "e", "a"},
                                           {"t", "e", "b"}};  // one of them needs a new connection
   const SteadyClock clock;
-  // where the first answer is there before the second transfer begins, that one takes its connection
+  // if the first answer arrives before the second transfer begins, the second one reuses its connection
   for (int attempt = 0; attempt < 50 && server.resumed() == 0; ++attempt) {
     const auto fetcher = fetcher_of(block("e", "https://" + server.origin("ok") + "/?q={query}",
                                           "verify: \"" + server.authority_file() + "\"", "5"));
@@ -122,7 +120,7 @@ TEST_CASE("a further TLS connection to an engine goes on with the session of an 
   CHECK(server.resumed() == 1);
 }
 
-TEST_CASE("as many requests of an engine as it allows are under way, and others wait for one to end",
+TEST_CASE("An engine's running requests are limited and further ones wait for one to end",
           "[fetchers][transport][limits]") {
   const ChaosServer server;
   Endings endings;
@@ -142,12 +140,12 @@ TEST_CASE("as many requests of an engine as it allows are under way, and others 
   std::vector<int> order;
   for (const auto& one : endings.all) {
     CHECK(one.answer.failure == (one.number == 1 ? Failure::timeout : Failure::none));
-    if (one.number != 4) order.push_back(one.number);  // another engine's places are its own
+    if (one.number != 4) order.push_back(one.number);  // the other engine has its own limit
   }
   CHECK(order == std::vector<int>{1, 3});
 }
 
-TEST_CASE("requests of an engine begin no faster than it allows, and those that wait too long are refused",
+TEST_CASE("Requests start no faster than the engine's rate and are refused if they wait too long",
           "[fetchers][transport][limits]") {
   const ChaosServer server;
   Endings endings;
@@ -177,7 +175,7 @@ TEST_CASE("requests of an engine begin no faster than it allows, and those that 
   CHECK(server.requests() == 6);
 }
 
-TEST_CASE("4,096 requests may wait for an engine, and one more is refused at once",
+TEST_CASE("Up to 4096 requests may wait for an engine and the next is refused at once",
           "[fetchers][transport][limits]") {
   const ChaosServer server;
   Endings endings;

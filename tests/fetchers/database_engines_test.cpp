@@ -1,4 +1,4 @@
-// Databases as engines: statements with named values, and real servers where they are installed.
+// Databases as engines: statements with named values, tested on real servers where these are installed.
 
 #include <algorithm>
 
@@ -59,7 +59,7 @@ std::vector<std::string> urls_found(const FetchedList& list) {
 
 using FoundUrls = std::vector<std::string>;
 
-/// What must not change what a statement says, and what must be found as it is.
+/// Texts that must not change the meaning of a statement and must be found as they are.
 const std::vector<std::string> kHostileTexts = {"'; DROP TABLE pages; --",
                                                 "\" OR 1=1",
                                                 "\\",
@@ -78,7 +78,8 @@ const std::string kPages =
 
 }  // namespace
 
-TEST_CASE("named values become a driver's marks outside texts, names and comments", "[fetchers][databases]") {
+TEST_CASE("Named values become the driver's placeholders except in texts and comments",
+          "[fetchers][databases]") {
   CHECK(numbered("SELECT :query, :limit, :query") == "SELECT $1, $2, $1");
   CHECK(numbered("SELECT ':query', \":limit\" -- :offset\n, :query") ==
         "SELECT ':query', \":limit\" -- :offset\n, $1");
@@ -100,7 +101,7 @@ TEST_CASE("named values become a driver's marks outside texts, names and comment
   CHECK(std::get<std::int64_t>(values[1]) == 10);
 }
 
-TEST_CASE("rows become results, and rows without a URL are left out", "[fetchers][databases]") {
+TEST_CASE("Rows become results and rows without a URL are skipped", "[fetchers][databases]") {
   HitRows rows("https://h.example/{id}", 2, 1);
   const std::vector<std::string_view> columns = {"id", "title", "score", "published", "language"};
   for (const char* id : {"skipped", "a b", "c", "too many"})
@@ -114,7 +115,7 @@ TEST_CASE("rows become results, and rows without a URL are left out", "[fetchers
   CHECK(list.hits[0].language == "de");
 }
 
-TEST_CASE("definitions of databases say their mistakes", "[fetchers][databases]") {
+TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases]") {
   const auto mistake = [](const std::string& keys) {
     const auto engines = engines_in("engines:\n  - {name: d, " + keys + "}\n");
     return engines ? std::string("none") : engines.error().text;
@@ -144,8 +145,7 @@ TEST_CASE("definitions of databases say their mistakes", "[fetchers][databases]"
   CHECK(mistake("engine: odbc, query_str: 'SELECT :query'").find("connection") != std::string::npos);
 }
 
-TEST_CASE("PostgreSQL answers by full text, trigrams, vectors and statements, and only reads",
-          "[fetchers][databases][postgresql]") {
+TEST_CASE("PostgreSQL is searched in every mode and only read", "[fetchers][databases][postgresql]") {
   const auto server = PostgresServer::start();
   if (!server) return;
   const std::string url = server->new_database();
@@ -207,7 +207,7 @@ TEST_CASE("PostgreSQL answers by full text, trigrams, vectors and statements, an
   CHECK(urls_found(search_database(*fetcher, "words", "door")).size() == 2);
 }
 
-TEST_CASE("MariaDB answers by full text and statements, and only reads", "[fetchers][databases][mariadb]") {
+TEST_CASE("MariaDB is searched by full text and statements and only read", "[fetchers][databases][mariadb]") {
   const auto server = MariadbServer::start();
   if (!server) return;
   server->run(
@@ -245,7 +245,7 @@ TEST_CASE("MariaDB answers by full text and statements, and only reads", "[fetch
   CHECK(search_database(*fetcher, "stranger", "x").failure == Failure::refused);
 }
 
-TEST_CASE("ODBC asks SQLite and PostgreSQL by their drivers", "[fetchers][databases][odbc]") {
+TEST_CASE("ODBC searches SQLite and PostgreSQL through their drivers", "[fetchers][databases][odbc]") {
   const TemporaryFolder folder;
   const std::string file = folder.path("pages.db");
   {
@@ -286,7 +286,7 @@ TEST_CASE("ODBC asks SQLite and PostgreSQL by their drivers", "[fetchers][databa
     CHECK(found.list.hits[0].snippet == text);
   }
   CHECK(urls_found(search_database(*fetcher, "lite", "x", 1, 2))
-            .empty());  // the statement says LIMIT without OFFSET
+            .empty());  // the statement has LIMIT without OFFSET
   if (server)
     CHECK(urls_found(search_database(*fetcher, "post", "x", 2)) == FoundUrls{"http://p/1", "http://p/2"});
 }

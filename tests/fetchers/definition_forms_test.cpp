@@ -1,4 +1,4 @@
-// What a definition can say beyond one path for each part, and what a person who writes one is told.
+// What a definition can express beyond one path per part, and what its author is told about mistakes.
 
 #include <string>
 
@@ -50,7 +50,7 @@ HttpRequest request_with(const Engine& engine, const std::string& query) {
 
 }  // namespace
 
-TEST_CASE("a part may have fallback paths, and url_format comes last", "[fetchers][definition]") {
+TEST_CASE("A part may have fallback paths and url_format comes last", "[fetchers][definition]") {
   const Engine engine = engine_with(
       "engine: json_engine, " + kUrl +
       "results_query: hits, url_query: [$/url, $/story_url], url_format: \"http://e.example/item/{$/id}\", "
@@ -79,7 +79,7 @@ TEST_CASE("a part may have fallback paths, and url_format comes last", "[fetcher
             .find("no key path") != std::string::npos);
 }
 
-TEST_CASE("several values are joined, arrays element by element", "[fetchers][definition]") {
+TEST_CASE("Several values are joined and arrays element by element", "[fetchers][definition]") {
   const Engine engine =
       engine_with("engine: json_engine, " + kUrl +
                   "results_query: r, url_query: u, title_query: {join: [$/name, $/version], with: \" - \"}, "
@@ -96,7 +96,7 @@ TEST_CASE("several values are joined, arrays element by element", "[fetchers][de
   CHECK(hits_of(xml, "<x><r><u>http://a/</u><a>1</a><a>2</a><b>3</b></r></x>")[0].title == "1 2 3");
 }
 
-TEST_CASE("a path takes the elements whose member has a value", "[fetchers][definition]") {
+TEST_CASE("A path selects the elements whose member has a given value", "[fetchers][definition]") {
   const Engine engine =
       engine_with("engine: json_engine, " + kUrl +
                   "results_query: \"$/lists/*[kind=web]/r\", url_query: \"$/links/*[type=text/html]/href\", "
@@ -116,7 +116,7 @@ TEST_CASE("a path takes the elements whose member has a value", "[fetchers][defi
   CHECK(hits[1].snippet.empty());
 }
 
-TEST_CASE("an identifier with slashes stays a path where asked, and nothing else gets through",
+TEST_CASE("With raw an identifier keeps its slashes and every other character is escaped",
           "[fetchers][definition]") {
   const Engine engine =
       engine_with("engine: json_engine, " + kUrl +
@@ -128,7 +128,7 @@ TEST_CASE("an identifier with slashes stays a path where asked, and nothing else
   CHECK(url("a b?c#d%2e\"<") == "https://kb.example/a%20b%3Fc%23d%252e%22%3C");
 }
 
-TEST_CASE("redirect links in answers are unwrapped unless the definition says no",
+TEST_CASE("Redirect links in answers are unwrapped unless the definition disables it",
           "[fetchers][definition][unwrap]") {
   const std::string answer = R"({"r":[{"u":"/out?to=http%3A%2F%2Fa.example%2F1","t":"x"},
       {"u":"https://duckduckgo.com/l/?uddg=http%3A%2F%2Fa.example%2F2","t":"x"}]})";
@@ -142,7 +142,7 @@ TEST_CASE("redirect links in answers are unwrapped unless the definition says no
         std::string::npos);
 }
 
-TEST_CASE("a trial says what the paths of a definition did not find", "[fetchers][trial]") {
+TEST_CASE("A trial reports which paths of a definition found nothing", "[fetchers][trial]") {
   const auto remark = [](const std::string& keys, const std::string& answer) {
     TrialOptions options;
     options.saved_answer = answer;
@@ -165,7 +165,7 @@ TEST_CASE("a trial says what the paths of a definition did not find", "[fetchers
   CHECK(remark(json + "href", R"({"r":[]})").empty());
 }
 
-TEST_CASE("a trial shows what was found for each part of the first items", "[fetchers][trial]") {
+TEST_CASE("A trial shows the values found for each part of the first items", "[fetchers][trial]") {
   TrialOptions options;
   options.saved_answer =
       R"({"r":[{"href":"/a","name":"<b>A</b>","when":"2024-05-01"},{"name":"no address","text":"T"}]})";
@@ -187,7 +187,7 @@ TEST_CASE("a trial shows what was found for each part of the first items", "[fet
                          "  published  - (nothing at `when`)\n") != std::string::npos);
 }
 
-TEST_CASE("a JSON body is written as values", "[fetchers][definition]") {
+TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers][definition]") {
   const Engine engine = engine_with(
       "engine: json_engine, search_url: \"http://e.example/s\", results_query: r, url_query: u, title_query: "
       "t, "
@@ -213,8 +213,7 @@ TEST_CASE("a JSON body is written as values", "[fetchers][definition]") {
         std::string::npos);
 }
 
-TEST_CASE("a text inside a JSON body's text is one level deeper, after backslashes too",
-          "[fetchers][definition]") {
+TEST_CASE("A quoted text within a JSON text is escaped one level deeper", "[fetchers][definition]") {
   const auto body_of = [](const std::string& text) {
     const Engine engine = engine_with(
         "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, json_body: "
@@ -228,7 +227,7 @@ TEST_CASE("a text inside a JSON body's text is one level deeper, after backslash
   CHECK(body_of(R"(p: "C:\\" {query})") == R"({"g":"p: \"C:\\\\\" a\"b"})");
 }
 
-TEST_CASE("no value breaks out of a body", "[fetchers][definition][security]") {
+TEST_CASE("No value breaks out of a request body", "[fetchers][definition][security]") {
   Random random(20);
   const std::string letters = "ab\"\\{}[]',:/\n\t<>&;%$#()*+ \x01";
   const auto hostile = [&] {
@@ -252,7 +251,7 @@ TEST_CASE("no value breaks out of a body", "[fetchers][definition][security]") {
     REQUIRE(body.has_value());
     REQUIRE(body->as_object().size() == 2);
     CHECK(std::string(body->at("q").as_string()) == "<" + value + ">");
-    // What the GraphQL server reads: its text ends at the first quotation mark without a backslash.
+    // As the GraphQL server reads it: its text ends at the first unescaped quotation mark.
     const std::string query(body->at("gql").as_string());
     REQUIRE(query.starts_with("search(text: \""));
     REQUIRE(query.ends_with("\", n: 3)"));
@@ -270,8 +269,7 @@ TEST_CASE("no value breaks out of a body", "[fetchers][definition][security]") {
   }
 }
 
-TEST_CASE("oddities of settings.yml files are taken as SearXNG takes them",
-          "[fetchers][definition][searxng]") {
+TEST_CASE("Unusual settings.yml files are read as SearXNG reads them", "[fetchers][definition][searxng]") {
   const auto names = [](const std::string& text) {
     const auto file = parse_engine_file(text, "settings.yml");
     std::string out = file ? "" : file.error().text;
@@ -279,7 +277,7 @@ TEST_CASE("oddities of settings.yml files are taken as SearXNG takes them",
       for (const Engine& engine : file->engines) out += engine.name + (engine.is_disabled ? " off " : " ");
     return out;
   };
-  // sections of its own with anchors, merge keys, folded texts
+  // own sections with anchors, merge keys and folded texts
   CHECK(names(R"(general: {debug: off}
 x-mine: &mine {engine: xpath, timeout: 4.0, paging: yes}
 engines:
@@ -292,7 +290,7 @@ engines:
     title_xpath: ./a
     disabled: True
 )") == "folded off ");
-  // blocks that only change one that comes with SearXNG
+  // blocks that only change an engine that comes with SearXNG
   CHECK(names("use_default_settings: true\nengines:\n  - {name: crossref, disabled: true}\n"
               "  - {name: openalex}\n") == "crossref off openalex ");
   CHECK(names("use_default_settings: {engines: {keep_only: [openalex, no such, crossref]}}\n") ==
@@ -303,7 +301,7 @@ engines:
         std::string::npos);
 }
 
-TEST_CASE("a whole settings.yml is served as far as it can be", "[fetchers][definition][searxng]") {
+TEST_CASE("The supported engines of a whole settings.yml are served", "[fetchers][definition][searxng]") {
   const std::string settings =
       "use_default_settings: true\nserver: {port: 8888}\nengines:\n"
       "  - {name: good, engine: json_engine, search_url: \"http://e.example/?q={query}\", results_query: r, "
@@ -328,7 +326,7 @@ TEST_CASE("a whole settings.yml is served as far as it can be", "[fetchers][defi
   CHECK(file->refused[0].find("\"duckduckgo_weather\" is Python code") != std::string::npos);
   CHECK(file->refused[1].find("unknown engine type \"nobody_knows\"") != std::string::npos);
   CHECK(file->refused[2].find("no XPath") != std::string::npos);
-  // A file of ours is refused for any mistake.
+  // A file in our own format is refused for any mistake.
   CHECK_FALSE(parse_engine_file("engines:\n  - {name: python, engine: duckduckgo_weather}\n", "engines.yaml")
                   .has_value());
 }

@@ -35,8 +35,7 @@ std::string refusal_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a page's title, text, language and date are read, scripts and navigation are not",
-          "[fetchers][documents]") {
+TEST_CASE("The title and text and language and date of a page are read", "[fetchers][documents]") {
   auto page = html_document(
       "<html lang=en><head><title>Caf&eacute;\n menu</title><meta property='article:published_time' "
       "content='2024-05-06'><style>p{}</style></head><body><nav>Home</nav><h1>Other</h1><p>Hot "
@@ -50,7 +49,7 @@ TEST_CASE("a page's title, text, language and date are read, scripts and navigat
   CHECK(html_document("<p>\xC3\xA9t\xC3\xA9").fields["text"] == "\xC3\xA9t\xC3\xA9");
 }
 
-TEST_CASE("any bytes are a page, and nesting has an end", "[fetchers][documents]") {
+TEST_CASE("Any bytes are accepted as a page and nesting is limited", "[fetchers][documents]") {
   CHECK(html_document("").fields.empty());
   CHECK_NOTHROW(html_document(std::string("\0\xFF<", 3)));
   std::string deep;
@@ -58,7 +57,7 @@ TEST_CASE("any bytes are a page, and nesting has an end", "[fetchers][documents]
   CHECK_NOTHROW(html_document(deep + "x"));
 }
 
-TEST_CASE("Markdown's title is the front matter's, else the first heading, else the first line",
+TEST_CASE("The title of Markdown is from the front matter or the first heading or the first line",
           "[fetchers][documents]") {
   auto front = markdown_document(
       "---\nlang: de\nlayout: x\ntitle: \"My page\"\ndate: 2024-05-06\n---\n# Heading\nwords\n");
@@ -72,8 +71,7 @@ TEST_CASE("Markdown's title is the front matter's, else the first heading, else 
         "see the docs now");
 }
 
-TEST_CASE("a folder is read in the order of its paths, whatever the number of threads",
-          "[fetchers][documents]") {
+TEST_CASE("A folder is read in the order of its paths with any number of threads", "[fetchers][documents]") {
   const TemporaryFolder folder;
   folder.write("b.md", "# B\n");
   folder.write("a/one file.html", "<title>One</title>");
@@ -102,7 +100,7 @@ TEST_CASE("a folder is read in the order of its paths, whatever the number of th
   CHECK(read_all(folder.path()).documents[1].url == "file://localhost" + folder.path("b.md"));
 }
 
-TEST_CASE("whoever waits for a folder hears how many files are read", "[fetchers][documents]") {
+TEST_CASE("Reading a folder reports its progress", "[fetchers][documents]") {
   const TemporaryFolder folder;
   for (int i = 0; i < 300; ++i) folder.write("f/" + std::to_string(i) + ".txt", "text\n");
   std::vector<std::pair<std::size_t, std::size_t>> heard;
@@ -115,7 +113,7 @@ TEST_CASE("whoever waits for a folder hears how many files are read", "[fetchers
   CHECK(heard.back() == std::pair<std::size_t, std::size_t>(300, 300));
 }
 
-TEST_CASE("a table that is no table is refused with its line", "[fetchers][documents]") {
+TEST_CASE("A malformed table is refused with its line", "[fetchers][documents]") {
   const TemporaryFolder folder;
   CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: no column url") !=
         std::string::npos);
@@ -125,7 +123,7 @@ TEST_CASE("a table that is no table is refused with its line", "[fetchers][docum
         std::string::npos);
 }
 
-TEST_CASE("a sitemap's pages are read from the files around it", "[fetchers][documents][sitemap]") {
+TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers][documents][sitemap]") {
   const TemporaryFolder folder;
   folder.write("site/index.html", "<title>Home</title>Welcome");
   folder.write("site/tea/index.html", "<title>Tea</title>Leaves");
@@ -149,13 +147,13 @@ TEST_CASE("a sitemap's pages are read from the files around it", "[fetchers][doc
   CHECK(read.documents[1].url == "https://drinks.example/tea?x=1");
   CHECK(read.documents[1].fields.at("date") == "2024-03-04");
   CHECK(read.documents[2].fields.at("title") == "Cafe");
-  CHECK(read.documents[2].fields.at("date") == "2020-01-02");  // the page itself knows better
+  CHECK(read.documents[2].fields.at("date") == "2020-01-02");  // the date of the page itself has precedence
   CHECK(read.left_out.size() == 4);
   const std::string index = folder.write(
       "site/all.xml",
       "<sitemapindex><sitemap><loc>https://drinks.example/sitemap.xml</loc></sitemap></sitemapindex>");
   CHECK(read_all(index).documents.size() == 3);
-  CHECK(read_all(folder.path("site")).documents.size() == 3);  // sitemaps in a folder name its files again
+  CHECK(read_all(folder.path("site")).documents.size() == 3);  // its sitemaps name the same files again
   const std::string endless = folder.write(
       "site/endless.xml",
       "<sitemapindex><sitemap><loc>https://drinks.example/endless.xml</loc></sitemap></sitemapindex>");

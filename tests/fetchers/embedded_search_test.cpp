@@ -50,8 +50,7 @@ const std::string kDocuments =
 
 }  // namespace
 
-TEST_CASE("the embedded engine orders by a number of the documents where it is told to",
-          "[fetchers][local]") {
+TEST_CASE("The embedded engine can order by a number of the documents", "[fetchers][local]") {
   const Index index(
       "{\"url\":\"http://a/\",\"title\":\"one\",\"text\":\"editor editor\",\"uses\":3,\"year\":1991}\n"
       "{\"url\":\"http://b/\",\"title\":\"two\",\"text\":\"an editor\",\"uses\":20}\n"
@@ -61,13 +60,13 @@ TEST_CASE("the embedded engine orders by a number of the documents where it is t
     return LocalEngine({index.database, {}, number}).search("editor", depth, offset, soon());
   };
   CHECK(urls_of(ordered("uses")) ==
-        Urls{"http://b/", "http://a/", "http://d/"});  // of equal ones the more relevant
+        Urls{"http://b/", "http://a/", "http://d/"});  // of equal numbers the more relevant one comes first
   CHECK(urls_of(ordered("uses", 1, 1)) == Urls{"http://a/"});
   CHECK(urls_of(ordered("year")) == Urls{"http://c/", "http://a/"});
   CHECK(ordered("uses")->hits[0].score == 20);
   CHECK(ordered("wat").error().code == Code::bad_config);
   CHECK(ordered("id").error().code == Code::bad_config);
-  // a number is no word
+  // a number is not indexed as a word
   CHECK(urls_of(LocalEngine({index.database, {}}).search("1991", 30, 0, soon())).empty());
   const test::TemporaryFolder folder;
   const auto mixed = build_local_index(
@@ -78,7 +77,7 @@ TEST_CASE("the embedded engine orders by a number of the documents where it is t
         std::string::npos);
 }
 
-TEST_CASE("an index that is kept up to date keeps the documents' numbers so", "[fetchers][local]") {
+TEST_CASE("An updated index has up-to-date numbers of its documents", "[fetchers][local]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
   IndexOptions options;
@@ -103,14 +102,14 @@ TEST_CASE("an index that is kept up to date keeps the documents' numbers so", "[
   CHECK(changed->changed == 1);
   CHECK(changed->removed == 1);
   CHECK(ordered("uses") == Urls{"http://c/", "http://b/"});
-  // a number of another name needs a column of its own
+  // a number with another name needs its own column
   const auto rebuilt = index("{\"url\":\"http://b/\",\"text\":\"editor\",\"year\":1991}\n");
   REQUIRE(rebuilt.has_value());
   CHECK_FALSE(rebuilt->is_update);
   CHECK(ordered("year") == Urls{"http://b/"});
 }
 
-TEST_CASE("the embedded engine knows phrases, AND, OR, NOT, NEAR, prefixes and columns",
+TEST_CASE("The embedded engine supports phrases and operators and prefixes and columns",
           "[fetchers][local]") {
   const Index index(kDocuments);
   LocalEngine engine({index.database, {{"title", 10}}});
@@ -129,7 +128,7 @@ TEST_CASE("the embedded engine knows phrases, AND, OR, NOT, NEAR, prefixes and c
   CHECK(urls_of(engine.search("web", 1, 1, soon())).size() == 1);
 }
 
-TEST_CASE("a field whose name cannot be a column is refused, with its line", "[fetchers][local]") {
+TEST_CASE("A field whose name cannot be a column is refused with its line", "[fetchers][local]") {
   const auto built = [](const std::string& field) {
     const test::TemporaryFolder folder;
     const std::string line =
@@ -147,7 +146,7 @@ TEST_CASE("a field whose name cannot be a column is refused, with its line", "[f
   }
 }
 
-TEST_CASE("column weights decide the order", "[fetchers][local]") {
+TEST_CASE("Column weights change the order", "[fetchers][local]") {
   const Index index(
       "{\"url\":\"http://t/\",\"title\":\"word\",\"text\":\"other\"}\n"
       "{\"url\":\"http://x/\",\"title\":\"other\",\"text\":\"word\"}\n");
@@ -157,7 +156,7 @@ TEST_CASE("column weights decide the order", "[fetchers][local]") {
   CHECK(urls_of(by_text.search("word", 30, 0, soon())) == Urls{"http://x/", "http://t/"});
 }
 
-TEST_CASE("what the embedded engine cannot do is said", "[fetchers][local]") {
+TEST_CASE("The embedded engine reports what it cannot do", "[fetchers][local]") {
   const Index index(kDocuments);
   LocalEngine engine({index.database, {}});
   CHECK(engine.search("\"unclosed", 30, 0, soon()).error().code == Code::bad_data);
@@ -174,7 +173,7 @@ TEST_CASE("what the embedded engine cannot do is said", "[fetchers][local]") {
   CHECK(weighted.error().text.find("title, text, section") != std::string::npos);
 }
 
-TEST_CASE("bad documents are refused with file and line, and the old index stays", "[fetchers][local]") {
+TEST_CASE("Bad documents are refused with file and line and the old index stays", "[fetchers][local]") {
   const Index index(kDocuments);
   for (const std::string bad :
        {"{\"title\":\"x\"}", "[]", "{", "{\"url\":1}", "{\"url\":\"\"}",
@@ -196,7 +195,7 @@ TEST_CASE("bad documents are refused with file and line, and the old index stays
   CHECK(built->replaced == 1);
 }
 
-TEST_CASE("an update changes what changed, and finds what a new index finds", "[fetchers][local][update]") {
+TEST_CASE("An updated index finds the same as a new index", "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
   const auto write_page = [&](const std::string& name, const std::string& text) {
     folder.write("pages/" + name, "<title>" + name + "</title>" + text);
@@ -239,8 +238,7 @@ TEST_CASE("an update changes what changed, and finds what a new index finds", "[
         by_meaning.end());
 }
 
-TEST_CASE("an update reads only files that changed, and asks an endpoint only for those",
-          "[fetchers][local][update]") {
+TEST_CASE("An update reads and embeds only the files that changed", "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
   for (int i = 0; i < 40; ++i)
     folder.write("pages/" + std::to_string(i) + ".txt", "page " + std::to_string(i));
@@ -271,7 +269,7 @@ TEST_CASE("an update reads only files that changed, and asks an endpoint only fo
   CHECK(embedded == 42);
   CHECK(urls_of(VectorEngine({database, -1, ""}).search("x", std::vector<float>{1, 1}, 100, 0, soon()))
             .size() == 41);
-  options.vectors.model = "another";  // whose vectors are not comparable
+  options.vectors.model = "another";  // vectors of different models are not comparable
   build();
   CHECK(embedded == 42 + 41);
   folder.write("pages/8.txt", "page eight");
@@ -281,7 +279,7 @@ TEST_CASE("an update reads only files that changed, and asks an endpoint only fo
   CHECK_FALSE(build().is_update);
 }
 
-TEST_CASE("results of an index show their documents' dates and languages", "[fetchers][local]") {
+TEST_CASE("Results of an index show the dates and languages of their documents", "[fetchers][local]") {
   const Index index(
       "{\"url\":\"http://a/\",\"title\":\"one\",\"date\":\"March 9, 2016\",\"language\":\"German\"}\n"
       "{\"url\":\"http://b/\",\"title\":\"one two\",\"published\":\"2024\",\"lang\":\"en_us\"}\n"
@@ -296,7 +294,7 @@ TEST_CASE("results of an index show their documents' dates and languages", "[fet
   CHECK(list->hits[2].language.empty());
 }
 
-TEST_CASE("an index of an earlier version, without dates and languages, is searched, and updated anew",
+TEST_CASE("An index of an earlier version is searched and rebuilt by an update",
           "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
@@ -322,8 +320,7 @@ TEST_CASE("an index of an earlier version, without dates and languages, is searc
   CHECK(cosine()->hits[0].language == "de");
 }
 
-TEST_CASE("documents with a new field, and indexes without sources, are indexed anew",
-          "[fetchers][local][update]") {
+TEST_CASE("A new field or an index without sources causes a rebuild", "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
   IndexOptions options;
@@ -345,7 +342,7 @@ TEST_CASE("documents with a new field, and indexes without sources, are indexed 
   CHECK(urls_of(LocalEngine({database, {}}).search("two", 30, 0, soon())).size() == 1);
 }
 
-TEST_CASE("a SQLite engine binds the query, reads only, and keeps to its deadline", "[fetchers][sqlite]") {
+TEST_CASE("A SQLite engine binds the query and only reads and keeps its deadline", "[fetchers][sqlite]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("notes.db");
   {
@@ -375,7 +372,7 @@ TEST_CASE("a SQLite engine binds the query, reads only, and keeps to its deadlin
   CHECK(search_sqlite(access, "x", 10, 0, short_time).error().code == Code::try_again);
 }
 
-TEST_CASE("a command gets the query as one argument and nothing else", "[fetchers][command]") {
+TEST_CASE("A command gets the query as one argument and nothing else", "[fetchers][command]") {
   CommandAccess access;
   access.url_prefix = "http://x.example/";
   access.arguments = {"/usr/bin/env", "--", "/bin/echo", "--", "{{QUERY}}"};
@@ -392,7 +389,7 @@ TEST_CASE("a command gets the query as one argument and nothing else", "[fetcher
   CHECK(search_command(access, "x", 10, soon()).error().code == Code::unavailable);
 }
 
-TEST_CASE("a command is stopped in time, and its output is limited", "[fetchers][command]") {
+TEST_CASE("A command is stopped in time and its output is limited", "[fetchers][command]") {
   CommandAccess access;
   access.arguments = {"/bin/sleep", "{{QUERY}}"};
   CHECK(search_command(access, "60", 10, Deadline(kClock, std::chrono::milliseconds(80))).error().code ==
@@ -403,12 +400,12 @@ TEST_CASE("a command is stopped in time, and its output is limited", "[fetchers]
   CHECK(urls_of(search_command(access, "http://y.example/", 10, soon())).size() == 10);
   access.arguments = {"/usr/bin/env", "{{QUERY}}"};
   access.delimiter = "\t";
-  CHECK(urls_of(search_command(access, "/usr/bin/env", 10, soon())).empty());  // an empty environment
+  CHECK(urls_of(search_command(access, "/usr/bin/env", 10, soon())).empty());  // its environment is empty
   const auto ends_with = [&](const char* script) {
     access.arguments = {"/bin/sh", "-c", script, "{{QUERY}}"};
     return search_command(access, "x", 10, soon());
   };
-  CHECK(urls_of(ends_with("exit 1")).empty());  // as grep that found nothing
+  CHECK(urls_of(ends_with("exit 1")).empty());  // like grep if it finds nothing
   CHECK(urls_of(ends_with("echo http://z.example/; exit 2")).size() == 1);
   for (const char* script : {"exit 2", "kill -9 $$"}) {
     const auto failed = ends_with(script);

@@ -1,5 +1,5 @@
-// Every engine type against servers that go wrong: HTTP ones against the chaos server's faults, databases
-// against a wire that cuts, stalls, turns and invents bytes between the client and a real server.
+// Every engine type with failing servers: HTTP engines with the chaos server's faults, databases with a wire
+// that drops, delays, changes and inserts bytes between the client and a real server.
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +23,7 @@ using std::chrono::seconds;
 
 namespace {
 
-/// Engine types that are HTTP presets, with the keys that each needs beside its address.
+/// Engine types that are HTTP presets, with the keys that each needs besides its address.
 const std::vector<std::pair<std::string, std::string>> kServerTypes = {
     {"elasticsearch", "index: i"},
     {"opensearch", "index: i, query_type: knn, vector_field: v"},
@@ -59,7 +59,7 @@ void check_server_type(const ChaosServer& server, const std::string& type, const
     const FetchedList list = fetch_one(*fetcher, "e");
     CHECK(std::chrono::steady_clock::now() - begin < seconds(8));
     INFO(name_of(list.failure) << ": " << list.message);
-    // The chaos server's answer in order is no answer of this type: that is a bad one, or has no results.
+    // The chaos server's correct answer is not in this type's format: it is a bad answer, or has no results.
     const auto& outcomes = fault.outcomes;
     const bool is_named = std::find(outcomes.begin(), outcomes.end(), list.failure) != outcomes.end() ||
                           list.failure == Failure::bad_answer || list.failure == Failure::http_status ||
@@ -70,8 +70,8 @@ void check_server_type(const ChaosServer& server, const std::string& type, const
   }
 }
 
-/// Each fault of a wire before a real server: an end in time, a list in order or a named reason, nothing left
-/// behind; and the server itself still answers afterwards.
+/// Puts each fault into the wire before a real server. The search must end in time with a list or a named
+/// reason and leak nothing, and the server must still answer afterwards.
 void check_database(const std::function<int()>& upstream, const std::function<std::string(int port)>& block) {
   const Holdings before;
   for (const WireFault& fault : wire_faults()) {
@@ -98,14 +98,13 @@ void check_database(const std::function<int()>& upstream, const std::function<st
 
 }  // namespace
 
-TEST_CASE("engines: servers of every type end in time under every fault",
-          "[fetchers][chaos][engines][full]") {
+TEST_CASE("Engines of every server type end in time under every fault", "[fetchers][chaos][engines][full]") {
   CHECK(faults().size() >= 40);
   const ChaosServer server;
   for (const auto& [type, keys] : kServerTypes) check_server_type(server, type, keys);
 }
 
-TEST_CASE("engines: PostgreSQL behind a faulty wire", "[fetchers][databases][chaos][engines][full]") {
+TEST_CASE("Engines on PostgreSQL survive a faulty wire", "[fetchers][databases][chaos][engines][full]") {
   CHECK(wire_faults().size() >= 40);
   const auto server = PostgresServer::start();
   if (!server) return;
@@ -121,7 +120,7 @@ TEST_CASE("engines: PostgreSQL behind a faulty wire", "[fetchers][databases][cha
                  });
 }
 
-TEST_CASE("engines: PostgreSQL by its ODBC driver behind a faulty wire",
+TEST_CASE("Engines on PostgreSQL through ODBC survive a faulty wire",
           "[fetchers][databases][odbc][chaos][engines][full]") {
   const auto server = PostgresServer::start();
   if (!server) return;
@@ -146,7 +145,7 @@ TEST_CASE("engines: PostgreSQL by its ODBC driver behind a faulty wire",
   check_database([&] { return connected_to(server->socket()); }, block);
 }
 
-TEST_CASE("engines: MariaDB behind a faulty wire", "[fetchers][databases][chaos][engines][full]") {
+TEST_CASE("Engines on MariaDB survive a faulty wire", "[fetchers][databases][chaos][engines][full]") {
   const auto server = MariadbServer::start();
   if (!server) return;
   server->run("CREATE DATABASE docs; CREATE USER reader@localhost IDENTIFIED BY 'secret';");
@@ -159,7 +158,7 @@ TEST_CASE("engines: MariaDB behind a faulty wire", "[fetchers][databases][chaos]
       });
 }
 
-TEST_CASE("engines: MongoDB's protocol behind a faulty wire", "[fetchers][databases][chaos][engines][full]") {
+TEST_CASE("Engines on MongoDB survive a faulty wire", "[fetchers][databases][chaos][engines][full]") {
   const MongoServer server([](const JsonObject&) {
     return MongoServer::Answer{{R"({"_id":1,"url":"http://m/1"})", R"({"_id":2,"url":"http://m/2"})"}};
   });

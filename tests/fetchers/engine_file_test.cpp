@@ -38,7 +38,7 @@ Engine only_engine(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("blocks of a SearXNG settings.yml are read as they are", "[fetchers][engine_file]") {
+TEST_CASE("The blocks of a SearXNG settings.yml are read unchanged", "[fetchers][engine_file]") {
   const auto file = parse_engine_file(R"(use_default_settings: true
 engines:
   - name: mdn
@@ -85,7 +85,8 @@ engines:
   CHECK(has_warning("29:5: "));
 }
 
-TEST_CASE("every mistake of an engine file is reported at once, at its place", "[fetchers][engine_file]") {
+TEST_CASE("Every mistake of an engine file is reported at once and with its place",
+          "[fetchers][engine_file]") {
   const std::string errors = errors_of(R"(engines:
   - name: a
     engine: json_engine
@@ -148,7 +149,7 @@ TEST_CASE("every mistake of an engine file is reported at once, at its place", "
     CHECK(with_method(method).find("method must be GET or POST") != std::string::npos);
 }
 
-TEST_CASE("no placeholder and no user name can choose the host", "[fetchers][engine_file]") {
+TEST_CASE("No placeholder and no user name can choose the host", "[fetchers][engine_file]") {
   for (const std::string url :
        {"http://{query}.example/", "{query}", "http://a.example:{pageno}/{query}",
         "http://{query}@a.example/{query}", "http://user:word@a.example/{query}", "file:///{query}",
@@ -163,7 +164,7 @@ TEST_CASE("no placeholder and no user name can choose the host", "[fetchers][eng
   }
 }
 
-TEST_CASE("requests are what SearXNG would send", "[fetchers][engine_file]") {
+TEST_CASE("Requests are the same as those of SearXNG", "[fetchers][engine_file]") {
   const std::string head =
       "engines:\n  - name: a\n    engine: json_engine\n    url_query: u\n    title_query: t\n";
   const Engine paged =
@@ -203,7 +204,7 @@ TEST_CASE("requests are what SearXNG would send", "[fetchers][engine_file]") {
   CHECK(request_of(form, "a&b=c d", options_with(30, 1)).body == "q=a%26b%3Dc+d");
 }
 
-TEST_CASE("engine types for well-known servers make their requests", "[fetchers][engine_file]") {
+TEST_CASE("Engine types for well-known servers build their requests", "[fetchers][engine_file]") {
   const auto request = [](const std::string& body, int page = 1) {
     return request_of(only_engine("engines:\n  - name: a\n" + body), "x \"y", options_with(30, page));
   };
@@ -213,7 +214,7 @@ TEST_CASE("engine types for well-known servers make their requests", "[fetchers]
   CHECK(elastic.body ==
         R"({"from":30,"size":30,"query":{"multi_match":{"query":"x \"y","fields":["*"],"lenient":true}}})");
   CHECK(request("    engine: elasticsearch\n    base_url: http://localhost:9200\n").url ==
-        "http://localhost:9200/_search");  // all indices, as SearXNG's blocks without one mean it
+        "http://localhost:9200/_search");  // without `index` all indices are searched, as in SearXNG
   const HttpRequest custom = request(
       "    engine: elasticsearch\n    index: pages\n    query_type: custom\n"
       "    custom_query_json: {match: {title: \"{{VALUE}}\"}, size: 3}\n");

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using namespace metafuse::test;
 
-TEST_CASE("one deadline holds for all lists, and those that are in are kept", "[fetchers][deadline]") {
+TEST_CASE("All lists share one deadline and finished ones are kept", "[fetchers][deadline]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("good", server.url("ok")) +
                                   block("hung", server.url("hang-after-request"), "max_connections: 4"));
@@ -35,7 +35,7 @@ TEST_CASE("one deadline holds for all lists, and those that are in are kept", "[
   CHECK(heard == std::map<std::string, int>{{"a", 1}, {"b", 1}, {"c", 1}});
 }
 
-TEST_CASE("a list that came too late serves the next query of the same text", "[fetchers][deadline]") {
+TEST_CASE("A late list serves the next query with the same text", "[fetchers][deadline]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("slow", server.url("ok-slow-start")));
   CHECK(fetch_one(*fetcher, "slow", milliseconds(1)).failure == Failure::timeout);
@@ -45,8 +45,7 @@ TEST_CASE("a list that came too late serves the next query of the same text", "[
   CHECK(list.list.hits.size() == 3);
 }
 
-TEST_CASE("an engine that fails again and again is left alone, but never the last one",
-          "[fetchers][breaker]") {
+TEST_CASE("An engine that keeps failing is not asked unless it is the only one", "[fetchers][breaker]") {
   const ChaosServer server;
   const std::string bad = block("bad", server.url("status-500"));
   const auto both = fetcher_of(bad + block("good", server.url("ok")));
@@ -63,14 +62,14 @@ TEST_CASE("an engine that fails again and again is left alone, but never the las
   for (int i = 0; i < 7; ++i) CHECK(fetch_one(*alone, "bad").failure == Failure::http_status);
 }
 
-TEST_CASE("pages are asked for until the depth is reached", "[fetchers][paging]") {
+TEST_CASE("Pages are requested until the depth is reached", "[fetchers][paging]") {
   const ChaosServer server;
   const auto paged = [&](const std::string& more) {
     return fetcher_of(block("p", server.url("ok") + "&p={pageno}", "paging: true" + more));
   };
   const SteadyClock clock;
   const ExpandedQuery query{"t", "p", "x"};
-  // Every page holds the same three results: merged, and asked for at most five times.
+  // Every page has the same three results, which are merged; a depth of 30 takes three pages of ten.
   const auto list =
       paged("")->fetch({&query, 1}, {.depth = 30, .deadline = Deadline(clock, seconds(2))}, {}).front();
   CHECK(list.list.hits.size() == 3);
@@ -81,7 +80,7 @@ TEST_CASE("pages are asked for until the depth is reached", "[fetchers][paging]"
   CHECK(server.requests() == before + 2);
 }
 
-TEST_CASE("what a query holds stays a value in the request", "[fetchers][request]") {
+TEST_CASE("The text of a query stays a value in the request", "[fetchers][request]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("e", server.url("ok")));
   const SteadyClock clock;
@@ -91,7 +90,7 @@ TEST_CASE("what a query holds stays a value in the request", "[fetchers][request
       server.last_request().starts_with("GET /ok?q=a%26b%3Dc+d%23e%0D%0AX-Evil%3A+1%2F%C3%A4 HTTP/1.1\r\n"));
 }
 
-TEST_CASE("an engine reaches only the private address of its own definition", "[fetchers][ssrf]") {
+TEST_CASE("An engine reaches only the private address of its own definition", "[fetchers][ssrf]") {
   const ChaosServer server, other;
   CHECK(fetch_one(*fetcher_of(block("own", server.url("ok"))), "own").failure == Failure::none);
   const auto redirected = fetcher_of(block("r", "http://" + server.origin() + "/redirect-private?q={query}"));
@@ -99,7 +98,7 @@ TEST_CASE("an engine reaches only the private address of its own definition", "[
   CHECK(other.requests() == 0);
 }
 
-TEST_CASE("federation counts hops and never reaches this server itself", "[fetchers][federation]") {
+TEST_CASE("Federation counts hops and never reaches this server itself", "[fetchers][federation]") {
   const ChaosServer server;
   const std::string blocks =
       "  - {name: f, engine: searx_engine, base_url: \"http://" + server.origin() + "/ok\"}\n";
@@ -116,7 +115,7 @@ TEST_CASE("federation counts hops and never reaches this server itself", "[fetch
   CHECK(fetch_one(*looped, "f").failure == Failure::not_allowed);
 }
 
-TEST_CASE("a replay answers as recorded, and names what was not", "[fetchers][har]") {
+TEST_CASE("A replay answers as recorded and reports requests that were not", "[fetchers][har]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("archive.har");
   std::string blocks;
@@ -149,7 +148,7 @@ TEST_CASE("a replay answers as recorded, and names what was not", "[fetchers][ha
   CHECK(missing.message.find("/ok?q=never+asked") != std::string::npos);
 }
 
-TEST_CASE("a secret that is not set is named before anything is sent", "[fetchers][secrets]") {
+TEST_CASE("A missing secret is named before anything is sent", "[fetchers][secrets]") {
   auto fetcher = make_fetcher(engines_of(block("e", "http://e.example/?q={query}&key=${SEARCH_KEY}")));
   REQUIRE_FALSE(fetcher.has_value());
   CHECK(fetcher.error().text.find("SEARCH_KEY") != std::string::npos);

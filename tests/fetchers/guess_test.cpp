@@ -1,4 +1,4 @@
-// Definitions that are guessed from answers, against those of the catalogue.
+// Definitions guessed from answers, compared with those of the catalogue.
 
 #include "fetchers/answers/guess.h"
 
@@ -27,7 +27,7 @@ std::map<std::string, Engine> catalogue_engines() {
   return engines;
 }
 
-/// True when the guess finds the same results, with the same addresses, titles and texts in most of them.
+/// True if the guess finds the same results, and most of them with the same URL, title and text.
 bool agrees(const Engine& engine, const std::string& body) {
   const AnswerRules& rules = std::get<HttpAccess>(engine.access).answer;
   const AnswerContext context{"https://engine.example/search", "", "en"};
@@ -53,7 +53,7 @@ AnswerRules guess_of_text(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("a definition is guessed from the names and the looks of values", "[fetchers][guess]") {
+TEST_CASE("A definition is guessed from the names and the form of values", "[fetchers][guess]") {
   const AnswerRules json =
       guess_of_text(R"({"took":3,"facets":[{"name":"a b","count":1},{"name":"c d","count":2}],
     "data":{"items":[
@@ -88,7 +88,7 @@ TEST_CASE("a definition is guessed from the names and the looks of values", "[fe
   CHECK_FALSE(guess_rules("no answer", {}).has_value());
 }
 
-TEST_CASE("shapes of answers that no name gives away are guessed by their looks", "[fetchers][guess]") {
+TEST_CASE("Answers without telling names are guessed from the form of their values", "[fetchers][guess]") {
   const AnswerContext context{"https://e.example/find?q=otter", "", "en"};
   const auto found_in = [&](const std::string& body) {
     const AnswerRules rules = guess_of_text(body);
@@ -100,19 +100,19 @@ TEST_CASE("shapes of answers that no name gives away are guessed by their looks"
              hit.language + "\n";
     return out;
   };
-  // GraphQL: edges of nodes, markup in the text, and a slug instead of an address
+  // GraphQL: edges of nodes, markup in the text, and a slug instead of a URL
   CHECK(found_in(R"({"data":{"search":{"totalCount":2,"edges":[
     {"cursor":"Y3","node":{"slug":"otter-stew","headline":"Stew for otters","teaserHtml":"<p>With <i>fish</i> and reeds.</p>","publishedAt":1714550400000}},
     {"cursor":"Y4","node":{"slug":"river-soup","headline":"River soup","teaserHtml":"<p>No otter in it at all.</p>","publishedAt":1714636800000}}]}}})") ==
         "https://host.example/otter-stew | Stew for otters | With fish and reeds. | 2024-05-01T08:00:00Z | \n"
         "https://host.example/river-soup | River soup | No otter in it at all. | 2024-05-02T08:00:00Z | \n");
-  // rows of a table, named elsewhere
+  // rows of a table whose column names are listed elsewhere
   CHECK(found_in(R"({"took":3,"columns":[{"name":"page"},{"name":"label"},{"name":"comment"}],"rows":[
     ["https://f.example/otter","Otter","A semiaquatic mammal of rivers.","2020-02-02"],
     ["https://f.example/sea","Sea otter","It floats on its back in the kelp.","2021-03-04"]]})") ==
         "https://f.example/otter | Otter | A semiaquatic mammal of rivers. |  | \n"
         "https://f.example/sea | Sea otter | It floats on its back in the kelp. |  | \n");
-  // single letters as keys, results by number, behind a guard
+  // single letters as keys and numbered results, after a guard prefix
   CHECK(
       found_in(
           ")]}',\n"
@@ -120,13 +120,13 @@ TEST_CASE("shapes of answers that no name gives away are guessed by their looks"
     "1":{"t":"Lost otter","u":"//f.example/6","x":"Grey, answers to the name of Tom.","nb":1}}})") ==
       "https://f.example/5 | River & otter | Seen at the weir yesterday evening. |  | \n"
       "https://f.example/6 | Lost otter | Grey, answers to the name of Tom. |  | \n");
-  // SRU: the address is one of several identifiers
+  // SRU: the URL is one of several identifiers
   CHECK(found_in(R"(<?xml version="1.0"?><zs:response xmlns:zs="urn:z" xmlns:dc="urn:d"><zs:records>
     <zs:record><dc:dc><dc:title>Otters of the north</dc:title><dc:date>1987</dc:date><dc:language>eng</dc:language><dc:description>A survey of rivers.</dc:description><dc:identifier>ISBN 1-23</dc:identifier><dc:identifier>https://l.example/1</dc:identifier></dc:dc></zs:record>
     <zs:record><dc:dc><dc:title>Fischotter</dc:title><dc:date>2001</dc:date><dc:language>ger</dc:language><dc:description>Alles von den Ottern.</dc:description><dc:identifier>https://l.example/2</dc:identifier></dc:dc></zs:record></zs:records></zs:response>)") ==
         "https://l.example/1 | Otters of the north | A survey of rivers. | 1987 | en\n"
         "https://l.example/2 | Fischotter | Alles von den Ottern. | 2001 | de\n");
-  // rows of a page without classes, beside a navigation that has them
+  // rows of a page without classes, beside a navigation with classes
   CHECK(
       found_in(
           R"(<html><body><nav><ul><li class=n><a href="/">Home of all pages</a></li><li class=n><a href="/a">About the archive here</a></li><li class=n><a href="/h">Help with searching it</a></li></ul></nav>
@@ -139,7 +139,7 @@ TEST_CASE("shapes of answers that no name gives away are guessed by their looks"
       "https://e.example/post/3 | Letter on otters | A fisher complains of otters in the lake. |  | \n");
 }
 
-TEST_CASE("what is guessed is written as a definition that can be read", "[fetchers][guess]") {
+TEST_CASE("A guess is written as a definition that can be parsed", "[fetchers][guess]") {
   const AnswerRules rules = guess_of_text(
       R"({"r":[{"url":"https://a.example/1","title":"One of two"},{"url":"https://a.example/2","title":"Two of two"}]})");
   const std::string url = search_url_of("https://a.example/s?lang=en&q=river+otter&page=1");
@@ -152,8 +152,7 @@ TEST_CASE("what is guessed is written as a definition that can be read", "[fetch
   CHECK(access.answer.url == PartRule("$/url"));
 }
 
-TEST_CASE("of 20 recorded answers at least 15 are read by what is guessed from them alone",
-          "[fetchers][guess]") {
+TEST_CASE("Definitions guessed from 20 recorded answers read at least 15 of them", "[fetchers][guess]") {
   const auto folder = test::data_folder("search-responses");
   if (!folder) return;
   const std::vector<std::pair<std::string, std::string>> answers = {

@@ -34,7 +34,7 @@ HttpAnswer answer_with(std::string body) {
 
 }  // namespace
 
-TEST_CASE("what was recorded is replayed byte for byte, without secrets", "[fetchers][har]") {
+TEST_CASE("A recording is replayed byte for byte and has no secrets", "[fetchers][har]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("archive.har");
   std::string bytes;
@@ -43,7 +43,7 @@ TEST_CASE("what was recorded is replayed byte for byte, without secrets", "[fetc
     auto writer = HarWriter::open(path);
     REQUIRE(writer.has_value());
     HttpAnswer first = answer_with("<p>ä \"x\"</p>\r\n");
-    first.url = request_for("http://e.example/?q=1").url;  // no redirect: with the secret
+    first.url = request_for("http://e.example/?q=1").url;  // not redirected, so it still has the secret
     (*writer)->append(request_for("http://e.example/?q=1"), first);
     (*writer)->append(request_for("http://e.example/?q=2"), answer_with(bytes));
     HttpAnswer fault;
@@ -66,7 +66,7 @@ TEST_CASE("what was recorded is replayed byte for byte, without secrets", "[fetc
   CHECK(found("http://e.example/?q=4") == nullptr);
 }
 
-TEST_CASE("a recording goes on where a killed one ended", "[fetchers][har]") {
+TEST_CASE("A recording continues after a killed one", "[fetchers][har]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("archive.har");
   {
@@ -87,7 +87,7 @@ TEST_CASE("a recording goes on where a killed one ended", "[fetchers][har]") {
   CHECK(archive->find("GET http://e.example/?q=1\n")->body == "new");
 }
 
-TEST_CASE("a bad HAR file is refused with its place", "[fetchers][har]") {
+TEST_CASE("A bad HAR file is refused with the place of the mistake", "[fetchers][har]") {
   const test::TemporaryFolder folder;
   for (const std::string text : {"", "{", "[]", "{\"log\":{}}", "{\"log\":{\"entries\":[{}]}}",
                                  "{\"log\":{\"entries\":[{\"request\":{},\"response\":{}}]}}"}) {

@@ -9,7 +9,7 @@
 
 namespace metafuse::test {
 
-// clang names its sanitizers as features, g++ by macros
+// clang reports its sanitizers as features, g++ by macros
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
@@ -26,14 +26,14 @@ inline std::size_t entries_of(const char* folder) {
   return count;
 }
 
-/// What this process holds now, and could leak.
+/// The resources that this process holds now and could leak.
 struct Holdings {
   std::size_t descriptors = entries_of("/proc/self/fd");
   std::size_t threads = entries_of("/proc/self/task");
   std::size_t heap_bytes = mallinfo2().uordblks + mallinfo2().hblkhd;
 };
 
-/// The most resident memory since the last reset_peak(), in kilobytes.
+/// The peak resident memory since the last reset_peak(), in kilobytes.
 inline long peak_kilobytes() {
   std::ifstream status("/proc/self/status");
   std::string word;

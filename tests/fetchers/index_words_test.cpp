@@ -27,7 +27,7 @@ std::string index_of_editors(const test::TemporaryFolder& folder, bool stems_eng
 
 }  // namespace
 
-TEST_CASE("An index tells its titles and the words of several documents", "[fetchers][local]") {
+TEST_CASE("An index gives its titles and the words of several documents", "[fetchers][local]") {
   const test::TemporaryFolder folder;
   const std::string database = index_of_editors(folder);
   const auto words = read_index_words(database);
@@ -39,7 +39,7 @@ TEST_CASE("An index tells its titles and the words of several documents", "[fetc
   CHECK(read_index_words(folder.write("text.db", "no database")).error().code == Code::bad_data);
 }
 
-TEST_CASE("An index of stems tells titles only", "[fetchers][local]") {
+TEST_CASE("An index of stems gives only titles", "[fetchers][local]") {
   const test::TemporaryFolder folder;
   const auto words = read_index_words(index_of_editors(folder, true));
   REQUIRE(words.has_value());
@@ -47,7 +47,7 @@ TEST_CASE("An index of stems tells titles only", "[fetchers][local]") {
   CHECK(words->words.empty());
 }
 
-TEST_CASE("Documents are counted by groups of words, whatever the words hold", "[fetchers][local]") {
+TEST_CASE("Documents are counted by groups of words with any characters in them", "[fetchers][local]") {
   const test::TemporaryFolder folder;
   auto counter = IndexCounter::open(index_of_editors(folder));
   REQUIRE(counter.has_value());

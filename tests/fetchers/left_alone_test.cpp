@@ -1,5 +1,5 @@
-// When an engine is asked, waited for and left alone, by scripted answers: which failures are its own, for
-// how long they keep it from being asked, and what a probe, a late answer and the time left decide.
+// When an engine is asked, waited for and left alone, tested with scripted answers: which failures count
+// against it, for how long it is then not asked, and what a probe, a late answer and the time left decide.
 
 #include <chrono>
 #include <memory>
@@ -21,8 +21,8 @@ using std::chrono::seconds;
 
 namespace {
 
-/// An engine `e` that answers as told, beside one that always answers: the breaker leaves alone only what is
-/// not the last.
+/// An engine `e` with scripted answers beside one that always answers, because the breaker never blocks the
+/// only engine of a search.
 struct Pair {
   explicit Pair(const std::string& more = "") {
     script.answer = [this](const HttpRequest& request) {
@@ -42,14 +42,14 @@ struct Pair {
     return fetcher->fetch(queries, {.deadline = Deadline(clock, seconds(5))}, {}).front();
   }
 
-  /// Whether the engine itself is asked, be it as a probe.
+  /// Whether engine `e` is asked, possibly by a probe.
   bool is_asked() {
     const int before = asked;
     ask();
     return asked > before;
   }
 
-  /// The same of a fetch that names no other engine.
+  /// The same for a fetch that names no other engine.
   bool ask_it_alone() {
     const int before = asked;
     const ExpandedQuery query{"t", "e", "x"};
@@ -66,8 +66,7 @@ struct Pair {
 
 }  // namespace
 
-TEST_CASE("an engine is left alone for as long as it asks for, by 429 and 503 alone",
-          "[fetchers][security][breaker]") {
+TEST_CASE("An engine is not asked for as long as its 429 or 503 requests", "[fetchers][security][breaker]") {
   struct Row {
     int status;
     std::string retry_after, date;
@@ -82,7 +81,7 @@ TEST_CASE("an engine is left alone for as long as it asks for, by 429 and 503 al
       {404, "120", "", 0},
       {403, "120", "", 0},
       {429, "", "", 0},
-      {429, "0", "", 2},  // as long as after any failure that opens the breaker
+      {429, "0", "", 2},  // the usual pause of an open breaker
       {429, "2.5", "", 2},
       {429, "3", "", 3},
       {429, "3600", "", 3600},
@@ -115,7 +114,7 @@ TEST_CASE("an engine is left alone for as long as it asks for, by 429 and 503 al
   }
 }
 
-TEST_CASE("the fifth failure in a row that is the engine's own opens its breaker, and no other does",
+TEST_CASE("Five failures in a row open the breaker if they are the engine's own",
           "[fetchers][security][breaker]") {
   std::vector<std::pair<HttpAnswer, bool>> rows;
   for (const auto& [status, is_own] : std::vector<std::pair<int, bool>>{
@@ -136,7 +135,7 @@ TEST_CASE("the fifth failure in a row that is the engine's own opens its breaker
     for (int i = 0; i < 5; ++i) CHECK(pair.is_asked());
     CHECK(pair.is_asked() == !is_own);
   }
-  // an answer between them begins a new row
+  // an answer in between starts the count again
   Pair pair;
   for (int round = 0; round < 3; ++round) {
     pair.answer = answer_of("no", 500);
@@ -146,8 +145,7 @@ TEST_CASE("the fifth failure in a row that is the engine's own opens its breaker
   }
 }
 
-TEST_CASE("the outcome of a probe decides, forced or not, and each failing one doubles the pause",
-          "[fetchers][breaker]") {
+TEST_CASE("A probe closes the breaker or doubles the pause even if it was forced", "[fetchers][breaker]") {
   Pair pair;
   const auto fail_often = [&] {
     pair.answer = answer_of("no", 500);
@@ -162,25 +160,24 @@ TEST_CASE("the outcome of a probe decides, forced or not, and each failing one d
     CHECK(pair.is_asked());
   }
   pair.clock.advance(seconds(16));
-  pair.answer = answer_of("no", 404);  // it answers, whatever it says of the query
+  pair.answer = answer_of("no", 404);  // an answer, even though it refuses the query
   CHECK(pair.is_asked());
   CHECK(pair.is_asked());
-  // asked because no other engine is there
+  // asked because there is no other engine
   fail_often();
   pair.answer = answer_of("no", 404);
   CHECK(pair.ask_it_alone());
   CHECK(pair.is_asked());
   fail_often();
   pair.clock.advance(seconds(1));
-  CHECK(pair.ask_it_alone());  // fails too: open for twice as long from now on
+  CHECK(pair.ask_it_alone());  // this probe fails too, so the pause is doubled from now on
   pair.clock.advance(seconds(4) - milliseconds(1));
   CHECK_FALSE(pair.is_asked());
   pair.clock.advance(milliseconds(1));
   CHECK(pair.is_asked());
 }
 
-TEST_CASE("of engines that are all left alone the one whose time is nearest is asked",
-          "[fetchers][breaker]") {
+TEST_CASE("If all engines are blocked the one that is due next is asked", "[fetchers][breaker]") {
   ManualClock clock;
   Script script{[](const HttpRequest& request) {
                   return status_answer(429, {{"retry-after", request.engine == "near" ? "50" : "100"}});
@@ -204,13 +201,13 @@ TEST_CASE("of engines that are all left alone the one whose time is nearest is a
   CHECK(asked() == std::vector<std::string>{"near"});
 }
 
-TEST_CASE("an engine that owes an answer is left alone until it gives one, unless it is the only one",
+TEST_CASE("An engine with overdue answers is not asked until one arrives unless it is the only one",
           "[fetchers][breaker][deadline]") {
   struct Owing final : Transport {
     Owing(ManualClock& at, HoldingTransport::Held& into) : clock(at), held(into) {}
     void send(HttpRequest request, Done done) override {
       if (request.engine == "good") return done(answer_of(kOneResult));
-      clock.advance(seconds(4));  // longer than its own time-out
+      clock.advance(seconds(4));  // longer than the engine's own timeout
       held.emplace_back(std::move(request), std::move(done));
     }
     ManualClock& clock;
@@ -232,18 +229,18 @@ TEST_CASE("an engine that owes an answer is left alone until it gives one, unles
   CHECK(ask("a", false) == Failure::timeout);
   CHECK(ask("b", false) == Failure::breaker_open);
   CHECK(held.size() == 1);
-  held[0].second(answer_of("no", 404));  // an answer, whatever it says
+  held[0].second(answer_of("no", 404));  // any answer counts
   CHECK(ask("c", false) == Failure::timeout);
   CHECK(held.size() == 2);
   CHECK(ask("d", false) == Failure::breaker_open);
   CHECK(ask("e", true) == Failure::timeout);
   CHECK(held.size() == 3);
-  held[2].second(answer_of(kOneResult));  // one of the two that it owes
+  held[2].second(answer_of(kOneResult));  // one of its two overdue answers
   CHECK(ask("f", false) == Failure::timeout);
   CHECK(held.size() == 4);
 }
 
-TEST_CASE("an engine is asked where half of its quickest answer's time is left, and not where less is",
+TEST_CASE("An engine is asked only if at least half of its quickest time is left",
           "[fetchers][deadline][security]") {
   ManualClock clock;
   Script script{[&](const HttpRequest&) {
@@ -261,14 +258,13 @@ TEST_CASE("an engine is asked where half of its quickest answer's time is left, 
     return script.requests.size() > before;
   };
   for (int i = 0; i < 15; ++i) CHECK(is_asked(seconds(5)));
-  CHECK(is_asked(milliseconds(1)));  // too little is known of it
+  CHECK(is_asked(milliseconds(1)));  // its times are not known yet
   CHECK(is_asked(seconds(5)));
   CHECK(is_asked(milliseconds(50)));
   CHECK_FALSE(is_asked(milliseconds(50) - std::chrono::microseconds(1)));
 }
 
-TEST_CASE("no engine is waited for beyond the deadline, however long it usually takes",
-          "[fetchers][deadline]") {
+TEST_CASE("No engine is waited for beyond the deadline however slow it usually is", "[fetchers][deadline]") {
   ManualClock clock;
   bool hangs = false;
   struct Slow final : Transport {

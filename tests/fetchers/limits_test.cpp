@@ -18,7 +18,7 @@ double milliseconds_of(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-/// Engines that fail at once, each in its own way.
+/// Faults that make an engine fail at once, each in a different way.
 const std::vector<std::string> kQuickFaults = {
     "refuse",   "reset-at-once",    "close-after-request", "garbage",    "truncated",   "bad-chunk-size",
     "gzip-not", "redirect-loop",    "status-429",          "status-500", "captcha-200", "html-instead",
@@ -38,7 +38,7 @@ Failing failing_engines(const ChaosServer& server) {
   return out;
 }
 
-/// The same query again and again while nothing answers; with the breaker and without.
+/// Repeats the same query while every engine fails, with the breaker and without it.
 void check_failing_queries(int rounds) {
   const Holdings before;
   for (const bool uses_breaker : {true, false}) {
@@ -65,18 +65,18 @@ void check_failing_queries(int rounds) {
 
 }  // namespace
 
-TEST_CASE("queries that every engine fails leave nothing behind", "[fetchers][limits]") {
+TEST_CASE("Queries that fail at every engine leak nothing", "[fetchers][limits]") {
   check_failing_queries(40);
 }
 
-TEST_CASE("1,000 queries that every engine fails leave nothing behind", "[fetchers][limits][full]") {
+TEST_CASE("A run of 1000 queries that fail at every engine leaks nothing", "[fetchers][limits][full]") {
   check_failing_queries(1000);
 }
 
-TEST_CASE("a hung engine adds its learned wait once, and nothing afterwards", "[fetchers][limits]") {
+TEST_CASE("A hung engine delays one search by its learned wait and later ones not at all",
+          "[fetchers][limits]") {
   ChaosServer server;
-  std::string blocks =
-      block("hung", server.url("ok"), "", "60");  // which outlives the test on busy cores too
+  std::string blocks = block("hung", server.url("ok"), "", "60");  // longer than the test, even on busy cores
   std::vector<ExpandedQuery> queries = {{"t", "hung", "q"}};
   for (int i = 0; i < 15; ++i) {
     blocks += block("good" + std::to_string(i), server.url("ok"));
@@ -99,7 +99,7 @@ TEST_CASE("a hung engine adds its learned wait once, and nothing afterwards", "[
   const FetchedList waited = ask(once);
   CHECK(waited.failure == Failure::timeout);
   CHECK(waited.elapsed <= once);
-  CHECK(waited.elapsed < seconds(10));  // not the engine's own limits and not the deadline of the search
+  CHECK(waited.elapsed < seconds(10));  // neither the engine's timeout nor the deadline of the search
   const int asked = server.hung_requests();
   CHECK(asked == 1);
   for (int i = 0; i < 20; ++i) {
@@ -110,7 +110,7 @@ TEST_CASE("a hung engine adds its learned wait once, and nothing afterwards", "[
                    << milliseconds_of(later) << " ms");
 }
 
-TEST_CASE("a body of 200 MB grows memory by at most 2 MiB", "[fetchers][limits]") {
+TEST_CASE("A body of 200 MB increases memory by at most 2 MiB", "[fetchers][limits]") {
   const ChaosServer server;
   const auto fetcher =
       fetcher_of(block("ok", server.url("ok")) + block("big", server.url("200-mb"), "", "5"));

@@ -1,5 +1,5 @@
-// From a request's answer to a list, by scripted answers: what an answer is, what is asked again, what pages,
-// identifiers and cursors ask for, and every limit on the way at its value and one beyond.
+// From a request's answer to a list, tested with scripted answers: what counts as an answer, which requests
+// are repeated, what pages, identifiers and cursors request, and every limit at its value and one beyond it.
 
 #include <chrono>
 #include <string>
@@ -30,7 +30,7 @@ FetchedList ask_alone(const std::string& blocks, Script& script, int depth = 10)
 
 }  // namespace
 
-TEST_CASE("a page that asks for a human is known by each of its marks", "[fetchers][captcha]") {
+TEST_CASE("A CAPTCHA page is recognised by each of its marks", "[fetchers][captcha]") {
   const StringPairs html = {{"content-type", "text/html"}};
   const std::string ask = block("e", "http://e.example/?q={query}");
   const auto failure_of = [&](int status, const StringPairs& headers, const std::string& body) {
@@ -53,16 +53,16 @@ TEST_CASE("a page that asks for a human is known by each of its marks", "[fetche
   CHECK(failure_of(200, html, "<p>Welcome</p>") == Failure::bad_answer);
   CHECK(failure_of(200, html, R"({"results":[],"see":"hcaptcha.com"})") == Failure::captcha);
   CHECK(failure_of(200, {}, R"({"results":[],"see":"hcaptcha.com"})") == Failure::none);
-  // results that speak of such pages are results
+  // results about CAPTCHA pages are still results
   CHECK(failure_of(200, html, R"({"results":[{"url":"http://hcaptcha.com/","title":"not a robot"}]})") ==
         Failure::none);
-  // and only the first 256 KB are looked at
+  // only the first 256 KB are examined
   const std::string mark = "g-recaptcha";
   CHECK(failure_of(403, html, std::string(256 * 1024 - mark.size(), ' ') + mark) == Failure::captcha);
   CHECK(failure_of(403, html, std::string(256 * 1024 - mark.size() + 1, ' ') + mark) == Failure::http_status);
 }
 
-TEST_CASE("a status that a definition calls empty is a list without results", "[fetchers][request]") {
+TEST_CASE("A status that a definition declares empty gives a list without results", "[fetchers][request]") {
   const std::string ask = block("e", "http://e.example/?q={query}", "no_result_for_http_status: [404, 410]");
   for (const auto& [status, failure] : std::vector<std::pair<int, Failure>>{{404, Failure::none},
                                                                             {410, Failure::none},
@@ -76,7 +76,7 @@ TEST_CASE("a status that a definition calls empty is a list without results", "[
   }
 }
 
-TEST_CASE("only what is worth it is asked again, and once", "[fetchers][limits]") {
+TEST_CASE("Only failures worth a retry are retried and only once", "[fetchers][limits]") {
   struct Row {
     std::string keys;
     HttpAnswer answer;
@@ -114,7 +114,7 @@ TEST_CASE("only what is worth it is asked again, and once", "[fetchers][limits]"
     CHECK(ask_alone(block("e", "http://e.example/?q={query}", row.keys), script).has_failed());
     CHECK(script.requests.size() == row.requests);
   }
-  // what comes after the search has ended is not asked again
+  // a failure that arrives after the search has ended is not retried
   HoldingTransport::Held held;
   ManualClock clock;
   FetcherOptions options;
@@ -130,7 +130,7 @@ TEST_CASE("only what is worth it is asked again, and once", "[fetchers][limits]"
   CHECK(held.size() == 1);
 }
 
-TEST_CASE("a list that has failed asks nothing more", "[fetchers][limits][paging]") {
+TEST_CASE("A failed list sends no further requests", "[fetchers][limits][paging]") {
   Script script{[](const HttpRequest& request) {
                   return request.url.ends_with("p=1") ? answer_of("no", 404)
                                                       : failed_answer(Failure::refused);
@@ -139,11 +139,10 @@ TEST_CASE("a list that has failed asks nothing more", "[fetchers][limits][paging
   const std::string paged =
       block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, results_per_page: 10, retries: 3");
   CHECK(ask_alone(paged, script, 30).failure == Failure::http_status);
-  CHECK(script.requests.size() == 3);  // all pages together, and none again
+  CHECK(script.requests.size() == 3);  // one request per page and no retry
 }
 
-TEST_CASE("requests after the first have what the ones before left of the engine's time",
-          "[fetchers][steps][deadline]") {
+TEST_CASE("Later requests of a list share the time that the first ones left", "[fetchers][steps][deadline]") {
   ManualClock clock;
   const auto timeouts = [&](const std::string& url, const std::string& keys, const std::string& answer,
                             Duration each) {
@@ -172,15 +171,15 @@ TEST_CASE("requests after the first have what the ones before left of the engine
                  seconds(1)) == std::vector<Duration>{seconds(3), seconds(2)});
 }
 
-TEST_CASE("what is asked again is paid by what is asked, not by itself", "[fetchers][limits]") {
+TEST_CASE("The budget for retries grows with first requests and not with retries", "[fetchers][limits]") {
   Script script{[](const HttpRequest&) { return failed_answer(Failure::refused); }, {}};
   const auto fetcher =
       fetcher_of(block("e", "http://e.example/?q={query}", "retries: 1"), scripted_options(script));
   for (int i = 0; i < 4; ++i) CHECK(fetch_one(*fetcher, "e").failure == Failure::refused);
-  CHECK(script.requests.size() == 6);  // two again, then no fifth of a request is there for a third
+  CHECK(script.requests.size() == 6);  // two retries; a third one would need five first requests
 }
 
-TEST_CASE("an engine that is disabled is not asked", "[fetchers][request]") {
+TEST_CASE("A disabled engine is not asked", "[fetchers][request]") {
   Script script{[](const HttpRequest&) { return answer_of(kOneResult); }, {}};
   for (const std::string key : {"disabled", "inactive"}) {
     const std::string ask = block("e", "http://e.example/?q={query}", key + ": true");
@@ -189,7 +188,7 @@ TEST_CASE("an engine that is disabled is not asked", "[fetchers][request]") {
   CHECK(script.requests.empty());
 }
 
-TEST_CASE("a late list is for the same question alone", "[fetchers][deadline][security]") {
+TEST_CASE("A late list serves only the same request", "[fetchers][deadline][security]") {
   HoldingTransport::Held held;
   ManualClock clock;
   FetcherOptions fetcher_options;
@@ -232,7 +231,7 @@ TEST_CASE("a late list is for the same question alone", "[fetchers][deadline][se
     CHECK(held.size() == ++sent);
     held.back().second(answer_of(R"({"results":[]})"));
   }
-  // a list without results is none to keep
+  // a list without results is not kept
   CHECK(ask(others.front().first, others.front().second).failure == Failure::timeout);
   CHECK(held.size() == ++sent);
   const FetchedList late = ask({"another template", "e", "x"}, usual);
@@ -244,7 +243,7 @@ TEST_CASE("a late list is for the same question alone", "[fetchers][deadline][se
   CHECK(held.size() == sent + 1);
 }
 
-TEST_CASE("identifiers and cursors end where they should", "[fetchers][steps][security]") {
+TEST_CASE("Identifiers and cursors are used up to exactly their limits", "[fetchers][steps][security]") {
   const auto library = [](const std::string& own, int per_request) {
     return "  - {name: e, engine: json_engine, search_url: \"http://e.example/" + own +
            "\", results_query: results, url_query: url, title_query: title, steps: [{search_url: "
@@ -275,7 +274,7 @@ TEST_CASE("identifiers and cursors end where they should", "[fetchers][steps][se
   CHECK(details(library(many, 2), numbers(11), 50).size() == 5);
   CHECK(details(library(many, 2), numbers(9), 50).size() == 5);
   CHECK(details(library(many, 2), numbers(8), 50).size() == 4);
-  CHECK(details(library(many, 2), numbers(8), 3).size() == 2);  // no more identifiers than results wanted
+  CHECK(details(library(many, 2), numbers(8), 3).size() == 2);  // no more identifiers than requested results
   CHECK(details(library(each, 2), numbers(10), 50).size() == 10);
   CHECK(details(library(each, 2), numbers(11), 50).size() == 10);
   CHECK(details(library(many, 250), numbers(1001), 2000).size() == 4);
@@ -305,13 +304,13 @@ TEST_CASE("identifiers and cursors end where they should", "[fetchers][steps][se
     return walk.requests.size();
   };
   CHECK(pages("a", "b") == 3);
-  CHECK(pages("a", "a") == 2);  // the cursor that it was asked by
+  CHECK(pages("a", "a") == 2);  // the same cursor again ends the pages
   CHECK(pages("", "b") == 1);
   CHECK(pages(std::string(4096, 'c'), "b") == 3);
   CHECK(pages(std::string(4097, 'c'), "b") == 1);
 }
 
-TEST_CASE("no page is asked for once there are enough results", "[fetchers][paging]") {
+TEST_CASE("No further page is requested once there are enough results", "[fetchers][paging]") {
   const std::string paged = block("e", "http://e.example/?q={query}&p={pageno}", "paging: true");
   for (const auto& [each, requests] :
        std::vector<std::pair<int, std::size_t>>{{10, 3}, {14, 3}, {15, 2}, {30, 1}}) {
@@ -330,7 +329,7 @@ TEST_CASE("no page is asked for once there are enough results", "[fetchers][pagi
   }
 }
 
-TEST_CASE("a page that fails ends a list of several, and the first fails it whole", "[fetchers][paging]") {
+TEST_CASE("A failed page ends the list and a failed first page fails the whole list", "[fetchers][paging]") {
   const std::string paged =
       block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, page_size: 1");
   const auto fetched = [&](int failing, int depth) {

@@ -1,5 +1,5 @@
-// `engine: mongodb` against a server of our own that speaks MongoDB's wire protocol: what is sent, what
-// becomes of documents, errors and time.
+// `engine: mongodb` with a test server that speaks MongoDB's wire protocol: what is sent, and how documents,
+// errors and delays are handled.
 
 #include <catch2/catch.hpp>
 
@@ -51,7 +51,7 @@ FetchedList search_mongo(Fetcher& fetcher, const std::string& text, int depth = 
       .front();
 }
 
-/// Three pages, cut by the pipeline's own $skip and $limit.
+/// Three documents, limited by the pipeline's own $skip and $limit.
 MongoServer::Answer three_pages(const JsonObject& command) {
   MongoServer::Answer answer{{
       R"({"_id":{"$oid":"5f1d7f0a0000000000000001"},"url":"http://a/","title":"A","content":"<b>first</b>",)"
@@ -84,26 +84,26 @@ using MongoUrls = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("values are filled into a pipeline as values", "[fetchers][databases][mongodb]") {
+TEST_CASE("Values are inserted into a pipeline as values", "[fetchers][databases][mongodb]") {
   CHECK(filled_text(R"([{"$match":{"title":"{query}"}},{"$skip":"{offset}"},{"$limit":"{limit}"}])",
                     "a\"b") == R"([{"$match":{"title":"a\"b"}},{"$skip":20},{"$limit":10}])");
   CHECK(filled_text(R"([{"$match":{"t":{"$regex":"^{query}"}}}])", "a.*(b") ==
         R"([{"$match":{"t":{"$regex":"^a\\.\\*\\(b"}}}])");
   CHECK(filled_text(R"([{"$vectorSearch":{"queryVector":"{vector}","limit":"{end}"}}])", "x") ==
         R"([{"$vectorSearch":{"queryVector":[0.5,-1],"limit":30}}])");
-  // Outside of a match a text that begins with $ would be read as a field.
+  // Outside a match, a text that begins with $ would be read as a field name.
   CHECK(filled_text(R"([{"$addFields":{"said":"{query}"}}])", "$password") ==
         R"([{"$addFields":{"said":{"$literal":"$password"}}}])");
   CHECK(filled_text(R"([{"$match":{"$expr":{"$eq":["$title","{query}"]}}}])", "$secret") ==
         R"([{"$match":{"$expr":{"$eq":["$title",{"$literal":"$secret"}]}}}])");
   CHECK(filled_text(R"([{"$lookup":{"pipeline":[{"$match":{"t":"{query}"}}]}}])", "$x") ==
         R"([{"$lookup":{"pipeline":[{"$match":{"t":"$x"}}]}}])");
-  // A query that looks like a mark is none.
+  // A query that looks like a placeholder is not one.
   CHECK(filled_text(R"([{"$match":{"title":"{query} {query}"}}])", "{query}{limit}") ==
         R"([{"$match":{"title":"{query}{limit} {query}{limit}"}}])");
 }
 
-TEST_CASE("a pipeline that writes, runs code or lacks the query is refused",
+TEST_CASE("A pipeline that writes or runs code or lacks the query is refused",
           "[fetchers][databases][mongodb]") {
   const auto mistake = [](const std::string& keys) {
     const auto engines = mongo_engines(keys);
@@ -122,13 +122,13 @@ TEST_CASE("a pipeline that writes, runs code or lacks the query is refused",
   CHECK(mistake("search: vector").find("embedding") != std::string::npos);
   CHECK(mistake("search: field").find("key") != std::string::npos);
   CHECK(mistake("search: text, filter: [1]").find("filter must be a map") != std::string::npos);
-  // As SearXNG writes it.
+  // As in SearXNG's settings.
   CHECK(mistake(
             "host: 127.0.0.1, port: 27017, username: '', password: '', key: title, exact_match_only: false, "
             "results_per_page: 20, url_format: 'https://h/{_id}'") == "none");
 }
 
-TEST_CASE("documents become results by their fields, page by page, over one connection",
+TEST_CASE("Documents become results by their fields and pages use one connection",
           "[fetchers][databases][mongodb]") {
   const MongoServer server(three_pages);
   const auto fetcher = mongo_fetcher(server, "filter: {public: true}, language: english");
@@ -163,8 +163,7 @@ TEST_CASE("documents become results by their fields, page by page, over one conn
   CHECK(to_text(match).find(R"(a\\+b)") != std::string::npos);
 }
 
-TEST_CASE("hostile queries reach MongoDB as the texts that they are",
-          "[fetchers][databases][mongodb][security]") {
+TEST_CASE("Hostile queries reach MongoDB as plain texts", "[fetchers][databases][mongodb][security]") {
   const MongoServer server(three_pages);
   const auto fetcher = mongo_fetcher(server, "key: title");
   for (const std::string text :
@@ -177,7 +176,7 @@ TEST_CASE("hostile queries reach MongoDB as the texts that they are",
   CHECK(search_mongo(*fetcher, std::string("a\0b", 3)).has_failed());
 }
 
-TEST_CASE("what MongoDB refuses, and when it is late or away, is a named failure",
+TEST_CASE("A MongoDB that refuses or is late or away gives a named failure",
           "[fetchers][databases][mongodb]") {
   MongoServer::Answer next;
   auto server = std::make_unique<MongoServer>([&](const JsonObject&) { return next; });
@@ -201,7 +200,8 @@ TEST_CASE("what MongoDB refuses, and when it is late or away, is a named failure
   CHECK(search_mongo(*fetcher, "x").failure == Failure::refused);
 }
 
-TEST_CASE("Atlas is asked by the query's vector or by its search index", "[fetchers][databases][mongodb]") {
+TEST_CASE("Atlas is searched by the query's vector or by its search index",
+          "[fetchers][databases][mongodb]") {
   const auto engines = mongo_engines("search: vector, index: near, vector_field: v, filter: {year: 2024}",
                                      "embedding: {base_url: 'http://127.0.0.1:9', model: m}\n");
   if (!engines) FAIL(engines.error().text);

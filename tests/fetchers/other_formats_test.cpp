@@ -12,7 +12,7 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-/// An engine that nobody has seen: the keys of its definition, an answer of its, and what must come out.
+/// An engine outside the catalogue: the keys of its definition, one of its answers and the expected list.
 struct AnswerFormat {
   std::string what;
   std::string keys;
@@ -195,7 +195,7 @@ const std::vector<AnswerFormat> kFormats = {
 
 }  // namespace
 
-TEST_CASE("engines that nobody has seen parse by their definitions alone", "[fetchers][parsers]") {
+TEST_CASE("Unknown engines are parsed by their definitions alone", "[fetchers][parsers]") {
   for (const AnswerFormat& format : kFormats) {
     INFO(format.what);
     const std::string name = format.keys.find("name: ") == std::string::npos ? "name: e, " : "";
@@ -216,7 +216,7 @@ TEST_CASE("engines that nobody has seen parse by their definitions alone", "[fet
   }
 }
 
-TEST_CASE("Elasticsearch's query types make the bodies that SearXNG makes", "[fetchers][request]") {
+TEST_CASE("The query types of Elasticsearch give the same bodies as SearXNG", "[fetchers][request]") {
   const auto body = [](const std::string& keys, const std::string& query) {
     const auto file = parse_engine_file(
         "engines:\n  - {name: e, engine: elasticsearch, base_url: \"http://e.example\", index: i, " + keys +

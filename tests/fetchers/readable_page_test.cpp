@@ -22,7 +22,7 @@ std::string words_of(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("A page becomes Markdown as a person would write it", "[fetchers][pages]") {
+TEST_CASE("A page is converted to readable Markdown", "[fetchers][pages]") {
   CHECK(markdown_of("<h1>Big</h1><p>One\n  two<br>three</p><p>Four</p>") ==
         "# Big\n\nOne two\nthree\n\nFour");
   CHECK(markdown_of("<ul><li>a</li><li><p>b</p><ul><li>c</li></ul></li></ul><ol><li>x<li>y</ol>") ==
@@ -36,11 +36,11 @@ TEST_CASE("A page becomes Markdown as a person would write it", "[fetchers][page
   CHECK(markdown_of("<blockquote><p>said</p><p>more</p></blockquote>so") == "> said\n\n> more\n\nso");
   CHECK(markdown_of("<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><p>2</p></td></tr></table>") ==
         "a | b\n1 | 2");
-  CHECK(words_of("<table><tr><td><h1>a</h1></td><td>b</td></tr></table>") == "a\n\nb");  // a table for layout
+  CHECK(words_of("<table><tr><td><h1>a</h1></td><td>b</td></tr></table>") == "a\n\nb");  // a layout table
   CHECK(words_of("<h2>Head</h2><ul><li><a href='/x'>link</a></li></ul>") == "Head\n\nlink");
 }
 
-TEST_CASE("What a page hides, and what stands around its text, is not read", "[fetchers][pages]") {
+TEST_CASE("Hidden parts and the surroundings of a page's text are not read", "[fetchers][pages]") {
   CHECK(words_of("<header>menu</header><nav>n</nav><p>text</p><script>s</script><aside>ad</aside><footer>f</"
                  "footer>") == "text");
   for (const char* hidden : {"hidden", "aria-hidden='true'", "style='display: none'",
@@ -49,10 +49,10 @@ TEST_CASE("What a page hides, and what stands around its text, is not read", "[f
   const std::string article(300, 'w');
   CHECK(words_of("<div>around</div><main><h1>T</h1><p>" + article + "</p></main>") == "T\n\n" + article);
   CHECK(words_of("<div>around</div><article><p>" + article + "</p></article>") == article);
-  CHECK(words_of("<p>around</p><main></main>") == "around");  // a shell that scripts would fill
+  CHECK(words_of("<p>around</p><main></main>") == "around");  // an empty element that scripts would fill
 }
 
-TEST_CASE("Pages in other charsets, damaged and deep ones are read", "[fetchers][pages]") {
+TEST_CASE("Pages in other charsets and damaged and deep pages are read", "[fetchers][pages]") {
   const auto page = readable_page("<title> A\n B </title><p>gr\xFC\xDF", "text/html; charset=iso-8859-1",
                                   "http://a.example/", PageForm::text);
   CHECK(page.title == "A B");
@@ -65,7 +65,7 @@ TEST_CASE("Pages in other charsets, damaged and deep ones are read", "[fetchers]
   CHECK(readable_text("a\x01\nb\xE4", "text/plain; charset=latin1") == "a\nb\xC3\xA4");
 }
 
-TEST_CASE("robots.txt says what may be read, as RFC 9309 has it", "[fetchers][pages]") {
+TEST_CASE("The rules of robots.txt are applied as in RFC 9309", "[fetchers][pages]") {
   const auto may = [](const std::string& text, const std::string& path) {
     return RobotsRules::parse(text, "metafuse").may_read(path);
   };
@@ -80,22 +80,22 @@ TEST_CASE("robots.txt says what may be read, as RFC 9309 has it", "[fetchers][pa
   CHECK(may(all, "/robots.txt"));
   const std::string two =
       "User-Agent: a\nuser-agent: MetaFuse/1.0\nDisallow: /no # why\n\nUser-agent: *\nDisallow: /";
-  CHECK(may(two, "/yes"));  // the program's own group counts instead of all's
+  CHECK(may(two, "/yes"));  // the program's own group replaces the group for all
   CHECK_FALSE(may(two, "/no"));
   CHECK_FALSE(may("User-agent: x\nDisallow: /a\nUser-agent: *\r\nDisallow: /\r\n", "/b"));
-  CHECK(may("User-agent: *\nDisallow: /a\nAllow: /a\n", "/a"));  // of equal length
+  CHECK(may("User-agent: *\nDisallow: /a\nAllow: /a\n", "/a"));  // for rules of equal length Allow wins
   CHECK(may("User-agent: *\nDisallow:\n", "/a"));
   CHECK_FALSE(may("User-agent: *\nDisallow: /a*b*c$", "/aXbYbZc"));
   CHECK(may("User-agent: *\nDisallow: /a*b*c$", "/aXbYcZ"));
   CHECK_FALSE(RobotsRules::nothing().may_read("/a"));
-  // whatever their order, the longer rule counts, and of two of one length the one that allows
+  // in any order the longer rule wins, and of two with equal length the one that allows
   for (const std::string rules : {"Disallow: /a\nAllow: /ab\n", "Allow: /ab\nDisallow: /a\n"}) {
     CHECK(may("User-agent: *\n" + rules, "/abc"));
     CHECK_FALSE(may("User-agent: *\n" + rules, "/ac"));
   }
   CHECK_FALSE(may("User-agent: *\nAllow: /a\nDisallow: /ab\n", "/abc"));
   CHECK(may("User-agent: *\nAllow: /a\nDisallow: /a\n", "/a"));
-  // a line after rules begins another group; several lines before them name one
+  // a User-agent line after rules begins a new group; several such lines in a row name one group
   CHECK(may("User-agent: metafuse\nDisallow: /a\nUser-agent: x\nDisallow: /b\n", "/b"));
   CHECK_FALSE(may("User-agent: metafuse\nUser-agent: x\nDisallow: /b\n", "/b"));
   CHECK_FALSE(may("User-agent: x\nUser-agent: metafuse\nDisallow: /b\n", "/b"));
@@ -106,14 +106,14 @@ TEST_CASE("robots.txt says what may be read, as RFC 9309 has it", "[fetchers][pa
   CHECK_FALSE(may("User-agent: *\nDisallow: /a$\n", "/a"));
   CHECK(may("User-agent: *\nDisallow: /a$\n", "/ab"));
   CHECK(may("User-agent: *\nDisallow: /ab*ba$\n",
-            "/aba"));  // what stands before and behind a star does not overlap
+            "/aba"));  // the texts before and after a star must not overlap
   CHECK_FALSE(may("User-agent: *\nDisallow: /ab*ba$\n", "/abba"));
   for (const std::string same : {"/%61%2Fb", "/a%2fb", "/a%2Fb"})
     CHECK_FALSE(may("User-agent: *\nDisallow: /a%2fb\n", same));
   CHECK(may("User-agent: *\nDisallow: /a%2fb\n", "/a/b"));
   CHECK_FALSE(may("User-agent: *\nDisallow: /\xC3\xA4\n", "/%c3%a4"));
   CHECK(may("User-agent: *\nDisallow: /\n", "/robots.txt"));
-  // 512 bytes of a path, a thousand rules, 500 KB: what comes after is not read
+  // only 512 bytes of a path, a thousand rules and 500 KB are read
   const std::string longest = "/" + std::string(511, 'p');
   CHECK_FALSE(may("User-agent: *\nDisallow: " + longest + "\n", longest));
   CHECK(may("User-agent: *\nDisallow: " + longest + "p\n", longest + "p"));
@@ -126,7 +126,7 @@ TEST_CASE("robots.txt says what may be read, as RFC 9309 has it", "[fetchers][pa
   const std::string last = "User-agent: *\nDisallow: /a\n";
   const std::string fits = std::string(500 * 1024 - last.size(), '\n') + last;
   CHECK_FALSE(may(fits, "/a"));
-  CHECK(may("\n\n\n" + fits, "/a"));  // the rule's path is cut off
+  CHECK(may("\n\n\n" + fits, "/a"));  // the file is cut within the rule's path
   const std::string stars = "User-agent: *\nDisallow: /" + std::string(400, '*') + "z$\n";
   CHECK(may(stars, "/" + std::string(8000, 'y')));
 }

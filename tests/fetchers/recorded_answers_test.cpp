@@ -24,7 +24,7 @@ struct Expected {
   std::string first_date;
 };
 
-/// Counts and first results of the recorded answers, so that a change of a parser or a definition shows.
+/// Counts and first results of the recorded answers, which reveal any change of a parser or a definition.
 const std::vector<Expected> kExpected = {
     {"brave-web/brave.json", "brave", 20, "https://www.python.org", "2023-09-09T15:55:05"},
     {"google-cse/google_pse.json", "google-cse", 10, "https://www.feynmanlectures.caltech.edu/", ""},
@@ -293,7 +293,7 @@ const std::vector<Expected> kExpected = {
 
 }  // namespace
 
-TEST_CASE("every recorded answer of a real engine parses by its definition of the catalogue",
+TEST_CASE("Every recorded answer is parsed by its definition of the catalogue",
           "[fetchers][parsers][catalogue]") {
   const auto folder = test::data_folder("search-responses");
   if (!folder) return;
@@ -322,7 +322,7 @@ TEST_CASE("every recorded answer of a real engine parses by its definition of th
   }
 }
 
-TEST_CASE("identifiers of recorded answers are found as the first of two steps", "[fetchers][steps]") {
+TEST_CASE("Identifiers of recorded answers are found in the first of two steps", "[fetchers][steps]") {
   const auto folder = test::data_folder("search-responses");
   if (!folder) return;
   const auto ids = [&](const std::string& name) {

@@ -19,7 +19,7 @@ const std::string kEncoded = "https%3A%2F%2Fexample.org%2Fa%3Fb%3Dc%26d%3De";
 // printf 'https://example.org/a?b=c&d=e' | base64
 const std::string kBase64 = "aHR0cHM6Ly9leGFtcGxlLm9yZy9hP2I9YyZkPWU";
 
-/// The shapes in which large sites write their links.
+/// The forms in which large sites write their redirect links.
 const std::vector<Link> kLinks = {
     {"https://www.google.com/url?q=" + kEncoded + "&sa=U&ved=2ah", kPage},
     {"https://www.google.com/url?sa=t&source=web&rct=j&url=" + kEncoded + "&usg=AOv", kPage},
@@ -69,7 +69,7 @@ const std::vector<Link> kLinks = {
     {"https://www.awin1.com/cread.php?awinmid=1&ued=" + kEncoded, kPage},
 };
 
-/// Links that hold another URL and lead where they say.
+/// Links that contain another URL but do not redirect to it.
 const std::vector<std::string> kOthers = {
     "https://example.org/l/?uddg=" + kEncoded,
     "https://web.archive.org/web/2020/https://example.org/a",
@@ -104,7 +104,7 @@ const std::vector<std::string> kOthers = {
 
 }  // namespace
 
-TEST_CASE("redirect links of large sites become their targets", "[fetchers][unwrap]") {
+TEST_CASE("Redirect links of large sites become their targets", "[fetchers][unwrap]") {
   REQUIRE(kLinks.size() >= 40);
   for (const Link& link : kLinks) {
     INFO(link.url);
@@ -112,14 +112,14 @@ TEST_CASE("redirect links of large sites become their targets", "[fetchers][unwr
   }
 }
 
-TEST_CASE("links that hold a URL and are no redirect stay as they are", "[fetchers][unwrap]") {
+TEST_CASE("Links that contain a URL but are no redirects stay unchanged", "[fetchers][unwrap]") {
   for (const std::string& url : kOthers) {
     INFO(url);
     CHECK(unwrapped_url(url, {}) == url);
   }
 }
 
-TEST_CASE("redirect links inside one another are unwrapped, and endless ones end", "[fetchers][unwrap]") {
+TEST_CASE("Nested redirect links are unwrapped up to a limit", "[fetchers][unwrap]") {
   CHECK(
       unwrapped_url("https://duckduckgo.com/l/"
                     "?uddg=https%3A%2F%2Fl.facebook.com%2Fl.php%3Fu%3Dhttps%253A%252F%252Fexample.org%252Fa",
@@ -131,13 +131,13 @@ TEST_CASE("redirect links inside one another are unwrapped, and endless ones end
   for (int i = 0; i < 4; ++i) link = "https://href.li/?" + link;
   CHECK(unwrapped_url(link, {}) == "https://example.org/a");
   CHECK(unwrapped_url("https://href.li/?" + link, {}) == "https://href.li/?https://example.org/a");
-  // a target has 8 KB at most
+  // a target has at most 8 KB
   const std::string longest = "https://example.org/" + std::string(8192 - 20, 'a');
   CHECK(unwrapped_url("https://href.li/?" + longest, {}) == longest);
   CHECK(unwrapped_url("https://href.li/?" + longest + "a", {}) == "https://href.li/?" + longest + "a");
 }
 
-TEST_CASE("a definition's own rules come first and are checked", "[fetchers][unwrap]") {
+TEST_CASE("A definition's own rules are validated and come first", "[fetchers][unwrap]") {
   const std::vector<UnwrapRule> rules = {{"count.example.net/out/", "to"}, {"go.example.net", "/T="}};
   CHECK(unwrapped_url("https://count.example.net/out/?n=1&to=" + kEncoded, rules) == kPage);
   CHECK(unwrapped_url("https://count.example.net/in/?to=" + kEncoded, rules) ==

@@ -1,5 +1,5 @@
-// What a definition and a search make of a request: secrets, choices that an engine does not have, pages that
-// do not exist, description documents; each rule at its limit and one beyond.
+// How a request is built from a definition and a search: secrets, options that an engine does not have, pages
+// that do not exist, description documents; each rule at its limit and one beyond it.
 
 #include <chrono>
 #include <optional>
@@ -34,7 +34,7 @@ FetchOptions options_of(int depth = 10, int page = 1) {
   return {.depth = depth, .deadline = Deadline(clock, seconds(1)), .page = page};
 }
 
-/// The request for "x" of an engine whose every secret is this one.
+/// The request for "x" to an engine all of whose secrets have this value.
 HttpRequest filled_from(const std::string& url, const std::string& keys, const std::string& secret,
                         const FetchOptions& options = options_of()) {
   const Engine engine = engines_of(block("e", url, keys)).front();
@@ -54,7 +54,8 @@ PagePlan plan_of(const std::string& url, const std::string& keys, int depth, int
 
 }  // namespace
 
-TEST_CASE("a secret is a value wherever it stands, whatever it holds", "[fetchers][request][security]") {
+TEST_CASE("A secret stays a value in every place of a request whatever it contains",
+          "[fetchers][request][security]") {
   const std::string odd = "a&b c{query}\"\\ ${OTHER}";
   const HttpRequest request =
       filled_from("http://e.example/?k=${KEY}&q={query}",
@@ -71,8 +72,7 @@ TEST_CASE("a secret is a value wherever it stands, whatever it holds", "[fetcher
   CHECK(request.record_body == "k=REDACTED&q=x");
 }
 
-TEST_CASE("values of parameters that are secrets by name are not written down",
-          "[fetchers][request][security]") {
+TEST_CASE("Parameters whose names mean secrets are not recorded", "[fetchers][request][security]") {
   for (const std::string name : {"key", "api_key", "apikey", "token", "access_token", "password", "secret"}) {
     INFO(name);
     CHECK(filled_from("http://e.example/?" + name + "=hush&q={query}", "", "").record_url ==
@@ -84,7 +84,7 @@ TEST_CASE("values of parameters that are secrets by name are not written down",
   }
 }
 
-TEST_CASE("a request has the bounds of its definition", "[fetchers][request][security]") {
+TEST_CASE("A request has the limits of its definition", "[fetchers][request][security]") {
   const HttpRequest usual = filled_from("http://e.example/?q={query}", "", "");
   CHECK(usual.max_redirects == 3);
   CHECK(usual.requests_per_second == 0);
@@ -110,7 +110,7 @@ TEST_CASE("a request has the bounds of its definition", "[fetchers][request][sec
   CHECK(filled_from("http://e.example/?q={query}", "verify: ca.pem", "").ca_file.ends_with("ca.pem"));
 }
 
-TEST_CASE("what an engine does not have is not asked of it", "[fetchers][request]") {
+TEST_CASE("Options that an engine does not have are not sent to it", "[fetchers][request]") {
   FetchOptions options = options_of(20, 3);
   options.time_range = "week";
   options.safe_search = 2;
@@ -136,7 +136,7 @@ TEST_CASE("what an engine does not have is not asked of it", "[fetchers][request
   }
 }
 
-TEST_CASE("only an address without a placeholder is an engine's own", "[fetchers][request][security]") {
+TEST_CASE("Only an address without placeholders is the engine's own", "[fetchers][request][security]") {
   const auto own = [](const std::string& url) {
     return ready_of(engines_of(block("e", url)).front()).own_origin;
   };
@@ -145,25 +145,25 @@ TEST_CASE("only an address without a placeholder is an engine's own", "[fetchers
   CHECK(own("http://{lang}.e.example/?q={query}").empty());
 }
 
-TEST_CASE("pages that an engine does not have are not asked for", "[fetchers][request][paging]") {
+TEST_CASE("Pages that an engine does not have are not requested", "[fetchers][request][paging]") {
   const std::string plain = "http://e.example/?q={query}";
   const std::string cursor =
       "results_per_page: 10, next_page: {cursor_query: n, search_url: "
       "'http://e.example/?q={query}&c={cursor}'}";
   CHECK_FALSE(plan_of(plain, "", 10, 1).is_beyond_end);
   CHECK(plan_of(plain, "", 10, 2).is_beyond_end);
-  CHECK(plan_of(plain, "paging: true", 10, 2).is_beyond_end);  // it has no place for a page's number
+  CHECK(plan_of(plain, "paging: true", 10, 2).is_beyond_end);  // the URL has no place for the page number
   CHECK_FALSE(plan_of(plain + "&p={pageno}", "paging: true", 10, 2).is_beyond_end);
   CHECK(plan_of(plain + "&p={pageno}", "", 10, 2).is_beyond_end);
   CHECK_FALSE(plan_of(plain + "&n={count}&o={offset}", "", 10, 9).is_beyond_end);
-  // by cursor five pages are walked
+  // by cursor at most five pages are followed
   CHECK_FALSE(plan_of(plain, cursor, 10, 5).is_beyond_end);
   CHECK(plan_of(plain, cursor, 10, 6).is_beyond_end);
   CHECK(plan_of(plain, cursor, 10, 5).count == 5);
   CHECK(plan_of(plain, cursor, 10, 5).skipped == 40);
   CHECK(plan_of(plain, cursor, 11, 1).count == 2);
   CHECK(plan_of(plain, cursor, 99, 1).count == 5);
-  // and those of several in one request
+  // several pages of an engine for one page of the search
   const std::string numbered = plain + "&p={pageno}";
   CHECK(plan_of(numbered, "paging: true, results_per_page: 10", 10, 3).first == 3);
   CHECK(plan_of(numbered, "paging: true, results_per_page: 10", 20, 3).first == 5);
@@ -180,7 +180,7 @@ TEST_CASE("pages that an engine does not have are not asked for", "[fetchers][re
                     .is_beyond_end);
 }
 
-TEST_CASE("a query names a field where a field can stand", "[fetchers][request]") {
+TEST_CASE("A query names a field only before a colon and a value", "[fetchers][request]") {
   const auto field = [](const std::string& query) {
     const FieldQuery read = field_query(query);
     return read.field + "|" + read.value;
@@ -193,8 +193,7 @@ TEST_CASE("a query names a field where a field can stand", "[fetchers][request]"
   }
 }
 
-TEST_CASE("a description document's first template that can be filled counts",
-          "[fetchers][request][security]") {
+TEST_CASE("The first usable template of a description document is used", "[fetchers][request][security]") {
   const Engine engine =
       engines_of("  - {name: e, engine: opensearch_description, description_url: 'http://e.example/d.xml'}\n")
           .front();
@@ -225,7 +224,7 @@ TEST_CASE("a description document's first template that can be filled counts",
   CHECK(found(rss("1?q={searchTerms}"), 256 * 1024 + 1).empty());
 }
 
-TEST_CASE("a token is used until its end and renewed from four fifths of its life on",
+TEST_CASE("A token is used until it expires and renewed after four fifths of its life",
           "[fetchers][auth][security]") {
   const std::string definition =
       "  - {name: e, engine: json_engine, search_url: 'https://api.example/?q={query}', results_query: r, "
@@ -263,11 +262,11 @@ TEST_CASE("a token is used until its end and renewed from four fifths of its lif
   CHECK(used(*first) == "t1");
   CHECK(tokens == 1);
   clock.advance(milliseconds(1));
-  CHECK(used(*first) == "t1");  // a new one comes beside the search
+  CHECK(used(*first) == "t1");  // a new one is fetched in the background
   CHECK(tokens == 2);
   clock.advance(seconds(100));
-  CHECK(used(*first) == "t3");  // the old one's end
-  // a life that no server means is one of a second at least, and of 10 million at most
+  CHECK(used(*first) == "t3");  // the old one has expired
+  // an absurd lifetime is raised to one second or cut to 10 million seconds
   for (const auto& [said, seconds_of_life] : std::vector<std::pair<std::string, int>>{
            {"0", 1}, {"-5", 1}, {"1e300", 10'000'000}, {"\"soon\"", 300}, {"\"50\"", 50}}) {
     INFO(said);
@@ -281,7 +280,7 @@ TEST_CASE("a token is used until its end and renewed from four fifths of its lif
   }
 }
 
-TEST_CASE("a token that no header can hold is none", "[fetchers][auth][security]") {
+TEST_CASE("A token that cannot be a header value is refused", "[fetchers][auth][security]") {
   const auto failure = [](const std::string& token, int status = 200) {
     Script script{[&](const HttpRequest& request) {
                     return request.url == "https://login.example/token"

@@ -1,5 +1,5 @@
-// What a stranger may not do: read an engine's credentials, reach our network, or take an engine from
-// everybody else.
+// What an attacker must not be able to do: read an engine's credentials, reach our network, or make an engine
+// unavailable to others.
 
 #include <chrono>
 #include <string>
@@ -38,7 +38,7 @@ FetchedList ask(Fetcher& fetcher, const std::string& engine, const std::string& 
   return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {}).front();
 }
 
-/// Asks an engine beside a good one, so that the breaker may keep the first from being asked.
+/// Asks an engine together with a good one, so that the breaker is allowed to block the first.
 FetchedList ask_beside_good(Fetcher& fetcher, const std::string& engine, const std::string& text,
                             Duration wait = seconds(5)) {
   static const SteadyClock clock;
@@ -50,7 +50,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// The same address as a socket has it.
+/// The reach of the same address in its binary form.
 Reach reach_of_socket(const std::string& address) {
   sockaddr_storage storage{};
   auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
@@ -65,7 +65,7 @@ Reach reach_of_socket(const std::string& address) {
 
 }  // namespace
 
-TEST_CASE("credentials and headers stay at the definition's own origin when it redirects",
+TEST_CASE("Credentials and headers are not sent along with a redirect to another origin",
           "[fetchers][security]") {
   const ChaosServer own, other;
   const auto fetcher =
@@ -78,17 +78,17 @@ TEST_CASE("credentials and headers stay at the definition's own origin when it r
   REQUIRE(other.requests() == 1);
   CHECK_FALSE(has(other.last_request(), "X-Secret"));
   CHECK_FALSE(has(other.last_request(), "Authorization"));
-  // what every client says of itself is no secret
+  // the headers that every client sends are not secret
   for (const char* line :
        {"Accept: application/json\r\n", "User-Agent: metafuse/0.1\r\n", "Accept-Language: de\r\n"})
     CHECK(has(other.last_request(), line));
-  // Back home they are sent again.
+  // At the definition's own origin they are sent again.
   CHECK(ask(*fetcher, "e", "http://" + own.origin() + "/ok?q=x").list.hits.size() == 3);
   CHECK(has(own.last_request(), "GET /ok?q=x"));
   CHECK(has(own.last_request(), "X-Secret: hush"));
 }
 
-TEST_CASE("a description document cannot lead credentials to another origin", "[fetchers][security]") {
+TEST_CASE("A description document cannot send credentials to another origin", "[fetchers][security]") {
   const ChaosServer own, other;
   const auto described = [&](const ChaosServer& target) {
     return fetcher_of("  - {name: e, engine: opensearch_description, description_url: \"http://" +
@@ -106,7 +106,7 @@ TEST_CASE("a description document cannot lead credentials to another origin", "[
   CHECK(has(own.last_request(), "X-Secret: hush"));
 }
 
-TEST_CASE("a description document is asked for once, and only 200 is one", "[fetchers][security]") {
+TEST_CASE("A description document is requested once and must have status 200", "[fetchers][security]") {
   const ChaosServer server;
   const auto described = [&](const std::string& path) {
     return fetcher_of("  - {name: e, engine: opensearch_description, description_url: \"http://" +
@@ -122,14 +122,14 @@ TEST_CASE("a description document is asked for once, and only 200 is one", "[fet
   }
 }
 
-TEST_CASE("three redirects are followed and a fourth is not", "[fetchers][security]") {
+TEST_CASE("Three redirects are followed and a fourth is not", "[fetchers][security]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x"));
   CHECK(ask(*fetcher, "e", "hops-3").failure == Failure::none);
   CHECK(ask(*fetcher, "e", "hops-4").failure == Failure::bad_answer);
 }
 
-TEST_CASE("a redirect keeps the method that its status keeps", "[fetchers][security]") {
+TEST_CASE("A redirect keeps or changes the method as its status requires", "[fetchers][security]") {
   const ChaosServer server;
   const auto asked = [&](const std::string& status, const std::string& more) {
     const auto fetcher =
@@ -146,7 +146,7 @@ TEST_CASE("a redirect keeps the method that its status keeps", "[fetchers][secur
   }
 }
 
-TEST_CASE("what is posted stays at the definition's own origin", "[fetchers][security]") {
+TEST_CASE("A posted body is not sent to another origin", "[fetchers][security]") {
   const ChaosServer own, other;
   const auto fetcher = fetcher_of(block("e", "http://" + own.origin() + "/forwarded-307?u={query}",
                                         "method: POST, request_body: 'hush=1&q={query}'"),
@@ -159,24 +159,23 @@ TEST_CASE("what is posted stays at the definition's own origin", "[fetchers][sec
   CHECK_FALSE(has(other.last_request(), "hush"));
 }
 
-TEST_CASE("two hundred lines of headers are read, and one more is not", "[fetchers][security]") {
+TEST_CASE("At most two hundred header lines are read", "[fetchers][security]") {
   const ChaosServer server;
   CHECK(fetch_one(*fetcher_of(block("e", server.url("lines-200"))), "e").list.hits.size() == 3);
   CHECK(fetch_one(*fetcher_of(block("e", server.url("lines-201"))), "e").failure == Failure::too_large);
 }
 
-TEST_CASE("a head of 64 KB is read, one of a byte more is not, and each hop has its own",
-          "[fetchers][security]") {
+TEST_CASE("A head may have 64 KB and each hop has its own limit", "[fetchers][security]") {
   const ChaosServer server;
   const auto failure_of = [&](const std::string& fault) {
     return fetch_one(*fetcher_of(block("e", server.url(fault))), "e").failure;
   };
   CHECK(failure_of("head-65536") == Failure::none);
   CHECK(failure_of("head-65537") == Failure::too_large);
-  CHECK(failure_of("wide-3") == Failure::none);  // 120 KB in all, and bodies that are no JSON
+  CHECK(failure_of("wide-3") == Failure::none);  // 120 KB in total, and the bodies of the hops are not JSON
 }
 
-TEST_CASE("no proxy that the environment names is used", "[fetchers][security]") {
+TEST_CASE("Proxies named by the environment are not used", "[fetchers][security]") {
   const ChaosServer server, proxy;
   const std::string address = "http://" + proxy.origin();
   for (const char* name : {"http_proxy", "all_proxy"}) REQUIRE(::setenv(name, address.c_str(), 1) == 0);
@@ -187,7 +186,7 @@ TEST_CASE("no proxy that the environment names is used", "[fetchers][security]")
   CHECK(server.requests() == 1);
 }
 
-TEST_CASE("every status from 200 to 299 is an answer, and no other", "[fetchers][security]") {
+TEST_CASE("Exactly the statuses from 200 to 299 are answers", "[fetchers][security]") {
   const ChaosServer server;
   for (const std::string status : {"200", "201", "299"}) {
     INFO(status);
@@ -200,7 +199,7 @@ TEST_CASE("every status from 200 to 299 is an answer, and no other", "[fetchers]
   }
 }
 
-TEST_CASE("an answer of exactly max_bytes is read, and one of a byte more is not", "[fetchers][security]") {
+TEST_CASE("An answer of exactly max_bytes is read and a larger one is not", "[fetchers][security]") {
   const ChaosServer server;
   for (const std::string fault : {"ok", "ok-chunked", "ok-gzip"}) {
     INFO(fault);
@@ -214,7 +213,7 @@ TEST_CASE("an answer of exactly max_bytes is read, and one of a byte more is not
   }
 }
 
-TEST_CASE("queries that an engine refuses do not take it from others", "[fetchers][security][breaker]") {
+TEST_CASE("Refused queries do not make an engine unavailable to others", "[fetchers][security][breaker]") {
   const ChaosServer server;
   const auto fetcher =
       fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x") + block("good", server.url("ok")));
@@ -228,7 +227,7 @@ TEST_CASE("queries that an engine refuses do not take it from others", "[fetcher
   CHECK(ask_beside_good(*fetcher, "e", "ok").list.hits.size() == 3);
 }
 
-TEST_CASE("what the engine itself does opens its breaker", "[fetchers][security][breaker]") {
+TEST_CASE("Failures of the engine itself open its breaker", "[fetchers][security][breaker]") {
   const ChaosServer server;
   for (const std::string fault : {"status-500", "status-429", "refuse", "hang-after-request"}) {
     INFO(fault);
@@ -240,7 +239,7 @@ TEST_CASE("what the engine itself does opens its breaker", "[fetchers][security]
   }
 }
 
-TEST_CASE("what a header asks for is read from the wire, blanks around it apart",
+TEST_CASE("A Retry-After header is read without the blanks around its value",
           "[fetchers][security][breaker]") {
   const ChaosServer server;
   const auto fetcher =
@@ -249,7 +248,7 @@ TEST_CASE("what a header asks for is read from the wire, blanks around it apart"
   CHECK(ask_beside_good(*fetcher, "e", "x").failure == Failure::breaker_open);
 }
 
-TEST_CASE("connecting and the first byte have limits of their own", "[fetchers][security][deadline]") {
+TEST_CASE("Connecting and the first byte have separate time limits", "[fetchers][security][deadline]") {
   const ChaosServer server;
   const auto asked = [&](const std::string& fault, const std::string& limits, const std::string& timeout) {
     const bool is_tls = fault.starts_with("tls-");
@@ -263,13 +262,13 @@ TEST_CASE("connecting and the first byte have limits of their own", "[fetchers][
   const FetchedList connecting = asked("tls-deaf", "connect_timeout: 0.05", "60");
   CHECK(connecting.failure == Failure::timeout);
   CHECK(connecting.elapsed < seconds(30));
-  // which do not hold for what comes after
+  // these limits do not apply to later parts of the transfer
   CHECK(asked("hang-in-body", "first_byte_timeout: 0.05, connect_timeout: 0.05", "0.5").elapsed >=
         milliseconds(400));
   CHECK(asked("hang-after-request", "connect_timeout: 0.05", "0.5").elapsed >= milliseconds(400));
 }
 
-TEST_CASE("a probe that the engine answers closes its breaker, whatever it says of the query",
+TEST_CASE("A probe that the engine answers closes its breaker even if it refuses the query",
           "[fetchers][security][breaker]") {
   const ChaosServer server;
   ManualClock clock;
@@ -279,7 +278,7 @@ TEST_CASE("a probe that the engine answers closes its breaker, whatever it says 
   for (int i = 0; i < 5; ++i) ask_beside_good(*fetcher, "e", "status-500");
   CHECK(ask_beside_good(*fetcher, "e", "ok").failure == Failure::breaker_open);
   clock.advance(seconds(2));
-  // nobody waits for the probe itself
+  // no search waits for the probe
   CHECK(ask_beside_good(*fetcher, "e", "nothing-here-404").failure == Failure::breaker_open);
   bool is_back = false;
   for (int i = 0; i < 2000 && !is_back; ++i)
@@ -287,7 +286,7 @@ TEST_CASE("a probe that the engine answers closes its breaker, whatever it says 
   CHECK(is_back);
 }
 
-TEST_CASE("one client's short deadline does not take an engine from others",
+TEST_CASE("A client's short deadline does not make an engine unavailable to others",
           "[fetchers][security][breaker]") {
   const ChaosServer server;
   const auto fetcher =
@@ -299,7 +298,7 @@ TEST_CASE("one client's short deadline does not take an engine from others",
   }
 }
 
-TEST_CASE("an engine is not asked what it cannot answer in time", "[fetchers][security]") {
+TEST_CASE("An engine is not asked if it cannot answer in time", "[fetchers][security]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("e", "http://" + server.origin() + "/ok?q={query}", "", "60"));
   for (int i = 0; i < 16; ++i)
@@ -311,7 +310,7 @@ TEST_CASE("an engine is not asked what it cannot answer in time", "[fetchers][se
   CHECK(server.requests() == 17);
 }
 
-TEST_CASE("quick answers to nonsense do not shorten the wait for real queries", "[fetchers][security]") {
+TEST_CASE("Quick empty answers do not shorten the wait for real queries", "[fetchers][security]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(
       block("e", "http://" + server.origin() + "/{query}?q=x", "", "5") + block("good", server.url("ok")),
@@ -320,7 +319,7 @@ TEST_CASE("quick answers to nonsense do not shorten the wait for real queries", 
   CHECK(ask_beside_good(*fetcher, "e", "ok-slow-start").list.hits.size() == 3);
 }
 
-TEST_CASE("while there is no result, an engine is waited for until the deadline", "[fetchers][security]") {
+TEST_CASE("Without any result an engine is waited for until the deadline", "[fetchers][security]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x", "", "5"),
                                   {.learned_wait = {.floor = Duration(1), .ceiling = Duration(1)}});
@@ -328,7 +327,7 @@ TEST_CASE("while there is no result, an engine is waited for until the deadline"
   CHECK(ask(*fetcher, "e", "ok-slow-start").list.hits.size() == 3);
 }
 
-TEST_CASE("a query that is too long for an engine is not sent to it", "[fetchers][security]") {
+TEST_CASE("A query that is too long for an engine is not sent to it", "[fetchers][security]") {
   const ChaosServer server;
   const auto fetcher =
       fetcher_of(block("e", server.url("ok")) + block("short", server.url("ok"), "max_query_bytes: 3"));
@@ -342,7 +341,7 @@ TEST_CASE("a query that is too long for an engine is not sent to it", "[fetchers
   CHECK(server.requests() == before);
 }
 
-TEST_CASE("engines without HTTP keep their own time-out", "[fetchers][security]") {
+TEST_CASE("Engines without HTTP keep their own timeout", "[fetchers][security]") {
   const SteadyClock clock;
   const TimePoint begin = clock.now();
   const auto fetcher =
@@ -351,7 +350,7 @@ TEST_CASE("engines without HTTP keep their own time-out", "[fetchers][security]"
   CHECK(clock.now() - begin < seconds(20));
 }
 
-TEST_CASE("a program inherits no descriptor", "[fetchers][security]") {
+TEST_CASE("A command inherits no file descriptors", "[fetchers][security]") {
   const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD, 97);  // without FD_CLOEXEC
   REQUIRE(kept >= 97);
   const SteadyClock clock;
@@ -368,7 +367,7 @@ TEST_CASE("a program inherits no descriptor", "[fetchers][security]") {
   CHECK_FALSE(has(list->hits[0].snippet, std::to_string(kept)));
 }
 
-TEST_CASE("a connection that another engine's requests left open is no way to a private address",
+TEST_CASE("An open connection of another engine does not give access to its private address",
           "[fetchers][security][ssrf]") {
   const ChaosServer inside, outside;
   const auto fetcher = fetcher_of(block("inside", inside.url("ok")) +
@@ -379,7 +378,7 @@ TEST_CASE("a connection that another engine's requests left open is no way to a 
   CHECK(inside.requests() == 2);
 }
 
-TEST_CASE("a public name that turns private is refused", "[fetchers][security][ssrf]") {
+TEST_CASE("A public name that resolves to a private address later is refused", "[fetchers][security][ssrf]") {
   const auto is_private = [](const std::string& host, Reach reach) {
     return OwnHost::find(host, [reach](const std::string&) { return reach; })->is_private();
   };
@@ -390,14 +389,14 @@ TEST_CASE("a public name that turns private is refused", "[fetchers][security][s
        {"localhost", "intranet", "a.localhost", "nas.local", "db.internal", "tv.home.arpa", "e.test",
         "pc.lan", "127.0.0.1", "10.1.2.3", "[::1]", "[fd00::1]"}) {
     INFO(local);
-    CHECK(is_private(local, Reach::everyone));  // known without looking up
+    CHECK(is_private(local, Reach::everyone));  // known without a lookup
   }
   for (const std::string other : {"local.example", "mylocal", "home.arpa.example", "a.testing", "a.plan"})
-    CHECK(is_private(other, Reach::everyone) == (other == "mylocal"));  // which has no dot
+    CHECK(is_private(other, Reach::everyone) == (other == "mylocal"));  // "mylocal" has no dot
   for (const std::string number : {"8.8.8.8", "[2606:4700::1111]"})
     CHECK_FALSE(is_private(number, Reach::us_only));
 
-  // The transport asks: the same private server, as its owner's name was when the definition was loaded.
+  // The transport checks this: the same private server, whose name was public or private when it was loaded.
   const ChaosServer server;
   for (const Reach reach : {Reach::everyone, Reach::us_only}) {
     const auto fetcher =
@@ -421,7 +420,7 @@ TEST_CASE("a public name that turns private is refused", "[fetchers][security][s
   CHECK(server.requests() == 1);
 }
 
-TEST_CASE("every special block has its first and last address, and its neighbours are public",
+TEST_CASE("Special address blocks have exact bounds and their neighbours are public",
           "[fetchers][security][ssrf]") {
   struct Block {
     std::string before, first, last, after;  // empty: the neighbour belongs to another block
@@ -488,7 +487,7 @@ TEST_CASE("every special block has its first and last address, and its neighbour
   }
 }
 
-TEST_CASE("text in another charset is converted whole, whatever its length", "[fetchers][security][text]") {
+TEST_CASE("Text in another charset is converted completely at any length", "[fetchers][security][text]") {
   for (const std::size_t letters : {2047U, 2048U, 2049U, 5000U}) {
     std::string wanted;
     for (std::size_t i = 0; i < letters; ++i) wanted += "é";

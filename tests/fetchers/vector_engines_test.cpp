@@ -1,5 +1,5 @@
-// Engines that are asked with a query's vector: what their types send and read, and the endpoints that
-// make vectors.
+// Engines that are searched with a query's vector: what each type sends and reads, and the endpoints that
+// compute vectors.
 
 #include <algorithm>
 #include <map>
@@ -30,13 +30,13 @@ std::optional<std::string> secret_for_test(std::string_view name) {
   return name == "KEY" ? std::optional<std::string>("s3cret") : std::nullopt;
 }
 
-/// Answers in place of the network, and remembers what was asked.
+/// Answers in place of the network and keeps the requests.
 struct FakeServers {
   std::mutex mutex;
   std::vector<HttpRequest> requests;
-  std::map<std::string, std::function<HttpAnswer(const HttpRequest&)>> answer_of;  ///< by a part of the URL
+  std::map<std::string, std::function<HttpAnswer(const HttpRequest&)>> answer_of;  ///< by a part of its URL
   std::vector<std::function<void()>> held;
-  bool holds = false;  ///< answers wait for release()
+  bool holds = false;  ///< answers are held until release()
 
   void answer(const std::string& url_part, const std::string& body, int status = 200) {
     answer_of[url_part] = [=](const HttpRequest& request) {
@@ -59,7 +59,7 @@ struct FakeServers {
 
 class FakeTransport final : public Transport {
  public:
-  /// in: inner - asked where no fake server answers
+  /// in: inner - asked if no fake server answers
   explicit FakeTransport(FakeServers& servers, std::unique_ptr<Transport> inner = {})
       : servers_(servers), inner_(std::move(inner)) {}
   void send(HttpRequest request, Done done) override {
@@ -113,10 +113,10 @@ const std::string kVectorAnswer =
     R"({"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.25,-0.5]}]})";
 
 struct VectorServerCase {
-  std::string keys;    ///< of the definition
-  std::string url;     ///< that is asked
-  std::string body;    ///< that is sent
-  std::string answer;  ///< in the form of the API's documentation
+  std::string keys;    ///< keys of the definition
+  std::string url;     ///< expected URL of the request
+  std::string body;    ///< expected body of the request
+  std::string answer;  ///< an answer in the form of the API's documentation
 };
 
 const std::string kDocument = R"("url":"http://a.example/","title":"A door","content":"It opens.")";
@@ -173,7 +173,7 @@ const std::vector<VectorServerCase> kVectorServers = {
 
 }  // namespace
 
-TEST_CASE("vector servers are asked with the query's vector and their answers read",
+TEST_CASE("Vector servers are searched with the query's vector and their answers are read",
           "[fetchers][vector_servers]") {
   for (const VectorServerCase& one : kVectorServers) {
     INFO(one.keys);
@@ -195,8 +195,7 @@ TEST_CASE("vector servers are asked with the query's vector and their answers re
   }
 }
 
-TEST_CASE("Pinecone and keyword services are asked as their documentation says",
-          "[fetchers][vector_servers]") {
+TEST_CASE("Pinecone and keyword services are asked as documented", "[fetchers][vector_servers]") {
   FakeServers servers;
   servers.answer("/v1/embeddings", kVectorAnswer);
   servers.answer(":1/query", R"({"matches":[{"id":"1","score":0.9,"metadata":{)" + kDocument +
@@ -236,7 +235,7 @@ TEST_CASE("Pinecone and keyword services are asked as their documentation says",
   CHECK(ask_engines(*fetcher, {"p"}, 2).front().list.hits.empty());  // Pinecone has one page
 }
 
-TEST_CASE("a query is embedded once for all engines, and its vector is kept", "[fetchers][embedding]") {
+TEST_CASE("A query is embedded once for all engines and its vector is cached", "[fetchers][embedding]") {
   FakeServers servers;
   servers.answer("/v1/embeddings", kVectorAnswer);
   servers.answer("/points/query", R"({"result":{"points":[]}})");
@@ -253,12 +252,12 @@ TEST_CASE("a query is embedded once for all engines, and its vector is kept", "[
   CHECK(std::find(request.headers.begin(), request.headers.end(),
                   std::pair<std::string, std::string>("Authorization", "Bearer s3cret")) !=
         request.headers.end());
-  CHECK(request.own_origin == "127.0.0.1:9999");  // the guard's: this private address and no other
+  CHECK(request.own_origin == "127.0.0.1:9999");  // for the address guard: this private address and no other
   ask_engines(*fetcher, {"a"}, 1, "another");
   CHECK(servers.asked("/v1/embeddings") == 2);
 }
 
-TEST_CASE("an endpoint that fails takes only the lists that need it, and is left alone after a while",
+TEST_CASE("A failing endpoint fails only the lists that need it and is then not asked for a while",
           "[fetchers][embedding]") {
   FakeServers servers;
   servers.answer("/v1/embeddings", R"({"error":"overloaded"})", 503);
@@ -275,12 +274,12 @@ TEST_CASE("an endpoint that fails takes only the lists that need it, and is left
     CHECK(lists[0].message.find("embedding") != std::string::npos);
     CHECK(lists[1].list.hits.size() == 1);
   }
-  // After the pause one probe goes out; the vector engine itself was never asked and never blamed.
+  // After the pause one probe is sent. The vector engine itself was never asked and counted no failure.
   CHECK(servers.asked("/v1/embeddings") == 5);
   CHECK(servers.asked("/points/query") == 0);
 }
 
-TEST_CASE("answers of embedding endpoints are read in the three forms, and others refused",
+TEST_CASE("Answers of embedding endpoints are read in three forms and others are refused",
           "[fetchers][embedding]") {
   Embedding embedding;
   const auto read = [&](Embedding::Api api, const std::string& body, std::size_t texts) {
@@ -316,7 +315,7 @@ TEST_CASE("answers of embedding endpoints are read in the three forms, and other
   CHECK(embedding_body(embedding, texts) == R"({"inputs":["a \"b\""],"normalize":true,"truncate":true})");
 }
 
-TEST_CASE("definitions of embeddings say their mistakes", "[fetchers][embedding]") {
+TEST_CASE("Mistakes in definitions of embeddings are reported", "[fetchers][embedding]") {
   const auto mistake = [](const std::string& yaml) {
     const auto file = parse_engine_file(yaml, "e.yaml");
     return file ? std::string("none") : file.error().text;
@@ -344,7 +343,7 @@ TEST_CASE("definitions of embeddings say their mistakes", "[fetchers][embedding]
   CHECK(mistake(kEndpoint + qdrant + "}\n") == "none");
 }
 
-TEST_CASE("the embedded vector engine takes the query's vector from the endpoint of its index",
+TEST_CASE("The embedded vector engine embeds queries with the endpoint of its index",
           "[fetchers][embedding]") {
   const TemporaryFolder folder;
   IndexOptions options;
@@ -379,7 +378,7 @@ TEST_CASE("the embedded vector engine takes the query's vector from the endpoint
         Failure::bad_answer);
 }
 
-TEST_CASE("whoever stops waiting for a vector leaves nothing behind", "[fetchers][embedding]") {
+TEST_CASE("Giving up the wait for a vector leaks nothing", "[fetchers][embedding]") {
   FakeServers servers;
   servers.answer("/v1/embeddings", kVectorAnswer);
   servers.holds = true;
@@ -397,7 +396,7 @@ TEST_CASE("whoever stops waiting for a vector leaves nothing behind", "[fetchers
   CHECK(gone.expired());
 }
 
-TEST_CASE("no fault of an embedding endpoint breaks a search", "[fetchers][embedding][chaos]") {
+TEST_CASE("No fault of an embedding endpoint breaks a search", "[fetchers][embedding][chaos]") {
   const ChaosServer server;
   for (const Fault& fault : faults()) {
     INFO(fault.name);
@@ -416,7 +415,7 @@ TEST_CASE("no fault of an embedding endpoint breaks a search", "[fetchers][embed
   }
 }
 
-TEST_CASE("every fault of a vector server ends in time with a named reason",
+TEST_CASE("Every fault of a vector server ends in time with a named reason",
           "[fetchers][vector_servers][chaos]") {
   const ChaosServer server;
   FakeServers servers;
@@ -444,7 +443,7 @@ TEST_CASE("every fault of a vector server ends in time with a named reason",
     REQUIRE(fetcher.has_value());
     const auto begin = std::chrono::steady_clock::now();
     for (const FetchedList& list : ask_engines(**fetcher, names)) {
-      // Vespa says by an answer without hits that there is none; any other has to bring its list.
+      // For Vespa an answer without hits means no results; all others must send a list.
       CHECK(list.list.hits.empty());
       CHECK((list.has_failed() || list.query.engine == "e4"));
     }

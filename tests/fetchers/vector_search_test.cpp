@@ -1,5 +1,5 @@
-// Vectors: rows and their search against a plain scan, latent semantic indexing against a singular value
-// decomposition, and the embedded vector engine from documents to results.
+// Vectors: the search of rows is compared with a plain scan, latent semantic indexing with a singular value
+// decomposition; the embedded vector engine is tested from documents to results.
 
 #include <algorithm>
 #include <cmath>
@@ -84,7 +84,7 @@ std::vector<std::vector<int>> random_documents(std::size_t count, int words, std
   return documents;
 }
 
-/// The weighted matrix that the model is trained on, written down from its definition.
+/// The weighted matrix that the model is trained on, computed from its definition.
 Eigen::MatrixXd weighted_matrix(const WordCounts& counts) {
   Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(counts.document_count),
                                                  static_cast<Eigen::Index>(counts.words.size()));
@@ -143,7 +143,7 @@ std::vector<std::string> urls_in(const Result<RankedList>& list) {
 
 }  // namespace
 
-TEST_CASE("half precision is IEEE 754's", "[fetchers][vectors]") {
+TEST_CASE("Half precision follows IEEE 754", "[fetchers][vectors]") {
   // Sign, five bits of exponent with offset 15, ten of fraction.
   CHECK(bits_of_half(0.0F) == 0x0000);
   CHECK(bits_of_half(1.0F) == 0x3C00);
@@ -151,10 +151,10 @@ TEST_CASE("half precision is IEEE 754's", "[fetchers][vectors]") {
   CHECK(bits_of_half(0.5F) == 0x3800);
   CHECK(bits_of_half(-0.25F) == 0xB400);
   CHECK(bits_of_half(0x1p-14F) == 0x0400);  // the smallest normal number
-  CHECK(bits_of_half(0x1p-24F) == 0x0001);  // the smallest of all
+  CHECK(bits_of_half(0x1p-24F) == 0x0001);  // the smallest subnormal number
   CHECK(bits_of_half(0x1p-26F) == 0x0000);
-  CHECK(bits_of_half(1.0F - 0x1p-12F) == 0x3C00);      // halfway: to the even one
-  CHECK(bits_of_half(1.0F - 3 * 0x1p-12F) == 0x3BFE);  // halfway again: the even one is below
+  CHECK(bits_of_half(1.0F - 0x1p-12F) == 0x3C00);      // halfway: rounded to even
+  CHECK(bits_of_half(1.0F - 3 * 0x1p-12F) == 0x3BFE);  // halfway again: rounded down to even
   Random random(7);
   for (int i = 0; i < 10000; ++i) {
     const auto x = static_cast<float>(2 * random.uniform() - 1);
@@ -166,7 +166,7 @@ TEST_CASE("half precision is IEEE 754's", "[fetchers][vectors]") {
   CHECK_FALSE(read_half_row("abc", two));
 }
 
-TEST_CASE("the candidates hold the nearest rows of a plain scan", "[fetchers][vectors]") {
+TEST_CASE("The candidates include the nearest rows of a plain scan", "[fetchers][vectors]") {
   Random random(3);
   for (const std::size_t dimensions : {1, 3, 63, 64, 65, 200}) {
     for (const bool is_clustered : {false, true}) {
@@ -175,7 +175,7 @@ TEST_CASE("the candidates hold the nearest rows of a plain scan", "[fetchers][ve
       const std::vector<float> centre = random_unit(random, dimensions);
       for (int i = 0; i < 700; ++i) {
         std::vector<float> vector = random_unit(random, dimensions);
-        // Rows that differ by less than eight bits can say.
+        // Rows that differ by less than eight bits can represent.
         if (is_clustered)
           for (std::size_t at = 0; at < dimensions; ++at) vector[at] = centre[at] + 1e-3F * vector[at];
         normalise(vector);
@@ -194,7 +194,7 @@ TEST_CASE("the candidates hold the nearest rows of a plain scan", "[fetchers][ve
   }
 }
 
-TEST_CASE("candidates are bounded where all rows are equal, and end with the deadline",
+TEST_CASE("The candidates among equal rows are limited and the search keeps its deadline",
           "[fetchers][vectors]") {
   VectorRows rows(2);
   const std::vector<float> vector = {0.6F, 0.8F};
@@ -207,7 +207,7 @@ TEST_CASE("candidates are bounded where all rows are equal, and end with the dea
   CHECK(VectorRows(2).candidates(vector, 10, in_time())->empty());
 }
 
-TEST_CASE("with all dimensions the vectors' cosines are those of the weighted words", "[fetchers][lsi]") {
+TEST_CASE("With all dimensions the cosines of vectors equal those of the weighted words", "[fetchers][lsi]") {
   const auto counts = counts_of(random_documents(12, 30, 5), 30);
   LsiOptions options;
   options.dimensions = 30;
@@ -226,10 +226,10 @@ TEST_CASE("with all dimensions the vectors' cosines are those of the weighted wo
     }
 }
 
-TEST_CASE("fewer dimensions agree with the singular value decomposition", "[fetchers][lsi]") {
+TEST_CASE("Fewer dimensions agree with the singular value decomposition", "[fetchers][lsi]") {
   const auto counts = counts_of(random_documents(60, 45, 9), 45);
   LsiOptions options;
-  options.dimensions = 3;  // three topics, and then a gap
+  options.dimensions = 3;  // three topics, after which the singular values drop
   options.iterations = 12;
   const auto model = train_lsi(counts, options);
   REQUIRE(model.has_value());
@@ -250,7 +250,7 @@ TEST_CASE("fewer dimensions agree with the singular value decomposition", "[fetc
     }
 }
 
-TEST_CASE("the number of threads changes no byte, and a sample of the documents serves all",
+TEST_CASE("The number of threads changes no byte and a sample can train for all documents",
           "[fetchers][lsi]") {
   const auto counts = counts_of(random_documents(900, 60, 2), 60);
   LsiOptions options;
@@ -267,7 +267,7 @@ TEST_CASE("the number of threads changes no byte, and a sample of the documents 
   CHECK(document_vectors(counts, *sampled, 1).size() == 900 * sampled->dimensions);
 }
 
-TEST_CASE("documents without common words, and interrupted training, are errors", "[fetchers][lsi]") {
+TEST_CASE("Documents without common words and interrupted training are errors", "[fetchers][lsi]") {
   CHECK(train_lsi({}, {}).error().code == Code::bad_data);
   const auto counts = counts_of(random_documents(12, 30, 5), 30);
   LsiOptions options;
@@ -281,19 +281,18 @@ TEST_CASE("documents without common words, and interrupted training, are errors"
   CHECK_FALSE(std::filesystem::exists(folder.path("x.db")));
 }
 
-TEST_CASE("latent semantic indexing finds documents that lack the query's word", "[fetchers][lsi]") {
+TEST_CASE("Latent semantic indexing finds documents that lack the query's word", "[fetchers][lsi]") {
   const VectorIndex index(kTwoTopics, lsi_index(2));
   VectorEngine engine({index.database, 0.5});
   const auto found = urls_in(engine.search("Automobile", {}, 30, 0, in_time()));
   CHECK(found.size() == 3);
-  CHECK(std::find(found.begin(), found.end(), "http://a/") != found.end());  // says car only
+  CHECK(std::find(found.begin(), found.end(), "http://a/") != found.end());  // contains only "car"
   CHECK(urls_in(engine.search("onions", {}, 30, 0, in_time())).size() == 3);
   CHECK(urls_in(engine.search("unheard", {}, 30, 0, in_time())).empty());
   CHECK(urls_in(engine.search("  ", {}, 30, 0, in_time())).empty());
 }
 
-TEST_CASE("the vector engine orders by cosine, pages, and finds words as the index does",
-          "[fetchers][vectors]") {
+TEST_CASE("The vector engine ranks by cosine and pages and tokenizes like the index", "[fetchers][vectors]") {
   IndexOptions options = lsi_index(4);
   options.stems_english = true;
   const VectorIndex index(kTwoTopics, options);
@@ -311,7 +310,7 @@ TEST_CASE("the vector engine orders by cosine, pages, and finds words as the ind
         urls_in(engine.search("COOKED", {}, 2, 0, in_time())));
 }
 
-TEST_CASE("vectors of an endpoint are searched exactly", "[fetchers][vectors]") {
+TEST_CASE("Vectors of an endpoint are searched exactly", "[fetchers][vectors]") {
   Random random(11);
   std::map<std::string, std::vector<float>> vector_of;
   std::string documents;
@@ -351,7 +350,7 @@ TEST_CASE("vectors of an endpoint are searched exactly", "[fetchers][vectors]") 
   CHECK(engine.search("any", std::vector<float>(5), 10, 0, in_time()).error().code == Code::bad_config);
 }
 
-TEST_CASE("indexes without vectors and damaged ones are refused", "[fetchers][vectors]") {
+TEST_CASE("Indexes without vectors and damaged ones are refused", "[fetchers][vectors]") {
   const VectorIndex plain(kTwoTopics, IndexOptions());
   const auto refused = VectorEngine({plain.database, 0}).search("car", {}, 10, 0, in_time());
   CHECK(refused.error().code == Code::bad_config);

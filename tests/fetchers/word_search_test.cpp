@@ -26,7 +26,7 @@ Deadline in_a_minute() {
 
 using Scored = std::vector<std::pair<std::string, double>>;  // URL, score
 
-/// What FTS5 itself says, which is the reference.
+/// The results of FTS5 itself, which are the reference.
 Scored plain_search(const std::string& path, const std::string& table, const std::string& bm25,
                     const std::string& query, int depth, int offset) {
   auto database = SqliteDatabase::open(path, {});
@@ -65,7 +65,7 @@ Scored engine_search(LocalEngine& engine, const std::string& query, int depth, i
   return out;
 }
 
-/// Draws words so that a few stand nearly everywhere and most are rare.
+/// Draws words so that a few occur nearly everywhere and most are rare.
 class WordDice {
  public:
   explicit WordDice(unsigned seed) : numbers_(seed) {}
@@ -92,7 +92,7 @@ class WordDice {
 std::string random_documents(WordDice& dice, int first, int count) {
   std::string lines;
   for (int i = 0; i < count; ++i) {
-    // few lengths, so that many documents have the same score
+    // only a few different lengths, so that many documents have the same score
     lines += "{\"url\":\"http://" + std::to_string(first + i) + "/\",\"title\":\"" +
              dice.words(dice.below(4)) + "\",\"text\":\"" +
              dice.words(1 + 3 * dice.below(dice.below(30) == 0 ? 40 : 4)) + "\"";
@@ -134,7 +134,7 @@ std::string random_query(WordDice& dice) {
   }
 }
 
-/// A condition with the numbers of its words.
+/// A condition as text, with its words as numbers.
 std::string form_of(const QueryNode& node) {
   if (node.kind == QueryNode::Kind::word) return std::to_string(node.word);
   const char* between = node.kind == QueryNode::Kind::all   ? " & "
@@ -162,7 +162,7 @@ struct RankedIndex {
     return *built;
   }
 
-  /// The engine's answers to random queries are FTS5's, to the last digit.
+  /// Checks that the engine's answers to random queries equal those of FTS5 to the last digit.
   void check(WordDice& dice, int queries) const {
     struct Way {
       const char *tokenizer, *table, *bm25;
@@ -189,15 +189,14 @@ struct RankedIndex {
 
 }  // namespace
 
-TEST_CASE("words are ranked by their lists exactly as FTS5 ranks them, ties too",
-          "[fetchers][local][ranking]") {
+TEST_CASE("Word lists rank exactly as FTS5 including ties", "[fetchers][local][ranking]") {
   WordDice dice(7);
   RankedIndex index;
   const std::string first = random_documents(dice, 0, 3000);
   index.write(first);
   index.check(dice, 150);
 
-  SECTION("also after an update with documents that changed, came and went") {
+  SECTION("After an update with changed and added and removed documents too") {
     const std::string kept = first.substr(0, first.find("{\"url\":\"http://2900/"));
     const auto report = index.write(kept + random_documents(dice, 2880, 150));
     CHECK(report.is_update);
@@ -206,19 +205,19 @@ TEST_CASE("words are ranked by their lists exactly as FTS5 ranks them, ties too"
     const auto changed = [&] { return number_in(index.database, "SELECT max(changed) FROM ranking"); };
     CHECK(changed() == static_cast<std::int64_t>(report.added + report.changed + report.removed));
     index.check(dice, 100);
-    // the last documents go, and with them the ends of lists
+    // the last documents are removed, and with them the ends of lists
     const auto shorter = index.write(kept);
     CHECK(shorter.removed == 130);
     CHECK(changed() > 200);
     index.check(dice, 60);
-    // of so many others the common words are looked for anew
+    // after so many changes the common words are determined again
     index.write(random_documents(dice, 2900, 500));
     CHECK(changed() == 0);
     index.check(dice, 60);
   }
 }
 
-TEST_CASE("lists answer queries of words, FTS5 the others", "[fetchers][local][ranking]") {
+TEST_CASE("Word lists answer queries of words and FTS5 answers the others", "[fetchers][local][ranking]") {
   WordDice dice(8);
   RankedIndex index;
   index.write(random_documents(dice, 0, 400));
@@ -236,7 +235,7 @@ TEST_CASE("lists answer queries of words, FTS5 the others", "[fetchers][local][r
   for (int i = 0; i < 100; ++i) {
     const std::string query = random_query(dice);
     INFO(query);
-    // a column within another is no column
+    // a column filter inside another is answered by FTS5
     if (!query.starts_with("text : (")) CHECK(by_lists(query));
   }
   CHECK(by_lists("unheard"));
@@ -249,7 +248,7 @@ TEST_CASE("lists answer queries of words, FTS5 the others", "[fetchers][local][r
   CHECK((*search)->find("search1", 5, passed).error().code == Code::try_again);
 }
 
-TEST_CASE("an index of an earlier version has no lists, is searched all the same, and gets them by an update",
+TEST_CASE("An index without word lists is searched by FTS5 and gets lists by an update",
           "[fetchers][local][ranking]") {
   WordDice dice(9);
   RankedIndex index;
@@ -267,7 +266,7 @@ TEST_CASE("an index of an earlier version has no lists, is searched all the same
   index.check(dice, 20);
 }
 
-TEST_CASE("damaged lists are an error, never another answer", "[fetchers][local][ranking]") {
+TEST_CASE("Damaged word lists are an error and never give a wrong answer", "[fetchers][local][ranking]") {
   WordDice dice(10);
   RankedIndex index;
   index.write(random_documents(dice, 0, 400));
@@ -290,7 +289,7 @@ TEST_CASE("damaged lists are an error, never another answer", "[fetchers][local]
   }
 }
 
-TEST_CASE("a query of words is read as FTS5 reads it", "[fetchers][local][ranking]") {
+TEST_CASE("A query of words is parsed as FTS5 parses it", "[fetchers][local][ranking]") {
   const std::vector<std::string> columns = {"title", "text"};
   const auto words = [&](const std::string& query) { return read_word_query(query, columns)->words; };
   using Words = std::vector<QueryWord>;
@@ -315,7 +314,7 @@ TEST_CASE("a query of words is read as FTS5 reads it", "[fetchers][local][rankin
   CHECK_FALSE(read_word_query(std::string(1000, '(') + "a" + std::string(1000, ')'), columns).has_value());
 }
 
-TEST_CASE("a list of documents comes back as it was written", "[fetchers][local][ranking]") {
+TEST_CASE("A list of documents is read back unchanged", "[fetchers][local][ranking]") {
   WordDice dice(11);
   std::vector<std::uint32_t> lengths;
   std::vector<std::pair<std::uint32_t, ColumnCounts>> written;
@@ -323,7 +322,7 @@ TEST_CASE("a list of documents comes back as it was written", "[fetchers][local]
     lengths.push_back(static_cast<std::uint32_t>(100 + dice.below(50)));
     if ((id > 6000 && id < 11'000) || dice.below(2) == 0) continue;
     ColumnCounts counts;
-    // some counts that only a few documents have, so that codes of every size come
+    // a few documents have rare counts, so that codes of every size occur
     counts.emplace_back(0, static_cast<std::uint32_t>(1 + dice.below(1 + dice.below(200))));
     if (dice.below(2) == 0) counts.emplace_back(63, 7);
     written.emplace_back(id, counts);
@@ -352,7 +351,7 @@ TEST_CASE("a list of documents comes back as it was written", "[fetchers][local]
   }
   CHECK(read == written);
   CHECK_FALSE(PostingList::read("").has_value());
-  // Bytes that were cut off or changed are refused or read as another list, and never read beyond.
+  // Truncated or changed bytes are refused or read as another list, and never read beyond their end.
   for (int i = 0; i < 2000; ++i) {
     std::string damaged = bytes.substr(0, dice.below(3) == 0 ? dice.below(bytes.size()) : bytes.size());
     if (!damaged.empty())
