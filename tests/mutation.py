@@ -132,6 +132,9 @@ class Bench:
                 return "does not build"
             if mutant.tests and not self.passes(mutant.suite, mutant.tests):
                 return "killed"
+            # Some tests run the program, which must contain the mutant before it counts as a survivor.
+            if not self.build(mutant.suite, True):
+                return "does not build"
             return "survived" if self.passes(mutant.suite, "") else "killed"
         finally:
             self.restore()

@@ -105,6 +105,37 @@ TEST_CASE("Runs and judgments that share no query are one error; complete means 
         std::string::npos);
 }
 
+TEST_CASE("A depth counts that many documents of each list", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 b 0\n1 0 c 1\n"));
+  const auto run = index_run(folder.write("r", "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n"));
+  const auto set = *parse_measures("num_ret,num_rel_ret,num_nonrel_judged_ret");
+  EvaluationOptions options;
+  CHECK(evaluate_run(*run, *judgments, set, options)->summary == std::vector<double>{3, 2, 1});
+  options.depth = 2;
+  CHECK(evaluate_run(*run, *judgments, set, options)->summary == std::vector<double>{2, 1, 1});
+}
+
+TEST_CASE("A query without a relevant document counts except under gdeval", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n2 0 a 0\n"));
+  const auto run = index_run(folder.write("r", "1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n"));
+  const auto set = *parse_measures("P_1");
+  EvaluationOptions options;
+  CHECK(evaluate_run(*run, *judgments, set, options)->queries == std::vector<std::string>{"1", "2"});
+  options.rules.mode = Mode::gdeval;
+  CHECK(evaluate_run(*run, *judgments, *parse_measures("ndcg_cut_20"), options)->queries ==
+        std::vector<std::string>{"1"});
+}
+
+TEST_CASE("A negative grade does not count as judged", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 d 1\n1 0 b 0\n1 0 c -1\n"));
+  const auto run = index_run(folder.write("r", "1 Q0 b 1 3 t\n1 Q0 a 2 2 t\n1 Q0 d 3 1 t\n"));
+  // One document is judged not relevant, and it is ranked before both relevant ones: 1 - 1 / min(2, 1).
+  CHECK(evaluate_run(*run, *judgments, *parse_measures("bpref"), {})->summary[0] == 0.0);
+}
+
 TEST_CASE("LETOR files evaluate by a file of scores in file order", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   const std::string letor = folder.write("l", "0 qid:2 1:1 # a\n1 qid:2 1:2 # b\n1 qid:1 1:1 # c\n");
