@@ -3,7 +3,6 @@
 // A search has 16 answers of 30 results, 360 bytes each, as JSON and as HTML pages. "validate" only lets
 // simdjson read the same bytes. bench/README.md lists the ratios.
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,13 +11,12 @@
 #include <benchmark/benchmark.h>
 #include <simdjson.h>
 
+#include "bench/searches.h"
 #include "core/random.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/rankboost/candidates.h"
-#include "fusion/model/fuse.h"
-#include "fusion/model/weak_ranking.h"
 
 namespace {
 
@@ -37,8 +35,8 @@ struct Row {
 };
 
 /// A search's results, one list per engine; the lists share about half of their documents.
-std::vector<std::vector<Row>> search_rows(std::uint64_t seed) {
-  Random random(seed);
+std::vector<std::vector<Row>> search_rows() {
+  Random random(1);
   std::vector<std::vector<Row>> lists(kLists);
   for (auto& list : lists)
     for (std::size_t i = 0; i < kResults; ++i) {
@@ -68,7 +66,7 @@ std::string html_answer(const std::vector<Row>& rows) {
 template <class Make>
 std::vector<std::string> answers(Make make) {
   std::vector<std::string> out;
-  for (const auto& rows : search_rows(1)) {
+  for (const auto& rows : search_rows()) {
     out.push_back(make(rows));
     out.back().reserve(out.back().size() + simdjson::SIMDJSON_PADDING);
   }
@@ -128,7 +126,7 @@ void parse_html_answers(benchmark::State& state) {
 BENCHMARK(parse_html_answers);
 
 void canonical_keys(benchmark::State& state) {
-  const auto lists = search_rows(1);
+  const auto lists = search_rows();
   for (auto _ : state)
     for (const auto& list : lists)
       for (const Row& row : list) benchmark::DoNotOptimize(canonical_url_key(row.url));
@@ -136,41 +134,13 @@ void canonical_keys(benchmark::State& state) {
 }
 BENCHMARK(canonical_keys);
 
-/// A model with a dozen thresholds per list.
-fusion::Model model_of(std::size_t lists) {
-  fusion::Model model;
-  model.learner = "rankboost";
-  std::vector<fusion::WeakRanking> rankings;
-  for (std::size_t i = 0; i < lists; ++i) {
-    model.features.push_back({"list" + std::to_string(i), fusion::FeatureKind::rank, 0});
-    for (int k = 1; k <= 12; ++k)
-      rankings.push_back({static_cast<std::uint32_t>(i), -static_cast<double>(k * k) / 4.0 - 1.0, 0.0,
-                          0.01 * static_cast<double>(k + 1)});
-  }
-  model.ranker = std::make_shared<fusion::StepRanker>(rankings, model.features);
-  return model;
-}
-
 /// Different searches take turns, so that the branch predictor cannot remember the previous one.
 void fuse_search(benchmark::State& state) {
-  constexpr std::uint64_t kSearches = 24;
-  const fusion::Model model = model_of(kLists);
-  std::vector<std::vector<std::vector<Row>>> searches;
-  for (std::uint64_t seed = 1; seed <= kSearches; ++seed) searches.push_back(search_rows(seed));
-  std::vector<std::vector<std::vector<std::string_view>>> ids;
-  for (const auto& search : searches) {
-    auto& lists = ids.emplace_back();
-    for (const auto& list : search) {
-      auto& own = lists.emplace_back();
-      for (const Row& row : list) own.push_back(row.url);
-    }
-  }
+  const fusion::Model model = bench::step_model(kLists);
+  const std::vector<bench::Search> searches = bench::make_searches(24, kLists, kResults);
   std::size_t turn = 0;
-  for (auto _ : state) {
-    const auto& lists = ids[turn++ % ids.size()];
-    const std::vector<fusion::RankedIds> views(lists.begin(), lists.end());
-    benchmark::DoNotOptimize(fusion::fuse(model, views));
-  }
+  for (auto _ : state)
+    benchmark::DoNotOptimize(bench::fuse_search(model, searches[turn++ % searches.size()]));
   per_result(state);
 }
 BENCHMARK(fuse_search);
@@ -186,7 +156,7 @@ fusion::FeatureMatrix matrix_of(const std::vector<fusion::Feature>& features) {
 }
 
 void score(benchmark::State& state) {
-  const fusion::Model model = model_of(kLists);
+  const fusion::Model model = bench::step_model(kLists);
   const fusion::FeatureMatrix matrix = matrix_of(model.features);
   for (auto _ : state) benchmark::DoNotOptimize(model.ranker->score(matrix));
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kDocuments * kLists));
@@ -194,7 +164,7 @@ void score(benchmark::State& state) {
 BENCHMARK(score);
 
 void histogram(benchmark::State& state) {
-  const fusion::FeatureMatrix matrix = matrix_of(model_of(kLists).features);
+  const fusion::FeatureMatrix matrix = matrix_of(bench::step_model(kLists).features);
   const fusion::CodedFeatures coded(matrix, {});
   fusion::rankboost::Histograms histograms(coded);
   std::vector<std::size_t> features(kLists);

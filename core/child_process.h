@@ -42,6 +42,9 @@ class ChildProcess {
   /// errors: try_again: the deadline passed before the program ended
   Result<int> status(const Deadline& deadline) const;
 
+  /// Its number, which no other process gets while this lives; 0 before it is started.
+  pid_t id() const { return id_; }
+
  private:
   int output_ = -1;
   pid_t id_ = 0;

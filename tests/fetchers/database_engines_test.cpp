@@ -7,6 +7,7 @@
 #include "core/sqlite_database.h"
 #include "fetchers/databases/sql_rows.h"
 #include "fetchers/make_fetcher.h"
+#include "tests/support/command.h"
 #include "tests/support/mariadb_server.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_folder.h"
@@ -150,10 +151,8 @@ TEST_CASE("PostgreSQL is searched in every mode and only read", "[fetchers][data
   if (!server) return;
   const std::string url = server->new_database();
   const std::string psql = find_program("psql");
-  const TemporaryFolder folder;
   const auto run = [&](const std::string& sql) {
-    ChildProcess client({psql, "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql}, folder.path("psql.log"));
-    return client.wait() == 0;
+    return run_command({psql, "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql}).status == 0;
   };
   REQUIRE(run("CREATE TABLE pages(url text, title text, content text, near float8[]); " +
               std::string("CREATE EXTENSION IF NOT EXISTS pg_trgm; ")));

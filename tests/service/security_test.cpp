@@ -236,9 +236,9 @@ TEST_CASE("Requests do not wait for a reader of the log", "[service][security]")
   const std::string out = files.folder().path("out");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const int reader = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // this end is never read
-  ChildProcess server({"/bin/sh", "-c", "exec \"$0\" serve --config \"$1\" >\"$2\" 2>\"$3\"",
-                       METAFUSE_EXECUTABLE, files.folder().path("metafuse.yaml"), out, pipe},
-                      files.folder().path("sh"));
+  RunningProgram server({"/bin/sh", "-c", "exec \"$0\" serve --config \"$1\" >\"$2\" 2>\"$3\"",
+                         METAFUSE_EXECUTABLE, files.folder().path("metafuse.yaml"), out, pipe},
+                        files.folder().path("sh"));
   const std::string start = "http://127.0.0.1:";
   REQUIRE(becomes_true([&] { return read_file(out).find('\n') != std::string::npos; }));
   const auto port = static_cast<std::uint16_t>(std::stoi(read_file(out).substr(start.size())));
@@ -266,7 +266,7 @@ TEST_CASE("SIGTERM ends the process in time even if an engine hangs", "[service]
   server.folder().write("engines.yaml",
                         "engines:\n  - {name: local, engine: command, command: [/bin/sleep, '{{QUERY}}'], "
                         "timeout: 100, delimiter: {chars: ' ', keys: [url]}}\n");
-  ::kill(server.process().pid(), SIGHUP);
+  ::kill(server.process().id(), SIGHUP);
   REQUIRE(becomes_true(
       [&] { return read_file(server.log()).find(R"("event":"reloaded")") != std::string::npos; }));
   RawClient hanging(server.port());

@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/child_process.h"
+#include "tests/support/command.h"
+#include "tests/support/running_program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -33,13 +34,16 @@ class MariadbServer {
 
   /// Runs statements as the administrator.
   void run(const std::string& sql) {
-    ChildProcess client({find_program("mariadb"), "-u", "root", "-S", socket(), "-e", sql},
-                        folder_.path("client.log"));
-    if (client.wait() != 0) throw std::runtime_error("MariaDB refuses: " + sql);
+    const auto done = run_as_root(sql);
+    if (done.status != 0) throw std::runtime_error("MariaDB refuses: " + sql + ": " + done.err);
   }
 
  private:
   MariadbServer() : folder_(TemporaryFolder::in_memory()) {}
+
+  CommandResult run_as_root(const std::string& sql) const {
+    return run_command({find_program("mariadb"), "-u", "root", "-S", socket(), "-e", sql});
+  }
 
   void make(const std::string& install, const std::string& server) {
     std::filesystem::permissions(folder_.path(), std::filesystem::perms::all);
@@ -48,8 +52,8 @@ class MariadbServer {
     std::vector<std::string> command = {install, "--no-defaults", data,
                                         "--auth-root-authentication-method=normal", "--skip-test-db"};
     if (!user.empty()) command.push_back("--user=" + user);
-    ChildProcess made(command, folder_.path("install.log"));
-    if (made.wait() != 0) throw std::runtime_error("mariadb-install-db failed");
+    const auto made = run_command(command);
+    if (made.status != 0) throw std::runtime_error("mariadb-install-db failed: " + made.err);
     command = {server,
                "--no-defaults",
                data,
@@ -59,18 +63,16 @@ class MariadbServer {
                "--innodb-buffer-pool-size=8M",
                "--pid-file=" + folder_.path("server.pid")};
     if (!user.empty()) command.push_back("--user=" + user);
-    process_ = std::make_unique<ChildProcess>(command, folder_.path("server.log"));
+    process_ = std::make_unique<RunningProgram>(command, folder_.path("server.log"));
     for (int i = 0; i < 600; ++i) {
-      ChildProcess ready({find_program("mariadb"), "-u", "root", "-S", socket(), "-e", "SELECT 1"},
-                         folder_.path("ready.log"));
-      if (ready.wait() == 0) return;
+      if (run_as_root("SELECT 1").status == 0) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     throw std::runtime_error("MariaDB does not start");
   }
 
   TemporaryFolder folder_;
-  std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<RunningProgram> process_;
 };
 
 }  // namespace metafuse::test

@@ -8,7 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/child_process.h"
+#include <pwd.h>
+
+#include "tests/support/command.h"
+#include "tests/support/running_program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -37,10 +40,8 @@ class PostgresServer {
   std::string new_database() {
     const std::string name = "test" + std::to_string(++databases_);
     const std::string sql = "CREATE DATABASE " + name;
-    ChildProcess create(
-        {find_program("psql"), "-q", "-h", folder_.path(), "-U", "tester", "-d", "postgres", "-c", sql},
-        folder_.path("psql.log"));
-    if (create.wait() != 0) throw std::runtime_error("no new database");
+    const auto made = run_sql(sql);
+    if (made.status != 0) throw std::runtime_error("no new database: " + made.err);
     return "postgresql:///" + name + "?host=" + folder_.path() + "&user=tester";
   }
 
@@ -57,22 +58,24 @@ class PostgresServer {
     postgres_ = postgres;
     std::filesystem::permissions(folder_.path(), std::filesystem::perms::all);
     const std::string data = folder_.path("data");
-    ChildProcess made({initdb, "-D", data, "-U", "tester", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"},
-                      folder_.path("initdb.log"), "postgres");
-    if (made.wait() != 0) throw std::runtime_error("initdb failed");
+    const auto made = run_command(as_user(
+        "postgres", {initdb, "-D", data, "-U", "tester", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"}));
+    if (made.status != 0) throw std::runtime_error("initdb failed: " + made.err);
     run();
   }
 
+  CommandResult run_sql(const std::string& sql) const {
+    return run_command(
+        {find_program("psql"), "-q", "-h", folder_.path(), "-U", "tester", "-d", "postgres", "-c", sql});
+  }
+
   void run() {
-    process_ = std::make_unique<ChildProcess>(
+    process_ = std::make_unique<RunningProgram>(
         std::vector<std::string>{postgres_, "-D", folder_.path("data"), "-k", folder_.path(), "-c",
                                  "listen_addresses=", "-c", "fsync=off"},
         folder_.path("server.log"), "postgres");
     for (int i = 0; i < 600; ++i) {
-      ChildProcess ready({find_program("psql"), "-q", "-h", folder_.path(), "-U", "tester", "-d", "postgres",
-                          "-c", "SELECT 1"},
-                         folder_.path("ready.log"));
-      if (ready.wait() == 0) return;
+      if (run_sql("SELECT 1").status == 0) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     throw std::runtime_error("PostgreSQL does not start");
@@ -80,7 +83,7 @@ class PostgresServer {
 
   TemporaryFolder folder_;
   std::string postgres_;
-  std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<RunningProgram> process_;
   int databases_ = 0;
 };
 

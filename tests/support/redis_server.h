@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "tests/support/child_process.h"
+#include "tests/support/running_program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -45,10 +45,10 @@ class RedisServer {
   }
 
   int port() const { return port_; }
-  pid_t pid() const { return process_->pid(); }
+  pid_t id() const { return process_->id(); }
   void stop() { process_->end(SIGKILL); }
   void run() {
-    process_ = std::make_unique<ChildProcess>(
+    process_ = std::make_unique<RunningProgram>(
         std::vector<std::string>{find_program("redis-server"), "--port", std::to_string(port_), "--bind",
                                  "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder_.path()},
         folder_.path("log"));
@@ -71,7 +71,7 @@ class RedisServer {
 
   TemporaryFolder folder_;
   int port_ = free_port();
-  std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<RunningProgram> process_;
 };
 
 }  // namespace metafuse::test

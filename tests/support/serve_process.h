@@ -13,8 +13,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/child_process.h"
+#include "tests/support/command.h"
 #include "tests/support/raw_client.h"
+#include "tests/support/running_program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -47,10 +48,8 @@ class ServeProcess {
     folder_.write("metafuse.yaml", "version: 1\nlisten: " + listen +
                                        "\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\n" +
                                        more_config);
-    ChildProcess index({METAFUSE_EXECUTABLE, "index", "--database", folder_.path("local.db"),
-                        folder_.path("documents.jsonl")},
-                       log());
-    REQUIRE(index.wait() == 0);
+    REQUIRE(run_metafuse({"index", "--database", folder_.path("local.db"), folder_.path("documents.jsonl")})
+                .status == 0);
     start();
   }
 
@@ -58,7 +57,7 @@ class ServeProcess {
   void start() {
     port_ = 0;
     std::filesystem::remove(log());
-    server_ = std::make_unique<ChildProcess>(
+    server_ = std::make_unique<RunningProgram>(
         std::vector<std::string>{METAFUSE_EXECUTABLE, "serve", "--config", folder_.path("metafuse.yaml")},
         log());
   }
@@ -69,7 +68,7 @@ class ServeProcess {
                                           "  - {id: a, engine: local, query: '{NAME|all}'}\n");
   }
   std::string log() const { return folder_.path("log"); }
-  ChildProcess& process() { return *server_; }
+  RunningProgram& process() { return *server_; }
   const TemporaryFolder& folder() const { return folder_; }
 
   std::uint16_t port() {
@@ -92,7 +91,7 @@ class ServeProcess {
 
  private:
   TemporaryFolder folder_;
-  std::unique_ptr<ChildProcess> server_;
+  std::unique_ptr<RunningProgram> server_;
   std::uint16_t port_ = 0;
 };
 

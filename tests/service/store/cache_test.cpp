@@ -328,10 +328,10 @@ TEST_CASE("A Redis that dies or hangs or comes back never fails a call", "[servi
   clock.advance(seconds(2));
   CHECK(client.set("a", "2", seconds(100)));
   CHECK(*client.get("a") == "2");
-  ::kill(server->pid(), SIGSTOP);
+  ::kill(server->id(), SIGSTOP);
   CHECK_FALSE(client.get("a").has_value());
   CHECK(client.failures() == 2);
-  ::kill(server->pid(), SIGCONT);
+  ::kill(server->id(), SIGCONT);
   clock.advance(seconds(2));
   CHECK(*client.get("a") == "2");
   RedisClient locked({"127.0.0.1", server->port(), 0, "wrong"}, clock);

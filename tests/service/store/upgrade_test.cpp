@@ -8,8 +8,9 @@
 
 #include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
-#include "tests/support/child_process.h"
+#include "tests/support/command.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/running_program.h"
 #include "tests/support/temporary_folder.h"
 
 // Two versions share one store while servers are upgraded or downgraded one after another.
@@ -22,11 +23,8 @@ namespace {
 /// Runs SQL as another program would.
 void run_statement(const std::string& location, const std::string& sql) {
   if (is_postgres_url(location)) {
-    const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
-    test::ChildProcess psql(
-        {test::find_program("psql"), "-q", "-v", "ON_ERROR_STOP=1", "-d", location, "-c", sql},
-        folder.path("psql.log"));
-    REQUIRE(psql.wait() == 0);
+    const std::string psql = test::find_program("psql");
+    REQUIRE(test::run_command({psql, "-q", "-v", "ON_ERROR_STOP=1", "-d", location, "-c", sql}).status == 0);
     return;
   }
   sqlite3* database = nullptr;
