@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <set>
 #include <vector>
 
-#include <libxml/HTMLparser.h>
-
 #include "core/utf8.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
+#include "fetchers/answers/html_tree.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -22,65 +20,29 @@ constexpr std::size_t kMostElements = 50'000;
 constexpr std::size_t kFewest = 3;
 constexpr std::size_t kMaxLooked = 4000;  ///< bytes of an element's text
 
-struct PageFree {
-  void operator()(xmlDoc* document) const { xmlFreeDoc(document); }
-};
-
-std::string_view name_of_node(const xmlNode* node) {
-  return node->name == nullptr ? "" : reinterpret_cast<const char*>(node->name);
-}
-
-std::string attribute_of(const xmlNode* node, const char* name) {
-  xmlChar* value = xmlGetProp(node, reinterpret_cast<const xmlChar*>(name));
-  std::string out = value == nullptr ? "" : reinterpret_cast<const char*>(value);
-  xmlFree(value);
-  return out;
-}
-
-/// The elements below a node in document order, found without recursion.
+/// The elements below a node in document order.
 std::vector<const xmlNode*> elements_under(const xmlNode* root) {
   std::vector<const xmlNode*> out;
-  const xmlNode* node = root;
-  while (node != nullptr && out.size() < kMostElements) {
+  for (const xmlNode* node = root; node != nullptr && out.size() < kMostElements;
+       node = next_node(root, node))
     if (node->type == XML_ELEMENT_NODE && node != root) out.push_back(node);
-    if (node->children != nullptr && node->type == XML_ELEMENT_NODE) {
-      node = node->children;
-      continue;
-    }
-    while (node != root && node->next == nullptr) node = node->parent;
-    if (node == root) break;
-    node = node->next;
-  }
   return out;
-}
-
-bool is_script(const xmlNode* node) {
-  const std::string_view name = name_of_node(node);
-  return name == "script" || name == "style" || name == "noscript";
 }
 
 std::string text_in(const xmlNode* root) {
   std::string out;
-  const xmlNode* node = root;
-  while (node != nullptr && out.size() < kMaxLooked) {
+  for (const xmlNode* node = root; node != nullptr && out.size() < kMaxLooked;
+       node = next_node(root, node, !is_script(*node)))
     if (node->type == XML_TEXT_NODE && node->content != nullptr)
       out += std::string(reinterpret_cast<const char*>(node->content)) + ' ';
-    if (node->children != nullptr && node->type == XML_ELEMENT_NODE && !is_script(node)) {
-      node = node->children;
-      continue;
-    }
-    while (node != root && node->next == nullptr) node = node->parent;
-    if (node == root) break;
-    node = node->next;
-  }
   return clean_text(out, false, kMaxLooked);
 }
 
 /// The kind of an element: its name, with those words of its class that contain no digits, such
 /// as "div.result".
 std::string kind_of(const xmlNode* node) {
-  std::string words = attribute_of(node, "class");
-  std::string out(name_of_node(node));
+  std::string words = attribute_of(*node, "class");
+  std::string out(tag_name(*node));
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t end = std::min(words.find(' ', at), words.size());
     const std::string word = words.substr(at, end - at);
@@ -96,7 +58,7 @@ std::string kind_of(const xmlNode* node) {
 /// Whether an element belongs to the page's frame: navigation, header, footer or sidebar.
 bool is_navigation(const xmlNode* node) {
   for (; node != nullptr && node->type == XML_ELEMENT_NODE; node = node->parent) {
-    const std::string_view name = name_of_node(node);
+    const std::string_view name = tag_name(*node);
     if (name == "nav" || name == "footer" || name == "header" || name == "aside") return true;
   }
   return false;
@@ -105,9 +67,9 @@ bool is_navigation(const xmlNode* node) {
 /// The kind of an element in a list. For a table row without a class, the kind of its table is more specific.
 std::string kind_in_list(const xmlNode* node) {
   const std::string kind = kind_of(node);
-  if (name_of_node(node) != "tr" || kind.find('.') != std::string::npos) return kind;
+  if (tag_name(*node) != "tr" || kind.find('.') != std::string::npos) return kind;
   for (const xmlNode* above = node->parent; above != nullptr; above = above->parent)
-    if (name_of_node(above) == "table") return kind_of(above) + ">" + kind;
+    if (tag_name(*above) == "table") return kind_of(above) + ">" + kind;
   return kind;
 }
 
@@ -117,7 +79,7 @@ std::string kind_of_text(const xmlNode* node) {
   if (kind != "td") return kind;
   int place = 1;
   for (const xmlNode* before = node->prev; before != nullptr; before = before->prev)
-    place += name_of_node(before) == "td" ? 1 : 0;
+    place += tag_name(*before) == "td" ? 1 : 0;
   return "td[" + std::to_string(place) + "]";
 }
 
@@ -132,13 +94,13 @@ std::string xpath_of_kind(const std::string& kind) {
 }
 
 bool is_heading(const xmlNode* node) {
-  const std::string_view name = name_of_node(node);
+  const std::string_view name = tag_name(*node);
   return name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6';
 }
 
 bool is_link(const xmlNode* node) {
-  if (name_of_node(node) != "a") return false;
-  const std::string href = attribute_of(node, "href");
+  if (tag_name(*node) != "a") return false;
+  const std::string href = attribute_of(*node, "href");
   return !href.empty() && href[0] != '#' && !href.starts_with("javascript:");
 }
 
@@ -181,7 +143,7 @@ Candidate look_at(const xmlNode* root) {
   const xmlNode* named = found.heading != nullptr ? found.heading : found.link;
   found.title = text_in(named);
   for (const xmlNode* node : elements) {
-    if (is_script(node) || is_inside(node, named) || is_inside(named, node) || is_inside(found.link, node))
+    if (is_script(*node) || is_inside(node, named) || is_inside(named, node) || is_inside(found.link, node))
       continue;
     const std::string text = text_in(node);
     // of nested elements with the same text take the innermost, which comes last
@@ -223,7 +185,7 @@ PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
     ++good;
     headings += found.heading != nullptr;
     root_links += found.link == node;
-    addresses.insert(attribute_of(found.link, "href"));
+    addresses.insert(attribute_of(*found.link, "href"));
     letters += std::min<std::size_t>(found.text_size, 400);
     titles.push_back(kind_of(found.heading != nullptr ? found.heading : found.link));
     texts.push_back(found.text == nullptr ? "" : kind_of_text(found.text));
@@ -255,13 +217,13 @@ PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
 Result<AnswerRules> guess_in_page(std::string_view body, const AnswerContext& context) {
   const std::string text = as_utf8(body, charset_of(context.content_type)).value_or(to_valid_utf8(body));
   const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
-  const std::unique_ptr<xmlDoc, PageFree> document(
+  const HtmlDocument document(
       htmlReadMemory(text.data(), static_cast<int>(text.size()), nullptr, "utf-8", options));
   const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
   if (root == nullptr) return fail(Code::bad_data, "the answer is no HTML");
   std::map<std::string, Kind> kinds;
   for (const xmlNode* node : elements_under(root)) {
-    const std::string_view name = name_of_node(node);
+    const std::string_view name = tag_name(*node);
     if (name != "div" && name != "li" && name != "article" && name != "tr" && name != "a" &&
         name != "section" && name != "dl")
       continue;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -40,15 +39,7 @@ std::string as_text(const xmlChar* text) {
 
 void ignore_error(void*, xmlErrorPtr) {}
 
-bool is_hidden(const xmlNode* node) {
-  const auto is = [&](const char* name) {
-    return node->name != nullptr && std::strcmp(reinterpret_cast<const char*>(node->name), name) == 0;
-  };
-  return node->type == XML_COMMENT_NODE || node->type == XML_PI_NODE ||
-         (node->type == XML_ELEMENT_NODE && (is("script") || is("style") || is("noscript")));
-}
-
-/// The text below a node, without scripts and styles. Works without recursion, so deep nesting is harmless.
+/// The text below a node, without scripts and styles.
 std::string text_under(const xmlNode* root) {
   if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE ||
       root->type == XML_CDATA_SECTION_NODE) {
@@ -58,18 +49,10 @@ std::string text_under(const xmlNode* root) {
     return out;
   }
   std::string out;
-  const xmlNode* node = root;
-  while (node != nullptr && out.size() < kMaxTextBytes) {
+  for (const xmlNode* node = root; node != nullptr && out.size() < kMaxTextBytes;
+       node = next_node(root, node, !is_script(*node)))
     if ((node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) && node->content != nullptr)
       out += as_text(node->content);
-    if (node->children != nullptr && node->type == XML_ELEMENT_NODE && !is_hidden(node)) {
-      node = node->children;
-      continue;
-    }
-    while (node != root && node->next == nullptr) node = node->parent;
-    if (node == root) break;
-    node = node->next;
-  }
   return out;
 }
 

@@ -31,4 +31,28 @@ HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
 }
 
+std::string_view tag_name(const xmlNode& node) {
+  return node.type == XML_ELEMENT_NODE && node.name != nullptr ? reinterpret_cast<const char*>(node.name)
+                                                               : std::string_view();
+}
+
+std::string attribute_of(const xmlNode& node, const char* name) {
+  xmlChar* value = xmlGetProp(&node, reinterpret_cast<const xmlChar*>(name));
+  if (value == nullptr) return {};
+  std::string out(reinterpret_cast<const char*>(value));
+  xmlFree(value);
+  return out;
+}
+
+bool is_script(const xmlNode& element) {
+  const std::string_view name = tag_name(element);
+  return name == "script" || name == "style" || name == "noscript";
+}
+
+const xmlNode* next_node(const xmlNode* root, const xmlNode* node, bool enters) {
+  if (enters && node->type == XML_ELEMENT_NODE && node->children != nullptr) return node->children;
+  while (node != root && node->next == nullptr) node = node->parent;
+  return node == root ? nullptr : node->next;
+}
+
 }  // namespace metafuse::fetchers

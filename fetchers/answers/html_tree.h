@@ -22,4 +22,21 @@ using HtmlDocument = std::unique_ptr<xmlDoc, HtmlFree>;
 /// out:    nullptr for an empty page
 HtmlDocument parse_html(std::string_view body, std::string_view content_type);
 
+/// The name of an element; empty for any other kind of node.
+std::string_view tag_name(const xmlNode& node);
+
+/// An attribute of an element; empty if the element does not have it.
+std::string attribute_of(const xmlNode& node, const char* name);
+
+/// Whether an element holds text for browsers rather than readers: a script, a style sheet or the fallback of
+/// a script.
+bool is_script(const xmlNode& element);
+
+/// The node that follows in document order below the root. Works without recursion, so deep nesting is
+/// harmless.
+///
+/// in:     enters - whether the children of `node` come next, if it is an element; else they are skipped
+/// out:    nullptr after the last node
+const xmlNode* next_node(const xmlNode* root, const xmlNode* node, bool enters = true);
+
 }  // namespace metafuse::fetchers

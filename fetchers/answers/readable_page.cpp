@@ -33,19 +33,6 @@ constexpr std::array<std::string_view, 15> kBlocks = {"p",      "div",  "section
                                                       "header", "ul",   "ol",      "dl",      "table",
                                                       "figure", "form", "address", "details", "fieldset"};
 
-std::string_view page_element(const xmlNode& node) {
-  return node.type == XML_ELEMENT_NODE && node.name != nullptr ? reinterpret_cast<const char*>(node.name)
-                                                               : std::string_view();
-}
-
-std::string element_attribute(const xmlNode& node, const char* name) {
-  xmlChar* value = xmlGetProp(const_cast<xmlNode*>(&node), reinterpret_cast<const xmlChar*>(name));
-  if (value == nullptr) return {};
-  std::string out(reinterpret_cast<const char*>(value));
-  xmlFree(value);
-  return out;
-}
-
 bool has_attribute(const xmlNode& node, const char* name) {
   return xmlHasProp(const_cast<xmlNode*>(&node), reinterpret_cast<const xmlChar*>(name)) != nullptr;
 }
@@ -54,8 +41,8 @@ bool has_attribute(const xmlNode& node, const char* name) {
 /// is the usual place for text that tries to instruct machines.
 bool is_unseen(const xmlNode& node) {
   if (node.properties == nullptr) return false;
-  if (has_attribute(node, "hidden") || element_attribute(node, "aria-hidden") == "true") return true;
-  std::string style = ascii_lower(element_attribute(node, "style"));
+  if (has_attribute(node, "hidden") || attribute_of(node, "aria-hidden") == "true") return true;
+  std::string style = ascii_lower(attribute_of(node, "style"));
   std::erase_if(style, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
   return style.find("display:none") != std::string::npos ||
          style.find("visibility:hidden") != std::string::npos ||
@@ -64,37 +51,28 @@ bool is_unseen(const xmlNode& node) {
 }
 
 bool is_unread(const xmlNode& node) {
-  const std::string_view name = page_element(node);
+  const std::string_view name = tag_name(node);
   if (is_page_part(kUnread, name) || is_unseen(node)) return true;
-  return name == "header" && node.parent != nullptr && page_element(*node.parent) == "body";
+  return name == "header" && node.parent != nullptr && tag_name(*node.parent) == "body";
 }
 
-/// The first element for which `is_it` holds; nullptr if there is none. Works without recursion, so deep
-/// nesting is harmless.
+/// The first element for which `is_it` holds; nullptr if there is none.
 template <class Is>
 const xmlNode* find_element(const xmlNode* root, const Is& is_it) {
-  for (const xmlNode* node = root; node != nullptr;) {
+  for (const xmlNode* node = root; node != nullptr; node = next_node(root, node))
     if (node->type == XML_ELEMENT_NODE && is_it(*node)) return node;
-    if (node->type == XML_ELEMENT_NODE && node->children != nullptr) {
-      node = node->children;
-      continue;
-    }
-    while (node != root && node->next == nullptr) node = node->parent;
-    if (node == root) return nullptr;
-    node = node->next;
-  }
   return nullptr;
 }
 
 const xmlNode* find_named(const xmlNode* root, std::string_view name) {
-  return find_element(root, [&](const xmlNode& node) { return page_element(node) == name; });
+  return find_element(root, [&](const xmlNode& node) { return tag_name(node) == name; });
 }
 
 /// Whether a table row is data. If a cell holds lists, tables, headings or code, the table only arranges the
 /// page's layout.
 bool is_data_row(const xmlNode& row) {
   return find_element(row.children == nullptr ? nullptr : &row, [](const xmlNode& node) {
-           const std::string_view name = page_element(node);
+           const std::string_view name = tag_name(node);
            return name == "table" || name == "ul" || name == "ol" || name == "pre" || name == "blockquote" ||
                   (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6');
          }) == nullptr;
@@ -111,7 +89,7 @@ class PageWriter {
     if (node.type == XML_TEXT_NODE || node.type == XML_CDATA_SECTION_NODE) {
       if (node.content != nullptr) words(reinterpret_cast<const char*>(node.content));
     } else if (node.type == XML_ELEMENT_NODE && !is_unread(node)) {
-      write_element(node, page_element(node), depth);
+      write_element(node, tag_name(node), depth);
     }
   }
   void write_children(const xmlNode& node, int depth) {
@@ -155,10 +133,10 @@ class PageWriter {
 
   void write_item(const xmlNode& node, int depth) {
     std::string mark = is_markdown_ ? "- " : "";
-    if (is_markdown_ && node.parent != nullptr && page_element(*node.parent) == "ol") {
+    if (is_markdown_ && node.parent != nullptr && tag_name(*node.parent) == "ol") {
       std::size_t number = 1;
       for (const xmlNode* before = node.prev; before != nullptr; before = before->prev)
-        number += page_element(*before) == "li" ? 1 : 0;
+        number += tag_name(*before) == "li" ? 1 : 0;
       mark = std::to_string(std::min<std::size_t>(number, 9999)) + ". ";
     }
     line_end(1);
@@ -191,7 +169,7 @@ class PageWriter {
     bool is_first = true;
     is_row_ = true;
     for (const xmlNode* cell = node.children; cell != nullptr; cell = cell->next) {
-      const std::string_view name = page_element(*cell);
+      const std::string_view name = tag_name(*cell);
       if ((name != "td" && name != "th") || is_unread(*cell)) continue;
       if (!is_first) raw(" | ");
       is_first = false;
@@ -219,7 +197,7 @@ class PageWriter {
   }
 
   void write_link(const xmlNode& node, int depth) {
-    const std::string href = element_attribute(node, "href");
+    const std::string href = attribute_of(node, "href");
     const auto target = href.empty() || href.front() == '#' ? std::nullopt : resolved_url(href, base_);
     if (!target || target->size() > kMaxLink || is_code_) return write_children(node, depth);
     surround(node, depth, "[", "](" + *target + ")");
@@ -326,13 +304,13 @@ class PageWriter {
 /// The element that the page itself declares as its main content.
 const xmlNode* main_part(const xmlNode* root) {
   const xmlNode* main = find_element(root, [](const xmlNode& node) {
-    return page_element(node) == "main" || element_attribute(node, "role") == "main";
+    return tag_name(node) == "main" || attribute_of(node, "role") == "main";
   });
   if (main != nullptr) return main;
   const xmlNode* article = find_named(root, "article");
   if (article == nullptr) return nullptr;
   const xmlNode* second = find_element(
-      root, [&](const xmlNode& node) { return &node != article && page_element(node) == "article"; });
+      root, [&](const xmlNode& node) { return &node != article && tag_name(node) == "article"; });
   return second == nullptr ? article : nullptr;
 }
 
@@ -367,7 +345,7 @@ ReadablePage readable_page(std::string_view body, std::string_view content_type,
   if (root == nullptr) return out;
   std::string base = url;
   if (const xmlNode* node = find_named(root, "base"); node != nullptr)
-    base = resolved_url(element_attribute(*node, "href"), url).value_or(url);
+    base = resolved_url(attribute_of(*node, "href"), url).value_or(url);
   out.title = title_of(root);
   if (const xmlNode* part = main_part(root); part != nullptr) out.text = text_of(*part, form, base);
   if (out.text.size() < kLeastMain) {

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <libxml/HTMLparser.h>
 
 #include "core/ascii.h"
 #include "core/encoding.h"
@@ -16,6 +15,7 @@
 #include "core/text_file.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
+#include "fetchers/answers/html_tree.h"
 #include "fetchers/embedded/sitemap_files.h"
 
 namespace metafuse::fetchers {
@@ -62,20 +62,6 @@ void set_field(SourceDocument& document, const char* name, std::string value) {
 
 // HTML
 
-using HtmlTree = std::unique_ptr<xmlDoc, decltype(&xmlFreeDoc)>;
-
-std::string_view name_of_node(const xmlNode& node) {
-  return node.name == nullptr ? std::string_view() : reinterpret_cast<const char*>(node.name);
-}
-
-std::string attribute_of(xmlNode& node, const char* name) {
-  xmlChar* value = xmlGetProp(&node, reinterpret_cast<const xmlChar*>(name));
-  if (value == nullptr) return {};
-  std::string text = in_one_line(reinterpret_cast<const char*>(value));
-  xmlFree(value);
-  return text;
-}
-
 /// What a page says, collected in one walk over its tree.
 struct PageText {
   std::string title;
@@ -104,23 +90,24 @@ void gather_text(xmlNode* node, std::string& text) {
       if (node->content != nullptr) text += reinterpret_cast<const char*>(node->content);
       continue;
     }
-    if (node->type != XML_ELEMENT_NODE || is_left_out(name_of_node(*node))) continue;
+    if (node->type != XML_ELEMENT_NODE || is_left_out(tag_name(*node))) continue;
     gather_text(node->children, text);
-    if (!is_inline(name_of_node(*node))) text += '\n';
+    if (!is_inline(tag_name(*node))) text += '\n';
   }
 }
 
 void gather_facts(xmlNode* node, PageText& page) {
   for (; node != nullptr; node = node->next) {
     if (node->type != XML_ELEMENT_NODE) continue;
-    const std::string_view name = name_of_node(*node);
-    if (name == "html") page.language = attribute_of(*node, "lang");
+    const std::string_view name = tag_name(*node);
+    if (name == "html") page.language = in_one_line(attribute_of(*node, "lang"));
     if (name == "title" && page.title.empty()) gather_text(node->children, page.title);
     if (name == "h1" && page.heading.empty()) gather_text(node->children, page.heading);
     if (name == "meta" && page.date.empty()) {
-      const std::string key = attribute_of(*node, "property") + attribute_of(*node, "name");
+      const std::string key =
+          in_one_line(attribute_of(*node, "property")) + in_one_line(attribute_of(*node, "name"));
       if (key == "article:published_time" || key == "date" || key == "dcterms.date")
-        page.date = attribute_of(*node, "content");
+        page.date = in_one_line(attribute_of(*node, "content"));
     }
     gather_facts(node->children, page);
   }
@@ -377,9 +364,8 @@ SourceDocument html_document(std::string_view page) {
   // libxml2 reads undeclared bytes as Latin-1, but pages without a declaration are UTF-8 today.
   const bool is_declared = page.substr(0, 4096).find("charset") != std::string_view::npos;
   const std::string valid = is_declared ? std::string(page) : to_valid_utf8(page);
-  const HtmlTree tree(htmlReadMemory(valid.data(), static_cast<int>(valid.size()), nullptr,
-                                     is_declared ? nullptr : "UTF-8", kOptions),
-                      &xmlFreeDoc);
+  const HtmlDocument tree(htmlReadMemory(valid.data(), static_cast<int>(valid.size()), nullptr,
+                                         is_declared ? nullptr : "UTF-8", kOptions));
   if (!tree) return document;
   PageText found;
   xmlNode* root = xmlDocGetRootElement(tree.get());
