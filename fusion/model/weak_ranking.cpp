@@ -87,6 +87,23 @@ Result<WeakRanking> read_one(const JsonObject& object, const std::vector<Feature
 
 }  // namespace
 
+void put_threshold(JsonObject& object, FeatureKind kind, double threshold) {
+  const bool is_rank = kind == FeatureKind::rank;
+  Json& cut = object[is_rank ? "rank" : "threshold"];
+  if (std::isinf(threshold))
+    cut = nullptr;
+  else if (is_rank)
+    cut = static_cast<std::int64_t>(-threshold - 1.0);
+  else
+    cut = threshold;
+}
+
+std::string threshold_text(FeatureKind kind, double threshold) {
+  if (std::isinf(threshold)) return "ranked";
+  return kind == FeatureKind::rank ? "rank <= " + number_text(-threshold - 1.0)
+                                   : "> " + number_text(threshold);
+}
+
 void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores) {
   for (std::size_t row = 0; row < scores.size(); ++row) {
     const double h = documents.is_unranked(row, ranking.feature)
@@ -128,14 +145,7 @@ JsonArray weak_rankings_json(std::span<const WeakRanking> rankings, std::span<co
   for (const WeakRanking& ranking : rankings) {
     JsonObject item;
     item["feature"] = ranking.feature;
-    const bool is_rank = kinds[ranking.feature] == FeatureKind::rank;
-    Json& cut = item[is_rank ? "rank" : "threshold"];
-    if (std::isinf(ranking.threshold))
-      cut = nullptr;
-    else if (is_rank)
-      cut = static_cast<std::int64_t>(-ranking.threshold - 1.0);
-    else
-      cut = ranking.threshold;
+    put_threshold(item, kinds[ranking.feature], ranking.threshold);
     item["q_default"] = ranking.q_default;
     item["alpha"] = ranking.alpha;
     list.push_back(std::move(item));
@@ -154,13 +164,9 @@ std::string StepRanker::describe(const std::vector<Feature>& features) const {
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     const StepTable& table = tables_[i];
     if (table.thresholds.empty()) continue;
-    const bool is_rank = features[i].kind == FeatureKind::rank;
     text += features[i].name + "\n  unranked: " + number_text(table.unranked) + "\n";
     for (std::size_t j = table.thresholds.size(); j > 0; --j) {
-      const double theta = table.thresholds[j - 1];
-      const std::string cut = std::isinf(theta) ? "ranked"
-                              : is_rank         ? "rank <= " + number_text(-theta - 1.0)
-                                                : "> " + number_text(theta);
+      const std::string cut = threshold_text(features[i].kind, table.thresholds[j - 1]);
       text += "  " + cut + ": " + number_text(table.weights[j]) + "\n";
     }
   }

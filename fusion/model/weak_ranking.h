@@ -27,6 +27,13 @@ struct WeakRanking {
   friend bool operator==(const WeakRanking&, const WeakRanking&) = default;
 };
 
+/// Writes a threshold as model files have it: "rank" or "threshold" by the kind of its feature, null for minus
+/// infinity.
+void put_threshold(JsonObject& object, FeatureKind kind, double threshold);
+
+/// What a threshold asks of a value, in words: "rank <= 3", "> 0.5", or "ranked" for minus infinity.
+std::string threshold_text(FeatureKind kind, double threshold);
+
 /// Adds alpha * h to the score of every document.
 /// cost:   O(documents)
 void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores);

@@ -9,6 +9,7 @@
 #include "core/contract.h"
 #include "core/number.h"
 #include "fusion/learners/common/state_fields.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::monotone_trees {
 
@@ -47,26 +48,11 @@ void copy_row(const FeatureMatrix& documents, std::size_t document, std::vector<
 JsonObject node_json(const TreeNode& node, std::span<const Feature> features) {
   if (node.is_leaf()) return {{"value", node.value}};
   JsonObject object{{"feature", node.feature}};
-  const bool is_rank = features[node.feature].kind == FeatureKind::rank;
-  Json& cut = object[is_rank ? "rank" : "threshold"];
-  if (std::isinf(node.threshold))
-    cut = nullptr;
-  else if (is_rank)
-    cut = static_cast<std::int64_t>(-node.threshold - 1.0);
-  else
-    cut = node.threshold;
+  put_threshold(object, features[node.feature].kind, node.threshold);
   object["value"] = node.value;
   object["below"] = node.below;
   object["above"] = node.above;
   return object;
-}
-
-std::string question_text(const Feature& feature, double threshold) {
-  std::string text = feature.name;
-  if (std::isinf(threshold)) return text + " ranked";
-  text += feature.kind == FeatureKind::rank ? " rank <= " : " > ";
-  append_number(text, feature.kind == FeatureKind::rank ? -threshold - 1.0 : threshold);
-  return text;
 }
 
 /// For each question, the difference between the values of "yes" and "no", summed over all trees that ask it.
@@ -148,7 +134,7 @@ std::string TreeRanker::describe(const std::vector<Feature>& features) const {
   text += "the heaviest questions\n";
   for (std::size_t i = 0; i < std::min(kShownQuestions, heaviest.size()); ++i) {
     const auto& [feature, threshold] = heaviest[i].second;
-    text += "  " + question_text(features[feature], threshold) + ": ";
+    text += "  " + features[feature].name + ' ' + threshold_text(features[feature].kind, threshold) + ": ";
     append_number(text, heaviest[i].first);
     text += "\n";
   }
