@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/url_text.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::service {
@@ -25,6 +28,33 @@ class GuardedTransport {
   std::mutex mutex_;
   std::vector<std::string> allow_private_;
   std::shared_ptr<fetchers::Transport> transport_;
+};
+
+/// Makes a request that names this program. Hosts share 64 lanes: one per host would let clients create any
+/// number of them.
+///
+/// in:     what - prefix of the lane's name; accept - the media types that are asked for
+fetchers::HttpRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,
+                                      std::string accept);
+
+/// Sends the requests together and waits for all answers, at most a second longer than the longest timeout.
+/// Whatever has not answered by then has failed with Failure::timeout.
+std::vector<fetchers::HttpAnswer> answers_to(fetchers::Transport& transport,
+                                             std::vector<fetchers::HttpRequest> requests);
+
+/// Adds to a count of what is under way for as long as it lives. `before` is the count without it.
+struct UnderWay {
+  explicit UnderWay(std::atomic<std::size_t>& all, std::size_t mine = 1)
+      : before(all.fetch_add(mine)), all_(all), mine_(mine) {}
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  ~UnderWay() { all_ -= mine_; }
+
+  const std::size_t before;
+
+ private:
+  std::atomic<std::size_t>& all_;
+  const std::size_t mine_;
 };
 
 }  // namespace metafuse::service

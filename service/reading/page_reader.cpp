@@ -1,15 +1,12 @@
 #include "service/reading/page_reader.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "core/contract.h"
 #include "core/url_text.h"
-#include "service/base/process.h"
 #include "service/http/message.h"
 
 namespace metafuse::service {
@@ -22,7 +19,6 @@ constexpr std::size_t kMaxRobots = 500 * 1024;
 constexpr std::size_t kMaxUrl = 8192;
 constexpr int kPageRedirects = 5;
 constexpr int kConnectionsPerSite = 2;
-constexpr std::size_t kLanes = 64;  // one per host would let clients create any number of them
 constexpr std::chrono::hours kRobotsFor{1};
 constexpr std::chrono::minutes kPageFor{5};
 constexpr std::size_t kMostSites = 2000;
@@ -36,44 +32,12 @@ std::string site_of(const UrlParts& parts) {
 }
 
 fetchers::HttpRequest request_for(std::string url, const UrlParts& parts, Duration timeout) {
-  fetchers::HttpRequest request;
-  request.engine = "site " + std::to_string(std::hash<std::string>{}(parts.host) % kLanes);
-  request.url = std::move(url);
-  request.headers = {{"User-Agent", std::string(kProduct) + '/' + std::string(version())},
-                     {"Accept", "text/html, application/xhtml+xml, text/plain, text/*;q=0.5"}};
+  fetchers::HttpRequest request = guarded_request(
+      "site", std::move(url), parts, "text/html, application/xhtml+xml, text/plain, text/*;q=0.5");
   request.timeout = timeout;
   request.max_redirects = kPageRedirects;
   request.max_connections = kConnectionsPerSite;
   return request;
-}
-
-/// Sends requests together and waits for all answers.
-std::vector<fetchers::HttpAnswer> answers_to(fetchers::Transport& transport,
-                                             std::vector<fetchers::HttpRequest> requests) {
-  struct Waiting {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<fetchers::HttpAnswer> answers;
-    std::size_t missing = 0;
-  };
-  const auto waiting = std::make_shared<Waiting>();
-  waiting->answers.resize(requests.size());
-  waiting->missing = requests.size();
-  for (fetchers::HttpAnswer& answer : waiting->answers) answer.failure = fetchers::Failure::timeout;
-  Duration longest{};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    longest = std::max(longest, requests[i].timeout);
-    transport.send(std::move(requests[i]), [waiting, i](fetchers::HttpAnswer answer) {
-      const std::lock_guard lock(waiting->mutex);
-      waiting->answers[i] = std::move(answer);
-      --waiting->missing;
-      waiting->changed.notify_all();
-    });
-  }
-  std::unique_lock lock(waiting->mutex);
-  // every request ends within its timeout; the extra second is for a busy machine
-  waiting->changed.wait_for(lock, longest + std::chrono::seconds(1), [&] { return waiting->missing == 0; });
-  return std::move(waiting->answers);
 }
 
 Error failure_of(const fetchers::HttpAnswer& answer) {
@@ -91,21 +55,6 @@ Error failure_of(const fetchers::HttpAnswer& answer) {
       return fail(Code::unavailable, "it does not answer: " + std::string(fetchers::name_of(answer.failure)));
   }
 }
-
-/// Counts pages as under way during its lifetime.
-struct Share {
-  Share(std::atomic<std::size_t>& all, std::size_t mine)
-      : before(all.fetch_add(mine)), all_(all), mine_(mine) {}
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
-  ~Share() { all_ -= mine_; }
-
-  const std::size_t before;
-
- private:
-  std::atomic<std::size_t>& all_;
-  const std::size_t mine_;
-};
 
 /// The page in an answer.
 Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm form) {
@@ -269,7 +218,7 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
     else
       ++missing;
   }
-  const Share share(under_way_, missing);
+  const UnderWay share(under_way_, missing);
   if (share.before >= kMostAtOnceInProcess) {
     for (Reading& reading : readings)
       if (!reading.outcome)

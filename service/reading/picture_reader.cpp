@@ -1,14 +1,11 @@
 #include "service/reading/picture_reader.h"
 
 #include <array>
-#include <functional>
-#include <future>
 #include <optional>
 #include <utility>
 
 #include "core/url_text.h"
 #include "service/base/digest.h"
-#include "service/base/process.h"
 
 namespace metafuse::service {
 namespace {
@@ -19,10 +16,9 @@ constexpr unsigned kMaxPixels = 2048;
 constexpr std::chrono::seconds kPictureTime{3};
 constexpr std::chrono::hours kPictureFor{24};
 constexpr std::chrono::minutes kNoPictureFor{10};
-constexpr int kMostPicturesAtOnce = 16;
+constexpr std::size_t kMostPicturesAtOnce = 16;
 constexpr std::size_t kMostKeptPictures = 4000;
 constexpr std::size_t kKeptPictureBytes = std::size_t{16} << 20;
-constexpr std::size_t kPictureLanes = 64;
 
 unsigned byte_at(std::string_view bytes, std::size_t at) {
   return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0;
@@ -76,29 +72,13 @@ PictureType ico_type(std::string_view bytes) {
 }
 
 fetchers::HttpRequest picture_request(PictureKind kind, const std::string& url, const UrlParts& parts) {
-  fetchers::HttpRequest request;
-  request.engine = "picture " + std::to_string(std::hash<std::string>{}(parts.host) % kPictureLanes);
-  request.url = url;
-  request.headers = {{"User-Agent", "metafuse/" + std::string(version())},
-                     {"Accept", "image/png, image/jpeg, image/gif, image/webp, image/x-icon"}};
+  fetchers::HttpRequest request =
+      guarded_request("picture", url, parts, "image/png, image/jpeg, image/gif, image/webp, image/x-icon");
   request.timeout = kPictureTime;
   request.max_bytes = kind == PictureKind::icon ? kMaxIconBytes : kMaxThumbnailBytes;
   request.max_connections = 2;
   return request;
 }
-
-/// Increments a counter during its lifetime.
-struct Counted {
-  explicit Counted(std::atomic<int>& count) : before(count.fetch_add(1)), count_(count) {}
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  ~Counted() { --count_; }
-
-  const int before;
-
- private:
-  std::atomic<int>& count_;
-};
 
 std::string kept_name(PictureKind kind, const std::string& url) {
   return std::string(name_of(kind)) + ' ' + url;
@@ -142,15 +122,8 @@ PictureLinks PictureReader::links() const {
 Result<SharedPicture> PictureReader::fetch(PictureKind kind, const std::string& url) {
   const auto parts = parts_of_url(url);
   if (!parts) return fail(Code::no_input, "no http or https URL");
-  const auto answered = std::make_shared<std::promise<fetchers::HttpAnswer>>();
-  auto future = answered->get_future();
-  const auto sender = transport_.get();
-  sender->send(picture_request(kind, url, *parts),
-               [answered](fetchers::HttpAnswer answer) { answered->set_value(std::move(answer)); });
-  // every request ends within its timeout; the extra second is for a busy machine
-  if (future.wait_for(kPictureTime + std::chrono::seconds(1)) != std::future_status::ready)
-    return fail(Code::no_input, "no answer in time");
-  fetchers::HttpAnswer answer = future.get();
+  fetchers::HttpAnswer answer =
+      std::move(answers_to(*transport_.get(), {picture_request(kind, url, *parts)}).front());
   if (answer.failure != fetchers::Failure::none || answer.status != 200)
     return fail(Code::no_input, "there is no picture");
   const PictureType type = picture_type(answer.body);
@@ -169,7 +142,7 @@ Result<SharedPicture> PictureReader::read(PictureKind kind, const std::string& u
       return kept->value;
     }
   }
-  const Counted counted(under_way_);
+  const UnderWay counted(under_way_);
   if (counted.before >= kMostPicturesAtOnce) return fail(Code::try_again, "too many pictures at once");
   auto picture = fetch(kind, url);
   const std::lock_guard lock(mutex_);

@@ -62,7 +62,7 @@ class PictureReader {
 
   const Clock& clock_;
   const std::string secret_;
-  std::atomic<int> under_way_{0};
+  std::atomic<std::size_t> under_way_{0};
   mutable std::mutex mutex_;
   PicturesConfig config_;
   GuardedTransport transport_;

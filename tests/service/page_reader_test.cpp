@@ -14,8 +14,10 @@
 #include "core/json.h"
 #include "service/base/digest.h"
 #include "service/http/server.h"
+#include "service/reading/guarded_transport.h"
 #include "tests/service/test_site.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/scripted_transport.h"
 #include "tests/support/serve_process.h"
 #include "tests/support/test_server.h"
 
@@ -275,6 +277,19 @@ TEST_CASE("At most sixteen pages are read at once", "[service][pages][security]"
   last.join();
   CHECK(told(read(30, 1).front()).starts_with("read: "));
   server->stop(std::chrono::seconds(5));
+}
+
+TEST_CASE("A late answer that nothing waits for any more is dropped", "[service][pages][security]") {
+  HoldingTransport::Held held;
+  HoldingTransport transport(held);
+  fetchers::HttpRequest request;
+  request.timeout = Duration(0);
+  const auto answers = answers_to(transport, {request});
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].failure == fetchers::Failure::timeout);
+  REQUIRE(held.size() == 1);
+  held[0].second(answer_of("late"));
+  CHECK(answers[0].body.empty());
 }
 
 TEST_CASE("The configuration decides who may have pages read", "[service][pages][security]") {
