@@ -27,8 +27,8 @@ struct WeakRanking {
   friend bool operator==(const WeakRanking&, const WeakRanking&) = default;
 };
 
-/// Writes a threshold as model files have it: "rank" or "threshold" by the kind of its feature, null for minus
-/// infinity.
+/// Writes a threshold as model files have it: "rank" or "threshold" by the kind of its feature, with null
+/// for a threshold of minus infinity.
 void put_threshold(JsonObject& object, FeatureKind kind, double threshold);
 
 /// What a threshold asks of a value, in words: "rank <= 3", "> 0.5", or "ranked" for minus infinity.
