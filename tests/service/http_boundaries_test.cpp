@@ -31,7 +31,7 @@ int sent(TestServer& server, const std::string& bytes) {
   return status_in(client.read_all());
 }
 
-std::string repeated(const std::string& text, std::size_t times) {
+std::string repeated_text(const std::string& text, std::size_t times) {
   std::string out;
   for (std::size_t i = 0; i < times; ++i) out += text;
   return out;
@@ -44,13 +44,13 @@ TEST_CASE("Heads and targets are accepted up to exactly their limits", "[service
   const std::string target = "/healthz?a=";
   CHECK(sent(server, head_of(target + std::string(8000 - target.size(), 'b'), "")) == 200);
   CHECK(sent(server, head_of(target + std::string(8001 - target.size(), 'b'), "")) == 414);
-  CHECK(sent(server, head_of("/healthz", repeated("A: b\r\n", 99))) == 200);  // and Host
-  CHECK(sent(server, head_of("/healthz", repeated("A: b\r\n", 100))) == 431);
+  CHECK(sent(server, head_of("/healthz", repeated_text("A: b\r\n", 99))) == 200);  // and Host
+  CHECK(sent(server, head_of("/healthz", repeated_text("A: b\r\n", 100))) == 431);
   const std::size_t rest = head_of("/healthz", "A: \r\n").size();
   CHECK(sent(server, head_of("/healthz", "A: " + std::string(16384 - rest, 'b') + "\r\n")) == 200);
   CHECK(sent(server, head_of("/healthz", "A: " + std::string(16385 - rest, 'b') + "\r\n")) == 431);
-  CHECK(sent(server, head_of("/healthz?" + repeated("a=b&", 199) + "a=b", "")) == 200);
-  CHECK(sent(server, head_of("/healthz?" + repeated("a=b&", 200) + "a=b", "")) == 400);
+  CHECK(sent(server, head_of("/healthz?" + repeated_text("a=b&", 199) + "a=b", "")) == 200);
+  CHECK(sent(server, head_of("/healthz?" + repeated_text("a=b&", 200) + "a=b", "")) == 400);
 }
 
 TEST_CASE("Bodies are accepted up to exactly their limit by length and in chunks",
