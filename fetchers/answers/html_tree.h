@@ -32,7 +32,7 @@ std::string attribute_of(const xmlNode& node, const char* name);
 /// a script.
 bool is_script(const xmlNode& element);
 
-/// The node that follows in document order below the root. Deep nesting is harmless, as there is no recursion.
+/// The next node below the root in document order. Deep nesting is harmless, as there is no recursion.
 ///
 /// in:     enters - whether the children of `node` come next, if it is an element; else they are skipped
 /// out:    nullptr after the last node
