@@ -59,8 +59,9 @@ void check_failing_queries(int rounds) {
     if (kMeasuresMemory) CHECK(grown < 256 << 10);
   }
   const Holdings after;
-  CHECK(after.descriptors == before.descriptors);
-  CHECK(after.threads == before.threads);
+  // fewer where something of an earlier test has ended only now
+  CHECK(after.descriptors <= before.descriptors);
+  CHECK(after.threads <= before.threads);
 }
 
 }  // namespace
