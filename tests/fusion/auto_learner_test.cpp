@@ -29,8 +29,8 @@ namespace {
 
 constexpr const char* kBlend = "blend of RankBoosts and RRF";
 
-/// Lists of ten documents each. List a is good: it ranks the two relevant documents first, with noise; the
-/// other lists are orders drawn at random. With `is_hopeless` all lists are.
+/// Lists of ten documents each. List a is good: it ranks the two relevant documents first, with some noise.
+/// The other lists are in random order. With `is_hopeless` all lists are.
 TrainingSet queries_with_a_good_list(int queries, bool is_hopeless, double grade = 1.0,
                                      std::uint32_t lists = 4, int first_relevant = 0) {
   Random random(11);
@@ -59,7 +59,7 @@ TrainingSet queries_with_a_good_list(int queries, bool is_hopeless, double grade
   return std::move(*set);
 }
 
-/// Two lists of five documents each that share none; the relevant documents stand in the second.
+/// Two lists of five documents each without a common document; the relevant ones are in the second list.
 TrainingSet lists_without_overlap(int queries) {
   TrainingSetBuilder builder;
   for (int q = 0; q < queries; ++q)
@@ -73,7 +73,7 @@ TrainingSet lists_without_overlap(int queries) {
   return std::move(*set);
 }
 
-/// A clock that moves on by a second whenever it is asked.
+/// A clock that advances by one second each time it is read.
 class TickingClock final : public Clock {
  public:
   TimePoint now() const override { return TimePoint() + std::chrono::seconds(++ticks_); }
@@ -106,7 +106,7 @@ Result<TrainingResult> reciprocal(const TrainingSet& set, std::map<std::string, 
 
 }  // namespace
 
-TEST_CASE("Reciprocal ranks without learning are RRF, and need no judgment", "[fusion][reciprocal_ranks]") {
+TEST_CASE("Reciprocal ranks without learning are RRF and need no judgments", "[fusion][reciprocal_ranks]") {
   const TrainingSet set = queries_with_a_good_list(3, false, 0.0);
   const auto result = reciprocal(set, {});
   REQUIRE(result.has_value());
@@ -121,7 +121,7 @@ TEST_CASE("Reciprocal ranks without learning are RRF, and need no judgment", "[f
   }
 }
 
-TEST_CASE("The best list alone, tuned weights and a boosted prior favour the good list",
+TEST_CASE("The best list and tuned weights and a boosted prior favour the good list",
           "[fusion][reciprocal_ranks]") {
   const TrainingSet set = queries_with_a_good_list(20, false);
   for (const char* weights : {"best", "tuned"}) {
@@ -140,8 +140,7 @@ TEST_CASE("The best list alone, tuned weights and a boosted prior favour the goo
   CHECK(back->ranker->score(set.matrix) == boosted->model.ranker->score(set.matrix));
 }
 
-TEST_CASE("A prior that weighs infinitely more than the pairs leaves the order of RRF",
-          "[fusion][reciprocal_ranks]") {
+TEST_CASE("A prior of infinite weight keeps the order of RRF", "[fusion][reciprocal_ranks]") {
   const TrainingSet set = queries_with_a_good_list(5, false);
   const auto plain = reciprocal(set, {})->model.ranker->score(set.matrix);
   const auto shrunk =
@@ -156,18 +155,17 @@ TEST_CASE("Few pairs move the prior little and many move it far", "[fusion][reci
     const TrainingSet set = queries_with_a_good_list(queries, false);
     return reciprocal(set, {{"rounds", "10"}})->model.training.at("share_of_learned").to_number<double>();
   };
-  // A query has 2 x 8 pairs, and p^2 / (p^2 + 2000^2) is what counts of what p pairs teach.
+  // A query has 2 x 8 pairs; what p pairs teach is weighted by p^2 / (p^2 + 2000^2).
   CHECK(share(1) == Approx(16.0 * 16.0 / (16.0 * 16.0 + 2000.0 * 2000.0)));
   CHECK(share(100) == Approx(1600.0 * 1600.0 / (1600.0 * 1600.0 + 2000.0 * 2000.0)));
 }
 
-TEST_CASE("Rounds that start from a prior lower the loss that the prior leaves",
-          "[fusion][reciprocal_ranks]") {
+TEST_CASE("Rounds that start from a prior lower the prior's loss", "[fusion][reciprocal_ranks]") {
   const TrainingSet set = queries_with_a_good_list(30, false);
   const auto feedback = rankboost::make_feedback(set);
   REQUIRE(feedback.has_value());
   const auto prior = reciprocal(set, {})->model.ranker->score(set.matrix);
-  const auto z_of = [&](const std::vector<double>& scores) {  // pair by pair
+  const auto z_of = [&](const std::vector<double>& scores) {  // computed pair by pair
     double sum = 0.0;
     double count = 0.0;
     for (const QueryRange& query : set.queries)
@@ -198,7 +196,7 @@ TEST_CASE("Rounds that start from a prior lower the loss that the prior leaves",
   }
 }
 
-TEST_CASE("auto stays with RRF where nothing can be learned and leaves it where a list is better",
+TEST_CASE("Learner auto keeps RRF if nothing can be learned and leaves it if a list is better",
           "[fusion][auto]") {
   const std::string kept = chosen_of(auto_result(queries_with_a_good_list(12, true)));
   CHECK((kept == "RRF" || kept == kBlend));
@@ -217,7 +215,7 @@ TEST_CASE("auto stays with RRF where nothing can be learned and leaves it where 
   CHECK(result.summary.find("auto chose " + chosen_of(result)) != std::string::npos);
 }
 
-TEST_CASE("with many lists auto tunes weights from a handful of queries on", "[fusion][auto]") {
+TEST_CASE("With many lists auto tunes weights from a handful of queries on", "[fusion][auto]") {
   const TrainingSet set = queries_with_a_good_list(12, false, 1.0, 36);
   const TrainingResult result = auto_result(set);
   CHECK(chosen_of(result).find("tuned weights") != std::string::npos);
@@ -229,21 +227,21 @@ TEST_CASE("with many lists auto tunes weights from a handful of queries on", "[f
   };
   const std::vector<std::string> expected = {kBlend, "RRF", "RankBoost from tuned weights", "tuned weights"};
   CHECK(names_of(result) == expected);
-  // What few lists have and many have not.
+  // Candidates that are tried only with few lists.
   for (const std::string& name : names_of(auto_result(queries_with_a_good_list(24, false, 1.0, 36)))) {
     CHECK(name.find("bagged") == std::string::npos);
     CHECK(name.find("trees") == std::string::npos);
   }
 }
 
-TEST_CASE("one query's pairs count for no more than their share", "[fusion][reciprocal_ranks]") {
+TEST_CASE("The pairs of one query count for at most pairs-of-query", "[fusion][reciprocal_ranks]") {
   const TrainingSet set = queries_with_a_good_list(2, false);
   const auto result = reciprocal(set, {{"rounds", "5"}, {"pairs-of-query", "3"}, {"prior-pairs", "8"}});
   REQUIRE(result.has_value());
   CHECK(result->model.training.at("share_of_learned").to_number<double>() == Approx(36.0 / (36.0 + 64.0)));
 }
 
-TEST_CASE("what halves of the queries do not teach alike does not count", "[fusion][reciprocal_ranks]") {
+TEST_CASE("What the two halves of the queries do not agree on is not learned", "[fusion][reciprocal_ranks]") {
   const auto agreement = [](const TrainingSet& set) {
     const auto result = reciprocal(set, {{"rounds", "10"}, {"start", "nothing"}, {"shrink-by", "halves"}});
     REQUIRE(result.has_value());
@@ -256,10 +254,10 @@ TEST_CASE("what halves of the queries do not teach alike does not count", "[fusi
   };
   CHECK(agreement(queries_with_a_good_list(40, false)) > 0.9);
   CHECK(agreement(queries_with_a_good_list(40, true, 1.0, 20)) < 0.5);
-  CHECK(agreement(queries_with_a_good_list(1, false)) == 0.0);  // no two halves
+  CHECK(agreement(queries_with_a_good_list(1, false)) == 0.0);  // one query has no two halves
 }
 
-TEST_CASE("searches of one base query stay in one half", "[fusion][reciprocal_ranks]") {
+TEST_CASE("Searches of one base query stay in the same half", "[fusion][reciprocal_ranks]") {
   TrainingSet set;
   for (const char* id : {"a#1", "a#2", "b", "c#1", "c#2", "c#3", "d"}) set.queries.push_back({id, 0, 0});
   const auto halves = halves_of_queries(set, Random(3));
@@ -272,7 +270,7 @@ TEST_CASE("searches of one base query stay in one half", "[fusion][reciprocal_ra
   CHECK_FALSE(halves[1].empty());
 }
 
-TEST_CASE("where pairs are given auto learns beside RRF", "[fusion][auto]") {
+TEST_CASE("With given pairs auto learns beside RRF", "[fusion][auto]") {
   TrainingSet set = queries_with_a_good_list(30, false);
   for (const QueryRange& query : set.queries)
     for (std::size_t above = query.begin; above < query.end; ++above)
@@ -286,7 +284,7 @@ TEST_CASE("where pairs are given auto learns beside RRF", "[fusion][auto]") {
   CHECK(chosen_of(auto_result(set)) == "RankBoost beside RRF");
 }
 
-TEST_CASE("the k of reciprocal ranks is one that fuses the training queries best",
+TEST_CASE("The k of reciprocal ranks is one that fuses the training queries best",
           "[fusion][reciprocal_ranks]") {
   const auto k_of = [](const TrainingSet& set, const char* by) {
     const auto result = reciprocal(set, {{"weights", "tuned"}, {"k-by", by}});
@@ -297,14 +295,13 @@ TEST_CASE("the k of reciprocal ranks is one that fuses the training queries best
   CHECK(k_of(set, "given") == 60.0);
   const double chosen = k_of(set, "training");
   CHECK((chosen == 5.0 || chosen == 10.0 || chosen == 20.0 || chosen == 40.0));
-  // No relevant document, nothing to choose by.
+  // Without a relevant document there is nothing to choose k by.
   const auto none = reciprocal(queries_with_a_good_list(3, false, 0.0), {{"k-by", "training"}});
   REQUIRE(none.has_value());
   CHECK(none->model.training.at("k").to_number<double>() == 60.0);
 }
 
-TEST_CASE("auto trains where all grades are equal and where one query alone says something",
-          "[fusion][auto]") {
+TEST_CASE("Learner auto trains if all grades are equal or only one query is informative", "[fusion][auto]") {
   TrainingSet set = queries_with_a_good_list(5, false);
   std::fill(set.grades.begin(), set.grades.end(), 1.0);
   CHECK(chosen_of(auto_result(set)) == "RRF");
@@ -313,8 +310,7 @@ TEST_CASE("auto trains where all grades are equal and where one query alone says
   CHECK(chosen_of(auto_result(half)) == kBlend);
 }
 
-TEST_CASE("auto's model is the same for any number of threads and comes back from its file",
-          "[fusion][auto]") {
+TEST_CASE("The model of auto is the same for any number of threads and survives its file", "[fusion][auto]") {
   const TrainingSet set = queries_with_a_good_list(15, false);
   const std::string text = model_text(auto_result(set).model);
   CHECK(model_text(auto_result(set, 3).model) == text);
@@ -323,8 +319,8 @@ TEST_CASE("auto's model is the same for any number of threads and comes back fro
   CHECK(model_text(*back) == text);
 }
 
-TEST_CASE("costly candidates that are behind on the first part are trained no further", "[fusion][auto]") {
-  const TrainingSet set = lists_without_overlap(40);  // the blend orders it perfectly: none can be ahead
+TEST_CASE("Costly candidates that are behind on the first part are dropped", "[fusion][auto]") {
+  const TrainingSet set = lists_without_overlap(40);  // the blend is perfect: none can be ahead
   const TrainingResult result = auto_result(set);
   CHECK(model_text(auto_result(set, 3).model) == model_text(result.model));
   std::map<std::string, std::string> left_out;
@@ -346,7 +342,7 @@ TEST_CASE("costly candidates that are behind on the first part are trained no fu
   CHECK(chosen_of(result) == kBlend);
 }
 
-TEST_CASE("a time limit that has passed leaves auto with what needs no comparison", "[fusion][auto]") {
+TEST_CASE("After its time limit auto takes the choice that needs no comparison", "[fusion][auto]") {
   const TrainingSet set = queries_with_a_good_list(40, false);
   const TickingClock clock;
   TrainingRequest request;
@@ -366,7 +362,7 @@ TEST_CASE("a time limit that has passed leaves auto with what needs no compariso
   CHECK(model_text(find_learner("auto")->train(request)->model) == model_text(auto_result(set).model));
 }
 
-TEST_CASE("a choice is told in short", "[fusion][auto]") {
+TEST_CASE("A choice is summarised briefly", "[fusion][auto]") {
   const TrainingResult result = auto_result(queries_with_a_good_list(40, false));
   const JsonObject choice = brief_choice(result.model.training);
   CHECK(choice.at("chosen") == Json(chosen_of(result)));
@@ -380,7 +376,7 @@ TEST_CASE("a choice is told in short", "[fusion][auto]") {
     CHECK(brief_choice(parse_json(hostile, "t")->as_object()).size() != 1);
 }
 
-TEST_CASE("auto works wherever RRF does: one query, no relevant document, one list", "[fusion][auto]") {
+TEST_CASE("Learner auto works with one query or one list or no relevant document", "[fusion][auto]") {
   CHECK(chosen_of(auto_result(queries_with_a_good_list(1, false))) == kBlend);
   CHECK(chosen_of(auto_result(queries_with_a_good_list(6, false, 0.0))) == "RRF");
   auto_result(queries_with_a_good_list(6, false, 1.0, 1));  // one list
@@ -389,8 +385,7 @@ TEST_CASE("auto works wherever RRF does: one query, no relevant document, one li
   CHECK(chosen_of(auto_result(none)) == "RRF");
 }
 
-TEST_CASE("auto is measured by the measure that is asked for, and refuses one that does not exist",
-          "[fusion][auto]") {
+TEST_CASE("Learner auto uses the requested measure and refuses an unknown one", "[fusion][auto]") {
   const TrainingSet set = queries_with_a_good_list(6, false);
   const TrainingResult result = auto_result(set, 1, "ndcg_cut_5");
   CHECK(result.model.training.at("auto").at("measure") == "ndcg_cut_5");
@@ -400,7 +395,7 @@ TEST_CASE("auto is measured by the measure that is asked for, and refuses one th
   CHECK(find_learner("auto")->train(request).error().code == Code::usage);
 }
 
-TEST_CASE("auto with validation data is measured on that", "[fusion][auto]") {
+TEST_CASE("Learner auto chooses by the validation data if there are any", "[fusion][auto]") {
   const TrainingSet set = queries_with_a_good_list(20, false);
   const TrainingSet other = queries_with_a_good_list(30, false, 1.0, 4, 8);
   TrainingRequest request;
@@ -409,7 +404,7 @@ TEST_CASE("auto with validation data is measured on that", "[fusion][auto]") {
   const auto result = find_learner("auto")->train(request);
   REQUIRE(result.has_value());
   CHECK(result->model.training.at("auto").at("measured_queries").to_number<int>() == 30);
-  // The list that was good in training is the worst there, so that nothing that trusts it is taken.
+  // The list that was good in training is the worst there, so no candidate that trusts it is chosen.
   const std::string chosen = chosen_of(*result);
   CHECK(chosen == "RRF");
 }

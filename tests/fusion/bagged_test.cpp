@@ -50,8 +50,7 @@ Model trained(const TrainingSet& set, unsigned threads, const std::string& bags)
 
 }  // namespace
 
-TEST_CASE("A bagged model is the same for any number of threads and comes back from its file",
-          "[fusion][bagged]") {
+TEST_CASE("A bagged model is the same for any number of threads and survives its file", "[fusion][bagged]") {
   const TrainingSet set = some_set();
   const std::string text = model_text(trained(set, 1, "7"));
   CHECK(model_text(trained(set, 3, "7")) == text);
@@ -70,7 +69,7 @@ TEST_CASE("A bagged model stays monotone in every feature", "[fusion][bagged]") 
     for (std::size_t j = 1; j < table.weights.size(); ++j) CHECK(table.weights[j] >= table.weights[j - 1]);
 }
 
-TEST_CASE("The trace of bags has a line a bag and round", "[fusion][bagged]") {
+TEST_CASE("The trace of bags has one line per bag and round", "[fusion][bagged]") {
   const TrainingSet set = some_set();
   TrainingRequest request;
   request.train = &set;
@@ -97,10 +96,10 @@ TEST_CASE("Options that cannot be bagged are refused", "[fusion][bagged]") {
   CHECK(find_learner("rankboost-bagged")->train(request).error().code == Code::usage);
 }
 
-TEST_CASE("Bags keep the rounds that validation data like best, as if trained with so many",
+TEST_CASE("Bags keep the best number of rounds on validation data as if trained with that many",
           "[fusion][bagged]") {
   const TrainingSet set = some_set();
-  // Any score does that does not simply grow: by how far the mean score is from what eight rounds give.
+  // Any measure that does not simply grow will do: the distance of the mean score from that of eight rounds.
   const auto mean = [](std::span<const double> scores) {
     return std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
   };

@@ -17,7 +17,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Three lists of up to eight documents; the first one tells relevance with some noise.
+/// Three lists of up to eight documents; the first one is ordered by relevance with some noise.
 TrainingSet blend_set(int queries, FeatureKind kind = FeatureKind::rank) {
   Random random(5);
   TrainingSetBuilder builder;
@@ -52,7 +52,7 @@ std::vector<double> scores_by(const char* learner, const TrainingSet& set,
   return result->model.ranker->score(set.matrix);
 }
 
-/// The scores with a standard deviation of 1 within queries; their means stay.
+/// The scores scaled to a standard deviation of 1 within queries; their means are kept.
 std::vector<double> standardised(std::vector<double> scores, const TrainingSet& set) {
   double squares = 0.0;
   for (const QueryRange& query : set.queries) {
@@ -69,7 +69,8 @@ std::vector<double> standardised(std::vector<double> scores, const TrainingSet& 
 
 }  // namespace
 
-TEST_CASE("A blend is the sum of its parts, each with a standard deviation of 1", "[fusion][blend]") {
+TEST_CASE("A blend is the sum of its parts after scaling each to a standard deviation of 1",
+          "[fusion][blend]") {
   for (const int queries : {2, 10, 60}) {
     const TrainingSet set = blend_set(queries);
     const auto fused = standardised(scores_by("reciprocal-ranks", set, {{"rounds", "50"}}), set);
@@ -93,7 +94,7 @@ TEST_CASE("A blend is the sum of its parts, each with a standard deviation of 1"
   }
 }
 
-TEST_CASE("A blend comes back from its file and is the same for any number of threads", "[fusion][blend]") {
+TEST_CASE("A blend survives its file and is the same for any number of threads", "[fusion][blend]") {
   const TrainingSet set = blend_set(12);
   const auto result = trained_by("rankboost-blend", set);
   REQUIRE(result.has_value());
@@ -106,7 +107,7 @@ TEST_CASE("A blend comes back from its file and is the same for any number of th
   CHECK(back->ranker->describe(back->features).find("weak rankings") != std::string::npos);
 }
 
-TEST_CASE("A blend's damaged body is refused with the part that is wrong", "[fusion][blend]") {
+TEST_CASE("A damaged body of a blend is refused with the name of the damaged part", "[fusion][blend]") {
   const Model model = trained_by("rankboost-blend", blend_set(4))->model;
   const auto read = find_learner("rankboost-blend")->read;
   for (const char* part : {"fused", "steps", "values"}) {
@@ -123,7 +124,7 @@ TEST_CASE("A blend's damaged body is refused with the part that is wrong", "[fus
   }
 }
 
-TEST_CASE("A blend of features that are no ranks has no fusion to fall back on", "[fusion][blend]") {
+TEST_CASE("A blend of features that are not ranks uses only what it has learned", "[fusion][blend]") {
   const auto result = trained_by("rankboost-blend", blend_set(3, FeatureKind::value));
   REQUIRE(result.has_value());
   CHECK(result->model.training.at("share_of_learned").to_number<double>() == 1.0);

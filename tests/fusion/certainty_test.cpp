@@ -11,7 +11,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// List "good" has the relevant document first, "poor" has it anywhere.
+/// List "good" has the relevant document first, "poor" has it at a random place.
 TrainingSet good_and_poor(int queries, bool is_good = true) {
   Random random(4);
   TrainingSetBuilder builder;
@@ -38,9 +38,9 @@ CertaintyOptions by_rankboost() {
 
 }  // namespace
 
-TEST_CASE("The share of resamples above zero is that of all resamples", "[fusion][certainty]") {
-  // Of the four equally likely resamples of two values, sums 2a, a + b, b + a, 2b: with 1 and -2 one is above
-  // 0, with 1 and -1 one is above and two are at 0.
+TEST_CASE("The sampled share of resamples above zero agrees with all resamples", "[fusion][certainty]") {
+  // Two values have four equally likely resamples with the sums 2a, a + b, b + a, 2b. With 1 and -2 one is
+  // above 0; with 1 and -1 one is above 0 and two are 0.
   CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, -2.0}, 1) ==
         Approx(0.25).margin(0.02));
   CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, -1.0}, 1) ==
@@ -49,10 +49,10 @@ TEST_CASE("The share of resamples above zero is that of all resamples", "[fusion
   CHECK(evaluation::bootstrap_share_above_zero({}, 1) == 0.5);
 }
 
-TEST_CASE("A good list is certain, a poor one is not", "[fusion][certainty]") {
+TEST_CASE("A good list is certain and a poor one is not", "[fusion][certainty]") {
   const auto certainty = certainty_of(good_and_poor(40), by_rankboost());
   REQUIRE(certainty.has_value());
-  CHECK(certainty->at("value").to_number<double>() == 1.0);  // the good list's order, on every held-out query
+  CHECK(certainty->at("value").to_number<double>() == 1.0);  // the good list's order on each held-out query
   CHECK(certainty->at("rrf").to_number<double>() < 0.9);
   CHECK(certainty->at("better_than_rrf").to_number<double>() > 0.99);
   const JsonArray& lists = certainty->at("lists").as_array();
@@ -67,14 +67,14 @@ TEST_CASE("A good list is certain, a poor one is not", "[fusion][certainty]") {
         std::string::npos);
 }
 
-TEST_CASE("Where lists are drawn at random nobody is sure", "[fusion][certainty]") {
+TEST_CASE("With random lists no advantage is certain", "[fusion][certainty]") {
   const auto certainty = certainty_of(good_and_poor(60, false), by_rankboost());
   REQUIRE(certainty.has_value());
   CHECK(certainty->at("better_than_rrf").to_number<double>() < 0.99);
   CHECK(certainty->at("low").to_number<double>() < 0.0);
 }
 
-TEST_CASE("Certainty is the same for any number of threads and refuses what tells nothing",
+TEST_CASE("Certainty is the same for any number of threads and refuses useless input",
           "[fusion][certainty]") {
   CertaintyOptions options = by_rankboost();
   const TrainingSet set = good_and_poor(12);

@@ -38,7 +38,8 @@ TrainingSet read_rows(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("A share is minus the part of the query's documents that a list ranks above", "[fusion][derived]") {
+TEST_CASE("A share is minus the part of the query's documents that the list ranks higher",
+          "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = read_rows(folder.write("rows.txt", kRows));
   const auto& features = set.matrix.features();
@@ -46,7 +47,7 @@ TEST_CASE("A share is minus the part of the query's documents that a list ranks 
   CHECK(features[2].name == "derived:lists");
   CHECK(features[3].name == "derived:share:1");
   CHECK(features[4].name == "derived:share:2");
-  // Query 1 has four documents; list 1 orders them a c b d, list 2 puts c and d level above a.
+  // Query 1 has four documents; list 1 orders them a c b d, list 2 ranks c and d equally, above a.
   const double first[] = {0.0, -0.5, -0.25, -0.75};
   for (std::size_t row = 0; row < 4; ++row) CHECK(set.matrix.value(row, 3) == first[row]);
   CHECK(set.matrix.value(0, 4) == -0.5);
@@ -60,8 +61,7 @@ TEST_CASE("A share is minus the part of the query's documents that a list ranks 
   CHECK(set.matrix.is_unranked(5, 4));
 }
 
-TEST_CASE("A model of derived features scores a file as it scores the set it was trained on",
-          "[fusion][derived]") {
+TEST_CASE("A model of derived features scores a file like its training set", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("rows.txt", kRows);
   const TrainingSet set = read_rows(path);
@@ -89,7 +89,8 @@ TEST_CASE("A model of derived features scores a file as it scores the set it was
   CHECK(refused.error().text.find("sort them by query") != std::string::npos);
 }
 
-TEST_CASE("Derived features that are unknown, twice or of no ranks are refused", "[fusion][derived]") {
+TEST_CASE("Derived features that are unknown or duplicate or without ranks are refused",
+          "[fusion][derived]") {
   const std::vector<Feature> lists = {{"a", FeatureKind::rank, 0}, {"b", FeatureKind::rank, 0}};
   CHECK(derived_features("share,rrf", lists)->size() == 3);
   for (const char* names : {"rrf,rrf", "share,share", "shares", "share,,rrf"})
@@ -103,7 +104,7 @@ TEST_CASE("Derived features that are unknown, twice or of no ranks are refused",
 
 namespace {
 
-/// Two runs of which the second gives every document of query 2 the same score; three judged queries.
+/// Two runs and three judged queries; the second run gives every document of query 2 the same score.
 TrainingInput scored_runs(const test::TemporaryFolder& folder, const std::string& derive) {
   TrainingInput input;
   input.runs = {
@@ -116,8 +117,7 @@ TrainingInput scored_runs(const test::TemporaryFolder& folder, const std::string
 
 }  // namespace
 
-TEST_CASE("A score feature is the score between the list's least and most, unranked where there is none",
-          "[fusion][derived]") {
+TEST_CASE("A score feature is the score scaled to 0 to 1 within its list", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const auto set = read_training_set(scored_runs(folder, "lists,score"));
   REQUIRE(set.has_value());
@@ -133,20 +133,19 @@ TEST_CASE("A score feature is the score between the list's least and most, unran
   CHECK(set->matrix.value(0, 4) == 0.0);
   CHECK(set->matrix.is_unranked(1, 4));
   CHECK(set->matrix.value(2, 4) == 1.0);
-  // Query 2: x y z; equal scores are all the best.
+  // Query 2: x y z; equal scores are all scaled to 1.
   CHECK(set->matrix.value(4, 3) == 1.0);
   CHECK(set->matrix.value(5, 3) == 0.0);
   CHECK(set->matrix.value(5, 4) == 1.0);
   CHECK(set->matrix.value(6, 4) == 1.0);
   TrainingInput shallow = scored_runs(folder, "score");
-  shallow.depth = 2;  // then y is the least of what counts of list a in query 1
+  shallow.depth = 2;  // then y has the lowest score within list a of query 1
   const auto cut = read_training_set(shallow);
   REQUIRE(cut.has_value());
   CHECK(cut->matrix.value(2, 2) == 0.0);
 }
 
-TEST_CASE("A model of scores fuses by the scores it was trained on, and by ranks alone where there are none",
-          "[fusion][derived]") {
+TEST_CASE("A model of scores fuses by scores and by ranks alone where there are none", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const TrainingInput input = scored_runs(folder, "score");
   const auto set = read_training_set(input);
@@ -183,7 +182,7 @@ TEST_CASE("Files of ranks refuse score features", "[fusion][derived]") {
   CHECK(set.error().text.find("hold no scores") != std::string::npos);
 }
 
-TEST_CASE("A model whose derived features are not of its lists is refused", "[fusion][derived]") {
+TEST_CASE("A model whose derived features do not belong to its lists is refused", "[fusion][derived]") {
   const auto model_of = [](const std::string& features) {
     const std::string text = R"({"format":"metafuse-model","version":1,"learner":"rankboost","features":[)" +
                              features + R"(],"unranked":"absent","body":{"weak_rankings":[]},"training":{}})";
@@ -203,14 +202,14 @@ TEST_CASE("A model whose derived features are not of its lists is refused", "[fu
 
 namespace {
 
-/// Thirty queries of eight documents in three lists, the first of which is the best.
+/// Thirty queries of eight documents in three lists; the first list is the best.
 std::string similarity_rows() {
   Random random(5);
   std::string rows;
   for (int query = 1; query <= 30; ++query)
     for (int document = 0; document < 8; ++document) {
       const int grade = document < 2 ? 1 : 0;
-      rows += std::to_string(grade) + " qid:" + std::to_string(100 + query);  // ids of one length: file order
+      rows += std::to_string(grade) + " qid:" + std::to_string(100 + query);  // equal lengths: file order
       for (int list = 1; list <= 3; ++list) {
         const int rank = 1 + static_cast<int>(random.below(list == 1 && grade == 1 ? 4 : 9));
         rows += " " + std::to_string(list) + ":" + (rank == 9 ? "NULL" : std::to_string(rank));
@@ -240,7 +239,7 @@ Result<TrainingResult> train_on(const TrainingSet& set, const std::string& learn
 
 }  // namespace
 
-TEST_CASE("VSIM as a feature is the column that vector similarity scores, wherever the model scores",
+TEST_CASE("The feature VSIM has the scores of vector similarity in every way of scoring",
           "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("rows.txt", similarity_rows());
@@ -289,7 +288,7 @@ TEST_CASE("VSIM as a feature is the column that vector similarity scores, wherev
   }
 }
 
-TEST_CASE("A model with VSIM fuses lists, explains itself, and goes on learning", "[fusion][derived]") {
+TEST_CASE("A model with VSIM fuses lists and explains itself and can resume learning", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = similarity_set(folder.write("rows.txt", similarity_rows()), "lists,vsim");
   const auto trained = train_on(set, "rankboost", {{"rounds", "20"}});
@@ -315,7 +314,7 @@ TEST_CASE("A model with VSIM fuses lists, explains itself, and goes on learning"
   CHECK_FALSE(train_on(set, "prank", {{"passes", "1"}}, &other->model).has_value());
 }
 
-TEST_CASE("A damaged VSIM body is refused by the field", "[fusion][derived]") {
+TEST_CASE("A damaged VSIM body is refused with the name of the field", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = similarity_set(folder.write("rows.txt", similarity_rows()), "vsim");
   const auto trained = train_on(set, "rankboost", {{"rounds", "3"}});

@@ -13,7 +13,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// More than one block, with few values in some features and many in others, and cells that are missing.
+/// More than one block of lines. Some features have few values, others many, and some cells are missing.
 std::string letor_text() {
   Random random(5);
   std::string text;
@@ -58,7 +58,7 @@ TEST_CASE("Any number of reading threads gives the same training set", "[fusion]
   }
 }
 
-TEST_CASE("Lines of queries that do not stand together give the same training set", "[fusion][letor_input]") {
+TEST_CASE("Scattered lines of a query give the same training set", "[fusion][letor_input]") {
   const test::TemporaryFolder folder;
   const std::string text = letor_text();
   std::vector<std::string> lines;
@@ -82,7 +82,7 @@ TEST_CASE("Lines of queries that do not stand together give the same training se
   }
 }
 
-TEST_CASE("A bad line far into a file is named by its number, with any number of threads",
+TEST_CASE("A bad line far into a file is named by its number with any number of threads",
           "[fusion][letor_input]") {
   const test::TemporaryFolder folder;
   TrainingInput input;

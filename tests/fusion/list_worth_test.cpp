@@ -13,8 +13,8 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Three lists on two queries. Relevant are r1 to r3. "good" ranks r1 and r2 first, "twin" is its copy, and
-/// "odd" alone has r3, below a document that nobody wants.
+/// Three lists for two queries. The relevant documents are r1 to r3. "good" ranks r1 and r2 first, "twin" is
+/// its copy, and only "odd" has r3, below a document that is not relevant.
 struct ThreeLists {
   test::TemporaryFolder folder;
   evaluation::Judgments judgments;
@@ -54,7 +54,7 @@ const ListWorth& list_of(const ListReport& report, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A list is worth what the fusion of the others lacks", "[fusion][lists]") {
+TEST_CASE("The worth of a list is what the fusion of the others lacks", "[fusion][lists]") {
   const ThreeLists lists;
   const auto report = worth_of_lists(lists.runs, lists.judgments, with_rrf());
   REQUIRE(report.has_value());
@@ -68,14 +68,14 @@ TEST_CASE("A list is worth what the fusion of the others lacks", "[fusion][lists
   CHECK(list_of(*report, "good").relevant == 4);
   CHECK(list_of(*report, "good").only_here == 0);
   CHECK(list_of(*report, "odd").only_here == 2);
-  // Without "odd" r3 is lost. Without "twin" r1 and x tie by score and number of lists and best rank; x
-  // stands behind r1 by name: r1, x, r2, r3, so that (1 + 2/3 + 3/4) / 3 is left.
+  // Without "odd" r3 is lost. Without "twin" r1 and x tie by score, number of lists and best rank, and x
+  // comes after r1 by name: r1, x, r2, r3, so that (1 + 2/3 + 3/4) / 3 is left.
   CHECK(list_of(*report, "odd").loss == Approx(0.25));
   CHECK(list_of(*report, "twin").loss == Approx((1.0 + 1.0 + 0.75 - 1.0 - 2.0 / 3.0 - 0.75) / 3.0));
   CHECK(list_of(*report, "twin").loss == list_of(*report, "good").loss);
   CHECK(report->lists.front().name == "odd");
-  CHECK(list_of(*report, "odd").interval.low == Approx(0.25));  // both queries lose the same
-  // One after the other: a twin goes first; without both, only "odd" is left.
+  CHECK(list_of(*report, "odd").interval.low == Approx(0.25));  // both queries lose the same amount
+  // Lists are removed one by one: first a twin, then its copy, so that only "odd" is left.
   REQUIRE(report->steps.size() == 2);
   CHECK(report->steps[0].without == "good");
   CHECK(report->steps[1].without == "twin");
@@ -89,7 +89,7 @@ TEST_CASE("A list is worth what the fusion of the others lacks", "[fusion][lists
   CHECK(to_json(*fewer).at("lists").as_array().size() == 3);
 }
 
-TEST_CASE("A learner is trained anew without each list", "[fusion][lists]") {
+TEST_CASE("A learner is retrained without each list", "[fusion][lists]") {
   const ThreeLists lists;
   ListWorthOptions options = with_rrf();
   options.comparison.learners = {"rankboost"};
@@ -101,7 +101,7 @@ TEST_CASE("A learner is trained anew without each list", "[fusion][lists]") {
   CHECK(list_of(*report, "odd").loss > 0.2);
 }
 
-TEST_CASE("What cannot be told of lists is refused with a reason", "[fusion][lists]") {
+TEST_CASE("Lists that cannot be compared are refused with a reason", "[fusion][lists]") {
   const ThreeLists lists;
   const std::vector<evaluation::Run> one(lists.runs.begin(), lists.runs.begin() + 1);
   CHECK(worth_of_lists(one, lists.judgments, with_rrf()).error().code == Code::usage);

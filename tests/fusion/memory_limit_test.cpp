@@ -17,8 +17,8 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Documents with and without ids, features of few and of many values, cells that are missing, and a feature
-/// that only the last lines name. Some documents differ in nothing or only in their grade.
+/// Documents with and without ids, features with few and with many values, missing cells, and a feature that
+/// only the last lines name. Some documents are equal or differ only in their grade.
 std::string wide_letor_text() {
   Random random(11);
   std::string text;
@@ -70,7 +70,7 @@ void check_same(const TrainingSet& found, const TrainingSet& wanted) {
 
 }  // namespace
 
-TEST_CASE("Columns in a file are those in memory, in whatever order lines stand and however many read them",
+TEST_CASE("Columns in a file equal those in memory for any order of lines and any threads",
           "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   const std::string text = wide_letor_text();
@@ -97,7 +97,7 @@ TEST_CASE("Columns in a file are those in memory, in whatever order lines stand 
   }
 }
 
-TEST_CASE("Thresholds of columns in a file are those of columns in memory", "[fusion][memory_limit]") {
+TEST_CASE("Thresholds of columns in a file equal those of columns in memory", "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   TrainingInput input;
   input.letor = {folder.write("train", wide_letor_text())};
@@ -125,7 +125,7 @@ TEST_CASE("Thresholds of columns in a file are those of columns in memory", "[fu
   }
 }
 
-TEST_CASE("Documents that a memory limit has no room for are refused with what they need",
+TEST_CASE("Documents that exceed a memory limit are refused with the memory they need",
           "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   TrainingInput input;
@@ -139,7 +139,7 @@ TEST_CASE("Documents that a memory limit has no room for are refused with what t
   CHECK(refused.error().text.find("33 MiB beside their columns, more than 32 MiB") != std::string::npos);
 }
 
-TEST_CASE("A memory limit needs a folder, and features that lines name", "[fusion][memory_limit]") {
+TEST_CASE("A memory limit needs a writable folder and excludes derived features", "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   TrainingInput input;
   input.letor = {folder.write("train", wide_letor_text())};
@@ -156,7 +156,8 @@ TEST_CASE("A memory limit needs a folder, and features that lines name", "[fusio
   CHECK(derived.error().text.find("leave out --derive") != std::string::npos);
 }
 
-TEST_CASE("A bad line far into a file is named where columns lie in a file", "[fusion][memory_limit]") {
+TEST_CASE("A bad line far into the input is named when columns are kept in a file",
+          "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   const std::string text = wide_letor_text();
   const auto lines = std::count(text.begin(), text.end(), '\n');
@@ -166,7 +167,7 @@ TEST_CASE("A bad line far into a file is named where columns lie in a file", "[f
   const auto refused = read_training_set(input);
   REQUIRE(!refused.has_value());
   CHECK(refused.error().text.find("train:" + std::to_string(lines + 1) + ":") != std::string::npos);
-  // Of several documents that stand twice the one that is named is the one whose line is.
+  // Of several duplicate documents the one in the named line is named.
   input.letor = {folder.write("twice", text + "1 qid:9 1:1 # d186\n1 qid:0 1:1 # d0\n")};
   for (const bool is_limited : {true, false}) {
     if (!is_limited) input.limit.reset();
@@ -177,7 +178,7 @@ TEST_CASE("A bad line far into a file is named where columns lie in a file", "[f
   }
 }
 
-TEST_CASE("Codes that a file has no room for are an error", "[fusion][memory_limit]") {
+TEST_CASE("Codes that do not fit on the disk are an error", "[fusion][memory_limit]") {
   const test::TemporaryFolder folder;
   TrainingInput input;
   input.letor = {folder.write("train", wide_letor_text())};

@@ -12,7 +12,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Texts with a common beginning, of few letters, some of them equal.
+/// Texts with a common beginning and few different letters; some of them are equal.
 std::vector<std::string> random_texts(Random& random, std::size_t count, std::size_t most_letters) {
   const std::string beginning(random.below(9), 'x');
   std::vector<std::string> texts;
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> places(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("Texts sorted by keys stand as std::sort puts them", "[fusion][prefix_order]") {
+TEST_CASE("Texts sorted by keys have the order of std::sort", "[fusion][prefix_order]") {
   Random random(3);
   for (const std::size_t count : {0U, 1U, 2U, 17U, 150U, 1000U, 1500U, 70'000U})
     for (const std::size_t most_letters : {0U, 2U, 6U, 20U}) {
@@ -57,7 +57,7 @@ TEST_CASE("Texts sorted by keys stand as std::sort puts them", "[fusion][prefix_
     }
 }
 
-TEST_CASE("Ordered bits order numbers", "[fusion][prefix_order]") {
+TEST_CASE("The ordered bits of numbers have the order of the numbers", "[fusion][prefix_order]") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double ascending[] = {-kInfinity, -1e300, -2.0, -1.0, -1e-310, 0.0, 1e-310, 0.5, 1.0, 3.0, kInfinity};
   for (std::size_t i = 1; i < std::size(ascending); ++i)

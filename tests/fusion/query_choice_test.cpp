@@ -51,10 +51,10 @@ std::vector<std::string> ids_of(const TrainingSet& pool, const std::vector<Query
 
 }  // namespace
 
-// Without judgments the two lists are the committee. Of "same" both say x, y: no discount differs. Of
-// "swapped" one says x, y and the other y, x: each document's discounts are 1 and 1/log2(3) = .6309, .1845
-// from their mean, for both members and documents: .369 / (1 + .6309) = .2263.
-TEST_CASE("The query whose order is least settled is judged first", "[fusion][query_choice]") {
+// Without judgments the two lists are the committee. For "same" both rank x, y, so no discount differs. For
+// "swapped" the orders are opposite: each document's discounts are 1 and 1/log2(3) = .6309, both .1845 from
+// their mean, for both members and documents: .369 / (1 + .6309) = .2263.
+TEST_CASE("The query on which the committee disagrees most is judged first", "[fusion][query_choice]") {
   const TrainingSet pool =
       two_lists({{"same", {{"x", "y"}, {"x", "y"}}}, {"swapped", {{"u", "v"}, {"v", "u"}}}});
   const auto chosen = choose_queries(TrainingSet(), pool, {});
@@ -65,7 +65,7 @@ TEST_CASE("The query whose order is least settled is judged first", "[fusion][qu
   CHECK(chosen->at(0).rows.size() == 2);
 }
 
-TEST_CASE("Judgments that teach nothing leave the lists as the committee", "[fusion][query_choice]") {
+TEST_CASE("With uninformative judgments the lists remain the committee", "[fusion][query_choice]") {
   const TrainingSet pool =
       two_lists({{"same", {{"x", "y"}, {"x", "y"}}}, {"swapped", {{"u", "v"}, {"v", "u"}}}});
   TrainingSet judged = two_lists({{"p", {{"x", "y"}, {"y", "x"}}}, {"q", {{"u", "v"}, {"v", "u"}}}});
@@ -75,7 +75,8 @@ TEST_CASE("Judgments that teach nothing leave the lists as the committee", "[fus
   CHECK(chosen->at(0).disagreement == Approx(0.2263).epsilon(0.001));
 }
 
-TEST_CASE("Queries spread over topics: shared documents count once", "[fusion][query_choice]") {
+TEST_CASE("The chosen queries spread over topics because shared documents count once",
+          "[fusion][query_choice]") {
   const TrainingSet pool = two_lists({{"a", {{"u", "v", "w"}, {"w", "v", "u"}}},
                                       {"b", {{"u", "v", "w"}, {"w", "v", "u"}}},
                                       {"c", {{"x", "y"}, {"y", "x"}}}});
@@ -86,7 +87,7 @@ TEST_CASE("Queries spread over topics: shared documents count once", "[fusion][q
   CHECK(ids_of(pool, *chosen) == List{"a", "c"});
 }
 
-TEST_CASE("A committee of bags agrees where the judged queries settled it", "[fusion][query_choice]") {
+TEST_CASE("A committee of bags agrees where the judged queries decide the order", "[fusion][query_choice]") {
   std::vector<std::pair<std::string, std::pair<List, List>>> judged;
   for (int i = 0; i < 12; ++i) {
     const std::string n = std::to_string(i);
@@ -99,13 +100,13 @@ TEST_CASE("A committee of bags agrees where the judged queries settled it", "[fu
   const auto chosen = choose_queries(known, pool, options);
   REQUIRE(chosen.has_value());
   for (const QueryChoice& one : *chosen) CHECK(one.disagreement < 0.05);
-  // the same seed chooses the same, whatever the threads
+  // the same seed gives the same choice with any number of threads
   options.threads = 3;
   const auto again = choose_queries(known, pool, options);
   CHECK(ids_of(pool, *again) == ids_of(pool, *chosen));
   CHECK(again->at(0).disagreement == chosen->at(0).disagreement);
 }
 
-TEST_CASE("Nothing to choose from is nothing chosen", "[fusion][query_choice]") {
+TEST_CASE("Without queries nothing is chosen", "[fusion][query_choice]") {
   CHECK(choose_queries(TrainingSet(), TrainingSet(), {})->empty());
 }

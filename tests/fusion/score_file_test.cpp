@@ -21,7 +21,7 @@ std::vector<Feature> features_of(FeatureKind kind) {
   return {{"1", kind, 0}, {"2", kind, 5}, {"3", kind, 0}, {"4", kind, 0}};
 }
 
-/// Weak rankings on all but the third feature, both defaults, minus infinity among the thresholds.
+/// Weak rankings on all but the third feature, with both defaults and minus infinity among the thresholds.
 std::vector<WeakRanking> score_rankings_of(Random& random, FeatureKind kind) {
   std::vector<WeakRanking> rankings;
   for (int i = 0; i < 40; ++i) {
@@ -66,7 +66,7 @@ Rows scored_rows_of(Random& random, const Model& model, FeatureKind kind) {
 
 }  // namespace
 
-TEST_CASE("A file is scored as its rows' matrix is, with 17 digits", "[fusion][score]") {
+TEST_CASE("A file is scored like the matrix of its rows and with 17 digits", "[fusion][score]") {
   Random random(5);
   const metafuse::test::TemporaryFolder folder;
   for (int attempt = 0; attempt < 20; ++attempt) {

@@ -17,7 +17,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Queries of three lists, the first of which goes down to rank 2,000 and has all documents.
+/// Queries with three lists; the first list goes down to rank 2,000 and has all documents.
 TrainingSet deep_set() {
   Random random(31);
   TrainingSetBuilder builder;
@@ -44,7 +44,7 @@ Model trained_on(const TrainingSet& set, const char* learner, std::map<std::stri
   return std::move(result->model);
 }
 
-/// A list of numbered documents, and another that holds each of them that a number divides, backwards.
+/// A list of 2,000 numbered documents, one with every 70th of them in reverse, and one with every 60th.
 std::vector<std::vector<std::string>> served_lists() {
   std::vector<std::vector<std::string>> lists(3);
   for (int d = 0; d < 2'000; ++d) lists[0].push_back("d" + std::to_string(10'000 + d));
@@ -56,8 +56,7 @@ std::vector<std::vector<std::string>> served_lists() {
 
 }  // namespace
 
-TEST_CASE("Serving adds up what scoring adds up, bit for bit, also at ranks beyond the tables",
-          "[fusion][model]") {
+TEST_CASE("Serving and scoring give the same sums bit for bit even beyond the tables", "[fusion][model]") {
   const TrainingSet set = deep_set();
   const std::vector<std::pair<const char*, std::map<std::string, std::string>>> kinds = {
       {"rankboost", {{"rounds", "40"}}},
@@ -88,18 +87,17 @@ TEST_CASE("Serving adds up what scoring adds up, bit for bit, also at ranks beyo
   }
 }
 
-TEST_CASE("The table of a list goes as far as its depth", "[fusion][model]") {
+TEST_CASE("The table of a list ends at its depth", "[fusion][model]") {
   const Model model = trained_on(deep_set(), "rankboost-blend", {});
   const auto& sum = dynamic_cast<const SumRanker&>(*model.ranker);
   CHECK(sum.by_rank(0).size() == 1024);
-  CHECK(sum.by_rank(2).size() == 21);  // of depth 20, and unranked
+  CHECK(sum.by_rank(2).size() == 21);  // ranks 1 to 20, and unranked
   CHECK(sum.by_rank(2)[0] == sum.unranked_part(2));
   for (const std::uint32_t rank : {1U, 20U, 21U, 5'000U})
     CHECK(sum.at_rank(2, rank) == sum.part(2, -static_cast<double>(rank)));
 }
 
-TEST_CASE("Tables of many lists are short, and what is beyond them is still told",
-          "[fusion][model][security]") {
+TEST_CASE("Tables of many lists are short and ranks beyond them are computed", "[fusion][model][security]") {
   const auto ranker_of = [](std::size_t lists) {
     return StepRanker({{0, -3.0, 0.5, 2.0}}, std::vector<Feature>(lists, {"list", FeatureKind::rank, 0}));
   };
@@ -113,8 +111,8 @@ TEST_CASE("Tables of many lists are short, and what is beyond them is still told
 }
 
 // 1 / (60 + rank): 1/61 = .01639, 1/62 = .01613, 1/63 = .01587. The step adds .5 to rank 1, and half of that
-// to documents that the second list does not hold.
-TEST_CASE("A model's table says what some ranks of each list add", "[fusion][model]") {
+// to documents that are not in the second list.
+TEST_CASE("The table of a model shows what some ranks of each list add", "[fusion][model]") {
   const std::vector<Feature> features = {
       {"a", FeatureKind::rank, 3}, {"long name", FeatureKind::rank, 2}, {"unused", FeatureKind::rank, 3}};
   const std::vector<WeakRanking> steps = {{1, -2.0, 0.5, 0.5}};

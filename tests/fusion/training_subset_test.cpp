@@ -69,7 +69,7 @@ TEST_CASE("Selecting queries equals reading only those queries", "[fusion][train
   }
 }
 
-TEST_CASE("Pairs follow their query into a selection", "[fusion][training_subset]") {
+TEST_CASE("A selection of queries includes their pairs", "[fusion][training_subset]") {
   TrainingSet all = random_subset_source(4, 6, [](int) { return true; });
   const QueryRange& last = all.queries.back();
   all.pairs = {{static_cast<std::uint32_t>(last.begin), static_cast<std::uint32_t>(last.end - 1), 2.5},
@@ -83,7 +83,8 @@ TEST_CASE("Pairs follow their query into a selection", "[fusion][training_subset
   CHECK(part.pairs[0].weight == 2.5);
 }
 
-TEST_CASE("Equal scores are ordered by lists, then best rank, then id", "[fusion][fused_order]") {
+TEST_CASE("Equal scores are ordered by number of lists and then best rank and then id",
+          "[fusion][fused_order]") {
   FeatureMatrix matrix({{"x", FeatureKind::rank, 30}, {"y", FeatureKind::rank, 30}}, 5);
   const TextList ids{"e", "d", "c", "b", "a"};
   matrix.set(0, 0, -9);

@@ -48,14 +48,14 @@ TEST_CASE("Initial weights follow the grades and sum to one", "[fusion][adaboost
   problem.classes = {0, 2};
   problem.class_count = 3;
   const SignedWeights weights = initial_weights(problem);
-  // 2^0 and 2^2: document 0 carries 2 of 10 (own label 1, others 1/2 each), document 1 carries 8.
+  // 2^0 and 2^2: document 0 has 2 of 10 (own label 1, others 1/2 each), document 1 has 8.
   CHECK(weights.of(0)[0] == Approx(0.1));
   CHECK(weights.of(0)[1] == Approx(-0.05));
   CHECK(weights.of(1)[2] == Approx(0.4));
   CHECK(weights.of(1)[0] == Approx(-0.2));
 }
 
-TEST_CASE("Stumps and products equal a search of every cut on every document", "[fusion][adaboost_mh]") {
+TEST_CASE("Stumps and products equal an exhaustive search over all cuts", "[fusion][adaboost_mh]") {
   Random random(101);
   for (int trial = 0; trial < 40; ++trial) {
     const std::size_t k = 2 + random.below(4);
@@ -82,7 +82,7 @@ TEST_CASE("Stumps and products equal a search of every cut on every document", "
   }
 }
 
-TEST_CASE("Trees equal a search of every cut on every document", "[fusion][adaboost_mh]") {
+TEST_CASE("Trees equal an exhaustive search over all cuts", "[fusion][adaboost_mh]") {
   Random random(103);
   for (int trial = 0; trial < 30; ++trial) {
     const std::size_t k = 2 + random.below(3);
@@ -127,7 +127,8 @@ TEST_CASE("The product of z bounds the weighted training error", "[fusion][adabo
   }
 }
 
-TEST_CASE("The votes of any prefix equal those of training so many rounds", "[fusion][adaboost_mh]") {
+TEST_CASE("The votes of the first rounds equal those of training only that many rounds",
+          "[fusion][adaboost_mh]") {
   Random random(109);
   const Data data = drawn_data(random, 50, 4, 3);
   const CodedFeatures coded(data.matrix, ThresholdOptions{});
@@ -145,8 +146,8 @@ TEST_CASE("The votes of any prefix equal those of training so many rounds", "[fu
   }
 }
 
-TEST_CASE("A parity that no stump sees is learned by a product of two", "[fusion][adaboost_mh]") {
-  // Three documents in one corner, so that a first stump has something to hold on to.
+TEST_CASE("A parity that no stump can learn is learned by a product of two", "[fusion][adaboost_mh]") {
+  // Three documents in one corner, so that the first stump has an edge.
   const std::vector<std::pair<double, double>> corners = {{0, 0}, {0, 0}, {0, 0}, {0, 1},
                                                           {0, 1}, {1, 0}, {1, 0}, {1, 1}};
   FeatureMatrix matrix(std::vector<Feature>(2), corners.size());
@@ -164,9 +165,9 @@ TEST_CASE("A parity that no stump sees is learned by a product of two", "[fusion
   CHECK(stumps.rounds.back().hamming_loss > 0.0);
 }
 
-TEST_CASE("Any number of threads boosts the same classifier", "[fusion][adaboost_mh]") {
+TEST_CASE("The classifier is the same for any number of threads", "[fusion][adaboost_mh]") {
   Random random(7);
-  // Enough documents that the histograms are shared out among threads.
+  // Enough documents for the histograms to be divided among threads.
   const Data data = drawn_data(random, 20'000, 14, 3);
   const CodedFeatures coded(data.matrix, ThresholdOptions{});
   for (const BaseSetting& setting : {BaseSetting{BaseKind::tree, 4}, BaseSetting{BaseKind::product, 3}}) {
@@ -177,7 +178,7 @@ TEST_CASE("Any number of threads boosts the same classifier", "[fusion][adaboost
   }
 }
 
-TEST_CASE("A document that is left out changes nothing", "[fusion][adaboost_mh]") {
+TEST_CASE("A document that is left out has no influence", "[fusion][adaboost_mh]") {
   Random random(11);
   for (const BaseSetting& setting : {BaseSetting{BaseKind::tree, 6}, BaseSetting{BaseKind::product, 3}}) {
     const Data data = drawn_data(random, 60, 3, 3);

@@ -7,7 +7,8 @@
 using metafuse::Random;
 using namespace metafuse::fusion::adaboost_mh;
 
-TEST_CASE("A calibration split is a share of the documents with their queries", "[fusion][adaboost_mh]") {
+TEST_CASE("A calibration split is the given share of the documents with their queries",
+          "[fusion][adaboost_mh]") {
   GradedDocuments documents;
   for (int d = 0; d < 50; ++d) documents.classes.push_back(d % 3);
   documents.queries = {{0, 10}, {10, 11}, {11, 50}};

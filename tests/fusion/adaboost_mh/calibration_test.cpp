@@ -49,7 +49,7 @@ double mean_posterior_distance(const Sigmoid& a, const Sigmoid& b, const Calibra
 
 }  // namespace
 
-TEST_CASE("A posterior is a distribution, also where every sigmoid vanishes", "[fusion][adaboost_mh]") {
+TEST_CASE("A posterior is a distribution even where every sigmoid vanishes", "[fusion][adaboost_mh]") {
   std::vector<double> posterior(3);
   sigmoid_posterior({900.0, 3.0}, std::vector<double>{-1.0, -0.9, -1.0}, posterior);
   CHECK(posterior[0] + posterior[1] + posterior[2] == Approx(1.0));
@@ -67,7 +67,7 @@ TEST_CASE("A posterior is a distribution, also where every sigmoid vanishes", "[
   CHECK(posterior[1] == Approx(1.0 / 3.0));
 }
 
-TEST_CASE("The target functions have their values on an example worked by hand", "[fusion][adaboost_mh]") {
+TEST_CASE("The target functions have the values of a worked example", "[fusion][adaboost_mh]") {
   // One document, two classes, votes so that p = (.880797, .119203), own class 1, gains (0, 1).
   const std::vector<double> votes = {1.0, -1.0};
   const std::vector<int> classes = {1};
@@ -84,8 +84,7 @@ TEST_CASE("The target functions have their values on an example worked by hand",
   CHECK(target_value(SigmoidTarget::smoothed_ndcg, sigmoid, data) == Approx(-1.0));  // gain 1 at position 1
 }
 
-TEST_CASE("The log-sigmoid calibration recovers the posterior that classes were drawn from",
-          "[fusion][adaboost_mh]") {
+TEST_CASE("Log-sigmoid calibration recovers the posterior of the drawn classes", "[fusion][adaboost_mh]") {
   for (const Sigmoid truth : {Sigmoid{3.0, 0.2}, Sigmoid{8.0, -0.3}, Sigmoid{20.0, 0.4}}) {
     const Synthetic synthetic(truth, 20'000, 7);
     const auto fitted = fit_sigmoid(SigmoidTarget::log_sigmoid, synthetic.data);
@@ -96,7 +95,7 @@ TEST_CASE("The log-sigmoid calibration recovers the posterior that classes were 
   }
 }
 
-TEST_CASE("Every calibration does at least as well on its own target as the true sigmoid",
+TEST_CASE("Every calibration is at least as good on its target as the true sigmoid",
           "[fusion][adaboost_mh]") {
   const Sigmoid truth{5.0, 0.1};
   const Synthetic synthetic(truth, 1'500, 11);
@@ -105,7 +104,7 @@ TEST_CASE("Every calibration does at least as well on its own target as the true
     REQUIRE(fitted.has_value());
     const double at_truth = target_value(target, truth, synthetic.data);
     INFO(name_of(target));
-    // SN is a step function in places: a derivative-free search may stay a hundredth above.
+    // SN is partly a step function: a derivative-free search may end one percent above the minimum.
     const double slack = target == SigmoidTarget::smoothed_ndcg ? 0.01 : 1e-6;
     CHECK(target_value(target, *fitted, synthetic.data) <= at_truth + slack * std::abs(at_truth));
   }
@@ -128,7 +127,7 @@ TEST_CASE("Constant votes are not calibrated", "[fusion][adaboost_mh]") {
     CHECK_FALSE(fit_regression(setting, data, {}).has_value());
 }
 
-TEST_CASE("Every regression recovers the gain that classes were drawn with", "[fusion][adaboost_mh]") {
+TEST_CASE("Every regression recovers the gain of the drawn classes", "[fusion][adaboost_mh]") {
   const Sigmoid truth{4.0, 0.1};
   const Synthetic synthetic(truth, 4'000, 17);
   std::vector<double> posterior(3);
@@ -152,7 +151,7 @@ TEST_CASE("Every regression recovers the gain that classes were drawn with", "[f
   }
 }
 
-TEST_CASE("A regression of one score follows it, beyond its range too", "[fusion][adaboost_mh]") {
+TEST_CASE("A regression of one score follows it even beyond its range", "[fusion][adaboost_mh]") {
   std::vector<double> votes;
   std::vector<int> classes;
   for (int d = 0; d < 300; ++d) {
@@ -172,7 +171,7 @@ TEST_CASE("A regression of one score follows it, beyond its range too", "[fusion
   }
 }
 
-TEST_CASE("A Gaussian process of repeated points is solved and a regression survives its file",
+TEST_CASE("A Gaussian process handles repeated points and a regression survives its file",
           "[fusion][adaboost_mh]") {
   Synthetic synthetic({4.0, 0.0}, 60, 19);
   for (int copy = 0; copy < 4; ++copy)
@@ -197,7 +196,7 @@ TEST_CASE("A Gaussian process of repeated points is solved and a regression surv
   }
 }
 
-TEST_CASE("What a wrong posterior costs in DCG stays below the bound of section 6", "[fusion][adaboost_mh]") {
+TEST_CASE("The DCG lost by a wrong posterior stays below the bound of section 6", "[fusion][adaboost_mh]") {
   // p = q = 2; c_i = 1 / log2(1 + i), inverse permutations as printed.
   Random random(23);
   for (int trial = 0; trial < 300; ++trial) {

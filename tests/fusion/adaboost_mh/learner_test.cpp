@@ -54,7 +54,8 @@ const std::map<std::string, std::string> kSmall = {
 
 }  // namespace
 
-TEST_CASE("AdaBoost.MH orders unseen documents by what their grades followed", "[fusion][adaboost_mh]") {
+TEST_CASE("AdaBoost.MH orders unseen documents by the features that determine their grades",
+          "[fusion][adaboost_mh]") {
   const TrainingSet set = graded_set(1);
   const TrainingSet fresh = graded_set(2);
   for (const char* base : {"tree", "product", "stump"}) {
@@ -72,7 +73,8 @@ TEST_CASE("AdaBoost.MH orders unseen documents by what their grades followed", "
   }
 }
 
-TEST_CASE("A model resumed to fewer or more rounds equals training so many", "[fusion][adaboost_mh]") {
+TEST_CASE("A model resumed to fewer or more rounds equals training that many rounds",
+          "[fusion][adaboost_mh]") {
   const TrainingSet set = graded_set(3);
   const auto twenty = train("adaboost-mh", set, {{"rounds", "20"}, {"leaves", "4"}});
   REQUIRE(twenty.has_value());
@@ -89,7 +91,7 @@ TEST_CASE("A model resumed to fewer or more rounds equals training so many", "[f
         std::string::npos);
 }
 
-TEST_CASE("The calibrated ensemble orders unseen documents, and its file and threads change nothing",
+TEST_CASE("The calibrated ensemble orders unseen documents with any threads and from its file",
           "[fusion][adaboost_mh]") {
   const TrainingSet set = graded_set(5);
   const TrainingSet fresh = graded_set(6);
@@ -130,7 +132,7 @@ TEST_CASE("Other learners are members of an ensemble", "[fusion][adaboost_mh]") 
   CHECK(dynamic_cast<const adaboost_mh::EnsembleRanker&>(*read->ranker).members().size() == 2 * 13 + 3 * 8);
 }
 
-TEST_CASE("Constant features leave calibrations that fall back and say so", "[fusion][adaboost_mh]") {
+TEST_CASE("With constant features calibrations fall back and say so", "[fusion][adaboost_mh]") {
   const auto result = train("calibrated-adaboost", graded_set(8, 24, true), kSmall);
   REQUIRE(result.has_value());
   CHECK(result->summary.find("fell back") != std::string::npos);
@@ -152,7 +154,7 @@ TEST_CASE("Bad options and sets are refused by name", "[fusion][adaboost_mh]") {
   TrainingSet one_class = graded_set(12);
   std::fill(one_class.grades.begin(), one_class.grades.end(), 1.0);
   CHECK(train("adaboost-mh", one_class, {}).error().code == Code::bad_data);
-  // A grade that is missing between others still is a class, with nothing in it.
+  // A grade that is missing between others is still a class, without documents.
   TrainingSet gap = graded_set(13);
   for (double& grade : gap.grades) grade = grade == 1.0 ? 0.0 : grade;
   CHECK(train("adaboost-mh", gap, {{"rounds", "5"}}).has_value());
@@ -168,7 +170,7 @@ TEST_CASE("Bad options and sets are refused by name", "[fusion][adaboost_mh]") {
         std::string::npos);
 }
 
-TEST_CASE("Damaged classifiers are refused, never walked", "[fusion][adaboost_mh]") {
+TEST_CASE("Damaged classifiers are refused when they are read", "[fusion][adaboost_mh]") {
   const TrainingSet set = graded_set(15);
   const auto result = train("adaboost-mh", set, {{"rounds", "3"}, {"leaves", "4"}});
   REQUIRE(result.has_value());
@@ -183,7 +185,7 @@ TEST_CASE("Damaged classifiers are refused, never walked", "[fusion][adaboost_mh
   };
   CHECK_FALSE(node_with(0, 3));    // no such feature
   CHECK_FALSE(node_with(1, 255));  // no such cut
-  CHECK_FALSE(node_with(2, 0));    // itself: an endless walk
+  CHECK_FALSE(node_with(2, 0));    // itself: an endless loop
   CHECK_FALSE(node_with(3, -99));  // no such leaf
   auto bad = good;
   bad["rounds"].as_array()[0].as_object()["votes"].as_array()[0] = 0;
@@ -193,8 +195,7 @@ TEST_CASE("Damaged classifiers are refused, never walked", "[fusion][adaboost_mh
   CHECK_FALSE(read(bad, features).has_value());
 }
 
-TEST_CASE("NDCG@10 and exponential weights have their values on examples worked by hand",
-          "[fusion][adaboost_mh]") {
+TEST_CASE("NDCG@10 and exponential weights have the values of worked examples", "[fusion][adaboost_mh]") {
   // Order by score: grades 0, 2, 1: gains 0, 3, 1. DCG = 3/log2(3) + 1/2 = 2.3928; ideal 3 + 1/log2(3)
   // = 3.6309.
   const std::vector<int> classes = {2, 0, 1, 0};

@@ -17,8 +17,8 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// AdaBoost word for word: each round tries every feature, every value of it and minus infinity, and both
-/// values of q_default, in the order of the learner, on all documents.
+/// AdaBoost by its definition: each round tries every feature, each of its values and minus infinity, and
+/// both values of q_default, on all documents and in the same order as the learner.
 std::vector<double> slow_adaboost_scores(const TrainingSet& set, double level, std::size_t rounds) {
   const std::size_t n = set.grades.size();
   std::vector<double> weights(n, 1.0 / static_cast<double>(n));
@@ -34,7 +34,7 @@ std::vector<double> slow_adaboost_scores(const TrainingSet& set, double level, s
       std::sort(values.begin(), values.end(), std::greater<>());
       values.erase(std::unique(values.begin(), values.end()), values.end());
       if (values.empty()) continue;
-      values.erase(values.begin());  // nothing exceeds the highest
+      values.erase(values.begin());  // no value exceeds the highest
       values.push_back(-std::numeric_limits<double>::infinity());
       for (const double theta : values)
         for (const double q_default : {0.0, 1.0}) {
@@ -67,7 +67,7 @@ std::vector<double> slow_adaboost_scores(const TrainingSet& set, double level, s
 
 }  // namespace
 
-TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one class",
+TEST_CASE("AdaBoost orders a separable set correctly and learns nothing from one class",
           "[fusion][baselines]") {
   TrainingSet set;
   set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 4);
@@ -81,7 +81,7 @@ TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one
   CHECK(baselines::adaboost_ordering(set, 0.0, 5).empty());
 }
 
-TEST_CASE("AdaBoost's ordering is that of the slow reference on random sets", "[fusion][baselines]") {
+TEST_CASE("The AdaBoost ordering equals the slow reference on random sets", "[fusion][baselines]") {
   Random random(5);
   int compared = 0;
   for (int trial = 0; trial < 60; ++trial) {
@@ -96,7 +96,7 @@ TEST_CASE("AdaBoost's ordering is that of the slow reference on random sets", "[
   CHECK(compared > 20);
 }
 
-TEST_CASE("AdaBoost's ordering is a learner like others and refuses what it cannot learn from",
+TEST_CASE("The AdaBoost ordering is a learner and refuses sets that it cannot learn from",
           "[fusion][baselines]") {
   TrainingSet set;
   set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 4);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kUnranked = -99.0;
 
-/// One query; a row a document: its grade (below 0: not in feedback), then its features.
+/// One query with one row per document: its grade (below 0: not in feedback), then its features.
 TrainingSet set_of(const std::vector<std::vector<double>>& rows) {
   TrainingSet set;
   std::vector<Feature> features;
@@ -36,9 +36,9 @@ TrainingSet set_of(const std::vector<std::vector<double>>& rows) {
 
 }  // namespace
 
-// Feature 1 rates 3, 1 and leaves the middle document out. Defaults 1 or 3 tie it with another document (loss
-// 1/6); 2, which only feature 2 uses, puts it in between (loss 0). Feature 2 alone loses 1/3.
-TEST_CASE("nearest neighbour chooses the default of least loss from the shared rating scale",
+// Feature 1 rates 3, 1 and does not rate the middle document. The defaults 1 and 3 tie it with another
+// document (loss 1/6); 2, which only feature 2 uses, puts it in between (loss 0). Feature 2 alone loses 1/3.
+TEST_CASE("Nearest neighbour chooses the default with the least loss from the rating scale",
           "[fusion][baselines]") {
   const TrainingSet set = set_of({{3, 3, 2}, {2, kUnranked, 3}, {1, 1, 1}});
   const auto ranker = nearest_neighbour(set, {});
@@ -53,25 +53,24 @@ TEST_CASE("nearest neighbour chooses the default of least loss from the shared r
   CHECK(both->terms()[1].weight == 0.5);
 }
 
-// The feature ranks every document of the feedback, so its default is its mean over all that it ranks:
-// (3+1+5)/3.
-TEST_CASE("a neighbour that ranks all feedback takes its mean as default", "[fusion][baselines]") {
+// The feature ranks every document of the feedback, so its default is its mean over all documents that it
+// ranks: (3+1+5)/3.
+TEST_CASE("A neighbour that ranks all feedback has its mean as default", "[fusion][baselines]") {
   const auto ranker = nearest_neighbour(set_of({{3, 3}, {1, 1}, {-1, 5}, {-1, kUnranked}}), {});
   CHECK(ranker->terms()[0].unranked == Approx(3.0));
 }
 
 // Two equal features: the shortest solution splits the weight. Grades 2, 4 on values 1, 2: w1 + w2 = 2.
-TEST_CASE("regression finds the shortest solution when features are identical", "[fusion][baselines]") {
+TEST_CASE("Regression finds the shortest solution when features are identical", "[fusion][baselines]") {
   const auto ranker = regression(set_of({{2, 1, 1}, {4, 2, 2}}), {});
   REQUIRE(ranker.has_value());
   CHECK(ranker->terms()[0].weight == Approx(1.0));
   CHECK(ranker->terms()[1].weight == Approx(1.0));
 }
 
-// The unranked value is the feature's mean over all documents, those outside feedback too: (1 + 3 + 5) / 3
-// = 3.
-TEST_CASE("regression fills unranked documents with the feature's mean over all documents",
-          "[fusion][baselines]") {
+// The value for unranked documents is the feature's mean over all documents, including those outside the
+// feedback: (1 + 3 + 5) / 3 = 3.
+TEST_CASE("Regression gives unranked documents the mean of the feature", "[fusion][baselines]") {
   const TrainingSet set = set_of({{1, 1}, {3, kUnranked}, {-1, 3}, {-1, 5}});
   const auto ranker = regression(set, {});
   CHECK(ranker->terms()[0].unranked == Approx(3.0));
@@ -81,7 +80,7 @@ TEST_CASE("regression fills unranked documents with the feature's mean over all 
   CHECK(at_mean == Approx(0.0).margin(1e-12));
 }
 
-TEST_CASE("regression is the least squares solution and has no shorter rival", "[fusion][baselines]") {
+TEST_CASE("Regression is the shortest least squares solution", "[fusion][baselines]") {
   Random random(4);
   std::vector<std::vector<double>> rows;
   for (int x = 0; x < 6; ++x) {
@@ -122,7 +121,7 @@ TEST_CASE("regression is the least squares solution and has no shorter rival", "
 
 // Target (4, 2), mean 3. Feature 1 rates (2, 1) and a third document 2: cosine 10 / (sqrt(20) * 3), mean 5/3.
 // Feature 2 shares no document. So the third document is predicted 3 + (2 - 5/3), the fourth 3.
-TEST_CASE("vector similarity predicts as its formula says", "[fusion][baselines]") {
+TEST_CASE("Vector similarity predicts by its formula", "[fusion][baselines]") {
   const TrainingSet set = set_of({{4, 2, kUnranked}, {2, 1, kUnranked}, {-1, 2, 5}, {-1, kUnranked, 1}});
   const auto ranker = vector_similarity(set);
   REQUIRE(ranker.has_value());
@@ -139,8 +138,7 @@ TEST_CASE("vector similarity predicts as its formula says", "[fusion][baselines]
         Approx(3.0 + (first * (2 - 1.5) + second * (1 - 2.0)) / (first + second)));
 }
 
-TEST_CASE("vector similarity counts a rank as depth + 1 - rank, so that better ranks score higher",
-          "[fusion][baselines]") {
+TEST_CASE("Vector similarity rates a rank as depth + 1 - rank", "[fusion][baselines]") {
   // One list of depth 3, ranks 1, 2, 3 as values -1, -2, -3: ratings 3, 2, 1, mean value -2. Grades 2, 1, 0.
   // The only cosine is positive, so its share is 1: mean grade 1 plus value + 2.
   TrainingSet set = set_of({{2, -1}, {1, -2}, {0, -3}});
@@ -152,7 +150,7 @@ TEST_CASE("vector similarity counts a rank as depth + 1 - rank, so that better r
   CHECK(ranker->terms()[0].weight == Approx(1.0));
   CHECK(ranker->score(set.matrix)[0] == Approx(2.0));
   CHECK(ranker->score(set.matrix)[2] == Approx(0.0).margin(1e-12));
-  // Two lists of no stated depth: a counts to rank 2, b to rank 4. Grades 1 and 0.
+  // Two lists without a given depth: a goes to rank 2, b to rank 4. Grades 1 and 0.
   // a: ratings 2, 1; cosine 2 / sqrt 5. b: ratings 1, 4; cosine 1 / sqrt 17.
   TrainingSet two = set_of({{1, 0, 0}, {0, 0, 0}});
   two.matrix = FeatureMatrix({{"a", FeatureKind::rank, 0}, {"b", FeatureKind::rank, 0}}, 2);
@@ -168,7 +166,7 @@ TEST_CASE("vector similarity counts a rank as depth + 1 - rank, so that better r
   CHECK(both->terms()[1].weight == Approx(b / (a + b)));
 }
 
-TEST_CASE("the best single feature puts unranked documents last", "[fusion][baselines]") {
+TEST_CASE("The best single feature puts unranked documents last", "[fusion][baselines]") {
   const TrainingSet set = set_of({{1, kUnranked, -1}, {0, -1, -2}, {0, -2, kUnranked}});
   const auto ranker = best_feature(set);
   REQUIRE(ranker->terms().size() == 1);
@@ -176,7 +174,7 @@ TEST_CASE("the best single feature puts unranked documents last", "[fusion][base
   CHECK(ranker->terms()[0].unranked < -2.0);
 }
 
-TEST_CASE("every baseline survives its model file and states its outcome on bad input",
+TEST_CASE("Every baseline survives its model file and has a defined outcome on bad input",
           "[fusion][baselines]") {
   const TrainingSet good = set_of({{3, 3, 2, 1}, {2, kUnranked, 3, 1}, {1, 1, 1, 1}, {-1, 2, 2, 1}});
   const TrainingSet equal = set_of({{3, 3, 2, 1}, {3, 1, 1, 1}});
@@ -216,7 +214,7 @@ TEST_CASE("every baseline survives its model file and states its outcome on bad 
   }
 }
 
-TEST_CASE("baseline options out of range and broken models are refused by name", "[fusion][baselines]") {
+TEST_CASE("Baseline options out of range and broken models are refused by name", "[fusion][baselines]") {
   const TrainingSet good = set_of({{3, 3}, {1, 1}});
   TrainingRequest request;
   request.train = &good;

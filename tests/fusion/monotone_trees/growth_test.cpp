@@ -58,31 +58,30 @@ std::vector<Push> random_pushes(std::size_t count, Random& random) {
 
 }  // namespace
 
-TEST_CASE("A tree of one question takes Newton's step on both of its sides", "[fusion][monotone_trees]") {
+TEST_CASE("A tree with one question takes Newton's step on both sides", "[fusion][monotone_trees]") {
   const double none = std::nan("");
-  // Ranks 1, 2, 5, 9 and unranked. The potentials above rank 2 sum to 3, below to -3; no other cut parts them
+  // Ranks 1, 2, 5, 9 and unranked. The potentials sum to 3 up to rank 2 and to -3 below; no other cut is
   // better: "rank <= 1" gives 2^2/1 + 2^2/4, "rank <= 2" 3^2/2 + 3^2/3, "rank <= 5" 2^2/3 + 2^2/2.
   const FeatureMatrix matrix = matrix_of({{-1}, {-2}, {-5}, {-9}, {none}}, FeatureKind::rank);
   const Growth growth = grow(matrix, {{2, 1}, {1, 1}, {-1, 1}, {-1, 1}, {-1, 1}}, 1);
   REQUIRE(growth.tree.size() == 3);
   CHECK(growth.tree[0].feature == 0);
-  CHECK(growth.tree[0].threshold == -3.0);  // rank <= 2, so that rank 3 is on the side of 5
-  // A 10,000th of the curvature of all, 5, is added to that of each side.
+  CHECK(growth.tree[0].threshold == -3.0);  // rank <= 2, so rank 3 is on the same side as 5
+  // A 10,000th of the total curvature of 5 is added to each side.
   CHECK(growth.tree[2].value == Approx(3.0 / 2.0005));
   CHECK(growth.tree[1].value == Approx(-3.0 / 3.0005));
   for (const std::size_t i : {0, 1}) CHECK(growth.steps[i] == growth.tree[2].value);
   for (const std::size_t i : {2, 3, 4}) CHECK(growth.steps[i] == growth.tree[1].value);
 }
 
-TEST_CASE("What lowers the loss by turning the ranks around is not asked", "[fusion][monotone_trees]") {
+TEST_CASE("Questions that lower the loss only by reversing ranks are not asked", "[fusion][monotone_trees]") {
   const FeatureMatrix matrix = matrix_of({{1}, {2}, {3}}, FeatureKind::value);
   const Growth growth = grow(matrix, {{2, 1}, {0, 1}, {-2, 1}}, 3);
   REQUIRE(growth.tree.size() == 1);
   CHECK(growth.tree[0].is_leaf());
 }
 
-TEST_CASE("Every tree is monotone, and each document gets the value of its leaf",
-          "[fusion][monotone_trees]") {
+TEST_CASE("Every tree is monotone and each document gets the value of its leaf", "[fusion][monotone_trees]") {
   Random random(5);
   std::size_t questions = 0;
   for (int trial = 0; trial < 200; ++trial) {
@@ -99,7 +98,7 @@ TEST_CASE("Every tree is monotone, and each document gets the value of its leaf"
   CHECK(questions > 500);
 }
 
-TEST_CASE("The first question is the best of all that keep the order", "[fusion][monotone_trees]") {
+TEST_CASE("The first question is the best of all monotone questions", "[fusion][monotone_trees]") {
   Random random(6);
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<std::vector<double>> rows(2 + random.below(20), std::vector<double>(1 + random.below(3)));
@@ -132,7 +131,7 @@ TEST_CASE("The first question is the best of all that keep the order", "[fusion]
   }
 }
 
-TEST_CASE("Drawn pairs push a query's documents against each other, on average as all its pairs do",
+TEST_CASE("Sampled pairs have on average the same gradient as all pairs of a query",
           "[fusion][monotone_trees]") {
   Random random(7);
   for (int trial = 0; trial < 20; ++trial) {
@@ -158,7 +157,8 @@ TEST_CASE("Drawn pairs push a query's documents against each other, on average a
       }
       CHECK(std::abs(sum) < 1e-12);
     }
-    // At equal scores half of each pair's weight pushes; two classes: every pair of a query weighs the same.
+    // At equal scores the gradient is half of each pair's weight. With two classes all pairs of a query weigh
+    // the same.
     std::size_t at = 0;
     for (const auto& query : feedback->queries) {
       std::size_t members[2] = {0, 0};

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kLists = 4;
 
-/// Four lists of ranks from 1 to 12, the later the better, and NULL for a quarter.
+/// Four lists of ranks from 1 to 12, later lists being better; a quarter of the cells is NULL.
 std::string some_rows() {
   Random random(3);
   std::string text;
@@ -78,7 +78,7 @@ std::vector<std::vector<std::string>> random_lists(Random& random) {
   return lists;
 }
 
-/// The place of a document in the fused order.
+/// The position of a document in the fused order.
 std::size_t place_of(const std::string& document, const Model& model,
                      const std::vector<std::vector<std::string>>& lists) {
   std::vector<std::vector<std::string_view>> views;
@@ -102,8 +102,7 @@ Code refusal(const std::string& text, const std::string& from, const std::string
 
 }  // namespace
 
-TEST_CASE("Trees are the same for any number of threads and come back from their file",
-          "[fusion][monotone_trees]") {
+TEST_CASE("Trees are the same for any number of threads and survive their file", "[fusion][monotone_trees]") {
   const TrainingSet set = some_set();
   const Model model = trained(set);
   const std::string text = model_text(model);
@@ -114,7 +113,7 @@ TEST_CASE("Trees are the same for any number of threads and come back from their
   CHECK(back->ranker->score(set.matrix) == model.ranker->score(set.matrix));
 }
 
-TEST_CASE("Trees order what they learned from better than chance", "[fusion][monotone_trees]") {
+TEST_CASE("Trees order their training set better than chance", "[fusion][monotone_trees]") {
   const TrainingSet set = some_set();
   const auto scores = trained(set).ranker->score(set.matrix);
   double right = 0.0, pairs = 0.0;
@@ -128,7 +127,7 @@ TEST_CASE("Trees order what they learned from better than chance", "[fusion][mon
   CHECK(right / pairs > 0.75);
 }
 
-TEST_CASE("No document falls in the fused order by standing higher in a list", "[fusion][monotone_trees]") {
+TEST_CASE("No document falls in the fused order by rising in a list", "[fusion][monotone_trees]") {
   const Model model = trained(some_set(), {{"tree-depth", "4"}});
   Random random(8);
   std::size_t risen = 0;
@@ -146,7 +145,7 @@ TEST_CASE("No document falls in the fused order by standing higher in a list", "
   CHECK(risen > 20);
 }
 
-TEST_CASE("What the features contribute sums to the score", "[fusion][monotone_trees]") {
+TEST_CASE("The contributions of the features sum to the score", "[fusion][monotone_trees]") {
   const TrainingSet set = some_set();
   const Model model = trained(set);
   const auto scores = model.ranker->score(set.matrix);
@@ -159,7 +158,7 @@ TEST_CASE("What the features contribute sums to the score", "[fusion][monotone_t
   CHECK(text.find("rank <= ") != std::string::npos);
 }
 
-TEST_CASE("Validation data choose a number of rounds, as if trained with so many",
+TEST_CASE("Validation data choose the number of rounds as if trained with that many",
           "[fusion][monotone_trees]") {
   const TrainingSet set = some_set();
   const Model eight = trained(set, {{"rounds", "8"}});
@@ -179,7 +178,7 @@ TEST_CASE("Validation data choose a number of rounds, as if trained with so many
   CHECK(chosen->model.ranker->score(set.matrix) == eight.ranker->score(set.matrix));
 }
 
-TEST_CASE("The trace has a line a bag and round, with the tree of it", "[fusion][monotone_trees]") {
+TEST_CASE("The trace has one line with the tree per bag and round", "[fusion][monotone_trees]") {
   const TrainingSet set = some_set();
   const auto result = train(set, {{"rounds", "3"}, {"bags", "2"}});
   REQUIRE(result.has_value());
@@ -190,10 +189,10 @@ TEST_CASE("The trace has a line a bag and round, with the tree of it", "[fusion]
         dynamic_cast<const TreeRanker&>(*result->model.ranker).trees()[4].size());
 }
 
-TEST_CASE("Queries can weigh as many as their documents", "[fusion][monotone_trees]") {
+TEST_CASE("Queries can be weighted by their number of documents", "[fusion][monotone_trees]") {
   const TrainingSet set = some_set("documents");
   for (const QueryRange& query : set.queries) CHECK(query.weight == 12.0);
-  // All have twelve documents, so that it is the same as an equal weight.
+  // All have twelve documents, so this equals equal weights.
   CHECK(trained(set).ranker->score(set.matrix) == trained(some_set("equal")).ranker->score(set.matrix));
 }
 
@@ -214,7 +213,7 @@ TEST_CASE("Options and feedback that trees cannot use are refused", "[fusion][mo
   CHECK(train(set, {}).error().code == Code::usage);
 }
 
-TEST_CASE("A body that is no sum of monotone trees is refused", "[fusion][monotone_trees]") {
+TEST_CASE("A body that is not a sum of monotone trees is refused", "[fusion][monotone_trees]") {
   const std::string good =
       R"({"format":"metafuse-model","version":1,"learner":"monotone-trees","features":[{"name":"a","kind":"rank","depth":0}],)"
       R"("unranked":"null","body":{"trees":[[{"feature":0,"rank":3,"value":0,"below":1,"above":2},{"value":-1},{"value":1}]]},"training":{}})";
@@ -222,7 +221,7 @@ TEST_CASE("A body that is no sum of monotone trees is refused", "[fusion][monoto
   CHECK(refusal(good, "\"value\":1}", "\"value\":-2}") == Code::bad_data);   // falls with a better rank
   CHECK(refusal(good, "\"above\":2", "\"above\":1") == Code::bad_data);      // two parents
   CHECK(refusal(good, "\"above\":2", "\"above\":3") == Code::bad_data);      // no such node
-  CHECK(refusal(good, "\"below\":1", "\"below\":0") == Code::bad_data);      // a circle
+  CHECK(refusal(good, "\"below\":1", "\"below\":0") == Code::bad_data);      // a cycle
   CHECK(refusal(good, "\"feature\":0", "\"feature\":1") == Code::bad_data);  // no such feature
   CHECK(refusal(good, "\"rank\":3", "\"threshold\":3") == Code::bad_data);
   CHECK(refusal(good, "\"rank\":3", "\"rank\":1.5") == Code::bad_data);

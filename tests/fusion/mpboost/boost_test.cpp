@@ -44,7 +44,7 @@ struct Pair {
   double distance, weight;
 };
 
-/// Every ordered pair (i, j) of unequal grades with its directed distance, as in Algorithm 1, lines 1-3.
+/// All ordered pairs (i, j) of unequal grades with their directed distance, as in Algorithm 1, lines 1-3.
 std::vector<Pair> all_pairs(const TrainingSet& set, const BoostOptions& options) {
   std::vector<Pair> pairs;
   for (const QueryRange& query : set.queries)
@@ -60,8 +60,8 @@ std::vector<Pair> all_pairs(const TrainingSet& set, const BoostOptions& options)
   return pairs;
 }
 
-/// The definition, line by line: for every feature and threshold the sets A1 and B2 of eq. (18), a of the
-/// appendix, and the squared error of eq. (12).
+/// Follows the definition line by line: for every feature and threshold the sets A1 and B2 of eq. (18), `a`
+/// of the appendix, and the squared error of eq. (12).
 struct ReferenceStump {
   std::size_t feature = 0;
   double threshold = 0.0;
@@ -76,7 +76,7 @@ ReferenceStump best_by_definition(const TrainingSet& set, const std::vector<Pair
       const auto fires = [&](std::size_t x) {
         return !set.matrix.is_unranked(x, f) && set.matrix.value(x, f) > threshold;
       };
-      bool is_value = !std::isfinite(threshold);  // candidates are the values that occur
+      bool is_value = !std::isfinite(threshold);  // only values that occur are candidates
       for (std::size_t x = 0; x < set.grades.size(); ++x)
         if (!set.matrix.is_unranked(x, f) && set.matrix.value(x, f) == threshold) is_value = true;
       if (!is_value) continue;
@@ -157,7 +157,7 @@ std::size_t compare_with_definition(const TrainingSet& set, const BoostOptions& 
 
 }  // namespace
 
-TEST_CASE("MPBoost without pairs equals its definition over pairs", "[fusion][mpboost]") {
+TEST_CASE("MPBoost without enumerating pairs equals its definition over pairs", "[fusion][mpboost]") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed)
     for (const Distance kind :
          {Distance::binary, Distance::ldd, Distance::logdd, Distance::logitdd, Distance::constant}) {
@@ -170,7 +170,7 @@ TEST_CASE("MPBoost without pairs equals its definition over pairs", "[fusion][mp
     }
 }
 
-TEST_CASE("MPBoost halves the steps that would raise the loss, and shrinks them all when asked to",
+TEST_CASE("MPBoost halves steps that would raise the loss and shrinks all steps on request",
           "[fusion][mpboost]") {
   std::size_t halvings = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -189,8 +189,7 @@ TEST_CASE("MPBoost halves the steps that would raise the loss, and shrinks them 
   CHECK(halvings > 20);
 }
 
-TEST_CASE("MPBoost takes a table of distances and mixed functions, by grades and by pairs",
-          "[fusion][mpboost]") {
+TEST_CASE("MPBoost accepts a table of distances with mixed functions", "[fusion][mpboost]") {
   const test::TemporaryFolder folder;
   const auto table = read_distance_table(
       folder.write("distances", "# of three grades\n0 1 0.3\n1 2 logdd:0.5\n\n0 2 ldd:0.4  # twice\n"));
@@ -218,7 +217,7 @@ TEST_CASE("MPBoost takes a table of distances and mixed functions, by grades and
   }
 }
 
-TEST_CASE("MPBoost's table of distances and shrinkage stand in the model", "[fusion][mpboost]") {
+TEST_CASE("The model of MPBoost records its table of distances and its shrinkage", "[fusion][mpboost]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = random_set(5, 2, false);
   TrainingRequest request;
@@ -237,7 +236,7 @@ TEST_CASE("MPBoost's table of distances and shrinkage stand in the model", "[fus
 }
 
 // Grades 0 and 3: |dist| = 3 lambda for the linear function, above 1 from lambda = .35 on (condition (9)).
-TEST_CASE("MPBoost leaves out parameters whose mean distance is above 1", "[fusion][mpboost]") {
+TEST_CASE("MPBoost skips parameters whose mean distance is above 1", "[fusion][mpboost]") {
   TrainingSet train = random_set(21, 2, false);
   TrainingSet validate = random_set(22, 2, false);
   for (TrainingSet* set : {&train, &validate})
@@ -252,10 +251,10 @@ TEST_CASE("MPBoost leaves out parameters whose mean distance is above 1", "[fusi
   REQUIRE(all_far.has_value());
   CHECK(all_far->parameter == 0.7);  // the smallest mean
   CHECK(!all_far->run.rounds.empty());
-  CHECK(select_on_validation(train, validate, options, {2.0})->parameter == 2.0);  // as asked
+  CHECK(select_on_validation(train, validate, options, {2.0})->parameter == 2.0);  // the requested one
 }
 
-TEST_CASE("MPBoost takes real-valued grades pair by pair", "[fusion][mpboost]") {
+TEST_CASE("MPBoost handles real-valued grades pair by pair", "[fusion][mpboost]") {
   for (std::uint64_t seed = 101; seed <= 120; ++seed) {
     const TrainingSet set = random_set(seed, 0, true);
     BoostOptions options;
@@ -264,7 +263,7 @@ TEST_CASE("MPBoost takes real-valued grades pair by pair", "[fusion][mpboost]") 
     options.rounds = 8;
     compare_with_definition(set, options);
   }
-  // Enough documents that a query has more than 16 grades.
+  // Enough documents for a query to have more than 16 grades.
   Random random(7);
   TrainingSet set;
   set.matrix = FeatureMatrix(
@@ -289,7 +288,7 @@ TEST_CASE("MPBoost takes real-valued grades pair by pair", "[fusion][mpboost]") 
 // One query, grades 1 0 1 0, feature 2 1 1 0. The threshold 0 leaves 2 pairs of 4 separated rightly ((1,4),
 // (3,4)) and none reversed, two tied; the threshold 1 the pairs (1,2), (1,4). Both have N = 2/4 d, Den = 2/4,
 // so a = d; the higher threshold comes first. Z = 1/2 + 1/2 exp(-d d).
-TEST_CASE("MPBoost's first round is the one worked out by hand", "[fusion][mpboost]") {
+TEST_CASE("The first round of MPBoost equals a worked example", "[fusion][mpboost]") {
   TrainingSet set;
   set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 4);
   set.queries = {{"q", 0, 4, 1.0}};
@@ -310,7 +309,7 @@ TEST_CASE("MPBoost's first round is the one worked out by hand", "[fusion][mpboo
   CHECK(run->mean_distance == Approx(d));
 }
 
-TEST_CASE("MPBoost's outcomes on empty feedback, equal features and absurd distances are stated",
+TEST_CASE("MPBoost has defined outcomes on empty feedback and equal features and huge distances",
           "[fusion][mpboost]") {
   TrainingSet set = random_set(3, 3, false);
   BoostOptions options;
@@ -329,7 +328,7 @@ TEST_CASE("MPBoost's outcomes on empty feedback, equal features and absurd dista
   CHECK(boost_stumps(constant, BoostOptions{})->rounds.empty());
 }
 
-TEST_CASE("an mpboost model survives its file, and validation chooses its parameter", "[fusion][mpboost]") {
+TEST_CASE("A model of mpboost survives its file and validation chooses its parameter", "[fusion][mpboost]") {
   const TrainingSet train = random_set(11, 3, false);
   const TrainingSet validate = random_set(12, 3, false);
   TrainingRequest request;
@@ -354,8 +353,7 @@ TEST_CASE("an mpboost model survives its file, and validation chooses its parame
   CHECK(find_learner("mpboost")->train(request).error().code == Code::usage);
 }
 
-TEST_CASE("MPBoost learns the same bytes on any number of threads, by grades and by pairs",
-          "[fusion][mpboost]") {
+TEST_CASE("MPBoost learns the same bytes on any number of threads", "[fusion][mpboost]") {
   TrainingSet set;
   Random random(23);
   set.matrix = FeatureMatrix({{"a", FeatureKind::value, 0}, {"b", FeatureKind::value, 0}}, 200 * 30);
@@ -376,13 +374,14 @@ TEST_CASE("MPBoost learns the same bytes on any number of threads, by grades and
   };
   std::string one = trained(1);
   CHECK(trained(3) == one);
-  for (double& grade : set.grades) grade += random.uniform();  // now every pair has a distance of its own
+  for (double& grade : set.grades) grade += random.uniform();  // now every pair has its own distance
   CHECK(trained(1) != one);
   one = trained(1);
   CHECK(trained(3) == one);
 }
 
-TEST_CASE("MPBoost's trace says minus infinity of a rank as the deepest rank seen", "[fusion][mpboost]") {
+TEST_CASE("The trace of MPBoost shows the threshold minus infinity as the deepest rank",
+          "[fusion][mpboost]") {
   TrainingSet set;
   set.matrix = FeatureMatrix({{"a", FeatureKind::rank, 0}}, 4);
   set.queries = {{"q", 0, 4, 1.0}};

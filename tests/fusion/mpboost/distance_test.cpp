@@ -9,7 +9,7 @@
 using namespace metafuse::fusion;
 using namespace metafuse::fusion::mpboost;
 
-TEST_CASE("directed distances are those of eqs. (2), (6), (7) and (8)", "[fusion][mpboost]") {
+TEST_CASE("Directed distances follow their equations in the paper", "[fusion][mpboost]") {
   CHECK(directed_distance(Distance::binary, 9.0, 3.0) == 1.0);
   CHECK(directed_distance(Distance::constant, 0.4, 3.0) == 0.4);
   CHECK(directed_distance(Distance::ldd, 0.2, 3.0) == Approx(0.6));
@@ -17,7 +17,7 @@ TEST_CASE("directed distances are those of eqs. (2), (6), (7) and (8)", "[fusion
   CHECK(directed_distance(Distance::logitdd, 0.5, 2.0) == Approx(1.0 / (1.0 + std::exp(-1.0))));
 }
 
-TEST_CASE("directed distances grow with the difference of the grades as eq. (4) asks", "[fusion][mpboost]") {
+TEST_CASE("Directed distances grow with the difference of grades as eq. (4) requires", "[fusion][mpboost]") {
   for (const Distance kind : {Distance::ldd, Distance::logdd, Distance::logitdd})
     for (const double parameter : parameter_grid(kind)) {
       double last = 0.0;
@@ -28,9 +28,9 @@ TEST_CASE("directed distances grow with the difference of the grades as eq. (4) 
     }
 }
 
-// Grades in score order 0, 2, 1: DCG = 0 + 3/1 + 1/log2 3; ideal 2, 1, 0: 3 + 1/1 + 0. The second place is
-// not discounted, since 1/log2(2) = 1.
-TEST_CASE("NDCG has the paper's discount, 1 at the first two places", "[fusion][mpboost]") {
+// Grades in score order 0, 2, 1: DCG = 0 + 3/1 + 1/log2 3; ideal 2, 1, 0: 3 + 1/1 + 0. The second position
+// is not discounted, since 1/log2(2) = 1.
+TEST_CASE("NDCG has the paper's discount of 1 at the first two positions", "[fusion][mpboost]") {
   TrainingSet set;
   set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 5);
   set.queries = {{"a", 0, 3, 1.0}, {"nothing relevant", 3, 5, 1.0}};

@@ -19,7 +19,7 @@ using namespace metafuse::fusion::online;
 
 namespace {
 
-/// A ranker whose scores are those of another one times a constant.
+/// A ranker whose scores are those of another ranker times a constant.
 class ScaledRanker final : public Ranker {
  public:
   ScaledRanker(std::shared_ptr<const Ranker> base, double factor) : base_(std::move(base)), factor_(factor) {}
@@ -43,8 +43,8 @@ class ScaledRanker final : public Ranker {
   double factor_;
 };
 
-/// Grade 2 when the first feature is large, 1 in the middle; the second feature is noise, the third
-/// often unranked.
+/// The grade is 2 where the first feature is large and 1 where it is medium; the second feature is noise and
+/// the third is often unranked.
 TrainingSet small_set(std::uint64_t seed, bool is_reversed = false, bool has_one_class = false) {
   Random random(seed);
   struct Row {
@@ -83,7 +83,7 @@ const char* const kNames[] = {"prank", "prank-vp", "widrow-hoff", "oap-bpm", "oa
 
 }  // namespace
 
-TEST_CASE("Every online learner orders documents by what it was shown", "[fusion][online]") {
+TEST_CASE("Every online learner orders unseen documents by what it has learned", "[fusion][online]") {
   const TrainingSet set = small_set(3);
   const TrainingSet fresh = small_set(4);
   for (const char* name : kNames)
@@ -97,7 +97,7 @@ TEST_CASE("Every online learner orders documents by what it was shown", "[fusion
     }
 }
 
-TEST_CASE("An online model survives its file, and its training does not depend on order or threads",
+TEST_CASE("Online training does not depend on input order or threads and survives its file",
           "[fusion][online]") {
   const TrainingSet set = small_set(5);
   const TrainingSet reversed = small_set(5, true);
@@ -146,7 +146,7 @@ TEST_CASE("Two passes equal one pass resumed by another", "[fusion][online]") {
   }
 }
 
-TEST_CASE("Grades that do not fit are refused", "[fusion][online]") {
+TEST_CASE("Grades that do not fit the options are refused", "[fusion][online]") {
   const TrainingSet set = small_set(8);
   CHECK(train("oap-bpm", small_set(8, false, true), {}).error().text.find("same grade") != std::string::npos);
   CHECK(train("oap-bpm", set, {{"grades", "0,1"}}).error().code == Code::bad_data);
@@ -156,7 +156,7 @@ TEST_CASE("Grades that do not fit are refused", "[fusion][online]") {
   TrainingSet paired = small_set(8);
   paired.pairs.push_back({0, 1, 1.0});
   CHECK(train("oap-bpm", paired, {}).error().text.find("--pairs") != std::string::npos);
-  // A class that is missing from the training part still has its rank between the others.
+  // A grade that is missing in the training part keeps its rank between the others.
   TrainingSet gap = small_set(8);
   for (double& grade : gap.grades) grade = grade == 1.0 ? 0.0 : grade;
   const auto result = train("prank", gap, {});
@@ -164,8 +164,7 @@ TEST_CASE("Grades that do not fit are refused", "[fusion][online]") {
   CHECK(result->model.ranker->body().at("grades").get_array().size() == 3);
 }
 
-TEST_CASE("A stream cut in two and resumed equals the whole, and a bad document changes nothing",
-          "[fusion][online]") {
+TEST_CASE("A resumed stream equals the whole and a bad document changes nothing", "[fusion][online]") {
   Random random(17);
   for (const char* name : kNames) {
     const OnlineMethod method = *online::method_of(name);
@@ -203,8 +202,7 @@ TEST_CASE("A stream cut in two and resumed equals the whole, and a bad document 
   }
 }
 
-TEST_CASE("A reranker orders as its model before feedback and learns what people choose",
-          "[fusion][online]") {
+TEST_CASE("A reranker starts with its model's order and learns what people choose", "[fusion][online]") {
   const TrainingSet set = small_set(9);
   const auto base = train("oap-bpm", set, {});
   REQUIRE(base.has_value());
@@ -230,7 +228,7 @@ TEST_CASE("A reranker orders as its model before feedback and learns what people
   REQUIRE(again.has_value());
   CHECK(again->score(search) == after);
 
-  // A model whose scores are 1024 times larger is reranked to the bit alike.
+  // A model with scores 1024 times larger is reranked identically to the last bit.
   Model larger = base->model;
   larger.ranker = std::make_shared<ScaledRanker>(base->model.ranker, 1024.0);
   auto scaled = online::Reranker::over(larger, {});

@@ -48,7 +48,7 @@ OnlineOptions options_for(OnlineMethod method, std::size_t inputs, int ranks) {
 
 }  // namespace
 
-TEST_CASE("The exact map's products are the polynomial kernel", "[fusion][online]") {
+TEST_CASE("The inner products of the exact map are the polynomial kernel", "[fusion][online]") {
   Random random(3);
   for (const int degree : {1, 2, 3, 5}) {
     for (const std::size_t inputs : {1U, 2U, 4U}) {
@@ -69,7 +69,7 @@ TEST_CASE("The exact map's products are the polynomial kernel", "[fusion][online
   }
 }
 
-TEST_CASE("Stored examples within the budget predict as the exact map does", "[fusion][online]") {
+TEST_CASE("Stored examples within the budget predict like the exact map", "[fusion][online]") {
   const Stream stream = noisy_stream(9, 250, 3, 4);
   for (const OnlineMethod method : kAll) {
     OnlineOptions options = options_for(method, 3, 4);
@@ -91,7 +91,7 @@ TEST_CASE("Stored examples within the budget predict as the exact map does", "[f
   }
 }
 
-TEST_CASE("A full store of examples stays within its budget and goes on learning", "[fusion][online]") {
+TEST_CASE("A full store of examples stays within its budget and still learns", "[fusion][online]") {
   const Stream stream = noisy_stream(10, 600, 3, 3);
   for (const OnlineMethod method : kAll) {
     OnlineOptions options = options_for(method, 3, 3);
@@ -140,7 +140,7 @@ TEST_CASE("A saved state resumes bit for bit", "[fusion][online]") {
   }
 }
 
-TEST_CASE("The state of ROMMA's rules resumes bit for bit, on any number of threads", "[fusion][online]") {
+TEST_CASE("The state of ROMMA's rules resumes bit for bit on any number of threads", "[fusion][online]") {
   const Stream stream = noisy_stream(13, 300, 5, 3);
   const std::size_t cut = 120;
   for (const StepRule rule : {StepRule::romma, StepRule::aggressive_romma}) {
@@ -167,7 +167,7 @@ TEST_CASE("The state of ROMMA's rules resumes bit for bit, on any number of thre
   }
 }
 
-TEST_CASE("ROMMA is refused where it cannot be, by the option's name", "[fusion][online]") {
+TEST_CASE("ROMMA with incompatible options is refused with the option's name", "[fusion][online]") {
   const auto error_of = [](const OnlineOptions& options) {
     const auto made = OnlineModel::make(options);
     return made ? std::string() : made.error().text;
@@ -196,7 +196,7 @@ TEST_CASE("ROMMA is refused where it cannot be, by the option's name", "[fusion]
   CHECK(OnlineModel::read(state).error().text.find("body.slack_squares") != std::string::npos);
 }
 
-TEST_CASE("PRank-VP weights its rules by the examples that each survived", "[fusion][online]") {
+TEST_CASE("PRank-VP weights each rule by the number of examples that it survived", "[fusion][online]") {
   // k = 2, one input. Start: w = 0, c = 0: rank 2 for every x.
   // (1, 2) right: one vote. (1, 1) wrong: rule (0; 0) kept with 1 vote; w = -1, c = 1: rank 2 iff -x >= 1.
   // (1, 1), (0, 1) right: two votes for the current rule.
@@ -226,7 +226,7 @@ TEST_CASE("Widrow-Hoff takes the gradient step of a worked example", "[fusion][o
   CHECK(model->linear_weights() == std::vector<double>{1.75, 0.25});
 }
 
-TEST_CASE("A step that makes Widrow-Hoff diverge is an error, never an infinity", "[fusion][online]") {
+TEST_CASE("A step that makes Widrow-Hoff diverge is an error and never an infinity", "[fusion][online]") {
   OnlineOptions options = options_for(OnlineMethod::widrow_hoff, 1, 3);
   options.step = 10.0;
   auto model = OnlineModel::make(options);
@@ -263,7 +263,7 @@ TEST_CASE("Options out of range are refused by name", "[fusion][online]") {
   CHECK(refused(bad));
 }
 
-TEST_CASE("A state of other dimensions or with a damaged field is refused by the field", "[fusion][online]") {
+TEST_CASE("A state with other dimensions or a damaged field is refused with the field", "[fusion][online]") {
   auto model = OnlineModel::make(options_for(OnlineMethod::oap_bpm, 3, 4));
   REQUIRE(model.has_value());
   const JsonObject good = model->state();

@@ -49,7 +49,7 @@ std::vector<BankPrediction> run(PrankBank& bank, const RowStream& stream, unsign
 
 }  // namespace
 
-TEST_CASE("PRank takes the steps of a worked example", "[fusion][online]") {
+TEST_CASE("PRank makes the steps of a worked example", "[fusion][online]") {
   // k = 3. Start: w = 0, c = (0, 0), score 0 >= c(1), c(2): rank 3.
   // (x = 2, y = 1): labels -1, -1; both wrong, so w = -2 * 2 = -4, c = (1, 1).
   // (x = -1, y = 2): score 4 >= 1, 1: rank 3; label of r = 1 is +1 and right, of r = 2 is -1 and wrong:
@@ -68,7 +68,7 @@ TEST_CASE("PRank takes the steps of a worked example", "[fusion][online]") {
   CHECK(bank.correct()[0] == 1);
 }
 
-TEST_CASE("A bank of PRanks equals the algorithm written down word for word", "[fusion][online]") {
+TEST_CASE("A bank of PRanks equals a literal implementation of the algorithm", "[fusion][online]") {
   Random random(11);
   for (int trial = 0; trial < 60; ++trial) {
     const std::size_t rankers = 1 + random.below(12);
@@ -94,7 +94,7 @@ TEST_CASE("A bank of PRanks equals the algorithm written down word for word", "[
   }
 }
 
-TEST_CASE("Averaged weights and thresholds are the means over all PRanks after every step",
+TEST_CASE("Averaged weights and thresholds are the means over all PRanks after each step",
           "[fusion][online]") {
   Random random(5);
   const RowStream stream = random_stream(random, 200, 7, 4);
@@ -116,7 +116,7 @@ TEST_CASE("Averaged weights and thresholds are the means over all PRanks after e
   }
 }
 
-TEST_CASE("Thresholds stay ordered whatever the stream says", "[fusion][online]") {
+TEST_CASE("Thresholds stay ordered for any stream", "[fusion][online]") {
   Random random(23);
   for (int trial = 0; trial < 40; ++trial) {
     const int ranks = 2 + static_cast<int>(random.below(7));
@@ -171,7 +171,7 @@ TEST_CASE("PRank's summed rank loss on a separable stream stays below its bound"
   }
 }
 
-TEST_CASE("Any number of threads and any cut of the stream gives the same bytes", "[fusion][online]") {
+TEST_CASE("Any number of threads and any division of the stream give the same bytes", "[fusion][online]") {
   Random random(41);
   RowStream stream = random_stream(random, 700, 10, 5);
   for (auto& row : stream.x)

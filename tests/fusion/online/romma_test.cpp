@@ -45,8 +45,8 @@ BankPrediction learn_one(PrankBank& bank, std::vector<double> row, int rank, std
 
 }  // namespace
 
-TEST_CASE("ROMMA takes the steps of a worked example", "[fusion][online]") {
-  // k = 2, v = (w, c) = 0, hardly any slack. (x = 2, y = 1): score 0 >= c = 0 says rank 2. The shortest v
+TEST_CASE("ROMMA makes the steps of a worked example", "[fusion][online]") {
+  // k = 2, v = (w, c) = 0, almost no slack. (x = 2, y = 1): score 0 >= c = 0 says rank 2. The shortest v
   // with c - 2 w >= 1 lies along u = (-2, 1): v = u / 5 = (-.4, .2).
   // (x = -1, y = 1): score .4 >= .2 says rank 2. u = (1, 1), v . u = -.2, ||v||^2 = .2, ||u||^2 = 2. By Li
   // and Long's rule the old v counts (2 x .2 + .2) / (2 x .2 - .04) = 5/3 and u counts .2 x 1.2 / .36 = 2/3:
@@ -58,13 +58,13 @@ TEST_CASE("ROMMA takes the steps of a worked example", "[fusion][online]") {
   CHECK(learn_one(bank, {-1.0}, 1, 1).point == 2);
   CHECK(bank.weights(0)[0] == Approx(0.0).margin(1e-12));
   CHECK(bank.thresholds(0)[0] == Approx(1.0));
-  // (x = 5, y = 1): score 0 is below 1 by just the margin: neither form of ROMMA moves.
+  // (x = 5, y = 1): score 0 is below 1 by exactly the margin, so neither form of ROMMA moves.
   CHECK(learn_one(bank, {5.0}, 1, 2).point == 1);
   CHECK(bank.correct()[0] == 1);
   CHECK(bank.thresholds(0)[0] == Approx(1.0));
 }
 
-TEST_CASE("With two ranks the step is that of Li and Long's closed form", "[fusion][online]") {
+TEST_CASE("With two ranks the step equals Li and Long's closed form", "[fusion][online]") {
   Random random(17);
   int compared = 0;
   while (compared < 500) {
@@ -93,7 +93,7 @@ TEST_CASE("With two ranks the step is that of Li and Long's closed form", "[fusi
   }
 }
 
-TEST_CASE("A stream of ROMMA's steps equals the quadratic programs written out", "[fusion][online]") {
+TEST_CASE("The steps of ROMMA solve the quadratic programs of their definition", "[fusion][online]") {
   Random random(29);
   for (int trial = 0; trial < 60; ++trial) {
     const std::size_t dimensions = 1 + random.below(4);
@@ -126,7 +126,7 @@ TEST_CASE("A stream of ROMMA's steps equals the quadratic programs written out",
   }
 }
 
-TEST_CASE("After a step the example has its margin, and v . v_t >= ||v_t||^2", "[fusion][online]") {
+TEST_CASE("After a step the example has its margin and v . v_t >= ||v_t||^2", "[fusion][online]") {
   Random random(37);
   for (int trial = 0; trial < 2000; ++trial) {
     const std::size_t cuts = 1 + random.below(12);
@@ -194,7 +194,7 @@ TEST_CASE("ROMMA's mistakes on a separable stream stay below its bound", "[fusio
   }
 }
 
-TEST_CASE("Contradictions, empty rows and huge numbers leave ROMMA's rules finite and ordered",
+TEST_CASE("ROMMA's rules stay finite and ordered with contradictions and extreme numbers",
           "[fusion][online]") {
   Random random(47);
   for (const double size : {1e-150, 1e-3, 1.0, 1e6, 1e150}) {

@@ -38,7 +38,7 @@ std::string lines(int begin, int end) {
 
 }  // namespace
 
-TEST_CASE("train --stream predicts each line, and a resumed stream leaves the bytes of the whole",
+TEST_CASE("The option --stream predicts each line and a resumed stream gives the same bytes",
           "[cli][online]") {
   const TemporaryFolder folder;
   write(folder.path("whole"), lines(0, 90));
@@ -58,7 +58,7 @@ TEST_CASE("train --stream predicts each line, and a resumed stream leaves the by
   CHECK(std::count(whole.out.begin(), whole.out.end(), '\n') == 90);
 }
 
-TEST_CASE("A stream line that does not parse is fatal or skipped, by option, and is named", "[cli][online]") {
+TEST_CASE("A malformed stream line is fatal or skipped by option and is named", "[cli][online]") {
   const TemporaryFolder folder;
   write(folder.path("in"), lines(0, 5) + "garbage\n9 qid:1 1:1\n1 qid:1 44:1\n" + lines(5, 9));
   const std::string model = folder.path("m.json");
@@ -79,7 +79,7 @@ TEST_CASE("A stream line that does not parse is fatal or skipped, by option, and
   CHECK(content_of_file(model) == content_of_file(other));
 }
 
-TEST_CASE("A stream refuses what it cannot do with a usage error", "[cli][online]") {
+TEST_CASE("Options that a stream does not support are a usage error", "[cli][online]") {
   const TemporaryFolder folder;
   write(folder.path("in"), lines(0, 9));
   const std::string model = " --model " + folder.path("m.json");
@@ -93,7 +93,7 @@ TEST_CASE("A stream refuses what it cannot do with a usage error", "[cli][online
   CHECK(stream(folder.path("in"), "--learner prank --grades 0,1,2" + resume + model).status == 64);
 }
 
-TEST_CASE("An option that would have no effect is refused, naming what it goes with", "[cli][online]") {
+TEST_CASE("An option without effect is refused with the option that it belongs to", "[cli][online]") {
   const TemporaryFolder folder;
   const std::string data = folder.path("data");
   write(data, lines(0, 30));

@@ -56,13 +56,13 @@ void check_same_cut(const TrainingSet& set, const JsonObject& line, const test::
     REQUIRE(line.at("threshold").is_null() == std::isinf(want.threshold));
     if (!std::isinf(want.threshold)) REQUIRE(number(line, "threshold") == want.threshold);
   } else if (!std::isinf(want.threshold)) {
-    // f > theta with theta = -rank of a training document: the next better rank of any is the cut
+    // f > theta with theta = -rank of a training document: the cut is at the next better rank that occurs
     REQUIRE(number(line, "rank") < -want.threshold);
   }
 }
 
-/// Trains on random inputs both ways and compares every round.
-/// in: faintest - the weights of general pairs go down to a so many digits smaller number
+/// Trains on random inputs in both ways and compares every round.
+/// in: faintest - weights of general pairs are divided by up to 10^faintest
 int agreeing_rounds(const Form& form, const test::RandomSetOptions& shape, std::uint64_t seed, int inputs,
                     double faintest = 0.0) {
   Random random(seed);
@@ -82,7 +82,7 @@ int agreeing_rounds(const Form& form, const test::RandomSetOptions& shape, std::
     }
     INFO("seed " << seed << " input " << i);
     for (std::size_t t = 0; t < want.size(); ++t) {
-      // Where the best edge is nothing but rounding, rounding decides who has it.
+      // If the best edge is only rounding error, rounding decides which candidate has it.
       if (std::abs(want[t].r) < 1e-6) break;
       REQUIRE(t < got->trace.size());
       const JsonObject& line = got->trace[t];
@@ -112,20 +112,18 @@ void check_all_forms(const test::RandomSetOptions& shape, int inputs) {
 
 }  // namespace
 
-TEST_CASE("RankBoost agrees with pairs enumerated, round for round, for every weak learner",
-          "[fusion][rankboost]") {
+TEST_CASE("RankBoost agrees with enumerated pairs for every weak learner", "[fusion][rankboost]") {
   check_all_forms({}, 30);
 }
 
-TEST_CASE("RankBoost agrees with pairs enumerated on general weighted pairs", "[fusion][rankboost]") {
+TEST_CASE("RankBoost agrees with enumerated pairs on general weighted pairs", "[fusion][rankboost]") {
   test::RandomSetOptions shape;
   shape.may_have_pairs = true;
   shape.is_coded = false;
   check_all_forms(shape, 30);
 }
 
-TEST_CASE("RankBoost agrees with pairs enumerated where some pairs weigh next to nothing",
-          "[fusion][rankboost]") {
+TEST_CASE("RankBoost agrees with enumerated pairs if some pairs have tiny weights", "[fusion][rankboost]") {
   const test::RandomSetOptions shape{3, 5, 3, true, true};
   for (const char* learner : {"2", "2.cum"})
     for (const double faintest : {20.0, 60.0, 250.0}) {
@@ -134,8 +132,7 @@ TEST_CASE("RankBoost agrees with pairs enumerated where some pairs weigh next to
     }
 }
 
-TEST_CASE("RankBoost agrees with pairs enumerated where weak rankings are the features themselves",
-          "[fusion][rankboost]") {
+TEST_CASE("RankBoost agrees with enumerated pairs if weak rankings are the features", "[fusion][rankboost]") {
   test::RandomSetOptions shape;
   shape.may_have_pairs = true;
   for (const char* learner : {"3", "3.cum"})
@@ -146,7 +143,7 @@ TEST_CASE("RankBoost agrees with pairs enumerated where weak rankings are the fe
       }
 }
 
-TEST_CASE("RankBoost agrees with pairs enumerated where a feature has more thresholds than a byte can number",
+TEST_CASE("RankBoost agrees with enumerated pairs if a feature has more than 256 thresholds",
           "[fusion][rankboost]") {
   test::RandomSetOptions shape{1, 262, 1};
   shape.fewest_documents = 261;
@@ -158,7 +155,7 @@ TEST_CASE("RankBoost agrees with pairs enumerated where a feature has more thres
   CHECK(agreeing_rounds({"3.cum", "0", "auto", "threshold"}, shape, 21, 1) > 4);
 }
 
-TEST_CASE("RankBoost agrees with pairs enumerated on thousands of inputs", "[fusion][rankboost][full]") {
+TEST_CASE("RankBoost agrees with enumerated pairs on thousands of inputs", "[fusion][rankboost][full]") {
   check_all_forms({6, 20, 6, false, true}, 150);
   check_all_forms({3, 10, 4, true, true}, 150);
 }

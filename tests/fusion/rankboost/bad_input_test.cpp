@@ -45,17 +45,16 @@ void check_done(const CommandResult& done, const std::string& said) {
 
 }  // namespace
 
-TEST_CASE("Input without a crucial pair is refused: one grade, or one document a query",
-          "[fusion][rankboost]") {
+TEST_CASE("Input without a crucial pair is refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n1 qid:1 1:2\n"), 65, "no query has a crucial pair");
   check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n0 qid:2 1:2\n"), 65, "no query has a crucial pair");
   CHECK_FALSE(has_model(folder));
 }
 
-TEST_CASE("Samples of the queries that teach nothing have no vote among the bags", "[fusion][rankboost]") {
+TEST_CASE("Bags whose sample has no crucial pair have no vote", "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  // one query of five has two grades: of a hundred samples a third (.8 to the fifth) does without it
+  // one query of five has two grades: a third of the hundred samples (.8 to the fifth) does not contain it
   std::string judged = "0 qid:1 1:1\n1 qid:1 1:2\n";
   for (const std::string query : {"2", "3", "4", "5"}) judged += "1 qid:" + query + " 1:1\n";
   const auto bagged = [&](const std::string& text) {
@@ -90,7 +89,8 @@ TEST_CASE("A constant feature and one that is unranked everywhere are never chos
   check_done(none, "0 rounds");
 }
 
-TEST_CASE("Contradictory pairs are counted, and bad pairs refused with their line", "[fusion][rankboost]") {
+TEST_CASE("Contradictory pairs are counted and bad pairs are refused with their line",
+          "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const auto with_pairs = [&](const std::string& pairs) {
     return train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", pairs)});
@@ -104,7 +104,7 @@ TEST_CASE("Contradictory pairs are counted, and bad pairs refused with their lin
   check_refused(with_pairs("1 a a 1\n"), 65, "pairs:1: a document cannot stand above itself");
 }
 
-TEST_CASE("Weights that a number cannot hold together are refused", "[fusion][rankboost]") {
+TEST_CASE("Weights whose sum overflows are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   check_refused(
       train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n1 b a 1e308\n")}),
@@ -117,7 +117,7 @@ TEST_CASE("Weights that a number cannot hold together are refused", "[fusion][ra
   CHECK_FALSE(has_model(folder));
 }
 
-TEST_CASE("A pair of next to no weight is no reason to fail", "[fusion][rankboost]") {
+TEST_CASE("A pair of tiny weight does not make training fail", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const std::string judged = "0 qid:1 1:1 2:1 # a\n0 qid:1 1:2 2:1 # b\n0 qid:1 1:2 2:2 # c\n";
   const std::string pairs = folder.write("pairs", "1 a b 1\n1 b a 1e-200\n1 b c 1e-200\n1 c b 1e-5\n");
@@ -125,9 +125,9 @@ TEST_CASE("A pair of next to no weight is no reason to fail", "[fusion][rankboos
              "ranking loss 0, bounded by 2.00");
 }
 
-TEST_CASE("Weak learner 2 goes on while its best candidate gains anything", "[fusion][rankboost]") {
-  // Feature 1 orders as much weight rightly as wrongly; feature 2 gains 1.6e-10, which is within 1e-9 of the
-  // same Z, so that the first of both is taken.
+TEST_CASE("Weak learner 2 continues while its best candidate gains anything", "[fusion][rankboost]") {
+  // Feature 1 orders as much weight correctly as wrongly. Feature 2 gains 1.6e-10, which is within 1e-9 of
+  // the same Z, so the first of the two is taken.
   const TemporaryFolder folder;
   const std::string judged =
       "0 qid:1 1:1 2:0 # a\n0 qid:1 1:2 2:0 # b\n0 qid:1 1:0 2:1 # c\n0 qid:1 1:0 2:2 # d\n";
@@ -136,7 +136,7 @@ TEST_CASE("Weak learner 2 goes on while its best candidate gains anything", "[fu
              "3 rounds");
 }
 
-TEST_CASE("Theorem 3 is said of {0, 1}-valued weak rankings on one bipartite feedback only",
+TEST_CASE("Theorem 3 is shown only for binary weak rankings on one bipartite feedback",
           "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const auto shown = [&](const std::string& judged, std::vector<std::string> more) {
@@ -152,8 +152,7 @@ TEST_CASE("Theorem 3 is said of {0, 1}-valued weak rankings on one bipartite fee
   CHECK(shown("0 qid:1 1:1\n1 qid:1 1:2\n2 qid:1 1:3\n", {}).find("feedback is a sum") != std::string::npos);
 }
 
-TEST_CASE("Training that ended with a perfect weak ranking ends there when it is resumed",
-          "[fusion][rankboost]") {
+TEST_CASE("Resuming training that ended with a perfect weak ranking changes nothing", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   for (const std::string learner : {"2", "3", "2.cum", "3.cum"}) {
     const std::vector<std::string> form{"--weak-learner", learner};
@@ -170,8 +169,7 @@ TEST_CASE("Training that ended with a perfect weak ranking ends there when it is
   }
 }
 
-TEST_CASE("A value ranking that orders every pair rightly ends training, by either way to alpha",
-          "[fusion][rankboost]") {
+TEST_CASE("A value ranking that orders every pair correctly ends training", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const std::string judged = "0 qid:1 1:0\n1 qid:1 1:1\n1 qid:1 1:4\n";
   for (const std::string alpha : {"auto", "numeric"}) {
@@ -179,12 +177,12 @@ TEST_CASE("A value ranking that orders every pair rightly ends training, by eith
     check_done(
         train_on_bad_input(folder, judged, {"--weak-ranking", "value", "--alpha", alpha, "--trace", trace}),
         "1 rounds (the last weak ranking");
-    // r = (1/4 + 1) / 2; Z has no minimum, so that both say 1/2 ln((1 + r) / (1 - r)) [6]
+    // r = (1/4 + 1) / 2; Z has no minimum, so both give 1/2 ln((1 + r) / (1 - r)) [6]
     CHECK(read_text(trace, 1 << 20)->find("\"alpha\":0.7331685343967135,\"r\":0.625") != std::string::npos);
   }
 }
 
-TEST_CASE("Measures in which less is better are said as they are, and ties are measured as evaluate does it",
+TEST_CASE("Measures where less is better keep their sign and ties are measured as by evaluate",
           "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const std::string validation =
@@ -195,7 +193,7 @@ TEST_CASE("Measures in which less is better are said as they are, and ties are m
   };
   check_done(stopped("ranking_loss"), "validation ranking_loss 0.25 after");
   CHECK(read_text(folder.path("model"), 1 << 20)->find("\"value\":0.25}") != std::string::npos);
-  for (const std::string rounds : {"9", "0"})  // a and b tie in any round; c too before the first
+  for (const std::string rounds : {"9", "0"})  // a and b tie in every round; before the first, c ties too
     check_done(train_on_bad_input(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
                                   {"--weak-ranking", "value", "--validate", validation, "--metric",
                                    "ranking_loss", "--rounds", rounds}),
@@ -205,14 +203,14 @@ TEST_CASE("Measures in which less is better are said as they are, and ties are m
   check_done(stopped("avg_rank_31"), "validation avg_rank_31 1 after");
 }
 
-TEST_CASE("A million features cost little, more than the limit are refused", "[fusion][rankboost]") {
+TEST_CASE("Large feature numbers cost little and those above the limit are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   check_done(train_on_bad_input(folder, "1 qid:1 1:1 200000:3\n0 qid:1 1:2\n"), "1 rounds");
   check_refused(train_on_bad_input(folder, "1 qid:1 1:1 99999999:3\n0 qid:1 1:2\n"), 65,
                 "with an index from 1 to 16777216");
 }
 
-TEST_CASE("Zero rounds give a model that ties everything", "[fusion][rankboost]") {
+TEST_CASE("Zero rounds give a model that ties all documents", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   check_done(train_on_bad_input(folder, kJudged, {"--rounds", "0"}), "0 rounds (all rounds done)");
   const auto scored =
@@ -229,7 +227,7 @@ TEST_CASE("A full disk ends training with status 75 and leaves no model", "[fusi
   CHECK_FALSE(has_model(folder));
   check_refused(run_metafuse({"train", "--letor", folder.path("judged"), "--model", "/dev/full"}), 75,
                 "No space left on device");
-  // A limit on the size of files is no other: 1 block is less than this checkpoint comes to.
+  // A limit on file sizes is handled in the same way: 1 block is less than this checkpoint needs.
   const auto limited = test::run_command(
       {"/bin/sh", "-c",
        "ulimit -f 1; exec " METAFUSE_EXECUTABLE " train --weak-learner 3 --rounds 100 --letor " +
@@ -242,7 +240,7 @@ TEST_CASE("A full disk ends training with status 75 and leaves no model", "[fusi
       "100 rounds");
 }
 
-TEST_CASE("Resuming with other data or options is refused, saying what differs", "[fusion][rankboost]") {
+TEST_CASE("Resuming with other data or options is refused with what differs", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const std::string judged =
       "0 qid:1 1:1 2:5\n1 qid:1 1:2 2:4\n0 qid:2 1:1 2:1\n1 qid:2 1:2 2:3\n0 qid:2 1:4 2:2\n";

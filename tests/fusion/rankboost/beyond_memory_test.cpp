@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDocuments = 8'000;
 
-/// 200 queries of 40 documents without ids, 30 features, most of many values: several parts of 40 MiB.
+/// 200 queries of 40 documents without ids and 30 features, most with many values: several parts of 40 MiB.
 std::string lines_of_many_values() {
   Random random(23);
   std::string text;
@@ -39,7 +39,7 @@ const std::vector<std::string> kFormsInFile = {
     "--rounds 30", "--rounds 12 --weak-learner 2.cum --q-default learn --absent unranked",
     "--rounds 12 --weak-learner 3 --alpha numeric --max-thresholds all --absent unranked"};
 
-/// The names in a folder, ascending.
+/// The names in a folder in ascending order.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -50,7 +50,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("A model from columns in a file has the bytes of one from memory", "[fusion][rankboost]") {
+TEST_CASE("Training from columns in a file gives the same bytes as from memory", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", lines_of_many_values());
   for (const std::string& form : kFormsInFile) {
@@ -71,7 +71,7 @@ TEST_CASE("Two ranks of MPI with columns in files give the bytes of one process"
           trained_bytes(folder, mpi_processes(2), form + " --memory-limit 40M"));
 }
 
-TEST_CASE("Training from a file of columns is killed without a trace, and resumed in memory or from a file",
+TEST_CASE("Killed training from a file of columns leaves no files and can be resumed",
           "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", lines_of_many_values());
@@ -90,7 +90,7 @@ TEST_CASE("Training from a file of columns is killed without a trace, and resume
   CHECK(whole == trained_bytes(folder, "", "--rounds 40 --memory-limit 40M --resume " + checkpoint));
 }
 
-TEST_CASE("A file of columns that cannot grow ends training with one sentence and leaves nothing",
+TEST_CASE("A full disk ends training from a file of columns with one message and no files",
           "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", lines_of_many_values());

@@ -13,7 +13,7 @@ using namespace metafuse;
 
 }  // namespace
 
-TEST_CASE("training inputs that cannot be learned from are refused with file and reason",
+TEST_CASE("Training inputs that cannot be learned from are refused with file and reason",
           "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   const auto refused = [&](const std::string& letor, const std::string& pairs, const std::string& reason) {
@@ -42,8 +42,7 @@ TEST_CASE("training inputs that cannot be learned from are refused with file and
   refused(good, "# none\n", "p.txt: holds no pair");
 }
 
-TEST_CASE("queries of one grade, of one document and without pairs are left out and counted",
-          "[fusion][rankboost]") {
+TEST_CASE("Queries without crucial pairs are skipped and counted", "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   const auto train = [&](const std::string& letor, const std::vector<std::string>& options) {
     folder.write("t.txt", letor);

@@ -38,8 +38,8 @@ TrainingSet three_features() {
   return set;
 }
 
-/// The same set with a value feature replaced by how many of the thresholds its value exceeds, and the list
-/// by its deepest rank of those that the same thresholds fire for: what a learner can see of it.
+/// The same set as a learner sees it through the thresholds: feature x is replaced by the number of
+/// thresholds that it exceeds, and the rank in the list by 1 plus the number of smaller thresholds.
 TrainingSet as_seen(const TrainingSet& set, const std::vector<double>& of_x,
                     const std::vector<double>& of_list) {
   TrainingSet seen = set;
@@ -57,7 +57,7 @@ TrainingSet as_seen(const TrainingSet& set, const std::vector<double>& of_x,
 
 }  // namespace
 
-TEST_CASE("Given thresholds teach what features cut at them teach", "[fusion][rankboost]") {
+TEST_CASE("Given thresholds have the same effect as features discretised at them", "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = three_features();
   const std::string file = folder.write("thresholds", "# of x and of the list\nx 2.5 6 6.5 40\n\nlist 1 4\n");
@@ -75,7 +75,7 @@ TEST_CASE("Given thresholds teach what features cut at them teach", "[fusion][ra
   }
 }
 
-TEST_CASE("Every value as a threshold is what training takes by itself", "[fusion][rankboost]") {
+TEST_CASE("Giving every value as a threshold equals the default", "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = three_features();
   const std::string file =
@@ -84,7 +84,7 @@ TEST_CASE("Every value as a threshold is what training takes by itself", "[fusio
         to_text(train_with(set, {})->model.ranker->body()));
 }
 
-TEST_CASE("Thresholds that cannot be are refused with file and line", "[fusion][rankboost]") {
+TEST_CASE("Invalid thresholds are refused with file and line", "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = three_features();
   const auto refusal = [&](const std::string& text) {

@@ -15,7 +15,7 @@ using namespace metafuse::fusion::rankboost;
 
 namespace {
 
-/// Queries of these numbers of documents, whose pairs of grades have weights of their own.
+/// Queries with these numbers of documents; each pair of grades in a query has its own weight.
 Feedback graded_feedback(Random& random, const std::vector<std::size_t>& sizes, std::uint32_t grades) {
   Feedback feedback;
   for (const std::size_t size : sizes) {
@@ -39,7 +39,7 @@ Feedback graded_feedback(Random& random, const std::vector<std::size_t>& sizes, 
   return feedback;
 }
 
-/// Eq. (21), pair by pair.
+/// Eq. (21), computed pair by pair.
 double loss_by_definition(const Feedback& feedback, const std::vector<double>& scores) {
   double loss = 0.0;
   for (const QueryFeedback& query : feedback.queries)
@@ -59,15 +59,15 @@ double loss_by_definition(const Feedback& feedback, const std::vector<double>& s
 
 }  // namespace
 
-TEST_CASE("The ranking loss is that of all pairs, in queries of any size", "[fusion][rankboost]") {
+TEST_CASE("The ranking loss equals the sum over all pairs in queries of any size", "[fusion][rankboost]") {
   Random random(21);
   for (int attempt = 0; attempt < 40; ++attempt) {
-    // Pairs of the last are too many, and documents of the first too few, to be compared one with another.
+    // The last query has too many pairs, and the first too few documents, to compare documents one by one.
     const Feedback feedback =
         graded_feedback(random, {3, 5, 17, 40, 130, 700}, 2 + static_cast<std::uint32_t>(attempt) % 4);
     std::vector<double> scores;
     for (std::size_t row = 0; row < feedback.classes.size(); ++row) {
-      // Of few values, so that there are ties; some nearly, some by a little too much to tie.
+      // Few values, so that there are ties, exact ones, near ones and differences just too large to tie.
       const double base = static_cast<double>(random.below(12)) * 1.7 - 6.0;
       const double step = random.uniform() < 0.2 ? 4e-13 : random.uniform() < 0.2 ? 3e-11 : 0.0;
       scores.push_back(base + step * std::max(1.0, std::abs(base)));
@@ -76,7 +76,7 @@ TEST_CASE("The ranking loss is that of all pairs, in queries of any size", "[fus
   }
 }
 
-TEST_CASE("A trace of every third round has the lines of the whole trace", "[fusion][rankboost]") {
+TEST_CASE("A trace of every third round has the same lines as the whole trace", "[fusion][rankboost]") {
   Random random(22);
   int compared = 0;
   for (int attempt = 0; attempt < 20; ++attempt) {

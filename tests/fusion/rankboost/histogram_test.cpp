@@ -11,7 +11,7 @@ using namespace metafuse::fusion::rankboost;
 
 namespace {
 
-/// A rank feature that ranks the rows given, at ranks 1 to 7 in turn.
+/// A rank feature that ranks the given rows, at ranks 1 to 7 in turn.
 CodedColumn column_of(std::size_t documents, const std::vector<std::size_t>& ranked) {
   std::vector<std::uint8_t> codes(documents, 0);
   for (std::size_t i = 0; i < ranked.size(); ++i) codes[ranked[i]] = static_cast<std::uint8_t>(7 - i % 7);
@@ -27,7 +27,7 @@ std::vector<std::int64_t> sums_of(const CodedColumn& column, const std::vector<s
 
 }  // namespace
 
-TEST_CASE("A feature that ranks few documents is summed over any gap between them", "[fusion][rankboost]") {
+TEST_CASE("A feature that ranks few documents is summed correctly over any gap", "[fusion][rankboost]") {
   constexpr std::size_t kDocuments = 5000;
   Random random(3);
   std::vector<std::vector<std::size_t>> shapes{{0, 1, 2, 257, 512, 767, 1022, 1278, 4999},
@@ -35,7 +35,7 @@ TEST_CASE("A feature that ranks few documents is summed over any gap between the
                                                {255, 511, 1021},
                                                {256, 1023, 4000},
                                                {4999}};
-  std::vector<std::size_t> many;  // more than one in four: not listed
+  std::vector<std::size_t> many;  // more than a quarter of the rows: not stored as a list
   std::vector<std::size_t> some;
   for (std::size_t row = 0; row < kDocuments; ++row) {
     if (random.below(2) == 0) many.push_back(row);
@@ -47,7 +47,7 @@ TEST_CASE("A feature that ranks few documents is summed over any gap between the
   std::vector<CodedColumn> columns;
   for (const auto& ranked : shapes) {
     features.push_back({std::to_string(columns.size()), FeatureKind::rank, 0});
-    // Every rank must occur for the codes to stay as they are.
+    // Every rank must occur so that the codes stay unchanged.
     auto padded = ranked;
     for (std::size_t row = 1500; padded.size() < 14; row += 7) padded.push_back(row);
     columns.push_back(column_of(kDocuments, padded));

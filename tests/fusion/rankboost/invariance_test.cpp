@@ -35,7 +35,7 @@ std::string text_of(const TrainingSet& set, const LearnerOptions& options, unsig
   return result ? model_text(result->model) : result.error().text;
 }
 
-/// Rows as they would come from a reader, so that tests can change and reorder them.
+/// Rows as a reader would give them, so that tests can change and reorder them.
 struct Row {
   std::string query;
   std::string document;
@@ -64,7 +64,7 @@ TrainingSet reordered_set_of(const std::vector<Row>& rows, std::vector<Feature> 
   return *builder.finish(std::move(features), feedback);
 }
 
-/// A set whose queries all weigh as the options say, without weights of their own.
+/// A set whose query weights follow from the options; no query has its own weight.
 TrainingSet plain_set(Random& random, std::size_t queries = 6, std::size_t documents = 20) {
   auto set = test::random_training_set(random, {queries, documents, 5, false, true});
   if (set.feedback.query_weights == FeedbackOptions::QueryWeights::given)
@@ -85,7 +85,7 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a model has the same bytes for any number of threads", "[fusion][rankboost]") {
+TEST_CASE("A model has the same bytes for any number of threads", "[fusion][rankboost]") {
   Random random(11);
   for (int i = 0; i < 2; ++i) {
     const TrainingSet set = plain_set(random, 40, 200);
@@ -93,7 +93,7 @@ TEST_CASE("a model has the same bytes for any number of threads", "[fusion][rank
   }
 }
 
-TEST_CASE("a model has the same bytes for any order of queries and documents in the input",
+TEST_CASE("A model has the same bytes for any order of queries and documents in the input",
           "[fusion][rankboost]") {
   Random random(12);
   for (int i = 0; i < 20; ++i) {
@@ -105,7 +105,7 @@ TEST_CASE("a model has the same bytes for any order of queries and documents in 
   }
 }
 
-TEST_CASE("a monotone map of a feature changes thresholds and nothing else", "[fusion][rankboost]") {
+TEST_CASE("A monotone map of a feature changes only the thresholds", "[fusion][rankboost]") {
   Random random(13);
   for (int i = 0; i < 20; ++i) {
     TrainingSet set = plain_set(random);
@@ -124,7 +124,7 @@ TEST_CASE("a monotone map of a feature changes thresholds and nothing else", "[f
   }
 }
 
-TEST_CASE("a feature given twice or one without any document changes no score", "[fusion][rankboost]") {
+TEST_CASE("A duplicate feature or one without documents changes no score", "[fusion][rankboost]") {
   Random random(14);
   for (int i = 0; i < 20; ++i) {
     const TrainingSet set = plain_set(random);
@@ -143,7 +143,7 @@ TEST_CASE("a feature given twice or one without any document changes no score", 
   }
 }
 
-TEST_CASE("queries given twice change no alpha", "[fusion][rankboost]") {
+TEST_CASE("Duplicating all queries changes no alpha", "[fusion][rankboost]") {
   Random random(15);
   for (int i = 0; i < 20; ++i) {
     const TrainingSet set = plain_set(random);
@@ -153,7 +153,7 @@ TEST_CASE("queries given twice change no alpha", "[fusion][rankboost]") {
       rows.push_back(rows[k]);
       rows.back().query += "-again";
     }
-    // The smoothing of certain weak rankings knows the number of pairs: leave those inputs out.
+    // The smoothing of perfect weak rankings depends on the number of pairs, so such inputs are skipped.
     const auto before = train(set, kForms[0]);
     const auto after = train(reordered_set_of(rows, set.matrix.features(), set.feedback), kForms[0]);
     REQUIRE(before.has_value() == after.has_value());
@@ -168,7 +168,8 @@ TEST_CASE("queries given twice change no alpha", "[fusion][rankboost]") {
   }
 }
 
-TEST_CASE("ten thousand rounds stay finite, within the bound, and true to the pairs", "[fusion][rankboost]") {
+TEST_CASE("Ten thousand rounds stay finite and within the bound and agree with the pairs",
+          "[fusion][rankboost]") {
   Random random(16);
   const TrainingSet set = plain_set(random, 6, 15);
   const auto result = train(set, {{"rounds", "10000"}, {"weak-learner", "3"}, {"q-default", "learn"}});
@@ -182,7 +183,7 @@ TEST_CASE("ten thousand rounds stay finite, within the bound, and true to the pa
   }
 }
 
-TEST_CASE("cumulative weights stay positive with .cum", "[fusion][rankboost]") {
+TEST_CASE("Cumulative weights stay positive with .cum", "[fusion][rankboost]") {
   Random random(17);
   for (int i = 0; i < 20; ++i) {
     const TrainingSet set = plain_set(random);
@@ -201,7 +202,7 @@ TEST_CASE("cumulative weights stay positive with .cum", "[fusion][rankboost]") {
 }
 
 // The only weak ranking with an edge orders the one pair wrongly: its alpha is negative.
-TEST_CASE("weak learner 3.cum takes no alpha that would make a cumulative weight negative",
+TEST_CASE("Weak learner 3.cum takes no alpha that would make a cumulative weight negative",
           "[fusion][rankboost]") {
   TrainingSet set;
   set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 2);
@@ -229,7 +230,7 @@ TEST_CASE("weak learner 3.cum takes no alpha that would make a cumulative weight
   }
 }
 
-TEST_CASE("a run that resumes from a checkpoint ends in the same bytes", "[fusion][rankboost]") {
+TEST_CASE("A run that is resumed from a checkpoint gives the same bytes", "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   Random random(18);
   TrainingSet set = plain_set(random, 20, 40);
@@ -253,7 +254,7 @@ TEST_CASE("a run that resumes from a checkpoint ends in the same bytes", "[fusio
   }
 }
 
-TEST_CASE("a checkpoint of other data or options is refused, saying what differs", "[fusion][rankboost]") {
+TEST_CASE("A checkpoint of other data or options is refused with what differs", "[fusion][rankboost]") {
   const test::TemporaryFolder folder;
   Random random(19);
   TrainingSet set = plain_set(random, 20, 40);
@@ -284,7 +285,7 @@ TEST_CASE("a checkpoint of other data or options is refused, saying what differs
   REQUIRE_FALSE(find_learner("rankboost")->train(request).has_value());
 }
 
-TEST_CASE("a model file gives back the same scores bit for bit", "[fusion][rankboost]") {
+TEST_CASE("A model file gives the same scores bit for bit", "[fusion][rankboost]") {
   Random random(20);
   for (int i = 0; i < 20; ++i) {
     const TrainingSet set = plain_set(random);
@@ -301,7 +302,7 @@ TEST_CASE("a model file gives back the same scores bit for bit", "[fusion][rankb
   }
 }
 
-TEST_CASE("fusing lists gives the score of the matrix, and explanations that sum to it",
+TEST_CASE("Fusing lists gives the score of the matrix with explanations that sum to it",
           "[fusion][rankboost]") {
   Random random(21);
   std::vector<Feature> features{{"a", FeatureKind::rank, 0}, {"b", FeatureKind::rank, 3}};
@@ -334,7 +335,7 @@ TEST_CASE("fusing lists gives the score of the matrix, and explanations that sum
   }
 }
 
-TEST_CASE("the bound of theorem 3 by hand", "[fusion][rankboost]") {
+TEST_CASE("The bound of theorem 3 equals a worked example", "[fusion][rankboost]") {
   // d = 2, T = 1: d' = 2 * 3 * 2 * log2(2e) = 29.3123...; m = n = 10^6
   const double dimension = 12.0 * std::log2(2.0 * std::exp(1.0));
   const double part =

@@ -53,7 +53,7 @@ TEST_CASE("Sums and potentials have the same bits at every width of SIMD", "[fus
   }
 }
 
-TEST_CASE("What a threshold separates has the same bits at every width of SIMD", "[fusion][rankboost]") {
+TEST_CASE("The separation by a threshold has the same bits at every width of SIMD", "[fusion][rankboost]") {
   Random random(12);
   for (int attempt = 0; attempt < 200; ++attempt) {
     std::vector<PairFactors> factors;
@@ -78,8 +78,7 @@ TEST_CASE("What a threshold separates has the same bits at every width of SIMD",
   }
 }
 
-TEST_CASE("Misordered pairs are as many at every width of SIMD, and places without a document none",
-          "[fusion][rankboost]") {
+TEST_CASE("The number of misordered pairs is the same at every width of SIMD", "[fusion][rankboost]") {
   Random random(13);
   for (std::size_t lower_count = 0; lower_count < 20; ++lower_count)
     for (std::size_t upper_count = 0; upper_count < 20; ++upper_count) {

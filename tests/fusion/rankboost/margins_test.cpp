@@ -31,7 +31,7 @@ TrainingSet three_documents() {
 
 }  // namespace
 
-TEST_CASE("The margin of a pair is the difference of its scores over the weight of all rounds",
+TEST_CASE("The margin of a pair is its score difference divided by the weight of all rounds",
           "[fusion][rankboost]") {
   // h1 fires above 2, h2 above 1: after both, H = 0, 0.5, 2 with weights that sum to 2, so that the pairs
   // (1, 0), (2, 0), (2, 1) have the margins 0.25, 1 and 0.75. After the first alone they are 0, 1 and 1.
@@ -46,7 +46,8 @@ TEST_CASE("The margin of a pair is the difference of its scores over the weight 
   CHECK(rankboost::to_page(*report).find("<svg") != std::string::npos);
 }
 
-TEST_CASE("A model without rounds has no margin, and a set without pairs is refused", "[fusion][rankboost]") {
+TEST_CASE("A model without rounds has margins of 0 and a set without pairs is refused",
+          "[fusion][rankboost]") {
   TrainingSet set = three_documents();
   const auto report = rankboost::margins_of(set, {});
   REQUIRE(report.has_value());
@@ -70,7 +71,7 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
     double weight = 0.0;
     for (const WeakRanking& ranking : steps.rankings()) weight += std::abs(ranking.alpha);
     const auto scores = steps.score(set.matrix);
-    const auto grade = [&](std::size_t row) {  // of bipartite feedback 1 or 0
+    const auto grade = [&](std::size_t row) {  // 1 or 0 for bipartite feedback
       const bool is_relevant = set.grades[row] >= set.feedback.relevance_level;
       return set.feedback.is_bipartite ? (is_relevant ? 1.0 : 0.0) : set.grades[row];
     };

@@ -1,4 +1,4 @@
-// The kernels once more, in a namespace of their own and without versions for wider SIMD.
+// The kernels compiled a second time, in their own namespace and without versions for wider SIMD.
 #define METAFUSE_PLAIN_KERNELS
 #define rankboost rankboost_plain
 #include "fusion/learners/rankboost/kernels.cpp"

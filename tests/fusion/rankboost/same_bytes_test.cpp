@@ -43,7 +43,7 @@ const std::vector<std::string> kSameByteForms = {
 
 }  // namespace
 
-TEST_CASE("A model has the same bytes whatever instructions the C library may use", "[fusion][rankboost]") {
+TEST_CASE("A model has the same bytes whichever instructions the C library uses", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   const std::string lean = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL";
@@ -51,7 +51,7 @@ TEST_CASE("A model has the same bytes whatever instructions the C library may us
     CHECK(trained_bytes(folder, "", form) == trained_bytes(folder, lean, form));
 }
 
-TEST_CASE("A model has the same bytes for 1, 2 and 3 threads", "[fusion][rankboost]") {
+TEST_CASE("A model has the same bytes for 1 to 3 threads", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   for (const std::string& form : kSameByteForms) {
@@ -61,7 +61,7 @@ TEST_CASE("A model has the same bytes for 1, 2 and 3 threads", "[fusion][rankboo
   }
 }
 
-TEST_CASE("A model has the same bytes from 1, 2 and 4 ranks of MPI", "[fusion][rankboost][mpi]") {
+TEST_CASE("A model has the same bytes from 1 and 2 and 4 ranks of MPI", "[fusion][rankboost][mpi]") {
   if (!has_mpi()) return;
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
@@ -72,7 +72,7 @@ TEST_CASE("A model has the same bytes from 1, 2 and 4 ranks of MPI", "[fusion][r
   }
 }
 
-TEST_CASE("A rank that finds no MPI says so instead of training alone", "[fusion][rankboost][mpi]") {
+TEST_CASE("A rank without MPI reports an error instead of training alone", "[fusion][rankboost][mpi]") {
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   std::filesystem::copy_file(METAFUSE_EXECUTABLE, folder.path("metafuse"));
@@ -84,12 +84,12 @@ TEST_CASE("A rank that finds no MPI says so instead of training alone", "[fusion
   CHECK(content(folder.path("never.json")).starts_with("cannot be read"));
 }
 
-TEST_CASE("Ranks share files in which a query's lines stand apart, and packed ones",
+TEST_CASE("MPI ranks can read files with scattered queries and compressed files",
           "[fusion][rankboost][mpi]") {
   if (!has_mpi()) return;
   const TemporaryFolder folder;
   const std::string together = judged_lines();
-  std::string apart;  // every seventh line, seven times
+  std::string apart;  // every seventh line, in seven passes
   for (std::size_t first = 0; first < 7; ++first) {
     std::size_t number = 0;
     for (std::size_t at = 0; at < together.size(); ++number) {
@@ -107,7 +107,7 @@ TEST_CASE("Ranks share files in which a query's lines stand apart, and packed on
   CHECK(alone == trained_bytes(folder, mpi_processes(2), kSameByteForms[0]));
 }
 
-TEST_CASE("Ranks refuse what one process refuses, and what can be read only once",
+TEST_CASE("MPI ranks refuse the same input as one process and input that is read only once",
           "[fusion][rankboost][mpi]") {
   if (!has_mpi()) return;
   const TemporaryFolder folder;
@@ -126,20 +126,20 @@ TEST_CASE("Ranks refuse what one process refuses, and what can be read only once
         std::string::npos);
   CHECK(refused("--store x --domain d").find("--store cannot be read by several processes") !=
         std::string::npos);
-  // The line of the second rank's part is counted from the beginning of the file.
+  // Line numbers in the second rank's part are counted from the beginning of the file.
   std::string bad = judged_lines();
   bad += "1 qid:99 1:inf\n";
   folder.write("judged", bad);
   CHECK(refused(letor).find("judged:1801: ") != std::string::npos);
 }
 
-TEST_CASE("A job whose rank is killed ends, and resumed from its checkpoint gives the same bytes",
+TEST_CASE("A job with a killed rank ends and its resumed checkpoint gives the same bytes",
           "[fusion][rankboost][mpi]") {
   if (!has_mpi()) return;
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   const std::string whole = trained_bytes(folder, "", "--absent unranked --rounds 400");
-  // The second rank ends itself as soon as the first checkpoint is there.
+  // The second rank kills itself as soon as the first checkpoint exists.
   const std::string checkpoint = folder.path("checkpoint");
   const std::string train = std::string(METAFUSE_EXECUTABLE) + " train --letor " + folder.path("judged") +
                             " --absent unranked --rounds 10000000 --checkpoint-every 5 --checkpoint " +

@@ -23,8 +23,8 @@ TEST_CASE("Training that stops when flat keeps the rounds before its loss became
     request.options = {{"rounds", "60"}, {"weak-learner", "3"}};
     const auto all = find_learner("rankboost")->train(request);
     if (!all) continue;  // no crucial pair
-    // By the definition: the first t whose loss is at least .99 of the loss 6 rounds before; 1/2 before
-    // any round.
+    // By the definition: the first t whose loss is at least .99 of the loss 6 rounds before; the loss before
+    // any round is 1/2.
     std::vector<double> losses = {0.5};
     for (const JsonObject& line : all->trace) losses.push_back(line.at("ranking_loss").to_number<double>());
     std::size_t kept = all->trace.size();
@@ -42,14 +42,14 @@ TEST_CASE("Training that stops when flat keeps the rounds before its loss became
   CHECK(cut > 5);
 }
 
-TEST_CASE("Of rounds that validation data like equally, the fewest are kept", "[fusion][rankboost]") {
+TEST_CASE("Among equally good numbers of rounds the smallest is kept", "[fusion][rankboost]") {
   BestRound best(0);
   for (const double value : {0.2, 0.7, 0.7, 0.6, 0.7}) CHECK(best.add(value));
   CHECK(best.rounds() == 2);
   CHECK(best.value() == 0.7);
   BestRound patient(2);
   CHECK(patient.add(0.5));
-  CHECK(patient.add(0.5));        // no better: one round without
+  CHECK(patient.add(0.5));        // no better: one round without progress
   CHECK_FALSE(patient.add(0.5));  // two
   CHECK(patient.rounds() == 1);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Models that `metafuse train` makes of the file `judged`, byte for byte.
+// Trains models with `metafuse train` on the file `judged`, for tests that compare the models' bytes.
 
 #include <cstdlib>
 #include <iostream>
@@ -18,8 +18,8 @@ inline std::string content(const std::string& path) {
   return text ? *text : "cannot be read: " + path;
 }
 
-/// Trains RankBoost with some words before the program, such as an environment or mpirun, and gives the
-/// model's bytes.
+/// Trains RankBoost and returns the model's bytes. `before` precedes the program on the command line, such as
+/// an environment or mpirun.
 inline std::string trained_bytes(const TemporaryFolder& folder, const std::string& before,
                                  const std::string& options) {
   const std::string model = folder.path("model.json");
@@ -31,8 +31,8 @@ inline std::string trained_bytes(const TemporaryFolder& folder, const std::strin
   return content(model);
 }
 
-/// What runs a program as several processes of MPI. OpenMPI keeps memory until the process ends, which a leak
-/// sanitizer would take for ours.
+/// The command prefix that runs a program as several MPI processes. OpenMPI keeps memory until the process
+/// ends, which a leak sanitizer would report as our leak.
 inline std::string mpi_processes(int count) {
   return "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
          "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 "

@@ -85,7 +85,7 @@ TEST_CASE("RankBoost+ equals a pair-by-pair reference round by round", "[fusion]
     REQUIRE(expected.size() == run.rounds.size());
     for (std::size_t t = 0; t < expected.size(); ++t) {
       INFO("seed " << seed << " round " << t);
-      // Once converged, which direction rounds to the largest slope says nothing.
+      // After convergence the direction with the largest slope is only rounding.
       if (!std::isfinite(expected[t].alpha) || std::abs(expected[t].slope) < 1e-8) break;
       REQUIRE(run.rounds[t].stump == expected[t].ranking);
       CHECK(run.rounds[t].alpha == Approx(expected[t].alpha).epsilon(1e-7).margin(1e-9));
@@ -95,7 +95,7 @@ TEST_CASE("RankBoost+ equals a pair-by-pair reference round by round", "[fusion]
   }
 }
 
-TEST_CASE("theorem 2's bound holds in every round of RankBoost+", "[fusion][rankboost_plus]") {
+TEST_CASE("The bound of theorem 2 holds in every round of RankBoost+", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 100; seed < 160; ++seed) {
     const Case c = make_case(seed);
     BoostOptions options;
@@ -112,7 +112,7 @@ TEST_CASE("theorem 2's bound holds in every round of RankBoost+", "[fusion][rank
   }
 }
 
-TEST_CASE("E1 of Rb-d and Rb-c is what the definition says, and Rb-d's bound holds",
+TEST_CASE("E1 of Rb-d and Rb-c equals its definition and the bound of Rb-d holds",
           "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 200; seed < 240; ++seed) {
     const Case c = make_case(seed);
@@ -152,7 +152,7 @@ TEST_CASE("RankBoost+ converges to the minimum of F2 that Newton's method finds"
         last = round.e2;
         return is_moving;
       });
-      // F2 over an independent set that spans what was used: the members in the order of their first use.
+      // F2 over an independent set that spans the used members, in the order of their first use.
       IndependentEnsemble used(c.stumps, c.pairs);
       for (const BoostRound& round : run.rounds)
         if (used.place(round.stump) < 0 && !used.set().is_dependent(round.stump)) used.include(round.stump);
@@ -168,7 +168,7 @@ TEST_CASE("RankBoost+ converges to the minimum of F2 that Newton's method finds"
   CHECK(compared >= 20);
 }
 
-TEST_CASE("independence by the Gram matrix agrees with elimination over the pairs",
+TEST_CASE("Independence by the Gram matrix agrees with elimination over the pairs",
           "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 500; seed < 580; ++seed) {
     const Case c = make_case(seed);
@@ -195,7 +195,7 @@ TEST_CASE("independence by the Gram matrix agrees with elimination over the pair
   }
 }
 
-TEST_CASE("pruning keeps a maximal independent set of candidates", "[fusion][rankboost_plus]") {
+TEST_CASE("Pruning keeps a maximal independent set of candidates", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 600; seed < 640; ++seed) {
     const Case c = make_case(seed);
     BoostOptions options;
@@ -211,7 +211,7 @@ TEST_CASE("pruning keeps a maximal independent set of candidates", "[fusion][ran
   }
 }
 
-TEST_CASE("the E2 of Rb-c over an independent set is F2 of the same ensemble", "[fusion][rankboost_plus]") {
+TEST_CASE("E2 of Rb-c over an independent set equals F2 of the same ensemble", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 700; seed < 730; ++seed) {
     const Case c = make_case(seed);
     BoostOptions options;
@@ -238,7 +238,7 @@ TEST_CASE("the E2 of Rb-c over an independent set is F2 of the same ensemble", "
   }
 }
 
-TEST_CASE("feedback without a crucial pair is refused and a constant feature gains nothing",
+TEST_CASE("Feedback without a crucial pair is refused and a constant feature gains nothing",
           "[fusion][rankboost_plus]") {
   TrainingSet set = binary_set({{1, 0, 1}}, {2, 2, 2});
   CHECK(!pair_rows(set, 1000).has_value());
@@ -256,7 +256,7 @@ TEST_CASE("feedback without a crucial pair is refused and a constant feature gai
   CHECK(!pair_rows(set, 2).has_value());
 }
 
-TEST_CASE("a perfect weak ranking ends every form with a finite weight", "[fusion][rankboost_plus]") {
+TEST_CASE("A perfect weak ranking ends every form with a finite weight", "[fusion][rankboost_plus]") {
   const bool is_inverted = GENERATE(false, true);
   const TrainingSet set =
       binary_set({{is_inverted ? 1 : 0, is_inverted ? 1 : 0, is_inverted ? 0 : 1}, {1, 0, 0}}, {0, 0, 1});
@@ -274,8 +274,7 @@ TEST_CASE("a perfect weak ranking ends every form with a finite weight", "[fusio
   }
 }
 
-TEST_CASE("identical features and their copies leave RankBoost+ with one member each",
-          "[fusion][rankboost_plus]") {
+TEST_CASE("RankBoost+ keeps one member of identical features", "[fusion][rankboost_plus]") {
   const std::vector<int> h = {1, 1, 0, 1, 0, 0};
   const TrainingSet set = binary_set({h, h, h}, {1, 1, 1, 0, 0, 0});
   const auto pairs = pair_rows(set, 1000);
@@ -291,7 +290,7 @@ TEST_CASE("identical features and their copies leave RankBoost+ with one member 
   }
 }
 
-TEST_CASE("an E2 that Rb-d drives beyond bounds stays finite", "[fusion][rankboost_plus]") {
+TEST_CASE("An E2 that Rb-d makes huge stays finite", "[fusion][rankboost_plus]") {
   std::size_t capped = 0;
   for (std::uint64_t seed = 800; seed < 840; ++seed) {
     const Case c = make_case(seed);

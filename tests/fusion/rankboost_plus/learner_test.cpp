@@ -25,7 +25,7 @@ TrainingSet noisy_set() {
   return binary_set(rankings, grades);
 }
 
-/// Enough pairs for several chunks and threads.
+/// A set with enough pairs for several chunks and threads.
 TrainingSet many_pairs() {
   Random random(17);
   TrainingSet set;
@@ -53,8 +53,7 @@ Result<TrainingResult> train_with(const TrainingSet& set, std::map<std::string, 
 
 }  // namespace
 
-TEST_CASE("a rankboost-plus model survives its file bit for bit and scores as it was trained",
-          "[fusion][rankboost_plus]") {
+TEST_CASE("A model of rankboost-plus survives its file bit for bit", "[fusion][rankboost_plus]") {
   const TrainingSet set = noisy_set();
   for (const char* form : {"plus", "plus-optimal", "rb-d", "rb-c", "pair-free"}) {
     const auto result = train_with(set, {{"form", form}, {"rounds", "12"}});
@@ -69,7 +68,7 @@ TEST_CASE("a rankboost-plus model survives its file bit for bit and scores as it
   }
 }
 
-TEST_CASE("rankboost-plus refuses options out of range by name", "[fusion][rankboost_plus]") {
+TEST_CASE("Learner rankboost-plus refuses options out of range by name", "[fusion][rankboost_plus]") {
   const TrainingSet set = noisy_set();
   for (const auto& [name, value] : std::map<std::string, std::string>{{"form", "rb-e"},
                                                                       {"rounds", "0"},
@@ -83,7 +82,7 @@ TEST_CASE("rankboost-plus refuses options out of range by name", "[fusion][rankb
   }
 }
 
-TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not do, and says so",
+TEST_CASE("Learner rankboost-plus limits the thresholds per feature to the memory and says so",
           "[fusion][rankboost_plus]") {
   Random random(9);
   const std::size_t documents = 3000;
@@ -103,11 +102,12 @@ TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not d
   REQUIRE(result.has_value());
   CHECK(result->summary.find("thresholds per feature, so that training stays within 16 MB") !=
         std::string::npos);
-  // 12 bytes for each pair of candidates: at most sqrt(16 MB / 12) of them.
+  // Each pair of candidates takes 12 bytes, so there are at most sqrt(16 MB / 12) candidates.
   CHECK(result->model.training.at("max_thresholds").to_number<int>() < 100);
 }
 
-TEST_CASE("rankboost-plus learns the same bytes on any number of threads", "[fusion][rankboost_plus]") {
+TEST_CASE("Learner rankboost-plus learns the same bytes on any number of threads",
+          "[fusion][rankboost_plus]") {
   const TrainingSet set = many_pairs();
   REQUIRE(rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1))->chunks.size() > 3);
   for (const char* form : {"plus", "rb-d", "rb-c", "pair-free"}) {

@@ -32,7 +32,7 @@ PairFreeCase make_pair_free_case(std::uint64_t seed, std::size_t grades) {
     c.rankings.emplace_back();
     for (std::size_t x = 0; x < documents; ++x)
       c.rankings.back().push_back(random.uniform() < 0.3 + 0.2 * labels[x] ? 1 : 0);
-    c.rankings.back()[0] = 1;  // keeps each from being constant and from separating
+    c.rankings.back()[0] = 1;  // so that none is constant or separates all pairs
     c.rankings.back()[1] = 0;
   }
   c.set = binary_set(c.rankings, labels);
@@ -48,11 +48,12 @@ double product_of_cosh(const std::vector<double>& eta) {
 
 }  // namespace
 
-// cosh of the tied = product of all cosh over those of the separated, so a pair weighs
+// The product of cosh(eta) over the weak rankings that tie a pair is the product over all divided by that
+// over those that separate it. So a pair has the weight
 // prod cosh(eta) * exp(-(H(above) - H(below))) * prod over the separating s of 1/cosh(eta_s).
-// The last factor is the probability that no cut parts the pair when s cuts with probability 1 -
+// The last factor is the probability that no cut separates the pair if s cuts with probability 1 -
 // 1/cosh(eta_s).
-TEST_CASE("F2 is F1 within the cells of a random partition, in expectation", "[fusion][rankboost_plus]") {
+TEST_CASE("F2 is the expectation of F1 within the cells of a random partition", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const PairFreeCase c = make_pair_free_case(seed, 3);
     Random random(seed + 1000);
@@ -65,7 +66,7 @@ TEST_CASE("F2 is F1 within the cells of a random partition, in expectation", "[f
         const double whole = 1.0 / std::cosh(eta[s]);
         probability *= (cuts >> s & 1U) != 0 ? 1.0 - whole : whole;
       }
-      std::vector<ReferencePair> together;  // pairs that no cut parts
+      std::vector<ReferencePair> together;  // pairs that no cut separates
       for (const ReferencePair& pair : c.pairs) {
         bool is_parted = false;
         for (std::size_t s = 0; s < 4; ++s)
@@ -80,7 +81,7 @@ TEST_CASE("F2 is F1 within the cells of a random partition, in expectation", "[f
   }
 }
 
-TEST_CASE("the pair-free form's bound never rises and holds F2 from above", "[fusion][rankboost_plus]") {
+TEST_CASE("The bound of the pair-free form never rises and is above F2", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const PairFreeCase c = make_pair_free_case(seed, seed % 2 == 0 ? 2 : 3);
     const auto feedback = rankboost::make_feedback(c.set);
@@ -122,7 +123,7 @@ TEST_CASE("the pair-free form's bound never rises and holds F2 from above", "[fu
 }
 
 // One weak ranking, r = 1/3: alpha = 1/4 ln 2, half of Rb-c's 1/2 ln 2.
-TEST_CASE("the pair-free form takes half of Rb-c's first step", "[fusion][rankboost_plus]") {
+TEST_CASE("The pair-free form makes half of the first step of Rb-c", "[fusion][rankboost_plus]") {
   const TrainingSet set = binary_set({{1, 1, 0, 1, 0, 0}}, {1, 1, 1, 0, 0, 0});
   const auto feedback = rankboost::make_feedback(set);
   const CodedFeatures coded(set.matrix, ThresholdOptions{});

@@ -29,7 +29,7 @@ StumpTable table_of(const TrainingSet& set) {
   return StumpTable(CodedFeatures(set.matrix, ThresholdOptions{}), 255, Random(1));
 }
 
-/// The subsets of {a,b,c} as bits, a pair where one is a proper part of the other; the larger stands above.
+/// The subsets of {a,b,c} as bits. Each set makes a pair with every proper superset, which is ranked higher.
 TrainingSet subset_order(const BinaryRankings& rankings) {
   std::vector<ReferencePair> pairs;
   for (unsigned x = 0; x < 8; ++x)
@@ -42,7 +42,7 @@ double scaled_e1(const Edges& edges, double alpha) {
   return z_rankboost(edges, alpha);
 }
 
-/// All pairs (a_i, b_j) with a above b: documents 0..count-1 are the a, the rest the b.
+/// All pairs (a_i, b_j) with a above b: documents 0..count-1 are the a_i, the others the b_j.
 TrainingSet two_groups(const BinaryRankings& rankings, std::size_t count) {
   std::vector<double> grades(2 * count, 0.0);
   std::fill_n(grades.begin(), count, 1.0);
@@ -82,7 +82,7 @@ TEST_CASE("RankBoost+ reproduces the losses of proposition 1", "[fusion][rankboo
 // Proof of lemma 1: a_1..a_{n+1} above b_1..b_{n+1}. h1 fires for a_1..a_n and b_{n+1}; h2 for a_{n+1} only.
 // Rb-d takes h1 with weight log n, then h2, which reverses nothing. An infinite weight for h2 leaves R1 =
 // n/(n+1) above the bound exp(-1/2 (((n-1)/(n+1))^2 + 1/4)) once n >= 4, that is from 10 documents on.
-TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][rankboost_plus]") {
+TEST_CASE("The bound of Rb-d fails with an infinite weight as in lemma 1", "[fusion][rankboost_plus]") {
   for (const std::size_t n : {3U, 4U, 6U, 20U, 60U}) {
     const std::size_t count = n + 1;
     const auto m = static_cast<double>(n);
@@ -116,7 +116,7 @@ TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][
 
 // Proof of lemma 2: 5n documents a above 5n documents b; h1 fires for the first 4n a, h2 for the other a and
 // 4n b. Both get the same large weight K: R1 = E1 = 4/5, but Z1 Z2 = 1/5 * 4/5 and the bound is exp(-17/50).
-TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by eq. (49)",
+TEST_CASE("The bound of Rb-d fails with a large weight as in lemma 2 and holds by eq. (49)",
           "[fusion][rankboost_plus]") {
   for (const std::size_t n : {1U, 2U, 5U}) {
     const std::size_t count = 5 * n;
@@ -140,9 +140,9 @@ TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by 
     const double bound = std::exp(-0.5 * (h1.right * h1.right + h2.right * h2.right));
     CHECK(bound == Approx(std::exp(-17.0 / 50.0)));
 
-    // Eq. (49): the weights 1/2 ln(epsilon+ / d) as d falls to epsilon-. h1's d is a share of its own, and
-    // h2's reversed share follows from it, so h1's weight grows twice as fast and wins: R1 = 4/25, below
-    // the bound.
+    // Eq. (49): the weights 1/2 ln(epsilon+ / d) as d falls to epsilon-. The d of h1 is chosen and the
+    // reversed share of h2 follows from it, so the weight of h1 grows twice as fast and dominates: R1 = 4/25,
+    // below the bound.
     for (const double d : {1e-6, 1e-10, 1e-14}) {
       PairDistribution limit(pairs);
       const double alpha1 = 0.5 * std::log(h1.right / d);
@@ -158,8 +158,9 @@ TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by 
 
 // Proof of lemma 3: documents 1 > ... > 6, h1 fires for 1, 2, 3, 6 and h2 for 2. With positive weights only,
 // Rb-d ends after .54931 h1 + .57445 h2 at E1 = .888387; the minimum is .88703 at (.46894, .58953), where
-// negative weights lead.
-TEST_CASE("Rb-d finds lemma 3's weights and, with negative ones, its minimum", "[fusion][rankboost_plus]") {
+// which negative weights reach.
+TEST_CASE("Rb-d finds the weights of lemma 3 and with negative weights its minimum",
+          "[fusion][rankboost_plus]") {
   const BinaryRankings rankings = {{1, 1, 1, 0, 0, 1}, {0, 1, 0, 0, 0, 0}};
   const TrainingSet set = binary_set(rankings, {6, 5, 4, 3, 2, 1});
   const PairRows pairs = worked_rows_of(set);
@@ -192,7 +193,8 @@ TEST_CASE("RankBoost+ orders single weak rankings by R2", "[fusion][rankboost_pl
     }
 }
 
-TEST_CASE("RankBoost+ closed forms stay finite with huge accumulated weights", "[fusion][rankboost_plus]") {
+TEST_CASE("The closed forms of RankBoost+ stay finite with huge accumulated weights",
+          "[fusion][rankboost_plus]") {
   const Edges edges{0.2, 0.1, 0.7};
   for (const double accumulated : {-900.0, -30.0, 0.0, 30.0, 900.0}) {
     const double alpha = alpha_plus(edges, accumulated, 0.01);

@@ -41,7 +41,7 @@ ScoreQuery by_method(const char* name) {
   };
 }
 
-/// The slow way: whole runs in memory, a topic after the other.
+/// The slow way: whole runs in memory, topic by topic.
 std::string fused_in_memory(const std::vector<evaluation::Run>& runs, const ScoreQuery& score,
                             const FuseOptions& options) {
   std::string text;
@@ -72,7 +72,7 @@ Result<std::string> fused_text(const std::vector<std::string>& paths, const char
 
 }  // namespace
 
-TEST_CASE("Fusing text gives the run worked out by hand", "[fusion][fuse]") {
+TEST_CASE("Fusing run files gives the run of a worked example", "[fusion][fuse]") {
   const test::TemporaryFolder folder;
   const std::string a = folder.write("a", "1 Q0 x 1 3 a\n1 Q0 y 2 2 a\n2 Q0 z 1 1 a\n");
   const std::string b = folder.write("b", "1 Q0 y 0 8 b\n1 Q0 w 1 7 b");
@@ -110,7 +110,7 @@ TEST_CASE("The fused bytes are the same for any order of lines and any number of
   }
 }
 
-TEST_CASE("Runs in memory fuse as their files do", "[fusion][fuse]") {
+TEST_CASE("Runs in memory are fused like their files", "[fusion][fuse]") {
   const test::TemporaryFolder folder;
   Random random(4);
   std::vector<std::string> paths;

@@ -75,7 +75,7 @@ FusionOptions with_weights(std::vector<double> weights) {
   return options;
 }
 
-TEST_CASE("Every fusion method gives the figures worked out by hand", "[fusion][methods]") {
+TEST_CASE("Every fusion method gives the scores of a worked example", "[fusion][methods]") {
   check_scores("rrf", {1.0 / 61, 1.0 / 62 + 1.0 / 61, 1.0 / 63, 1.0 / 62});
   check_scores("rrf", {0.5, 1.0 / 3 + 0.5, 0.25, 1.0 / 3}, with_k(1.0));
   check_scores("rrf", {1.0 / 61, 1.0 / 62 + 2.0 / 61, 1.0 / 63, 2.0 / 62}, with_weights({1.0, 2.0}));
@@ -91,7 +91,7 @@ TEST_CASE("Every fusion method gives the figures worked out by hand", "[fusion][
   check_scores("isr", {1.0, 2 * 1.25, 1.0 / 9, 0.25});
   check_scores("log_isr", {std::log(1.01), std::log(2.01) * 1.25, std::log(1.01) / 9, std::log(1.01) / 4});
   check_scores("rbc", {0.1, 0.09 + 0.1, 0.081, 0.09});
-  // Four documents: L1 gives 4, 3, 2 and leaves d 1; L2 gives 4, 3 and leaves a and c (2 + 1) / 2 each.
+  // Four documents: L1 gives 4, 3, 2 and d gets 1; L2 gives 4, 3, and a and c get (2 + 1) / 2 each.
   check_scores("borda", {5.5, 7.0, 3.5, 4.0});
   check_scores("weighted_borda", {4 + 3.0, 3 + 8.0, 2 + 3.0, 1 + 6.0}, with_weights({1.0, 2.0}));
   check_scores("searxng", {1.0, 2 * 1.5, 1.0 / 3, 0.5});
@@ -99,7 +99,7 @@ TEST_CASE("Every fusion method gives the figures worked out by hand", "[fusion][
   check_scores("round_robin", {0.0, -1.0, -4.0, -3.0});
   // An absent document is ranked 5th of four.
   check_scores("median_rank", {-3.0, -1.5, -4.0, -3.5});
-  // Majorities: b over c and d, a over c; a-b, a-d, c-d are ties. From the Borda order b a d c nothing moves.
+  // Majorities: b over c and d, a over c; a-b, a-d, c-d are ties. The Borda order b a d c stays unchanged.
   check_scores("condorcet", {-1.0, 0.0, -3.0, -2.0});
   check_scores("copeland", {1.0, 2.0, -2.0, -1.0});
   // L1 decides alone: a b c, then d.
@@ -109,7 +109,7 @@ TEST_CASE("Every fusion method gives the figures worked out by hand", "[fusion][
   check_scores("rra", {-std::log(7.0 / 16), -std::log(0.25), -std::log(1 - 1.0 / 16), -std::log(0.75)});
 }
 
-TEST_CASE("Normalisations give the figures worked out by hand", "[fusion][normalisation]") {
+TEST_CASE("Normalisations give the values of worked examples", "[fusion][normalisation]") {
   const auto normal = [](Normalisation normalisation, std::vector<double> values) {
     std::vector<ListEntry> list;
     for (const double value : values) list.push_back({0, value});
@@ -136,7 +136,7 @@ TEST_CASE("Normalisations give the figures worked out by hand", "[fusion][normal
   CHECK(normal(Normalisation::z_score, {2.0, 2.0}) == std::vector<double>{0.0, 0.0});
 }
 
-TEST_CASE("Fusion scores are finite and follow the documents under renumbering", "[fusion][methods]") {
+TEST_CASE("Fusion scores are finite and do not depend on the numbering of documents", "[fusion][methods]") {
   Random random(11);
   for (int trial = 0; trial < 200; ++trial) {
     const QueryLists query = random_query(random);
@@ -162,7 +162,7 @@ TEST_CASE("Fusion scores are finite and follow the documents under renumbering",
   }
 }
 
-TEST_CASE("One list fuses to itself by every method that trusts ranks", "[fusion][methods]") {
+TEST_CASE("A single list is fused to itself by every method based on ranks", "[fusion][methods]") {
   const QueryLists query{{"a", "b", "c"}, {{{2, 9.0}, {0, 4.0}, {1, 1.0}}}};
   for (const FusionMethod& method : fusion_methods()) {
     if (method.is_supervised || method.name == "rra") continue;
@@ -179,9 +179,9 @@ TEST_CASE("A query without lists or documents has no scores", "[fusion][methods]
   }
 }
 
-TEST_CASE("Equal scores are ordered by lists, best rank, id", "[fusion][methods]") {
+TEST_CASE("Equal scores are ordered by number of lists and then best rank and id", "[fusion][methods]") {
   const QueryLists query{{"z", "y", "x", "w"}, {{{0, 1.0}, {1, 1.0}}, {{3, 1.0}, {1, 1.0}, {2, 1.0}}}};
-  // y stands in two lists; w and z are first of one, w before z; x is third.
+  // y is in two lists; w and z are first in one, and w sorts before z; x is third.
   CHECK(fused_order(query, std::vector<double>(4, 0.0)) == std::vector<std::uint32_t>{1, 3, 0, 2});
 }
 

@@ -10,7 +10,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// The chains as dense matrices, straight from their definitions.
+/// The chains as dense matrices, directly from their definitions.
 std::vector<std::vector<double>> transitions(const QueryLists& query, int chain) {
   const std::size_t n = query.size();
   std::vector<std::vector<double>> p(n, std::vector<double>(n, 0.0));
@@ -74,7 +74,7 @@ TEST_CASE("The Markov chains agree with their dense definitions", "[fusion][meth
     for (std::size_t l = 0; l < 3; ++l) {
       std::vector<std::uint32_t> order = {0, 1, 2, 3, 4, 5, 6};
       random.shuffle(order);
-      // The first list holds every document, so that each stands somewhere.
+      // The first list has every document, so that each is in some list.
       const std::size_t length = l == 0 ? 7 : random.below(8);
       for (std::size_t i = 0; i < length; ++i) query.lists[l].push_back({order[i], 1.0});
     }
@@ -87,13 +87,13 @@ TEST_CASE("The Markov chains agree with their dense definitions", "[fusion][meth
   }
 }
 
-// Two lists say a before b, one says b before a. With two documents the chain is in a for the share
+// Two lists rank a before b, one ranks b before a. With two documents the chain is in a with probability
 // to_a / (to_a + to_b), where to_b = .95 P(a to b) + .025 and to_a = .95 P(b to a) + .025:
-//   MC1  from a the places at or above it are a, a, b, a; from b they are a, b, a, b, b: 1/4 and 2/5
+//   MC1  from a the positions at or above it are a, a, b, a; from b they are a, b, a, b, b: 1/4 and 2/5
 //   MC2  from a only the third list leads to b, in half of the draws: 1/6; from b two lists of three do: 1/3
-//   MC3  b is drawn and stands above a: 1/3 x 1/2; a is drawn and stands above b: 2/3 x 1/2
+//   MC3  b is drawn and ranked above a: 1/3 x 1/2; a is drawn and ranked above b: 2/3 x 1/2
 //   MC4  the majority never prefers b; it prefers a whenever a is drawn: 0 and 1/2
-TEST_CASE("The Markov chains of two documents are what a hand works out", "[fusion][methods][markov]") {
+TEST_CASE("The Markov chains of two documents equal a worked example", "[fusion][methods][markov]") {
   QueryLists query;
   query.documents = {"a", "b"};
   query.lists = {{{0, 2.0}, {1, 1.0}}, {{0, 2.0}, {1, 1.0}}, {{1, 2.0}, {0, 1.0}}};

@@ -9,7 +9,7 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Lists of fresh documents whose relevance is given position by position.
+/// Lists of new documents; each letter gives the relevance at one position.
 JudgedLists judged(const std::vector<std::string>& lists) {
   JudgedLists out;
   for (const std::string& list : lists) {
@@ -43,7 +43,7 @@ std::vector<std::vector<double>> learned(const char* name, double k = -1.0) {
 
 }  // namespace
 
-TEST_CASE("Supervised methods learn the figures worked out by hand", "[fusion][supervised]") {
+TEST_CASE("Supervised methods learn the values of a worked example", "[fusion][supervised]") {
   using Table = std::vector<std::vector<double>>;
   CHECK(learned("posfuse") == Table{{1.0, 0.0}, {0.0, 0.5}});
   CHECK(learned("slidefuse", 1) == Table{{0.5, 0.5}, {0.25, 0.25}});
@@ -51,22 +51,22 @@ TEST_CASE("Supervised methods learn the figures worked out by hand", "[fusion][s
   CHECK(learned("segfuse") == Table{{0.5, 0.5}, {0.25, 0.25}});
   // Average precisions: L1 (1/2 + 1) / 2, L2 (1/4 + 0) / 2.
   CHECK(learned("mapfuse") == Table{{0.75, 0.375}, {0.125, 0.0625}});
-  // BayesFuse on L1: buckets rank 1, rank 2-3, absent. Of the 3 relevant documents 2 stand first and 1 is
-  // absent; of the 4 others 1 stands second and 3 are absent. Each count is smoothed by 1/2.
+  // BayesFuse on L1: buckets rank 1, rank 2-3, absent. Of the 3 relevant documents 2 are first and 1 is
+  // absent; of the 4 others 1 is second and 3 are absent. Each count is smoothed by 1/2.
   const auto bayes = learned("bayesfuse");
   const double absent = std::log(1.5 / 4.5) - std::log(3.5 / 5.5);
   CHECK(bayes[0][0] == Approx(std::log(2.5 / 4.5) - std::log(0.5 / 5.5) - absent));
   CHECK(bayes[0][1] == Approx(std::log(0.5 / 4.5) - std::log(1.5 / 5.5) - absent));
 }
 
-TEST_CASE("Learned knowledge scores lists deeper than any seen by its last value", "[fusion][supervised]") {
+TEST_CASE("Positions deeper than any in training get the last learned value", "[fusion][supervised]") {
   const auto queries = judged_example();
   const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
   const auto scores = fuse_scores(*find_fusion_method("posfuse"), judged({"nnn", "nnnn"}).query, *trained);
   CHECK(scores == std::vector<double>{1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5});
 }
 
-TEST_CASE("Tuned weights trust the list that finds relevant documents", "[fusion][supervised]") {
+TEST_CASE("Tuned weights prefer the list that finds relevant documents", "[fusion][supervised]") {
   const std::vector<JudgedLists> queries = {judged({"rrrn", "nnnn"}), judged({"rrn", "nnr"})};
   const auto trained = train_fusion(*find_fusion_method("tuned_weights"), queries, {});
   REQUIRE(trained.has_value());
@@ -76,7 +76,7 @@ TEST_CASE("Tuned weights trust the list that finds relevant documents", "[fusion
   CHECK(borda->weights[0] > borda->weights[1]);
 }
 
-TEST_CASE("Judgments without a relevant document in any list teach nothing", "[fusion][supervised]") {
+TEST_CASE("Judgments without a relevant document in any list are refused", "[fusion][supervised]") {
   const std::vector<JudgedLists> queries = {judged({"nn", "n"})};
   const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
   REQUIRE(trained.has_error());

@@ -13,9 +13,9 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Queries of `documents` documents in `lists` lists of drawn length. With ties scores repeat and documents
-/// stand in no list; without, the first list has all documents and is good, so that it keeps a weight, and
-/// every score is drawn.
+/// Queries of `documents` documents in `lists` lists of random length. With ties, scores repeat and some
+/// documents are in no list. Without ties, all scores are random and the first list has all documents and is
+/// good, so that it keeps a weight.
 std::vector<JudgedLists> drawn_queries(Random& random, std::size_t lists, std::size_t documents,
                                        bool has_ties) {
   std::vector<JudgedLists> out;
@@ -45,7 +45,7 @@ std::vector<JudgedLists> drawn_queries(Random& random, std::size_t lists, std::s
   return out;
 }
 
-/// Mean average precision by counting for every relevant document those that stand at or above it.
+/// Mean average precision, counting for every relevant document those that are ranked at or above it.
 double slow_precision(const std::vector<JudgedLists>& queries, const std::vector<double>& weights) {
   double total = 0.0;
   for (const JudgedLists& query : queries) {
@@ -65,7 +65,7 @@ double slow_precision(const std::vector<JudgedLists>& queries, const std::vector
   return total / static_cast<double>(queries.size());
 }
 
-/// The same search, every trial measured from scratch.
+/// The same search, with every trial measured from scratch.
 std::vector<double> slow_search(const std::vector<JudgedLists>& queries) {
   const std::vector<double> grid = {0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5};
   const std::vector<double> precisions = mean_average_precisions(queries);
@@ -102,20 +102,19 @@ std::vector<double> slow_search(const std::vector<JudgedLists>& queries) {
 
 }  // namespace
 
-TEST_CASE("weights are tuned as a search that measures every trial from scratch tunes them",
-          "[fusion][weight_search]") {
+TEST_CASE("Weight tuning equals a search that measures every trial from scratch", "[fusion][weight_search]") {
   Random random(7);
   for (int trial = 0; trial < 40; ++trial) {
     const auto queries = drawn_queries(random, 2 + random.below(6), 3 + random.below(30), false);
     const auto tuned = tune_weights(queries, Normalisation::none);
-    // Sums that were moved to and fro differ from fresh ones by rounding, which no tie turns into an order.
+    // Incrementally updated sums differ from fresh ones by rounding; without ties this changes no order.
     CHECK(tuned == slow_search(queries));
     CHECK(slow_precision(queries, tuned) >=
           precision_of_weighted_lists(queries, Normalisation::none) * (1.0 - 1e-9));
   }
 }
 
-TEST_CASE("the precision of weighted lists is that of their sum", "[fusion][weight_search]") {
+TEST_CASE("The precision of weighted lists equals that of their sum", "[fusion][weight_search]") {
   Random random(8);
   const auto queries = drawn_queries(random, 3, 12, true);
   std::vector<double> weights = mean_average_precisions(queries);
