@@ -20,7 +20,7 @@ TEST_CASE("Judgments are sorted by topic and document", "[evaluation][judgments]
   CHECK(judgments->find("3") == nullptr);
 }
 
-TEST_CASE("A qrels file's mistakes are one error with file and line", "[evaluation][judgments]") {
+TEST_CASE("A mistake in a qrels file is one error with file and line", "[evaluation][judgments]") {
   const test::TemporaryFolder folder;
   const auto says = [&](std::string_view text, const std::string& want) {
     const auto read = read_qrels(folder.write("q", text));

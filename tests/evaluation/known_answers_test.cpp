@@ -8,9 +8,9 @@
 
 using namespace metafuse;
 
-// trec_eval's own test outputs, byte for byte. (out.comment.test needs an input that its folder does
-// not hold.)
-TEST_CASE("trec_eval's known answers come out byte for byte", "[evaluation][trec_eval]") {
+// The outputs of trec_eval's own tests, byte for byte. (out.comment.test needs an input that the folder
+// does not have.)
+TEST_CASE("The known answers of trec_eval are reproduced byte for byte", "[evaluation][trec_eval]") {
   const auto folder = test::data_folder("trec_eval-known-answers");
   if (!folder) return;
   const auto [arguments, want] = GENERATE(table<std::string, std::string>({

@@ -38,7 +38,8 @@ Result<std::vector<Row>> rows_of(const test::TemporaryFolder& folder, std::strin
 
 }  // namespace
 
-TEST_CASE("LETOR rows carry grade, query, cells and the comment's document", "[evaluation][letor]") {
+TEST_CASE("LETOR rows give grade and query and cells and the document of the comment",
+          "[evaluation][letor]") {
   const test::TemporaryFolder folder;
   const auto rows = rows_of(folder,
                             "\xef\xbb\xbf# header\r\n"
@@ -58,7 +59,7 @@ TEST_CASE("LETOR rows carry grade, query, cells and the comment's document", "[e
   CHECK((*rows)[2].document.empty());
 }
 
-TEST_CASE("Cells of every length read as they were written", "[evaluation][letor]") {
+TEST_CASE("Cells of every length are read back unchanged", "[evaluation][letor]") {
   const test::TemporaryFolder folder;
   Random random(11);
   std::string text;
@@ -95,7 +96,7 @@ TEST_CASE("Cells of every length read as they were written", "[evaluation][letor
   }
 }
 
-TEST_CASE("Short cells that are none are refused", "[evaluation][letor]") {
+TEST_CASE("Malformed short cells are refused", "[evaluation][letor]") {
   const test::TemporaryFolder folder;
   for (const char* cells : {"1:1 2:2 2:3 4:4", "1:1 0:2 3:3", "1:1 2x:2 3:3", "1:1 2:: 3:3", "1:1 2:/ 3:3",
                             "1:1 :2 3:3", "1:1 2: 3:3", "1:1 2:2\x01 3:3", "1:1 3:3 2:2 4:4"})
@@ -104,7 +105,7 @@ TEST_CASE("Short cells that are none are refused", "[evaluation][letor]") {
   CHECK(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n").has_value());
 }
 
-TEST_CASE("A LETOR file's mistakes are one error with file and line", "[evaluation][letor]") {
+TEST_CASE("A mistake in a LETOR file is one error with file and line", "[evaluation][letor]") {
   const test::TemporaryFolder folder;
   const auto says = [&](std::string_view text, const std::string& want, bool ranks = false) {
     const auto read = rows_of(folder, text, {.values_are_ranks = ranks});

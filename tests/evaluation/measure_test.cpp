@@ -20,7 +20,7 @@ double value_of(const std::string& name, const JudgedRanking& ranking, const Rul
   return evaluate(*set, ranking, rules)[0];
 }
 
-// Retrieved: grades 2, 0, 1 and a document without judgment; one more of grade 1 was not retrieved.
+// Retrieved: grades 2, 0, 1 and a document without a judgment. Another document of grade 1 was not retrieved.
 JudgedRanking example() {
   return {{2, 0, 1, kNotPooled}, {}, {{0, 1}, {1, 2}, {2, 1}}};
 }
@@ -36,7 +36,7 @@ struct TiedExample {
   std::vector<double> scores;
 };
 
-/// Means over every order that the scores allow, straight from the definitions of sec. 6.2.4.
+/// Means over all orders that the scores allow, directly from the definitions of sec. 6.2.4.
 std::vector<double> by_enumeration(const TiedExample& item) {
   const std::size_t n = item.grades.size();
   const int top = std::max(1, *std::max_element(item.grades.begin(), item.grades.end()));
@@ -84,7 +84,7 @@ double loss_by_pairs(const TiedExample& item) {
 
 }  // namespace
 
-TEST_CASE("Measures give the figures worked out by hand", "[evaluation][measure]") {
+TEST_CASE("Measures give the values of a worked example", "[evaluation][measure]") {
   const JudgedRanking r = example();
   CHECK(value_of("map", r) == Approx((1.0 + 2.0 / 3) / 3));
   CHECK(value_of("recip_rank", r) == 1.0);
@@ -107,8 +107,7 @@ TEST_CASE("Measures give the figures worked out by hand", "[evaluation][measure]
   CHECK(value_of("ndcg_cut_20", r, rules_of(Mode::gdeval)) == Approx(3.5 / (3 + 1 / std::log2(3) + 0.5)));
 }
 
-TEST_CASE("LETOR modes treat lists that are shorter than the cutoff by their own rules",
-          "[evaluation][measure]") {
+TEST_CASE("Each LETOR mode has its own rule for lists shorter than the cutoff", "[evaluation][measure]") {
   const JudgedRanking r = example();
   const double burges = (3 + 1 / std::log2(3)) / (4 + 1 / std::log2(3));
   CHECK(value_of("ndcg_cut_4", r, rules_of(Mode::letor4)) == Approx(burges));
@@ -167,7 +166,7 @@ TEST_CASE("Every measure is finite on every small ranking", "[evaluation][measur
   }
 }
 
-TEST_CASE("Names of measures parse as trec_eval's, and mistakes are named", "[evaluation][measure]") {
+TEST_CASE("Names of measures are parsed like trec_eval's and mistakes are named", "[evaluation][measure]") {
   const auto names = [](std::string_view text, bool ordered = false) {
     return parse_measures(text, ordered)->names;
   };

@@ -33,7 +33,7 @@ double tau_by_pairs(const List& a, const List& b) {
 
 }  // namespace
 
-TEST_CASE("Kendall's tau counts pairs in order", "[evaluation][correlation]") {
+TEST_CASE("Kendall's tau counts pairs in the same order", "[evaluation][correlation]") {
   CHECK(kendall_tau(List{"a", "b", "c"}, List{"a", "b", "c"}) == 1.0);
   CHECK(kendall_tau(List{"a", "b", "c"}, List{"c", "b", "a"}) == -1.0);
   CHECK(kendall_tau(List{"a", "b", "c"}, List{"b", "a", "c"}) == Approx(1.0 / 3));
@@ -50,7 +50,7 @@ TEST_CASE("Kendall's tau counts pairs in order", "[evaluation][correlation]") {
   }
 }
 
-TEST_CASE("Rank-biased overlap gives the figures worked out by hand", "[evaluation][correlation]") {
+TEST_CASE("Rank-biased overlap gives the values of worked examples", "[evaluation][correlation]") {
   CHECK(rank_biased_overlap(List{"a", "b"}, List{"a", "b"}) == Approx(1.0));
   CHECK(rank_biased_overlap(List{"a", "b"}, List{"c", "d"}) == 0.0);
   CHECK(rank_biased_overlap(List{}, List{"c"}) == 0.0);

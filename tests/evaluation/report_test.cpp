@@ -28,7 +28,7 @@ Report example_report(const test::TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("Every format holds every run, with its special characters escaped", "[evaluation][report]") {
+TEST_CASE("Every format has every run with special characters escaped", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   Report report = example_report(folder);
   REQUIRE(compare_with_baseline(report, {"y_z", "randomisation", 1}).has_value());
@@ -54,7 +54,7 @@ TEST_CASE("Every format holds every run, with its special characters escaped", "
   CHECK(run.at("per_query").as_object().at("2").as_object().at("map").to_number<double>() == 1.0);
 }
 
-TEST_CASE("Tables count the queries of top-k, programs read its share, and the best stands out",
+TEST_CASE("Tables show top-k as counts and programs get shares and the best is marked",
           "[evaluation][report]") {
   Report report;
   report.set = *parse_measures("top_1,avg_rank_31");
@@ -80,7 +80,7 @@ TEST_CASE("A comparison with a run or test that does not exist is refused", "[ev
   CHECK(compare_with_baseline(report, {"y_z", "u", 1}).error().code == Code::usage);
 }
 
-TEST_CASE("Runs and judgments that share no query are one error; complete means count missing lists",
+TEST_CASE("Runs without judged queries are an error and missing lists count as zero if asked",
           "[evaluation][report]") {
   const test::TemporaryFolder folder;
   const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n2 0 a -1\n"));
@@ -92,14 +92,14 @@ TEST_CASE("Runs and judgments that share no query are one error; complete means 
   EvaluationOptions complete;
   complete.is_complete = true;
   CHECK(evaluate_run(*run, *judgments, set, complete)->summary[0] == 0.5);
-  // A topic judged only negative has nothing to find: 0, no crash.
+  // A topic with only negative judgments has nothing to find: 0, no crash.
   const auto negative = index_run(folder.write("n", "2 Q0 a 1 1 t\n"));
   CHECK(evaluate_run(*negative, *judgments, set, {})->summary[0] == 0.0);
   const auto twice = index_run(folder.write("d", "1 Q0 b 1 1 t\n1 Q0 a 2 1 t\n1 Q0 b 3 1 t\n"));
   const auto refused = evaluate_run(*twice, *judgments, set, {});
   REQUIRE(refused.has_error());
   CHECK(refused.error().text.find("d:3: the document \"b\" stands twice") != std::string::npos);
-  // A file that was cut off is no run, even where nobody judged the topic.
+  // A truncated file is an error even if its topic is not judged.
   const auto cut = index_run(folder.write("cut", "1 Q0 a 1 1 t\n9 Q0 b 1 1 t\n9 Q0 c\n"));
   CHECK(evaluate_run(*cut, *judgments, set, {}).error().text.find("cut:3: too few columns") !=
         std::string::npos);
@@ -136,7 +136,7 @@ TEST_CASE("A negative grade does not count as judged", "[evaluation][report]") {
   CHECK(evaluate_run(*run, *judgments, *parse_measures("bpref"), {})->summary[0] == 0.0);
 }
 
-TEST_CASE("LETOR files evaluate by a file of scores in file order", "[evaluation][report]") {
+TEST_CASE("LETOR files are evaluated with a file of scores in the same order", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   const std::string letor = folder.write("l", "0 qid:2 1:1 # a\n1 qid:2 1:2 # b\n1 qid:1 1:1 # c\n");
   const auto set = *parse_measures("map_all,P_1");

@@ -32,7 +32,7 @@ std::vector<std::string> documents_of(const RunTopic& topic) {
 
 }  // namespace
 
-TEST_CASE("A run is listed by score, then the rank column, then the id", "[evaluation][run]") {
+TEST_CASE("A run is sorted by score and then by the rank column and then by id", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const Run run = run_of(folder,
                          "2 Q0 z 1 0.5 mine\n"
@@ -51,7 +51,7 @@ TEST_CASE("A run is listed by score, then the rank column, then the id", "[evalu
   CHECK(run.find("3") == nullptr);
 }
 
-TEST_CASE("A run reads the same for every order of its lines", "[evaluation][run]") {
+TEST_CASE("A run is read the same for any order of its lines", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   std::vector<std::string> lines;
   for (int i = 0; i < 400; ++i)
@@ -71,16 +71,14 @@ TEST_CASE("A run reads the same for every order of its lines", "[evaluation][run
   }
 }
 
-TEST_CASE("A run's BOM, CRLF, tabs, blank lines and missing last line end are accepted",
-          "[evaluation][run]") {
+TEST_CASE("A BOM and CRLF and tabs and blank lines are accepted in a run", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const Run run = run_of(folder, "\xef\xbb\xbf 1\tQ0\ta\t1\t2.5 \tt\r\n\r\n1 Q0 b 2 1.5 t");
   REQUIRE(run.topics.size() == 1);
   CHECK(documents_of(run.topics[0]) == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("A run that says in a comment that nothing was found has no topics, and its file's name",
-          "[evaluation][run]") {
+TEST_CASE("A run with only a comment has no topics and is named after its file", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const auto run = read_run(folder.write("plain@one.run", "# nothing was found\n"));
   REQUIRE(run.has_value());
@@ -90,7 +88,7 @@ TEST_CASE("A run that says in a comment that nothing was found has no topics, an
   CHECK(read_run(folder.write("b.run", "# a comment\n1 Q0 a 1 2.5 t\n"))->name == "t");
 }
 
-TEST_CASE("A run's mistakes are one error with file and line", "[evaluation][run]") {
+TEST_CASE("A mistake in a run is one error with file and line", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const std::string good = "1 Q0 a 1 2.5 t\n";
   const auto says = [&](const std::string& text, const std::string& want) {
@@ -115,14 +113,14 @@ TEST_CASE("A run's mistakes are one error with file and line", "[evaluation][run
   CHECK(read_run(folder.path("absent")).error().code == Code::no_input);
 }
 
-TEST_CASE("The lenient reading of a run ignores what trec_eval ignores", "[evaluation][run]") {
+TEST_CASE("Lenient reading of a run ignores the same as trec_eval", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const Run run = run_of(folder, "1 Q0 a 1 2.5 t junk at the end\n1 Q0 b 2 1 other\n", {.is_lenient = true});
   CHECK(run.name == "t");
   CHECK(run.topics[0].entries.size() == 2);
 }
 
-TEST_CASE("Runs are named by their tags or by NAME=FILE, each name once", "[evaluation][run]") {
+TEST_CASE("Runs are named by their tags or by NAME=FILE and names are unique", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const std::string a = folder.write("a.run", "1 Q0 a 1 2.5 t\n");
   const std::string b = folder.write("b=c.run", "1 Q0 a 1 2.5 t\n");

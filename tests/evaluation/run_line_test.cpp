@@ -37,7 +37,7 @@ std::string random_number(Random& random) {
   return text;
 }
 
-/// The number with padding before and behind, as it stands in a file.
+/// Reads the number with text before and after it, as in a file.
 bool reads_short(const std::string& number, double& value) {
   const std::string padded = "1 Q0 doc 1 " + number + " tag                      ";
   const char* const from = padded.data() + 11;
@@ -46,7 +46,7 @@ bool reads_short(const std::string& number, double& value) {
 
 }  // namespace
 
-TEST_CASE("A short decimal is the double that strtod reads", "[evaluation][run]") {
+TEST_CASE("A short decimal is read as the same double as by strtod", "[evaluation][run]") {
   Random random(11);
   std::size_t short_ones = 0;
   for (int trial = 0; trial < 20000; ++trial) {
@@ -63,7 +63,7 @@ TEST_CASE("A short decimal is the double that strtod reads", "[evaluation][run]"
   CHECK(short_ones > 15000);
 }
 
-TEST_CASE("What is no short decimal is left to the other reader", "[evaluation][run]") {
+TEST_CASE("Text that is not a short decimal is left to the general reader", "[evaluation][run]") {
   double value = 7.0;
   for (const char* text : {"1",     "1.",  ".5",          "+1.5",        "1.5e3",
                            "1e5",   "inf", "nan",         "0x1.8",       "--1.5",
@@ -77,7 +77,7 @@ TEST_CASE("What is no short decimal is left to the other reader", "[evaluation][
   CHECK(std::signbit(value));
 }
 
-TEST_CASE("The byte scanner stops at every byte of its kind, whatever the length", "[evaluation][run]") {
+TEST_CASE("The byte scanner stops at every byte of its kind at any length", "[evaluation][run]") {
   Random random(3);
   for (int trial = 0; trial < 400; ++trial) {
     std::string text(random.below(300), 'x');
@@ -90,7 +90,7 @@ TEST_CASE("The byte scanner stops at every byte of its kind, whatever the length
   }
 }
 
-TEST_CASE("Lines of any spacing and length parse as a stream splits them", "[evaluation][run]") {
+TEST_CASE("Lines of any spacing and length are split like by a stream", "[evaluation][run]") {
   Random random(5);
   for (int trial = 0; trial < 300; ++trial) {
     std::string text;
@@ -118,7 +118,7 @@ TEST_CASE("Lines of any spacing and length parse as a stream splits them", "[eva
   }
 }
 
-TEST_CASE("A defect in a line is found whatever stands around it", "[evaluation][run]") {
+TEST_CASE("A mistake in a line is found in any surroundings", "[evaluation][run]") {
   for (const std::string& bad :
        {std::string("1 Q0 d 1 0.5\n"), std::string("1 Q0 d 1 0.5 tag more\n"),
         std::string("1 Q0 d one 0.5 tag\n"), std::string("1 Q0 d -1 0.5 tag\n"),
@@ -137,7 +137,7 @@ TEST_CASE("A defect in a line is found whatever stands around it", "[evaluation]
   }
 }
 
-TEST_CASE("Ids are numbered by what they are, at every length", "[evaluation][run]") {
+TEST_CASE("Equal ids get the same number at any length", "[evaluation][run]") {
   Random random(9);
   IdTable table;
   std::vector<std::string> ids;
@@ -156,7 +156,7 @@ TEST_CASE("Ids are numbered by what they are, at every length", "[evaluation][ru
   }
 }
 
-TEST_CASE("The index brings the pieces of every topic together, ascending", "[evaluation][run]") {
+TEST_CASE("The index joins the pieces of every topic in ascending order", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   Random random(21);
   for (int trial = 0; trial < 40; ++trial) {

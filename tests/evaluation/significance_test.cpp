@@ -15,10 +15,10 @@ const std::vector<double> kSecond = {1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.
 
 }  // namespace
 
-TEST_CASE("Paired tests give published p values", "[evaluation][significance]") {
+TEST_CASE("Paired tests give the published p values", "[evaluation][significance]") {
   CHECK(paired_t_test(kFirst, kSecond) == Approx(0.002833).margin(5e-7));
   CHECK(wilcoxon_test(kFirst, kSecond) == Approx(0.009091).margin(5e-7));
-  // All nine differences that are not 0 have one sign: 2 of 2^9 sign patterns.
+  // All nine nonzero differences have the same sign: 2 of 2^9 sign patterns.
   CHECK(randomisation_test(kFirst, kSecond, 1) == Approx(2.0 / 512));
   CHECK(wilcoxon_test(std::vector<double>{1, 2, 3, 4, 5}, std::vector<double>(5, 0.0)) == Approx(0.0625));
 }
@@ -47,7 +47,7 @@ TEST_CASE("Paired tests agree with SciPy 1.10 on longer samples", "[evaluation][
   CHECK(student_tail(30, 3) == Approx(8.135280427163967e-05).epsilon(1e-10));
 }
 
-TEST_CASE("Tukey's randomised test of two systems is the paired randomisation test",
+TEST_CASE("Tukey's randomised test of two systems equals the paired randomisation test",
           "[evaluation][significance]") {
   Random random(8);
   std::vector<std::vector<double>> samples(2);
@@ -68,7 +68,7 @@ TEST_CASE("Equal or too small samples are no evidence", "[evaluation][significan
   CHECK(paired_t_test({}, {}) == 1.0);
 }
 
-TEST_CASE("The drawn randomisation test agrees with the t test on many pairs and repeats by seed",
+TEST_CASE("The sampled randomisation test agrees with the t test and repeats by seed",
           "[evaluation][significance]") {
   Random random(5);
   std::vector<double> a;
@@ -85,14 +85,14 @@ TEST_CASE("The drawn randomisation test agrees with the t test on many pairs and
   CHECK(interval.high > 0.15);
 }
 
-TEST_CASE("Corrections and Tukey's test", "[evaluation][significance]") {
+TEST_CASE("Corrections and Tukey's test give the expected p values", "[evaluation][significance]") {
   const std::vector<double> p = {0.01, 0.04, 0.03};
   const auto by_holm = holm(p);
   CHECK(by_holm[0] == Approx(0.03));
   CHECK(by_holm[1] == Approx(0.06));
   CHECK(by_holm[2] == Approx(0.06));
   CHECK(bonferroni(p)[1] == Approx(0.12));
-  // One system far above two equal ones: its pairs are significant, theirs is not.
+  // One system is far above two equal ones: its pairs are significant and their pair is not.
   std::vector<std::vector<double>> samples(3, std::vector<double>(20, 0.0));
   for (std::size_t i = 0; i < 20; ++i) samples[0][i] = 1.0 + 0.01 * static_cast<double>(i);
   const auto tukey = tukey_hsd(samples, 1, 2000);

@@ -4,8 +4,7 @@
 
 using namespace metafuse::evaluation;
 
-TEST_CASE("A plot places points on its axes, thins long curves and escapes its words",
-          "[evaluation][svg_plot]") {
+TEST_CASE("A plot scales its points and thins long curves and escapes its texts", "[evaluation][svg_plot]") {
   Curve line{"a<b", {}, {}};
   for (int i = 0; i <= 5000; ++i) {
     line.x.push_back(i);

@@ -10,7 +10,7 @@ using namespace metafuse::evaluation;
 
 namespace {
 
-/// A random topic: judgments (grades -1 to 3) and a list with ties, in trec_eval's order too.
+/// A random topic: judgments (grades -1 to 3) and a list with ties, also in trec_eval's order.
 struct Topic {
   std::string qrels;
   std::string run;
@@ -43,7 +43,8 @@ Topic random_topic(Random& random, int number) {
 
 }  // namespace
 
-TEST_CASE("trec_eval's measures agree with their definitions on every topic", "[evaluation][trec_eval]") {
+TEST_CASE("The measures of trec_eval agree with their definitions on every topic",
+          "[evaluation][trec_eval]") {
   const test::TemporaryFolder folder;
   Random random(77);
   for (const int level : {1, 2, 3}) {
