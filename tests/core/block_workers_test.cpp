@@ -22,7 +22,7 @@ std::string numbered_lines(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("Workers together get every line once, with its number", "[core][block_workers]") {
+TEST_CASE("The workers get every line exactly once with its number", "[core][block_workers]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("lines", numbered_lines(150'000));
   for (const unsigned threads : {1U, 2U, 5U}) {
@@ -46,7 +46,7 @@ TEST_CASE("Workers together get every line once, with its number", "[core][block
   }
 }
 
-TEST_CASE("The first bad line of a file is reported, whichever worker gets there first",
+TEST_CASE("The first bad line of a file is reported whichever worker finds an error first",
           "[core][block_workers]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("lines", numbered_lines(150'000));
@@ -66,7 +66,7 @@ TEST_CASE("The first bad line of a file is reported, whichever worker gets there
   }
 }
 
-TEST_CASE("What a worker throws is thrown on, and a missing file is an error", "[core][block_workers]") {
+TEST_CASE("A worker's exception is rethrown and a missing file is an error", "[core][block_workers]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("lines", numbered_lines(10));
   const auto give = [](unsigned, std::string_view, std::size_t) -> Result<void> {

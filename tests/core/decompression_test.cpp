@@ -55,7 +55,7 @@ std::string zstandard(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Compressed files read as their text, members one after the other", "[core][decompression]") {
+TEST_CASE("Compressed files are read as their text even with several members", "[core][decompression]") {
   const test::TemporaryFolder folder;
   const std::string text = some_text();
   for (const auto& packed : {gzipped(text), xzipped(text), zstandard(text)}) {

@@ -6,7 +6,7 @@
 
 using namespace metafuse;
 
-TEST_CASE("base64 is RFC 4648's", "[core]") {
+TEST_CASE("Base64 encoding follows RFC 4648", "[core]") {
   CHECK(base64_encoded("") == "");
   CHECK(base64_encoded("f") == "Zg==");
   CHECK(base64_encoded("fo") == "Zm8=");
@@ -22,7 +22,7 @@ TEST_CASE("base64 is RFC 4648's", "[core]") {
     CHECK_FALSE(base64_decoded(bad));
 }
 
-TEST_CASE("letters, digits and four marks stand in a URL, every other byte in hexadecimal digits", "[core]") {
+TEST_CASE("Percent encoding keeps letters and digits and four marks", "[core]") {
   const std::string kept = "ABYZabyz0189-_.~";
   CHECK(percent_encoded(kept) == kept);
   CHECK(percent_encoded("@[`{/:") == "%40%5B%60%7B%2F%3A");  // neighbours of letters and digits
@@ -38,13 +38,13 @@ TEST_CASE("letters, digits and four marks stand in a URL, every other byte in he
   CHECK(percent_decoded("%%41+") == "%A+");
 }
 
-TEST_CASE("text in XML has no characters with a meaning, and none that XML cannot hold", "[core]") {
+TEST_CASE("XML escaping replaces markup and removes characters that XML does not allow", "[core]") {
   CHECK(xml_escaped("<a b=\"c\" d='e'>&") == "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
   CHECK(xml_escaped({"\0\x08\t\n\x0b\r\x1f \x7f", 9}) == "\t\n\r \x7f");
   CHECK(xml_escaped("\xef\xbf\xbd|\xef\xbf\xbe|\xef\xbf\xbf|") == "\xef\xbf\xbd|||");  // U+FFFD stays
 }
 
-TEST_CASE("a cell that begins like a formula is text to a spreadsheet", "[core]") {
+TEST_CASE("A CSV cell that begins like a formula is escaped", "[core]") {
   CHECK(csv_cell("") == "");
   CHECK(csv_cell("plain 1+1=2") == "plain 1+1=2");
   for (const char first : std::string("=+-@\t"))

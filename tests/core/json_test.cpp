@@ -24,7 +24,7 @@ TEST_CASE("Doubles survive writing and reading bit for bit", "[core][json]") {
   }
 }
 
-TEST_CASE("Numbers are written as a person would write them", "[core][json]") {
+TEST_CASE("Numbers are written in their usual short form", "[core][json]") {
   CHECK(to_text(JsonArray{1.0, 0.5, -3.0, 0.0, 1e5, 0.1}) == "[1,0.5,-3,0,100000,0.1]");
   CHECK(to_text(JsonArray{-0.0}) == "[-0.0]");
   for (const double number : {-0.0, 9007199254740992.0, 9007199254740994.0, 1.2345678901234567e18, 9.3e18,
@@ -38,7 +38,7 @@ TEST_CASE("Numbers are written as a person would write them", "[core][json]") {
   }
 }
 
-TEST_CASE("Every character survives in strings and keys", "[core][json]") {
+TEST_CASE("Every character survives writing and reading in strings and keys", "[core][json]") {
   std::string every;
   for (int c = 0; c < 128; ++c) every += static_cast<char>(c);
   every += "\xc3\xa4\xe2\x82\xac";
@@ -49,7 +49,7 @@ TEST_CASE("Every character survives in strings and keys", "[core][json]") {
   CHECK(to_text(JsonArray{JsonObject(), JsonArray(), true, nullptr}) == "[{},[],true,null]");
 }
 
-TEST_CASE("Bad JSON is one error with its place", "[core][json]") {
+TEST_CASE("Bad JSON is one error with the place of the mistake", "[core][json]") {
   const auto error_of = [](std::string_view text) {
     const auto result = parse_json(text, "m.json");
     REQUIRE(result.has_error());
@@ -89,7 +89,7 @@ TEST_CASE("A character that must be escaped is found at every place of a text", 
       }
 }
 
-TEST_CASE("A JSON writer writes the bytes of to_text", "[core][json]") {
+TEST_CASE("A JSON writer writes the same bytes as to_text", "[core][json]") {
   JsonWriter writer(1);
   const Json value = *parse_json(R"({"a":[1,"\u0001",{"b":null}]})", "text");
   writer.open_object();
@@ -117,7 +117,7 @@ TEST_CASE("A JSON writer writes the bytes of to_text", "[core][json]") {
   CHECK(to_text(*parse_json(out, "text")) == expected);
 }
 
-TEST_CASE("A JSON document is what parse_json reads, and refuses what it refuses", "[core][json]") {
+TEST_CASE("A JSON document reads and refuses the same text as parse_json", "[core][json]") {
   std::string many = "{";
   for (int i = 0; i < 100; ++i)
     many += "\"key" + std::to_string(i) + "\":{\"key0\":[" + std::to_string(i) + "]},";

@@ -4,25 +4,25 @@
 
 using namespace metafuse;
 
-TEST_CASE("what engines say of a language becomes one tag", "[core][languages]") {
+TEST_CASE("The names that engines use for a language become one tag", "[core][languages]") {
   for (const char* text :
        {"de", "DE", "ger", "deu", "German", "german", " de ", "[\"de\",\"en\"]", "de,en", "de;q=0.8"})
     CHECK(language_tag(text) == "de");
   CHECK(language_tag("EN_us") == "en-US");
   CHECK(language_tag("zh-hANT-tw") == "zh-Hant-TW");
   CHECK(language_tag("chi") == "zh");
-  CHECK(language_tag("nds") == "nds");  // not in the table, and still a code
+  CHECK(language_tag("nds") == "nds");  // not in the table but still a valid code
   CHECK(language_tag("pt-BR-\xFF") == "pt-BR");
   CHECK(language_tag("de-toolongsubtag") == "de");
 }
 
-TEST_CASE("what names no one language has no tag", "[core][languages]") {
+TEST_CASE("A text that does not name exactly one language has no tag", "[core][languages]") {
   for (const char* text : {"", " ", "x", "und", "mul", "zxx", "multiple", "no idea", "in English", "12", "d1",
                            "\xC3\xA9\xC3\xA9", "\"><script>", "aVeryLongTextThatCannotBeATagOfAnyLanguage"})
     CHECK(language_tag(text).empty());
 }
 
-TEST_CASE("a language is shown as its readers write it", "[core][languages]") {
+TEST_CASE("A language is shown by its own name", "[core][languages]") {
   CHECK(language_name("de") == "Deutsch");
   CHECK(language_name("pt-BR") == "Português (BR)");
   CHECK(language_name("nds") == "nds");

@@ -10,7 +10,7 @@
 
 using namespace metafuse;
 
-TEST_CASE("a number is a sign, digits and nothing else", "[core]") {
+TEST_CASE("A decimal number is read completely or not at all", "[core]") {
   double value = 0;
   CHECK(to_double("+1.5", value));
   CHECK(value == 1.5);
@@ -24,7 +24,7 @@ TEST_CASE("a number is a sign, digits and nothing else", "[core]") {
   CHECK(value == 0);
 }
 
-TEST_CASE("a whole number fits 64 bits or is none", "[core]") {
+TEST_CASE("A whole number must fit into 64 bits", "[core]") {
   std::int64_t value = 0;
   CHECK(to_integer("+7", value));
   CHECK(value == 7);
@@ -37,7 +37,7 @@ TEST_CASE("a whole number fits 64 bits or is none", "[core]") {
     CHECK_FALSE(to_integer(text, value));
 }
 
-TEST_CASE("what is read from the front is passed, what is no number stays", "[core]") {
+TEST_CASE("Reading a number moves past it and leaves the rest", "[core]") {
   const std::string_view text = "+2.5rest";
   const char* at = text.data();
   double value = 0;
@@ -54,7 +54,7 @@ TEST_CASE("what is read from the front is passed, what is no number stays", "[co
   CHECK(std::string_view(at, 2) == ".5");
 }
 
-TEST_CASE("a number is written with the fewest digits that read back to it", "[core]") {
+TEST_CASE("A number is written with the fewest digits that read back to it", "[core]") {
   std::string text;
   append_number(text, 0.1);
   text += ' ';

@@ -21,7 +21,7 @@ double uniform(Random& random, double low, double high) {
 
 }  // namespace
 
-TEST_CASE("portable exp and log agree with the C library to the last bits", "[core][portable_math]") {
+TEST_CASE("Portable exp and log agree with the C library to the last bits", "[core][portable_math]") {
   Random random(3);
   for (int i = 0; i < 200'000; ++i) {
     const double x = uniform(random, -700.0, 700.0);
@@ -36,7 +36,7 @@ TEST_CASE("portable exp and log agree with the C library to the last bits", "[co
   }
 }
 
-TEST_CASE("portable exp and log keep their special values", "[core][portable_math]") {
+TEST_CASE("Portable exp and log have the standard special values", "[core][portable_math]") {
   CHECK(portable_exp(0.0) == 1.0);
   CHECK(portable_exp(-kInfinity) == 0.0);
   CHECK(portable_exp(kInfinity) == kInfinity);
@@ -53,7 +53,7 @@ TEST_CASE("portable exp and log keep their special values", "[core][portable_mat
   for (int n = -1000; n <= 1000; n += 50) CHECK(portable_exp2(n) == std::ldexp(1.0, n));
 }
 
-TEST_CASE("exp and log of many numbers have the bits of one number's", "[core][portable_math]") {
+TEST_CASE("Portable exp and log of arrays have the same bits as of single numbers", "[core][portable_math]") {
   Random random(4);
   const double least = std::numeric_limits<double>::denorm_min();
   const double most = std::numeric_limits<double>::max();
@@ -68,7 +68,7 @@ TEST_CASE("exp and log of many numbers have the bits of one number's", "[core][p
     arguments.push_back(1.0 + uniform(random, -0.5, 0.5));
   }
   for (const std::size_t count :
-       {arguments.size(), std::size_t{7}}) {  // a number that is no multiple of the lanes, too
+       {arguments.size(), std::size_t{7}}) {  // also a count that is no multiple of the lanes
     std::vector<double> powers(exponents.begin(), exponents.begin() + static_cast<std::ptrdiff_t>(count));
     std::vector<double> logarithms(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
     portable_exp(powers);
@@ -85,7 +85,7 @@ TEST_CASE("exp and log of many numbers have the bits of one number's", "[core][p
   CHECK(std::isnan(none[8]));
 }
 
-TEST_CASE("exp rounds once where its result is not normal", "[core][portable_math]") {
+TEST_CASE("Portable exp rounds only once if its result is subnormal", "[core][portable_math]") {
   Random random(5);
   for (int i = 0; i < 10'000; ++i) {
     const double x = uniform(random, -745.2, -708.0);

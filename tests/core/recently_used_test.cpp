@@ -17,11 +17,11 @@ std::vector<std::string> names_in(RecentlyUsed<int>& values) {
 
 }  // namespace
 
-TEST_CASE("What was used last is removed last", "[core]") {
+TEST_CASE("The least recently used value is removed first", "[core]") {
   RecentlyUsed<int> values;
   for (const char* name : {"a", "b", "c"}) values.put(name, 1);
   REQUIRE(values.use("a") != nullptr);
-  REQUIRE(values.peek("b") != nullptr);  // is no use
+  REQUIRE(values.peek("b") != nullptr);  // does not count as use
   CHECK(names_in(values) == std::vector<std::string>{"a1", "c1", "b1"});
   CHECK(values.oldest() == 1);
   values.remove_oldest();
@@ -29,7 +29,7 @@ TEST_CASE("What was used last is removed last", "[core]") {
   CHECK(values.size() == 2);
 }
 
-TEST_CASE("A value takes the place of one of the same name", "[core]") {
+TEST_CASE("A value replaces one with the same name", "[core]") {
   RecentlyUsed<int> values;
   values.put("a", 1);
   values.put("b", 1);

@@ -23,7 +23,7 @@ TEST_CASE("A result holds a value or an error", "[core][result]") {
   CHECK(caught);
 }
 
-TEST_CASE("Diagnostics come out in the order of the file", "[core][diagnostics]") {
+TEST_CASE("Diagnostics are listed in the order of the file", "[core][diagnostics]") {
   Diagnostics diagnostics("t.yaml");
   diagnostics.error({7, 2}, "later");
   diagnostics.error({3, 9}, "earlier");
@@ -32,7 +32,7 @@ TEST_CASE("Diagnostics come out in the order of the file", "[core][diagnostics]"
   CHECK(diagnostics.warnings() == std::vector<std::string>{"t.yaml:1:1: only a hint"});
 }
 
-TEST_CASE("A deadline passes when its clock says so", "[core][deadline]") {
+TEST_CASE("A deadline passes when its clock has reached it", "[core][deadline]") {
   test::ManualClock clock;
   const Deadline deadline(clock, std::chrono::milliseconds(50));
   CHECK_FALSE(deadline.has_passed());

@@ -36,7 +36,7 @@ Error error_of(const std::string& path, const TextLimits& limits = {}) {
 
 }  // namespace
 
-TEST_CASE("A BOM, CRLF and a missing last line end are accepted", "[core][text]") {
+TEST_CASE("A BOM and CRLF and a missing last line end are accepted", "[core][text]") {
   const test::TemporaryFolder folder;
   CHECK(lines_of(folder.write("a", "\xef\xbb\xbfone\r\ntwo\r\n\r\nthree")) ==
         std::vector<std::string>{"one", "two", "", "three"});
@@ -54,7 +54,7 @@ TEST_CASE("Lines that cross block borders stay whole", "[core][text]") {
   CHECK(lines_of(folder.write("long", text)) == want);
 }
 
-TEST_CASE("Unreadable and binary files are one error", "[core][text]") {
+TEST_CASE("Unreadable and binary files give one error", "[core][text]") {
   const test::TemporaryFolder folder;
   CHECK(error_of(folder.path("absent")).code == Code::no_input);
   CHECK(error_of(folder.path()).code == Code::no_input);
@@ -65,7 +65,7 @@ TEST_CASE("Unreadable and binary files are one error", "[core][text]") {
   CHECK(error_of(folder.write("broken.gz", "\x1f\x8b\x08garbage")).code == Code::bad_data);
 }
 
-TEST_CASE("A written file is whole or absent", "[core][text]") {
+TEST_CASE("A written file is complete or absent", "[core][text]") {
   const test::TemporaryFolder folder;
   REQUIRE(write_file(folder.path("out"), "first").has_value());
   REQUIRE(write_file(folder.path("out"), "second").has_value());
@@ -75,7 +75,7 @@ TEST_CASE("A written file is whole or absent", "[core][text]") {
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
-TEST_CASE("A replaced file keeps its mode, a new one follows the user's mask", "[core][text]") {
+TEST_CASE("A replaced file keeps its mode and a new one follows the umask", "[core][text]") {
   using std::filesystem::perms;
   const test::TemporaryFolder folder;
   const auto mode_of = [&](const char* name) {

@@ -4,7 +4,7 @@
 
 using metafuse::TextList;
 
-TEST_CASE("A text list keeps texts apart, empty ones too", "[core]") {
+TEST_CASE("A text list keeps its texts separate including empty ones", "[core]") {
   TextList list{"b", "", "a long text that no small string could hold"};
   list.push_back("z");
   REQUIRE(list.size() == 4);
@@ -17,7 +17,7 @@ TEST_CASE("A text list keeps texts apart, empty ones too", "[core]") {
   CHECK_FALSE(TextList{"ab", "c"} == TextList{"a", "bc"});
 }
 
-TEST_CASE("A text is found where the list ascends, and only there", "[core]") {
+TEST_CASE("A text is found only within the given ascending range", "[core]") {
   const TextList list{"z", "a", "c", "e", "a"};
   CHECK(list.find_ascending(1, 4, "a") == 1U);
   CHECK(list.find_ascending(1, 4, "c") == 2U);

@@ -39,7 +39,7 @@ std::vector<Case> read_cases() {
 
 }  // namespace
 
-TEST_CASE("URLs that mean the same page have one key, and others do not", "[core][url]") {
+TEST_CASE("URLs of the same page have one key and other URLs have different keys", "[core][url]") {
   int same = 0, apart = 0;
   for (const Case& one : read_cases()) {
     INFO(one.a << "  " << one.b << "  (" << one.reason << ")");
@@ -54,14 +54,14 @@ TEST_CASE("URLs that mean the same page have one key, and others do not", "[core
   CHECK(apart >= 150);
 }
 
-TEST_CASE("a canonical key is its own key and holds no blanks", "[core][url]") {
+TEST_CASE("A canonical key is its own key and contains no blanks", "[core][url]") {
   for (const Case& one : read_cases())
     for (const std::string& url : {one.a, one.b}) {
       const auto key = canonical_url_key(url);
       REQUIRE(key.has_value());
       CHECK(key->find_first_of(" \t\r\n") == std::string::npos);
       const bool has_scheme = key->find("://") != std::string::npos;
-      // A port that is another scheme's own would be dropped by that scheme.
+      // A port that is the default of another scheme would be removed under that scheme.
       if (key->find(":443") != std::string::npos || key->find(":80") != std::string::npos) continue;
       const auto again = canonical_url_key(has_scheme ? *key : "http://" + *key);
       INFO(url << "  " << *key);
@@ -70,7 +70,7 @@ TEST_CASE("a canonical key is its own key and holds no blanks", "[core][url]") {
     }
 }
 
-TEST_CASE("what is no absolute URL has no key", "[core][url]") {
+TEST_CASE("A text that is not an absolute URL has no key", "[core][url]") {
   for (const std::string url :
        {"", " ", "example.org", "/path", "//example.org/x", "http://", "http:///x", "mailto:a@b",
         "javascript:alert(1)", "http://exa mple.org/", "http://[::1", "data:text/html,x"}) {
@@ -81,8 +81,8 @@ TEST_CASE("what is no absolute URL has no key", "[core][url]") {
   CHECK_FALSE(canonical_url_key(std::string("http://exa\0mple.org/", 20)).has_value());
 }
 
-TEST_CASE("plain URLs have the key that the parser gives them", "[core][url]") {
-  // A capital in the scheme sends a URL through the parser; nothing else differs.
+TEST_CASE("Plain URLs have the same key as from the full parser", "[core][url]") {
+  // A capital letter in the scheme forces the full parser and changes nothing else.
   for (const Case& one : read_cases())
     for (const std::string& url : {one.a, one.b}) {
       if (!url.starts_with("http")) continue;
@@ -99,7 +99,7 @@ TEST_CASE("plain URLs have the key that the parser gives them", "[core][url]") {
   }
 }
 
-TEST_CASE("the shipped list of tracking parameters is the one that is compiled in", "[core][url]") {
+TEST_CASE("The shipped list of tracking parameters equals the compiled one", "[core][url]") {
   const std::string file = std::string(METAFUSE_SOURCE_DIR) + "/config/tracking_parameters.yaml";
   const auto text = metafuse::read_text(file, 1 << 20);
   REQUIRE(text.has_value());
@@ -108,7 +108,7 @@ TEST_CASE("the shipped list of tracking parameters is the one that is compiled i
   CHECK(*list == metafuse::default_tracking_parameters());
 }
 
-TEST_CASE("a list of tracking parameters decides what does not count", "[core][url]") {
+TEST_CASE("A list of tracking parameters decides which parameters are ignored", "[core][url]") {
   const auto list =
       metafuse::parse_tracking_parameters("version: 1\nnames: [Promo, sid]\nprefixes: [x_]\n", "list.yaml");
   REQUIRE(list.has_value());

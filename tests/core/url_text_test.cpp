@@ -9,8 +9,8 @@
 
 using namespace metafuse;
 
-TEST_CASE("the parts of plain URLs are those that the parser reads", "[fetchers][url]") {
-  // A capital in the scheme sends a URL through the parser; nothing else differs.
+TEST_CASE("The parts of plain URLs equal those of the full parser", "[fetchers][url]") {
+  // A capital letter in the scheme forces the full parser and changes nothing else.
   metafuse::Random random(11);
   constexpr std::string_view kPieces[] = {
       "127.0.0.1", "10.0.0.1", "example.org", "a-b.c", "localhost", ".",    "..", ":",

@@ -8,7 +8,7 @@ using namespace metafuse;
 
 namespace {
 
-/// Whether the text decodes, straight from table 3-7 of the Unicode standard.
+/// Whether the text is valid UTF-8, directly by table 3-7 of the Unicode standard.
 bool decodes(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -44,7 +44,7 @@ bool decodes(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("Random bytes are judged as a plain decoder judges them", "[core][utf8]") {
+TEST_CASE("Validation of random bytes agrees with a plain decoder", "[core][utf8]") {
   Random random(11);
   const unsigned char interesting[] = {0x00, 0x41, 0x7F, 0x80, 0xBF, 0xC0, 0xC2, 0xDF, 0xE0, 0x9F,
                                        0xA0, 0xED, 0xEF, 0xF0, 0x8F, 0x90, 0xF4, 0xF5, 0xFF};

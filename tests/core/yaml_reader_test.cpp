@@ -15,7 +15,7 @@ std::string error_of_yaml(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("A YAML document keeps its places", "[core][yaml]") {
+TEST_CASE("A YAML document keeps the places of its nodes", "[core][yaml]") {
   const auto root = parse_yaml("a: 1\nb:\n  - x\n  - \"010\"\n", "f.yaml");
   REQUIRE(root.has_value());
   const YamlNode* list = root->find("b");
@@ -31,7 +31,7 @@ TEST_CASE("Duplicate keys are all reported with line and column", "[core][yaml]"
   CHECK(text.find("f.yaml:4:1: ") != std::string::npos);
 }
 
-TEST_CASE("Aliases cannot blow a small file up", "[core][yaml]") {
+TEST_CASE("Aliases cannot expand a small file without limit", "[core][yaml]") {
   std::string text = "a: &a [x,x,x,x,x,x,x,x,x]\n";
   for (char c = 'b'; c < 'j'; ++c) {
     const std::string before = "*" + std::string(1, static_cast<char>(c - 1));
@@ -43,7 +43,8 @@ TEST_CASE("Aliases cannot blow a small file up", "[core][yaml]") {
   CHECK(error_of_yaml("a: &a [*a]\n").find("f.yaml:1:") == 0);
 }
 
-TEST_CASE("Depth, syntax, encoding and second documents are refused", "[core][yaml]") {
+TEST_CASE("Excessive depth and bad syntax and bad encoding and second documents are refused",
+          "[core][yaml]") {
   CHECK(error_of_yaml(std::string(60, '[') + std::string(60, ']')).find("nested deeper") !=
         std::string::npos);
   CHECK(error_of_yaml(std::string(5000, '[')).find("nested deeper") != std::string::npos);
@@ -52,7 +53,7 @@ TEST_CASE("Depth, syntax, encoding and second documents are refused", "[core][ya
   CHECK(error_of_yaml("a: 1\n---\nb: 2\n").find("second YAML document") != std::string::npos);
 }
 
-TEST_CASE("A map's fields are read with every mistake reported at once", "[core][yaml]") {
+TEST_CASE("The fields of a map are read with every mistake reported at once", "[core][yaml]") {
   const auto root = parse_yaml("name: 3\nsize: 12\nflag: maybe\nextra: 1\n", "f.yaml");
   REQUIRE(root.has_value());
   Diagnostics diagnostics("f.yaml");
@@ -69,7 +70,7 @@ TEST_CASE("A map's fields are read with every mistake reported at once", "[core]
   CHECK(text.find("f.yaml:4:1: unknown key \"extra\"") != std::string::npos);
 }
 
-TEST_CASE("A sign where none can stand ends the reading", "[core][yaml]") {
+TEST_CASE("A misplaced YAML sign is an error", "[core][yaml]") {
   for (const char* text :
        {", a: 1\n", "a: 1\n---\n, b\n", "# c\n,\n", "]", "}", "a: [1]]\n", "? \n,\n", "- ,\n"})
     CHECK(error_of_yaml(text).rfind("f.yaml:", 0) == 0);
