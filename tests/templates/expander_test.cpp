@@ -36,7 +36,7 @@ TEST_CASE("The paper's template expands as the paper says", "[templates][expande
         "\"Learning University\" Springfield");
 }
 
-TEST_CASE("Filters write values as the contract says", "[templates][expander]") {
+TEST_CASE("Filters write values as documented", "[templates][expander]") {
   const std::string name = "Joe  Q. Researcher";
   CHECK(expanded("{NAME}", name) == "Joe Q. Researcher");
   CHECK(expanded("{NAME|words}", name) == "Joe Q Researcher");
@@ -59,7 +59,7 @@ TEST_CASE("Filters chain from left to right", "[templates][expander]") {
   CHECK(expanded("{NAME|any|last}", "Joe Researcher") == "Researcher");
 }
 
-TEST_CASE("Filters are written in the engine's own syntax", "[templates][expander]") {
+TEST_CASE("Filters use the engine's own syntax", "[templates][expander]") {
   CHECK(expanded("{NAME|all}", "a b", "", "fts5") == "(a AND b)");
   CHECK(expanded("{NAME|any}", "a b", "", "fts5") == "(a OR b)");
   CHECK(expanded("{NAME|any}", "a", "", "fts5") == "a");
@@ -73,13 +73,13 @@ TEST_CASE("Filters are written in the engine's own syntax", "[templates][expande
   CHECK(expanded("{NAME|any}", "a or b", "", "postgresql") == "a or \"or\" or b");
 }
 
-TEST_CASE("Names of languages survive", "[templates][expander]") {
+TEST_CASE("Names of programming languages survive", "[templates][expander]") {
   CHECK(expanded("{NAME}", "C++ C# .NET node.js AT&T O'Brien e-mail") ==
         "C++ C# .NET node.js AT&T O'Brien e-mail");
   CHECK(expanded("{NAME|words}", "C++, C#; (.NET)") == "C++ C# .NET");
 }
 
-TEST_CASE("Look-alikes of operators, invisible characters and broken bytes do not reach an engine",
+TEST_CASE("Look-alikes of operators and invisible characters do not reach an engine",
           "[templates][expander]") {
   CHECK(expanded("{NAME}", "joe \u201Csecret\u201D \u00ABx\u00BB \uFF02y\uFF02") == "joe secret x y");
   CHECK(expanded("\"{NAME}\"", "joe\u201D \u201Csecret") == "\"joe secret\"");
@@ -101,17 +101,17 @@ TEST_CASE("A group is dropped when a slot inside it is empty", "[templates][expa
   CHECK(expanded("[{NAME} [{PLACE}] x]", "a", "") == "a x");
 }
 
-TEST_CASE("White space is trimmed at the ends and between", "[templates][expander]") {
+TEST_CASE("White space is trimmed at the ends and merged in between", "[templates][expander]") {
   CHECK(expanded("  {NAME}  \t\n x  {PLACE} ", "a") == "a x");
   CHECK(expanded("{NAME}", " a\t\nb\r\n ") == "a b");
 }
 
-TEST_CASE("Capitals of many scripts become small, the same in every locale", "[templates][expander]") {
+TEST_CASE("Capitals of many scripts become lower case in every locale", "[templates][expander]") {
   CHECK(expanded("{NAME|lower}", "ÀÉÎ ŁŽŸ ΑΩΆ ЖЁ Ḁ Ա İß") == "àéî łžÿ αωά жё ḁ ա İß");
   CHECK(expanded("{NAME|initials}", "Łukasz Żółć") == "ŁŻ");
 }
 
-TEST_CASE("A template with several engines is one feature an engine", "[templates][expander]") {
+TEST_CASE("A template with several engines is one feature per engine", "[templates][expander]") {
   Domain domain = domain_of("{NAME|all}");
   domain.templates[0].engines = {"web", "local"};
   const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
@@ -125,7 +125,7 @@ TEST_CASE("A template with several engines is one feature an engine", "[template
   CHECK((*queries)[1].feature_name() == "t@local");
 }
 
-TEST_CASE("Bad base queries are refused with the slot's name", "[templates][expander]") {
+TEST_CASE("A bad base query is refused with the name of its slot", "[templates][expander]") {
   const Domain domain = domain_of("{NAME}");
   const auto error_of = [&](const BaseQuery& query) {
     const auto queries = expand(domain, query);
@@ -141,7 +141,7 @@ TEST_CASE("Bad base queries are refused with the slot's name", "[templates][expa
   CHECK(error_of({{{"NAME", std::string(5000, 'a')}}}).find("longer than 4096 bytes") != std::string::npos);
 }
 
-TEST_CASE("A plain query fills QUERY, or the first required slot", "[templates][expander]") {
+TEST_CASE("A plain query fills QUERY or the first required slot", "[templates][expander]") {
   Domain domain = domain_of("{NAME}");
   CHECK(plain_base_query(domain, "a b")->base.slots.at("NAME") == "a b");
   domain.slots.push_back({"QUERY", false, ""});
@@ -152,7 +152,7 @@ TEST_CASE("A plain query fills QUERY, or the first required slot", "[templates][
   CHECK(plain_base_query(domain_of("{NAME}"), " - ").error().code == Code::usage);
 }
 
-TEST_CASE("A plain query stands beside named slots", "[templates][expander]") {
+TEST_CASE("A plain query can be combined with named slots", "[templates][expander]") {
   const Domain domain = domain_of("{NAME}");
   const auto both = plain_base_query(domain, "a b", {{{"PLACE", "c"}}});
   REQUIRE(both.has_value());
@@ -160,7 +160,7 @@ TEST_CASE("A plain query stands beside named slots", "[templates][expander]") {
   CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}})->base.slots.at("NAME") == "c");
 }
 
-TEST_CASE("The shipped domains have the paper's numbers of templates and no warning",
+TEST_CASE("The shipped domains have as many templates as in the paper and no warnings",
           "[templates][expander]") {
   const std::string folder = METAFUSE_SOURCE_DIR "/config/templates/";
   const auto ml = read_domain_file(folder + "ml-homepages.yaml");

@@ -20,7 +20,7 @@ struct Document {
   std::string_view title, text, sections, tags, words;
 };
 
-/// Every word of a hostile value that a broken query might reach stands somewhere, and most of it is private.
+/// Every word of a hostile value that a broken query might reach is in some document, most of them private.
 constexpr std::array<Document, 8> kDocuments = {{
     {"joe", "joe writes programs", "public", "role::program", "joe example"},
     {"secret", "secret or private things", "private", "role::program", "secret example"},
@@ -32,7 +32,7 @@ constexpr std::array<Document, 8> kDocuments = {{
     {"joes", "joes jo job", "public", "role::data", "jo"},
 }};
 
-/// A real FTS5 table over the documents.
+/// A real FTS5 table of the documents.
 class Table {
  public:
   Table() {
@@ -82,7 +82,7 @@ std::string expanded_fts5(std::string_view query, std::string_view value) {
   return queries.has_value() ? queries->front().text : std::string();
 }
 
-/// Words as SQLite's unicode61 tokenizer sees ASCII text.
+/// The words of ASCII text as split by SQLite's unicode61 tokenizer.
 std::set<std::string> tokens_of(std::string_view text) {
   std::set<std::string> tokens;
   std::string token;
@@ -109,7 +109,7 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// What a bag of the value's words may match, decided without any query language.
+/// Checks that no query of the value matches more documents than the bag of its words does by definition.
 void check_bag(Table& table, std::string_view value) {
   const std::set<std::string> words = tokens_of(value);
   if (words.empty()) return;
@@ -157,8 +157,7 @@ void check_stays_public(Table& table, std::string_view value) {
 
 }  // namespace
 
-TEST_CASE("No hostile value is an error for SQLite or reaches what its words do not",
-          "[templates][hostile][fts5]") {
+TEST_CASE("No hostile value fails in SQLite or matches more than its words", "[templates][hostile][fts5]") {
   Table table;
   for (const std::string_view value : test::kHostileValues) {
     if (is_ascii(value)) check_bag(table, value);
@@ -167,8 +166,7 @@ TEST_CASE("No hostile value is an error for SQLite or reaches what its words do 
   }
 }
 
-TEST_CASE("No random value is an error for SQLite or reaches what its words do not",
-          "[templates][hostile][fts5]") {
+TEST_CASE("No random value fails in SQLite or matches more than its words", "[templates][hostile][fts5]") {
   constexpr std::string_view kAlphabet = "jo1 \"'()[]{}<>+-*/\\|&!?:;,.^~=@#$%_\n\x1A\x7F";
   constexpr std::string_view kWords[] = {" OR ", " AND ", " NOT ", " NEAR(", " secret ", " joe ", " title:"};
   Table table;
@@ -184,7 +182,7 @@ TEST_CASE("No random value is an error for SQLite or reaches what its words do n
   }
 }
 
-TEST_CASE("No typed query is an error for SQLite or reaches beyond its template",
+TEST_CASE("No typed query fails in SQLite or matches more than its template",
           "[templates][typed][hostile][fts5]") {
   constexpr std::string_view kParts[] = {
       "joe",    " secret", " OR ",      " | ",   " -",      "\"", " \"joe secret\"",
@@ -211,7 +209,7 @@ TEST_CASE("No typed query is an error for SQLite or reaches beyond its template"
   }
 }
 
-TEST_CASE("The free-software templates are valid FTS5 for every hostile value in every slot",
+TEST_CASE("The free-software templates are valid FTS5 with every hostile value",
           "[templates][hostile][fts5]") {
   const auto file = templates::read_domain_file(METAFUSE_SOURCE_DIR "/config/templates/free-software.yaml");
   REQUIRE(file.has_value());
@@ -233,8 +231,7 @@ TEST_CASE("The free-software templates are valid FTS5 for every hostile value in
   CHECK(checked == 2 * test::kHostileValues.size() * file->domain.templates.size());
 }
 
-TEST_CASE("No value becomes a condition of the cosine engine, or takes one away",
-          "[templates][hostile][fts5]") {
+TEST_CASE("No value adds or removes a condition of the cosine engine", "[templates][hostile][fts5]") {
   for (const std::string_view value : test::kHostileValues) {
     const std::string query = expanded_fts5("{A} AND sections : public NOT tags : hidden", value);
     if (query.empty()) continue;
@@ -249,7 +246,7 @@ TEST_CASE("No value becomes a condition of the cosine engine, or takes one away"
   }
 }
 
-TEST_CASE("A value of a thousand words is a query that SQLite takes", "[templates][hostile][fts5]") {
+TEST_CASE("A value of a thousand words is accepted by SQLite", "[templates][hostile][fts5]") {
   Table table;
   std::string value;
   for (int i = 0; i < 1000; ++i) value += "w" + std::to_string(i % 10) + ' ';

@@ -24,7 +24,7 @@ const QuerySyntax& syntax_named(std::string_view name) {
   return *syntax;
 }
 
-/// The query of a template with the value in slot A (joe is added so that it is never without a word).
+/// The query of a template with the value in slot A ("joe" is added so that there is always a word).
 std::string expanded_hostile(std::string_view query, std::string_view value, std::string_view syntax) {
   Domain domain;
   domain.name = "test";
@@ -48,8 +48,8 @@ bool is_words(const std::vector<QueryToken>& tokens) {
   });
 }
 
-/// Words with the acting text between them, and nothing else that acts; one pair of parentheses may
-/// stand around.
+/// Whether the tokens are words joined by the operator `between`, with no other operator except an optional
+/// pair of parentheses around them.
 bool is_joined_by(std::vector<QueryToken> tokens, std::string_view between) {
   if (tokens.size() > 2 && acts(tokens.front(), "(") && acts(tokens.back(), ")")) {
     tokens.pop_back();
@@ -79,7 +79,7 @@ bool is_grouped_words(const std::vector<QueryToken>& tokens, std::string_view) {
          is_words({tokens.begin() + 1, tokens.end() - 1});
 }
 
-/// How `all` and `any` must look in a syntax.
+/// The form that `all` and `any` must have in a syntax.
 struct Shape {
   std::string_view syntax;
   bool (*all)(const std::vector<QueryToken>&, std::string_view);
@@ -122,7 +122,7 @@ void check_value(const QueryGrammar& grammar, const Shape& shape, std::string_vi
 
 }  // namespace
 
-TEST_CASE("Every syntax has a second opinion in the tests", "[templates][hostile]") {
+TEST_CASE("Every syntax has an independent grammar in the tests", "[templates][hostile]") {
   CHECK(std::size(kShapes) == query_syntaxes().size());
   CHECK(test::query_grammars().size() == query_syntaxes().size());
 }

@@ -30,7 +30,7 @@ std::vector<std::string> errors_of(std::string_view text) {
   return errors;
 }
 
-/// The one error of a file.
+/// The only error of a file.
 std::string error_of(const std::string& text) {
   const auto errors = errors_of(text);
   REQUIRE(errors.size() == 1);
@@ -43,14 +43,14 @@ bool begins(const std::string& text, std::string_view with) {
   return true;
 }
 
-/// One template whose query is written as given, from line 4 on.
+/// A file with one template and the given query text; the template begins in line 4.
 std::string with_query(std::string_view query) {
   return std::string(kHead) + "templates: [{id: a, engine: e,\n query: " + std::string(query) + "}]\n";
 }
 
 }  // namespace
 
-TEST_CASE("A file of search templates is read whole", "[templates][file]") {
+TEST_CASE("A file of search templates is read completely", "[templates][file]") {
   const auto file = parse_domain_file(
       "version: 1\r\ndomain: ml-2\r\ndescription: Some pages\r\ndepth: 20\r\n"
       "slots:\r\n  NAME: {required: true, description: \"who\"}\r\n  PLACE: {}\r\n"
@@ -140,11 +140,11 @@ TEST_CASE("Every kind of mistake in a template has its line and column", "[templ
   begins(error_of(head + "templates: [{id: a, engine: e, query: 'x'}]\n"), "f:4:39: no slot in the query");
 }
 
-TEST_CASE("Mistakes inside a query are shown where they were written", "[templates][file]") {
+TEST_CASE("Mistakes inside a query have their place in the file", "[templates][file]") {
   begins(error_of(with_query("'{NAME} {X}'")), "f:5:18: unknown slot \"X\"; known slots are NAME, PLACE");
   begins(error_of(with_query("'it''s {NAME} {X}'")), "f:5:24: unknown slot \"X\"");
   begins(error_of(with_query("\"\\\"{NAME}\\\" \\u00e9 \\x41 {X}\"")), "f:5:34: unknown slot \"X\"");
-  // characters of two, three and four bytes, each an escape of its own length
+  // characters of two, three and four bytes, written as escapes of different lengths
   begins(error_of(with_query("\"\\u07ff{X}\"")), "f:5:17: unknown slot \"X\"");
   begins(error_of(with_query("\"\\u0800{X}\"")), "f:5:17: unknown slot \"X\"");
   begins(error_of(with_query("\"\\ufffd{X}\"")), "f:5:17: unknown slot \"X\"");
@@ -161,7 +161,7 @@ TEST_CASE("Mistakes inside a query are shown where they were written", "[templat
   begins(error_of(block + "&q '{NAME} {X}'\n"), "f:7:24: unknown slot \"X\"");
 }
 
-TEST_CASE("All mistakes of a file are reported in one run, in the order of the file", "[templates][file]") {
+TEST_CASE("All mistakes of a file are reported at once in the order of the file", "[templates][file]") {
   const auto errors = errors_of(
       "version: 9\ndomain: D\nslots:\n  2: {}\n  NAME: {required: 1}\ntemplates:\n"
       "  - {id: a, engine: e, query: '{NAME} {X} {Y|z}'}\n  - {id: a, engine: '', query: '\"{NAME}'}\n  - "
@@ -172,7 +172,7 @@ TEST_CASE("All mistakes of a file are reported in one run, in the order of the f
   }));
 }
 
-TEST_CASE("What is odd but no mistake is a warning", "[templates][file]") {
+TEST_CASE("Something odd that is not a mistake is a warning", "[templates][file]") {
   const auto file = parse_domain_file(
       "version: 1\ndomain: d\nslots: {A: , B: }\ntemplates: [{id: a, engine: e, query: 'x {A}'}]\n", "f");
   REQUIRE(file.has_value());
@@ -182,8 +182,7 @@ TEST_CASE("What is odd but no mistake is a warning", "[templates][file]") {
   begins(file->warnings[2], "f:3:9: no slot is named QUERY or required");
 }
 
-TEST_CASE("A file of callers' lists without slots has the slot QUERY, and says when no template uses it",
-          "[templates][file]") {
+TEST_CASE("A file with callers' lists and no slots has the slot QUERY", "[templates][file]") {
   const std::string head = "version: 1\ndomain: d\nlists: [own]\ntemplates:\n  - {id: a, engine: e, query: ";
   const auto constant = parse_domain_file(head + "constant}\n", "f");
   REQUIRE(constant.has_value());
@@ -208,7 +207,7 @@ TEST_CASE("A query that may become empty is a warning", "[templates][file]") {
   CHECK(warnings_of("[{B}] {A}") == 0);
 }
 
-TEST_CASE("A damaged file is refused with places inside it, or read", "[templates][file]") {
+TEST_CASE("A damaged file is read or refused with places inside the file", "[templates][file]") {
   const auto whole = read_text(METAFUSE_SOURCE_DIR "/config/templates/free-software.yaml", 1 << 20);
   REQUIRE(whole.has_value());
   const auto lines = static_cast<std::size_t>(std::count(whole->begin(), whole->end(), '\n'));
@@ -243,7 +242,7 @@ TEST_CASE("A damaged file is refused with places inside it, or read", "[template
   CHECK(refused > 100);
 }
 
-TEST_CASE("Files that are no templates are one clear error", "[templates][file]") {
+TEST_CASE("A file that has no templates is one clear error", "[templates][file]") {
   const test::TemporaryFolder folder;
   CHECK(read_domain_file(folder.path("absent.yaml")).error().code == Code::no_input);
   for (const std::string_view content : {"", "\n", "{", "[1, 2]", "text", "\xFF\xFE", "a: *b\n", "a\0b"}) {
@@ -260,7 +259,7 @@ TEST_CASE("Files that are no templates are one clear error", "[templates][file]"
   CHECK(read_domain_file(folder.write("unended.yaml", unended)).has_value());
 }
 
-TEST_CASE("what is said of a hostile file stays small", "[templates][security]") {
+TEST_CASE("Error messages about a hostile file stay small", "[templates][security]") {
   std::string slots, query;
   for (int i = 0; i < 1000; ++i) slots += (i == 0 ? "S" : ", S") + std::to_string(i) + ": ";
   for (int i = 0; i < 4000; ++i) query += "{X}";
@@ -286,9 +285,9 @@ TEST_CASE("what is said of a hostile file stays small", "[templates][security]")
   CHECK(deep.error().text.find("nested deeper than 16 levels") != std::string::npos);
 }
 
-TEST_CASE("a file is read in time linear in its lines", "[templates][security]") {
-  // 40,000 blank lines and 8,000 templates: looking up each template's line from the file's begin takes 300
-  // million line ends, some seconds.
+TEST_CASE("A file is read in time linear in its lines", "[templates][security]") {
+  // 40,000 blank lines and 8,000 templates: counting lines from the beginning of the file for each template
+  // would pass 300 million line ends, which takes seconds.
   std::string text(kHead);
   text += "templates:\n" + std::string(40000, '\n');
   for (int i = 0; i < 8000; ++i) text += " - {id: a" + std::to_string(i) + ", engine: e, query: '{NAME}'}\n";
@@ -304,7 +303,7 @@ TEST_CASE("a file is read in time linear in its lines", "[templates][security]")
   CHECK(seconds < 3 * yaml_seconds + 0.2);
 }
 
-TEST_CASE("an expanded query has at most as many bytes as its reader allows", "[templates][security]") {
+TEST_CASE("An expanded query has at most as many bytes as its reader allows", "[templates][security]") {
   std::string query;
   for (int i = 0; i < 20000; ++i) query += "{NAME} ";
   const auto file = parse_domain_file(

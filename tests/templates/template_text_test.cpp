@@ -6,7 +6,7 @@ using namespace metafuse::templates;
 
 namespace {
 
-/// "OFFSET text" of the only mistake.
+/// The only mistake of a text as "OFFSET message".
 std::string mistake_in(std::string_view text) {
   const TemplateText parsed = parse_template_text(text);
   INFO(text);
@@ -16,7 +16,7 @@ std::string mistake_in(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("A query's text is characters, slots with filters, and groups", "[templates]") {
+TEST_CASE("The text of a query has characters and slots with filters and groups", "[templates]") {
   const TemplateText parsed = parse_template_text("+\"{NAME}\" [near { PLACE | last | lower }]");
   REQUIRE(parsed.mistakes.empty());
   REQUIRE(parsed.pieces.size() == 4);
@@ -33,7 +33,7 @@ TEST_CASE("A query's text is characters, slots with filters, and groups", "[temp
   CHECK(use.filters[1]->name == "lower");
 }
 
-TEST_CASE("Doubled braces and brackets are the characters themselves", "[templates]") {
+TEST_CASE("Doubled braces and brackets stand for single ones", "[templates]") {
   const TemplateText parsed = parse_template_text("{{a}} [[b]] {{{X}}}");
   REQUIRE(parsed.mistakes.empty());
   REQUIRE(parsed.pieces.size() == 3);
@@ -42,7 +42,7 @@ TEST_CASE("Doubled braces and brackets are the characters themselves", "[templat
   CHECK(parsed.pieces[2].literal == "}");
 }
 
-TEST_CASE("Groups nest", "[templates]") {
+TEST_CASE("Groups can be nested", "[templates]") {
   const TemplateText parsed = parse_template_text("[{A} [{B}] ]");
   REQUIRE(parsed.mistakes.empty());
   REQUIRE(parsed.pieces.size() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("Groups nest", "[templates]") {
   CHECK(parsed.pieces[0].group[2].kind == Piece::Kind::group);
 }
 
-TEST_CASE("Every mistake in a query's text is named where it stands", "[templates]") {
+TEST_CASE("Every mistake in a query text is reported with its place", "[templates]") {
   CHECK(mistake_in("a {X").rfind("2 this { is not closed", 0) == 0);
   CHECK(mistake_in("a {X [{Y}]").rfind("2 this { is not closed", 0) == 0);
   CHECK(mistake_in("a } {X}").rfind("2 } without a {", 0) == 0);
@@ -71,6 +71,6 @@ TEST_CASE("Every mistake in a query's text is named where it stands", "[template
   CHECK(mistake_in("\"{X} [{Y}\" ]").rfind("5 a quote opens or closes inside", 0) == 0);
 }
 
-TEST_CASE("All mistakes of a query's text are found at once", "[templates]") {
+TEST_CASE("All mistakes of a query text are found at once", "[templates]") {
   CHECK(parse_template_text("} {X|a|b} ] [c] {").mistakes.size() == 6);
 }

@@ -20,7 +20,7 @@ using ConditionKind = Condition::Kind;
 
 namespace {
 
-/// "site=kde.org after=2024-01-01": kinds and values of the conditions.
+/// The kinds and values of the conditions, such as "site=kde.org after=2024-01-01".
 std::string conditions_in(const TypedQuery& typed) {
   static const char* const kNames[] = {"phrase",   "any",  "not",      "title",  "not-title", "site",
                                        "not-site", "type", "not-type", "before", "after"};
@@ -50,7 +50,7 @@ std::string typed_expansion(std::string_view query, std::string_view typed, std:
   return queries->front().text;
 }
 
-/// The tokens with each run of words and phrases as one "w": what acts, and where.
+/// The operators of a query and their places: each run of words and phrases is written as one "w".
 std::string shape_of(const std::string& query, const test::QueryGrammar& grammar) {
   std::string out;
   for (const test::QueryToken& token : test::lex_query(query, grammar)) {
@@ -64,7 +64,7 @@ std::string shape_of(const std::string& query, const test::QueryGrammar& grammar
   return out;
 }
 
-/// Without the characters that end a quoted part of a typed query.
+/// The value without the characters that would end a quoted part of a typed query.
 std::string quotable(std::string_view value) {
   std::string out = templates::normalise_value(value);
   std::erase(out, '"');
@@ -73,7 +73,7 @@ std::string quotable(std::string_view value) {
 
 }  // namespace
 
-TEST_CASE("What people type is read as they mean it", "[templates][typed]") {
+TEST_CASE("Typed queries are read as people mean them", "[templates][typed]") {
   const Reading kReadings[] = {
       {"text editor", "text editor", ""},
       {"text editor -emacs", "text editor", "not=emacs"},
@@ -95,7 +95,7 @@ TEST_CASE("What people type is read as they mean it", "[templates][typed]") {
       {"kde -intitle:draft", "kde", "not-title=draft"},
       {"kde after:2023 before:2024-05", "kde", "after=2023-01-01; before=2024-05-01"},
       {"kde before:2024-02-29", "kde", "before=2024-02-29"},
-      // no conditions
+      // texts without conditions
       {"Portland OR", "Portland OR", ""},
       {"OR gate", "OR gate", ""},
       {"vim or emacs", "vim or emacs", ""},
@@ -115,7 +115,7 @@ TEST_CASE("What people type is read as they mean it", "[templates][typed]") {
   }
 }
 
-TEST_CASE("A condition that is taken away leaves the rest as it was typed", "[templates][typed]") {
+TEST_CASE("Removing a condition leaves the rest as typed", "[templates][typed]") {
   const Reading kTaken[] = {
       {"text editor -emacs", "text editor", ""},
       {"a \"text editor\" site:kde.org", "a text editor site:kde.org", "a \"text editor\""},
@@ -130,11 +130,11 @@ TEST_CASE("A condition that is taken away leaves the rest as it was typed", "[te
   }
 }
 
-TEST_CASE("Each syntax gets the conditions that it can say, behind the query", "[templates][typed]") {
+TEST_CASE("Each syntax gets the conditions that it supports after the query", "[templates][typed]") {
   struct Said {
     std::string_view syntax, query;
   };
-  // written down from the engines' manuals, as tests/support/query_lexer.h names them
+  // taken from the engines' manuals, which are listed in tests/support/query_lexer.h
   const Said kSaid[] = {
       {"web", "text editor -emacs intitle:kde site:kde.org OR site:gnu.org"},
       {"plain", "text editor"},
@@ -153,7 +153,7 @@ TEST_CASE("Each syntax gets the conditions that it can say, behind the query", "
   CHECK(std::size(kSaid) == query_syntaxes().size());
   for (const Said& said : kSaid) {
     INFO(said.syntax);
-    // the title's word is a word of the query too
+    // the word of intitle: is also a word of the query
     std::string expected(said.query);
     expected.replace(expected.find("text editor"), 11, "text editor kde");
     CHECK(typed_expansion("{A}", "text editor -emacs intitle:kde before:2024 site:kde.org site:gnu.org",
@@ -161,8 +161,7 @@ TEST_CASE("Each syntax gets the conditions that it can say, behind the query", "
   }
 }
 
-TEST_CASE("Filters see the plain words; a phrase that they take apart stands behind the query",
-          "[templates][typed]") {
+TEST_CASE("Filters get the plain words and a split phrase is added after the query", "[templates][typed]") {
   CHECK(typed_expansion("{A}", "\"text editor\" small", "web") == "\"text editor\" small");
   CHECK(typed_expansion("{A|words}", "\"text editor\" small", "web") == "text editor small +\"text editor\"");
   CHECK(typed_expansion("{A|any}", "\"text editor\" small", "fts5") == "(\"text editor\" OR small)");
@@ -171,25 +170,26 @@ TEST_CASE("Filters see the plain words; a phrase that they take apart stands beh
   CHECK(typed_expansion("{A|initials}", "text editor -emacs", "web") == "te -emacs");
 }
 
-TEST_CASE("Alternatives stand where the syntax can say them among other words", "[templates][typed]") {
+TEST_CASE("Alternatives are kept if the syntax supports them among other words", "[templates][typed]") {
   CHECK(typed_expansion("{A}", "vim OR emacs manual", "web") == "vim OR emacs manual");
   CHECK(typed_expansion("{A}", "vim OR emacs manual", "google") == "(vim OR emacs) manual");
   CHECK(typed_expansion("{A|all}", "vim OR emacs manual", "lucene") == "+(vim OR emacs) +manual");
   CHECK(typed_expansion("{A|all}", "vim OR emacs manual", "fts5") == "((vim OR emacs) AND manual)");
-  // a group beside a word is a mistake in FTS5, and PostgreSQL would read (vim) or (emacs manual)
+  // a group beside a word is an error in FTS5, and PostgreSQL would read it as (vim) or (emacs manual)
   CHECK(typed_expansion("NEAR({A}, 3)", "vim OR emacs", "fts5") == "NEAR(vim emacs, 3)");
   CHECK(typed_expansion("{A}", "vim OR emacs manual", "postgresql") == "vim emacs manual");
   CHECK(typed_expansion("{A}", "vim OR emacs", "postgresql") == "vim or emacs");
   CHECK(typed_expansion("{A|any}", "vim OR emacs manual", "web") == "vim OR emacs OR manual");
 }
 
-TEST_CASE("A slot that is given by name is never read as conditions", "[templates][typed]") {
+TEST_CASE("A slot given by name is never read as conditions", "[templates][typed]") {
   CHECK(typed_expansion("{A} {B|words}", "text -emacs", "web", {{{"B", "-gnu site:kde.org"}}}) ==
         "text gnu site kde.org -emacs");
   CHECK(typed_expansion("{A}", "ignored -gnu", "web", {{{"A", "text -emacs"}}}) == "text emacs");
 }
 
-TEST_CASE("A query of conditions only, or of too many, says what to do", "[templates][typed]") {
+TEST_CASE("A query of only conditions or too many gives an error that says what to do",
+          "[templates][typed]") {
   templates::Domain domain;
   domain.slots = {{"A", true, ""}};
   CHECK(templates::plain_base_query(domain, "site:kde.org").error().text.find("conditions only") !=
@@ -226,7 +226,7 @@ TEST_CASE("No hostile value inside a typed query changes its shape in any syntax
     }
 }
 
-TEST_CASE("Whatever is typed is read without loss of its letters", "[templates][typed][hostile]") {
+TEST_CASE("Any typed text is read without losing letters", "[templates][typed][hostile]") {
   constexpr std::string_view kParts[] = {"\"",       " OR ",      " | ", "-",  "site:",    "kde.org",
                                          " before:", "2024",      " a",  " b", "intitle:", " ",
                                          ":",        "filetype:", "pdf", "+",  "“",        "é"};
@@ -243,7 +243,7 @@ TEST_CASE("Whatever is typed is read without loss of its letters", "[templates][
       REQUIRE(condition.end <= typed.text.size());
       last = condition.end;
     }
-    // taking all away, the last first, ends with words
+    // removing all conditions, the last one first, leaves only words
     for (int i = 0; !typed.conditions.empty(); ++i) {
       REQUIRE(i < 64);
       typed = parse_typed_query(typed.text_without(typed.conditions.back()));

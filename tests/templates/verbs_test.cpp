@@ -12,7 +12,7 @@ const std::string kMl = METAFUSE_SOURCE_DIR "/config/templates/ml-homepages.yaml
 
 }  // namespace
 
-TEST_CASE("expand prints one line a template", "[templates][cli]") {
+TEST_CASE("The verb expand prints one line per template", "[templates][cli]") {
   const auto result = run_metafuse({"expand", "--templates", kMl, "--set", "NAME=Joe Researcher", "--set",
                                     "AFFILIATION=Learning University"});
   CHECK(result.status == 0);
@@ -22,7 +22,7 @@ TEST_CASE("expand prints one line a template", "[templates][cli]") {
   CHECK(result.out.find("name-place\t\"Joe Researcher\" Learning University\n") != std::string::npos);
 }
 
-TEST_CASE("expand takes a plain query and writes JSON", "[templates][cli]") {
+TEST_CASE("The verb expand takes a plain query and writes JSON", "[templates][cli]") {
   const auto result = run_metafuse({"expand", "--templates", kMl, "Joe Researcher", "--json"});
   CHECK(result.status == 0);
   CHECK(result.out.front() == '[');
@@ -30,7 +30,7 @@ TEST_CASE("expand takes a plain query and writes JSON", "[templates][cli]") {
   CHECK(result.out.find("+Joe +Researcher") != std::string::npos);
 }
 
-TEST_CASE("expand writes each engine's own syntax", "[templates][cli]") {
+TEST_CASE("The verb expand writes the syntax of each engine", "[templates][cli]") {
   const TemporaryFolder folder;
   const std::string templates = folder.write("t.yaml",
                                              "version: 1\ndomain: d\nslots: {Q: {required: true}}\n"
@@ -45,7 +45,7 @@ TEST_CASE("expand writes each engine's own syntax", "[templates][cli]") {
   CHECK(result.out == "a@x\t(a AND b)\na@y\t+a +b\n");
 }
 
-TEST_CASE("expand's errors have their exit status", "[templates][cli]") {
+TEST_CASE("Errors of the verb expand have their exit status", "[templates][cli]") {
   CHECK(run_metafuse({"expand", "--templates", kMl}).status == 64);
   CHECK(run_metafuse({"expand", "--templates", kMl, "--set", "NMAE=x"}).status == 64);
   CHECK(run_metafuse({"expand", "--templates", kMl, "--set", "NAME"}).status == 64);
@@ -53,7 +53,7 @@ TEST_CASE("expand's errors have their exit status", "[templates][cli]") {
   CHECK(run_metafuse({"expand", "--templates", "/absent.yaml", "a"}).status == 66);
 }
 
-TEST_CASE("templates check names every mistake of every file", "[templates][cli]") {
+TEST_CASE("The verb templates check names every mistake of every file", "[templates][cli]") {
   const TemporaryFolder folder;
   const std::string first = folder.write("a.yaml", "version: 1\ndomain: A\nslots: {}\ntemplates: []\n");
   const std::string second = folder.write("b.yaml", "version: 1\n");
