@@ -27,7 +27,7 @@ void check_refused(const test::CommandResult& done, int status, const std::strin
 
 }  // namespace
 
-TEST_CASE("numbers that would wrap around or mean nothing are refused by every verb", "[cli]") {
+TEST_CASE("Every verb refuses numbers that are out of range or meaningless", "[cli]") {
   const TemporaryFolder folder;
   const std::string judged = folder.write("judged", kJudged);
   const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
@@ -46,15 +46,15 @@ TEST_CASE("numbers that would wrap around or mean nothing are refused by every v
   check_refused(run_metafuse({"fuse", "--method", "rrf", "--runs", run, "--k", "nan"}), 64, "--k");
 }
 
-TEST_CASE("an empty argument is no option left out", "[cli]") {
+TEST_CASE("An empty argument is not treated as a missing option", "[cli]") {
   check_refused(run_metafuse({"model", "show", ""}), 64, "an argument is empty");
 }
 
-TEST_CASE("a mistake on the command line names the verb whose help explains it", "[cli]") {
+TEST_CASE("A command line error names the verb whose help explains it", "[cli]") {
   check_refused(run_metafuse({"model", "show"}), 64, "see metafuse model show --help");
 }
 
-TEST_CASE("an unknown option is said with the near ones, before an option that is missing", "[cli]") {
+TEST_CASE("An unknown option is reported with similar ones before a missing option", "[cli]") {
   check_refused(run_metafuse({"serve", "--confg", "x"}), 64,
                 "unknown option --confg; did you mean --config; see metafuse serve --help");
   check_refused(run_metafuse({"--verison"}), 64, "unknown option --verison; did you mean --version");
@@ -65,13 +65,13 @@ TEST_CASE("an unknown option is said with the near ones, before an option that i
   check_refused(run_metafuse({"quux"}), 64, "the verbs are init, expand, templates");
 }
 
-TEST_CASE("an option's value may begin with a dash", "[cli]") {
+TEST_CASE("The value of an option may begin with a dash", "[cli]") {
   const TemporaryFolder folder;
   const auto done = run_metafuse({"expand", "--templates", folder.path("none"), "--set", "--Q=x"});
   check_refused(done, 66, folder.path("none"));
 }
 
-TEST_CASE("help and version are found in every form that people type", "[cli]") {
+TEST_CASE("Help and version are available in every usual form", "[cli]") {
   const std::string help = run_metafuse({"--help"}).out;
   CHECK(help.find("serve") != std::string::npos);
   CHECK(run_metafuse({"help"}).out == help);
@@ -85,7 +85,7 @@ TEST_CASE("help and version are found in every form that people type", "[cli]") 
   CHECK(run_metafuse({"version"}).out == version);
 }
 
-TEST_CASE("help shows what most people need, --help=all the rest", "[cli]") {
+TEST_CASE("Option --help shows the common options and --help=all shows all", "[cli]") {
   const std::string brief = run_metafuse({"train", "--help"}).out;
   CHECK(brief.find("--qrels") != std::string::npos);
   CHECK(brief.find("--budget") == std::string::npos);
@@ -100,7 +100,7 @@ TEST_CASE("help shows what most people need, --help=all the rest", "[cli]") {
   CHECK(run_metafuse({"model", "show", "--help"}).out == run_metafuse({"model", "show", "--help=all"}).out);
 }
 
-TEST_CASE("colours are shown where they are asked for, and not in a pipe", "[cli]") {
+TEST_CASE("Colours are used on request and not in a pipe", "[cli]") {
   const std::vector<std::string> wrong = {"fuse", "--method", "none", "--runs", "x"};
   const auto with = [&](std::vector<std::string> words) {
     words.insert(words.end(), wrong.begin(), wrong.end());
@@ -115,14 +115,14 @@ TEST_CASE("colours are shown where they are asked for, and not in a pipe", "[cli
   check_refused(run_metafuse({"--color", "blue", "version"}), 64, "--color");
 }
 
-TEST_CASE("a verb without its sub-verb lists them", "[cli]") {
+TEST_CASE("A verb without its sub-verb lists the sub-verbs", "[cli]") {
   check_refused(run_metafuse({"store"}), 64,
                 "give a verb of metafuse store: export, check, import, push, pull, prune, reset; see "
                 "metafuse store --help");
   check_refused(run_metafuse({}), 64, "give a verb of metafuse: init, expand, ");
 }
 
-TEST_CASE("near names are said of methods, measures, learners, domains, formats and keys", "[cli]") {
+TEST_CASE("Similar names are suggested for every kind of unknown name", "[cli]") {
   const TemporaryFolder folder;
   const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
   const std::string qrels = folder.write("q", "1 0 a 1\n");
@@ -143,7 +143,7 @@ TEST_CASE("near names are said of methods, measures, learners, domains, formats 
         std::string::npos);
 }
 
-TEST_CASE("a search whose lists all failed says so by its status", "[cli]") {
+TEST_CASE("A search whose lists all failed has its own exit status", "[cli]") {
   const TemporaryFolder folder;
   folder.write(
       "t.yaml",
@@ -165,7 +165,7 @@ TEST_CASE("a search whose lists all failed says so by its status", "[cli]") {
   CHECK(found.out.find("http://a.example/") != std::string::npos);
 }
 
-TEST_CASE("a file of another kind is called what it is", "[cli]") {
+TEST_CASE("A file of another kind is recognised and named", "[cli]") {
   const auto check = [](const std::string& file) {
     return run_metafuse({"config", "check", METAFUSE_SOURCE_DIR "/" + file});
   };
@@ -174,7 +174,7 @@ TEST_CASE("a file of another kind is called what it is", "[cli]") {
   check_refused(check("config/templates/free-software.yaml"), 78, "it holds search templates");
 }
 
-TEST_CASE("a configuration is found without being named", "[cli]") {
+TEST_CASE("The configuration is found if none is named", "[cli]") {
   const TemporaryFolder folder;
   const std::string none = folder.path("none.yaml");
   const auto check = [&](const std::string& environment) {
@@ -192,17 +192,17 @@ TEST_CASE("a configuration is found without being named", "[cli]") {
   CHECK(check("METAFUSE_CONFIG='" + none + "'").err.find("configuration " + none) != std::string::npos);
 }
 
-TEST_CASE("what a file's bytes would do to a terminal is not done by an error", "[cli]") {
+TEST_CASE("Error messages do not write control characters of a file to the terminal", "[cli]") {
   const TemporaryFolder folder;
   const auto done = run_metafuse(
       {"train", "--letor", folder.write("t", "\x1b[2J\xff qid:1 1:1\n"), "--model", folder.path("m")});
   check_refused(done, 65, "?[2J\xEF\xBF\xBD");
 }
 
-TEST_CASE("a place that cannot be written is said before the work", "[cli]") {
+TEST_CASE("An output that cannot be written is reported before the work begins", "[cli]") {
   const TemporaryFolder folder;
   const std::string nowhere = folder.path("none/out");
-  const std::string unread = folder.path("unread");  // is not there: reading it would be another error
+  const std::string unread = folder.path("unread");  // does not exist: reading it would be another error
   check_refused(run_metafuse({"train", "--letor", unread, "--model", nowhere}), 66, nowhere);
   check_refused(run_metafuse({"train", "--letor", unread, "--model", folder.path("m"), "--trace", nowhere}),
                 66, nowhere);
@@ -212,14 +212,14 @@ TEST_CASE("a place that cannot be written is said before the work", "[cli]") {
                 66, nowhere);
 }
 
-TEST_CASE("a z-score file without any line is refused, not taken for missing queries", "[cli][evaluate]") {
+TEST_CASE("An empty file of z-scores is refused", "[cli][evaluate]") {
   const TemporaryFolder folder;
   check_refused(run_metafuse({"evaluate", "--qrels", folder.write("q", "1 0 a 1\n"), "--runs",
                               folder.write("r", "1 Q0 a 1 1 t\n"), "--z-scores", folder.write("z", "\n")}),
                 65, "holds no line");
 }
 
-TEST_CASE("index replaces an index, and nothing else", "[cli][index]") {
+TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") {
   const TemporaryFolder folder;
   const std::string documents = folder.write("d.jsonl", "{\"url\":\"http://a.example/\",\"title\":\"A\"}\n");
   const auto index = [&](const std::string& database) {
@@ -235,7 +235,7 @@ TEST_CASE("index replaces an index, and nothing else", "[cli][index]") {
   check_refused(index("/dev/null"), 66, "no regular file");
 }
 
-TEST_CASE("two records do not write into one folder", "[cli][record]") {
+TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
   const TemporaryFolder folder;
   folder.write("t.yaml",
                "version: 1\ndomain: d\nslots: {Q: {required: true}}\n"
@@ -261,7 +261,7 @@ TEST_CASE("two records do not write into one folder", "[cli][record]") {
   CHECK(done.status == 0);
 }
 
-TEST_CASE("options that mean the same for several learners are explained once", "[cli]") {
+TEST_CASE("Options with the same meaning for several learners are explained once", "[cli]") {
   const std::string help = run_metafuse({"train", "--help=all"}).out;
   const std::string meaning = "in a new seeded order each";
   const std::size_t at = help.find(meaning);
@@ -269,7 +269,7 @@ TEST_CASE("options that mean the same for several learners are explained once", 
   CHECK(help.find(meaning, at + 1) == std::string::npos);
 }
 
-TEST_CASE("a closed standard stream fails, and no file takes its place", "[cli]") {
+TEST_CASE("A closed standard stream is an error and no file takes its descriptor", "[cli]") {
   const TemporaryFolder folder;
   const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
   const std::string fused = folder.path("fused");
@@ -283,7 +283,7 @@ TEST_CASE("a closed standard stream fails, and no file takes its place", "[cli]"
   CHECK(read_text(fused, 1000).value() == "1 Q0 a 1 1 metafuse\n");
 }
 
-TEST_CASE("the examples of --help that name shipped files run as they stand", "[cli]") {
+TEST_CASE("The examples of --help that use shipped files run unchanged", "[cli]") {
   const std::string lead = "  metafuse ";
   const auto run_in_source = [](const std::string& arguments) {
     return test::run_command(
@@ -298,14 +298,14 @@ TEST_CASE("the examples of --help that name shipped files run as they stand", "[
         continue;
       const auto done = run_in_source(line.substr(lead.size()));
       INFO(line << '\n' << done.err);
-      CHECK((done.status == 0 || done.status == 69));  // 69: the engines are the user's, and may be away
+      CHECK((done.status == 0 || done.status == 69));  // 69: the user's engines may be unreachable
       ++examples;
     }
   }
   CHECK(examples >= 6);
 }
 
-TEST_CASE("engines of the catalogue are listed, printed and read back", "[cli][catalogue]") {
+TEST_CASE("Engines of the catalogue are listed and printed and read back", "[cli][catalogue]") {
   const auto science = run_metafuse({"engines", "list", "science"});
   CHECK(science.status == 0);
   CHECK(science.out.find("\n  openalex ") != std::string::npos);
@@ -322,7 +322,7 @@ TEST_CASE("engines of the catalogue are listed, printed and read back", "[cli][c
   CHECK(checked.out.find("2 engines") != std::string::npos);
 }
 
-TEST_CASE("a definition is guessed from a saved answer", "[cli][catalogue]") {
+TEST_CASE("A definition is guessed from a saved answer", "[cli][catalogue]") {
   const TemporaryFolder folder;
   const std::string answer = folder.write(
       "a.json",
@@ -338,7 +338,7 @@ TEST_CASE("a definition is guessed from a saved answer", "[cli][catalogue]") {
                 "looks like a list of results");
 }
 
-TEST_CASE("a mistake in a file of JSON lines has its line and column", "[cli]") {
+TEST_CASE("A mistake in a file of JSON lines has its line and column", "[cli]") {
   const TemporaryFolder folder;
   const std::string documents = folder.write("documents", "{\"url\":\"http://a.example/\"}\n\n{\"url\":]\n");
   check_refused(run_metafuse({"index", "--database", folder.path("i.db"), documents}), 65, "documents:3:8: ");

@@ -9,7 +9,8 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// What the examples of the pages name: the repository's documents and configuration, and three judged runs.
+/// The files that the examples of the pages use: the repository's documents and configuration, and three
+/// judged runs.
 void fill_reading_folder(const TemporaryFolder& folder) {
   for (const char* name : {"docs", "config", "demo"})
     std::filesystem::copy(METAFUSE_SOURCE_DIR + ("/" + std::string(name)), folder.path(name),
@@ -38,7 +39,7 @@ void check_page(const std::string& commands, const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("the tutorial's commands run word for word and learn a model", "[cli][documentation]") {
+TEST_CASE("The commands of the tutorial run unchanged and train a model", "[cli][documentation]") {
   const TemporaryFolder folder;
   fill_reading_folder(folder);
   std::string commands;
@@ -51,7 +52,7 @@ TEST_CASE("the tutorial's commands run word for word and learn a model", "[cli][
   CHECK(std::filesystem::exists(folder.path("my-search/models/documents.json")));
 }
 
-TEST_CASE("every example of the README runs", "[cli][documentation]") {
+TEST_CASE("Every example of the README runs", "[cli][documentation]") {
   const auto blocks = test::shell_blocks(METAFUSE_SOURCE_DIR "/README.md");
   CHECK(blocks.size() >= 3);
   for (const std::string& block : blocks) {
@@ -61,7 +62,7 @@ TEST_CASE("every example of the README runs", "[cli][documentation]") {
   }
 }
 
-TEST_CASE("what the pages call exists", "[cli][documentation]") {
+TEST_CASE("The scripts named by the pages exist", "[cli][documentation]") {
   for (const char* name : {"scripts/run", "scripts/test", "scripts/setup"})
     CHECK((std::filesystem::status(METAFUSE_SOURCE_DIR + ("/" + std::string(name))).permissions() &
            std::filesystem::perms::owner_exec) != std::filesystem::perms::none);

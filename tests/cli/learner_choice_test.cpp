@@ -13,7 +13,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// Two lists of six documents on twelve queries; the first ranks the relevant one first.
+/// Two lists of six documents for twelve queries; the first list ranks the relevant document first.
 struct JudgedLists {
   TemporaryFolder folder;
   std::vector<std::string> input;
@@ -54,7 +54,7 @@ struct JudgedLists {
 
 }  // namespace
 
-TEST_CASE("Who names no learner gets auto, or the learner whose options are given", "[cli][auto]") {
+TEST_CASE("Without a named learner auto or the learner of the given options is used", "[cli][auto]") {
   const JudgedLists lists;
   CHECK(lists.trained({}) == "auto");
   CHECK(lists.trained({"--metric", "ndcg_cut_5", "--time-limit", "60"}) == "auto");
@@ -67,7 +67,7 @@ TEST_CASE("Who names no learner gets auto, or the learner whose options are give
   CHECK(refused.err.find("such as rankboost") != std::string::npos);
 }
 
-TEST_CASE("model show, crossvalidate and compare-methods say what auto chose", "[cli][auto]") {
+TEST_CASE("The verbs model show and crossvalidate and compare-methods show auto's choice", "[cli][auto]") {
   const JudgedLists lists;
   REQUIRE(lists.trained({"--certainty"}) == "auto");
   const auto shown = run_metafuse({"model", "show", lists.folder.path("m.json")});
@@ -82,7 +82,7 @@ TEST_CASE("model show, crossvalidate and compare-methods say what auto chose", "
   CHECK(compared.out.find("auto") != std::string::npos);
 }
 
-TEST_CASE("metafuse lists prints what each list adds", "[cli][lists]") {
+TEST_CASE("The command metafuse lists prints what each list adds", "[cli][lists]") {
   const JudgedLists lists;
   const auto table = lists.run({"lists"});
   INFO(table.err);

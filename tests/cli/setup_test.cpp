@@ -13,7 +13,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// A folder of documents and a configuration that init made over it.
+/// A folder of documents and a configuration that `init` made for it.
 void make_search(const TemporaryFolder& folder) {
   folder.write("pages/tea.html", "<title>Green tea</title><p>leaves and water");
   folder.write("pages/coffee.md", "# Coffee\nbeans and water\n");
@@ -31,7 +31,7 @@ test::CommandResult run_in(const std::string& folder, const std::string& command
 
 }  // namespace
 
-TEST_CASE("init makes a configuration that is whole and searches at once", "[cli][init]") {
+TEST_CASE("The verb init makes a complete configuration that can search at once", "[cli][init]") {
   const TemporaryFolder folder;
   make_search(folder);
   const auto found = run_in(folder.path("my search"), METAFUSE_EXECUTABLE " search water leaves");
@@ -42,20 +42,20 @@ TEST_CASE("init makes a configuration that is whole and searches at once", "[cli
   CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
-TEST_CASE("documents without a base URL are found as files", "[cli][init]") {
+TEST_CASE("Documents without a base URL are found as files", "[cli][init]") {
   const TemporaryFolder folder;
   folder.write("pages/green tea.txt", "Green tea\nleaves and water\n");
   REQUIRE(run_metafuse({"init", folder.path("mine"), "--documents", folder.path("pages")}).status == 0);
   const auto found = run_in(folder.path("mine"), METAFUSE_EXECUTABLE " search leaves");
   CHECK(found.out.find("\tfile://localhost" + folder.path("pages") + "/green%20tea.txt\t") !=
         std::string::npos);
-  // the page opens what lies there, and doctor looks whether it can
+  // the page can open these files, and doctor checks that it can
   const auto looked =
       run_in(folder.path("mine"), "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor");
   CHECK(looked.out.find("below 1 folders can be opened from the page") != std::string::npos);
 }
 
-TEST_CASE("init says what it left out, and what a domain may be called", "[cli][init]") {
+TEST_CASE("The verb init reports skipped files and valid domain names", "[cli][init]") {
   const TemporaryFolder folder;
   folder.write("pages/tea.txt", "Green tea");
   folder.write("pages/tea.exe", "MZ");
@@ -69,7 +69,7 @@ TEST_CASE("init says what it left out, and what a domain may be called", "[cli][
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));
 }
 
-TEST_CASE("init replaces nothing and says what it needs", "[cli][init]") {
+TEST_CASE("The verb init replaces nothing and says what it needs", "[cli][init]") {
   const TemporaryFolder folder;
   make_search(folder);
   const auto again = run_metafuse({"init", folder.path("my search"), "--searxng", "http://127.0.0.1:8888"});
@@ -82,8 +82,7 @@ TEST_CASE("init replaces nothing and says what it needs", "[cli][init]") {
   CHECK(run_metafuse({"init", folder.path("web"), "--searxng", "http://127.0.0.1:8888"}).status == 0);
 }
 
-TEST_CASE("init writes engines of search servers and databases, and vectors of the documents",
-          "[cli][init]") {
+TEST_CASE("The verb init sets up search servers and databases and document vectors", "[cli][init]") {
   const TemporaryFolder folder;
   folder.write("pages/tea.html", "<title>Green tea</title><p>leaves and water in a pot");
   folder.write("pages/coffee.md", "# Coffee\nbeans and water in a pot\n");
@@ -115,7 +114,7 @@ TEST_CASE("init writes engines of search servers and databases, and vectors of t
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));
 }
 
-TEST_CASE("init writes engines of the catalogue, by name and by kind", "[cli][init]") {
+TEST_CASE("The verb init adds engines of the catalogue by name and by kind", "[cli][init]") {
   const TemporaryFolder folder;
   const auto done = run_metafuse({"init", folder.path("s"), "--preset", "openalex", "--preset", "packages"});
   INFO(done.err);
@@ -126,7 +125,7 @@ TEST_CASE("init writes engines of the catalogue, by name and by kind", "[cli][in
   CHECK(std::stoi(engines) > 3);
   CHECK(run_in(folder.path("s"), METAFUSE_EXECUTABLE " config check")
             .out.find("documents\t" + engines.substr(0, engines.find('\n')) + " templates") == 0);
-  // One that needs a key is written, and the key is asked for.
+  // An engine that needs a key is written, and the user is told to set the key.
   const auto keyed = run_metafuse({"init", folder.path("k"), "--preset", "brave"});
   INFO(keyed.err);
   REQUIRE(keyed.status == 0);
@@ -137,7 +136,7 @@ TEST_CASE("init writes engines of the catalogue, by name and by kind", "[cli][in
   CHECK_FALSE(std::filesystem::exists(folder.path("u")));
 }
 
-TEST_CASE("init asks a web API once and writes a definition that searches", "[cli][init]") {
+TEST_CASE("The verb init asks a web API once and writes a working definition", "[cli][init]") {
   const test::WireServer server([](int socket) {
     std::string request(4096, '\0');
     const ssize_t size = ::recv(socket, request.data(), request.size(), 0);
@@ -171,7 +170,7 @@ TEST_CASE("init asks a web API once and writes a definition that searches", "[cl
   CHECK_FALSE(std::filesystem::exists(folder.path("n")));
 }
 
-TEST_CASE("doctor finds a whole installation good, and says what is wrong with another", "[cli][doctor]") {
+TEST_CASE("The verb doctor approves a good installation and explains a bad one", "[cli][doctor]") {
   const TemporaryFolder folder;
   make_search(folder);
   const std::string here = "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor";
@@ -191,7 +190,7 @@ TEST_CASE("doctor finds a whole installation good, and says what is wrong with a
   CHECK(empty.out.find("index.db: no index of documents") != std::string::npos);
 }
 
-TEST_CASE("completions name every verb and the values that have names", "[cli][completion]") {
+TEST_CASE("Shell completions have every verb and all named values", "[cli][completion]") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const auto done = run_metafuse({"completion", shell});
     CHECK(done.status == 0);
@@ -208,7 +207,7 @@ TEST_CASE("completions name every verb and the values that have names", "[cli][c
   CHECK(run_metafuse({"completion", "bsh"}).err.find("did you mean bash") != std::string::npos);
 }
 
-TEST_CASE("the installed program runs wherever its folder stands", "[cli][install]") {
+TEST_CASE("The installed program runs from any folder", "[cli][install]") {
   const TemporaryFolder folder;
   const std::string build = std::filesystem::path(METAFUSE_EXECUTABLE).parent_path().string();
   const std::string first = folder.path("first");
