@@ -38,7 +38,7 @@ TrainingSet set_of(const Value& value, const Grade& grade) {
   return set;
 }
 
-/// Input that a table of real ratings can hold, by name.
+/// Input that can occur in a table of real ratings, by name.
 std::map<std::string, TrainingSet> awkward_sets() {
   const auto ordinary = [](std::size_t x, std::size_t f) {
     return static_cast<double>((x * 7 + f * 5) % (6 + f));
@@ -80,7 +80,7 @@ const std::map<std::string, std::vector<std::map<std::string, std::string>>> kFo
 
 }  // namespace
 
-TEST_CASE("Awkward ratings end in a model of finite scores or in an error that says why",
+TEST_CASE("Unusual ratings give a model with finite scores or an error with the reason",
           "[experiments][bad_input]") {
   for (const auto& [name, set] : awkward_sets())
     for (const auto& [learner, forms] : kForms)
@@ -103,8 +103,7 @@ TEST_CASE("Awkward ratings end in a model of finite scores or in an error that s
       }
 }
 
-TEST_CASE("Ratings that are all equal leave boosting nothing to learn, and it says so",
-          "[experiments][bad_input]") {
+TEST_CASE("Boosting reports that it cannot learn from equal ratings", "[experiments][bad_input]") {
   const TrainingSet set = awkward_sets().at("all ratings equal");
   for (const char* learner : {"rankboost-plus", "mpboost"}) {
     TrainingRequest request;
@@ -135,7 +134,7 @@ TEST_CASE("Parameters out of range are refused by name", "[experiments][bad_inpu
   }
 }
 
-TEST_CASE("A user whose ratings leave a part without feedback is no task", "[experiments][bad_input]") {
+TEST_CASE("A user whose ratings leave a part without feedback is skipped", "[experiments][bad_input]") {
   const auto value = [](std::size_t x, std::size_t f) { return static_cast<double>((x + f) % 5); };
   TrainingSet set = set_of(value, [](std::size_t) { return 4.0; });
   set.queries = {{"user", 0, 12, 1.0}};
@@ -146,7 +145,7 @@ TEST_CASE("A user whose ratings leave a part without feedback is no task", "[exp
   CHECK(experiments::rankboost_plus::split_documents(set, Random(1)).size() <= 5);
 }
 
-TEST_CASE("Every experiment names the data that it misses", "[experiments][bad_input]") {
+TEST_CASE("Every experiment names the data that is missing", "[experiments][bad_input]") {
   const test::TemporaryFolder folder;
   for (const auto& experiment : experiments::experiments()) {
     experiments::ExperimentOptions options;

@@ -19,7 +19,7 @@ using metafuse::fusion::adaboost_mh::GradedDocuments;
 
 namespace {
 
-/// A document a row, then a constant.
+/// One row per document: its features, then a constant.
 Eigen::MatrixXd inputs_of(const GradedDocuments& documents) {
   const auto rows = static_cast<Eigen::Index>(documents.classes.size());
   const auto features = static_cast<Eigen::Index>(documents.matrix.feature_count());
@@ -34,7 +34,7 @@ Eigen::MatrixXd inputs_of(const GradedDocuments& documents) {
 
 }  // namespace
 
-TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG that LETOR published",
+TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG published by LETOR",
           "[experiments][calibrated]") {
   const auto folder = metafuse::test::data_folder("letor3-OHSUMED");
   if (!folder) return;
@@ -58,12 +58,12 @@ TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG that LETOR pu
   }
 }
 
-TEST_CASE("Equal scores count in the order of the file", "[experiments][calibrated]") {
+TEST_CASE("Documents of equal score are measured in the order of the file", "[experiments][calibrated]") {
   const auto folder = metafuse::test::data_folder("letor3-OHSUMED");
   if (!folder) return;
   const std::string data = std::filesystem::path(*folder).parent_path().string();
   const DataSet set = data_sets(data)[0];
-  // NDCG@1 of the file as it stands: each query's first line against its best one.
+  // NDCG@1 of the file's own order: the first line of each query compared with its best line.
   std::string query;
   double best = 0.0;
   double first = 0.0;

@@ -17,7 +17,7 @@ using namespace metafuse::experiments::home_pages;
 
 namespace {
 
-/// An index in Debian's form about programs that do not exist.
+/// A package index in Debian's format with invented programs.
 constexpr std::string_view kIndex =
     "Package: frobd\r\nSource: frob (1.0)\r\nHomepage: https://www.frob.example/\r\n"
     "Depends: libfrob1 (= 1.0)\r\nDescription: daemon that frobs blue widgets\r\n"
@@ -39,7 +39,7 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// Many packages with synopses of random words, one of them often the package's own name.
+/// Many packages with random words as synopses, often including the package's own name.
 std::string random_index(std::size_t count) {
   constexpr std::string_view kWords[] = {"editor", "library", "queries", "boxes", "fast", "image",
                                          "music",  "entry",   "tool",    "for",   "the",  "class",
@@ -60,7 +60,7 @@ std::string random_index(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("A package index becomes one document a home page", "[experiments][home_pages]") {
+TEST_CASE("A package index becomes one document per home page", "[experiments][home_pages]") {
   const test::TemporaryFolder folder;
   const auto pages = read_package_index(folder.write("packages.txt", kIndex));
   REQUIRE(pages.has_value());
@@ -86,9 +86,9 @@ TEST_CASE("A package index becomes one document a home page", "[experiments][hom
   CHECK(json->at("words").as_string() == "frob example");
 }
 
-// frob.example is needed by nohome (recommends), badhome (twice, from two packages: once) and quux, and by
-// its own frobd, which does not count; quux by nohome.
-TEST_CASE("Dependants are other projects' source packages, each once", "[experiments][home_pages]") {
+// frob.example is needed by nohome (recommends), badhome (by two packages, counted once) and quux. Its own
+// frobd also needs it but does not count. quux is needed by nohome.
+TEST_CASE("Dependants are source packages of other projects and count once", "[experiments][home_pages]") {
   const test::TemporaryFolder folder;
   const auto pages = read_package_index(folder.write("packages.txt", kIndex));
   REQUIRE(pages.has_value());
@@ -109,7 +109,7 @@ TEST_CASE("A project is described by its own package first", "[experiments][home
   CHECK(pages->at(0).synopses == std::vector<std::string>{"frobs widgets", "data of frob", "manual of frob"});
 }
 
-TEST_CASE("Pages that others need are asked for more often", "[experiments][home_pages]") {
+TEST_CASE("Pages that others depend on are queried more often", "[experiments][home_pages]") {
   const test::TemporaryFolder folder;
   auto pages = read_package_index(folder.write("packages.txt", random_index(600)));
   REQUIRE(pages.has_value());
@@ -125,10 +125,10 @@ TEST_CASE("Pages that others need are asked for more often", "[experiments][home
       of_needed += needed.contains(query.answer) ? 1 : 0;
     }
   CHECK(drawn == 200);
-  CHECK(of_needed > 160);  // ten times the weight: 182 expected where all pages have a query
+  CHECK(of_needed > 160);  // ten times the weight: 182 expected if all pages have a query
 }
 
-TEST_CASE("The demonstration shows programs that people know first", "[experiments][home_pages][full]") {
+TEST_CASE("The demonstration shows well-known programs first", "[experiments][home_pages][full]") {
   const test::TemporaryFolder folder;
   const std::string packages = folder.path("packages.txt");
   const int state = std::system(("LC_ALL=C apt-cache dumpavail > " + packages + " 2>/dev/null").c_str());
@@ -152,7 +152,7 @@ TEST_CASE("The demonstration shows programs that people know first", "[experimen
   }
 }
 
-TEST_CASE("A file without home pages says what to do", "[experiments][home_pages]") {
+TEST_CASE("A file without home pages gives an error that says what to do", "[experiments][home_pages]") {
   const test::TemporaryFolder folder;
   const auto empty = read_package_index(folder.write("packages.txt", "Package: a\n"));
   REQUIRE(empty.has_error());
@@ -161,7 +161,7 @@ TEST_CASE("A file without home pages says what to do", "[experiments][home_pages
   CHECK(read_package_index(folder.path("absent")).error().code == Code::no_input);
 }
 
-TEST_CASE("No base query gives its answer away", "[experiments][home_pages]") {
+TEST_CASE("No base query contains its answer", "[experiments][home_pages]") {
   const test::TemporaryFolder folder;
   const auto pages = read_package_index(folder.write("packages.txt", random_index(600)));
   REQUIRE(pages.has_value());
@@ -196,7 +196,7 @@ TEST_CASE("No base query gives its answer away", "[experiments][home_pages]") {
   }
 }
 
-TEST_CASE("Base queries depend on the seed alone", "[experiments][home_pages]") {
+TEST_CASE("Base queries depend only on the seed", "[experiments][home_pages]") {
   const test::TemporaryFolder folder;
   const auto pages = read_package_index(folder.write("packages.txt", random_index(300)));
   REQUIRE(pages.has_value());
@@ -207,7 +207,7 @@ TEST_CASE("Base queries depend on the seed alone", "[experiments][home_pages]") 
   CHECK(first.rfind("{\"id\":\"q0001\",\"slots\":{", 0) == 0);
 }
 
-TEST_CASE("Words change between singular and plural", "[experiments][home_pages]") {
+TEST_CASE("Words are converted between singular and plural", "[experiments][home_pages]") {
   CHECK(other_number("library") == "libraries");
   CHECK(other_number("libraries") == "library");
   CHECK(other_number("editor") == "editors");

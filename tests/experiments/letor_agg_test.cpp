@@ -17,19 +17,19 @@ using namespace metafuse::experiments::letor_agg;
 
 namespace {
 
-constexpr int kQueries = 4;    // a part
-constexpr int kDocuments = 8;  // a query
+constexpr int kQueries = 4;    // per part
+constexpr int kDocuments = 8;  // per query
 
 std::string document_of(int part, int query, int document) {
   return "p" + std::to_string(part) + "q" + std::to_string(query) + "d" + std::to_string(document);
 }
 
-/// The grade of a document: every query has all three.
+/// The grade of a document; every query has all three grades.
 int grade_of(int document) {
   return document % 3;
 }
 
-/// Three lists that rank the documents of higher grades somewhat better, and leave out a quarter.
+/// Three lists that rank documents of higher grades somewhat better and do not have a quarter of them.
 std::string part_text(int part, Random& random) {
   std::string text;
   for (int query = 0; query < kQueries; ++query)
@@ -52,7 +52,7 @@ void write_data(const test::TemporaryFolder& folder) {
                    part_text(part, random));
 }
 
-/// Validation runs that score by grade, or the other way round.
+/// Validation runs whose scores follow the grades, or reverse them.
 void write_peer(const test::TemporaryFolder& folder, const std::string& configuration, bool is_good) {
   for (const char* set : kSets)
     for (int fold = 1; fold <= kFolds; ++fold) {
@@ -74,7 +74,7 @@ ExperimentOptions options_for(const test::TemporaryFolder& folder) {
   return options;
 }
 
-/// What a candidate reaches on a set's validation parts after each round.
+/// The mean measure of a candidate on a set's validation parts after each round.
 std::vector<double> mean_curve(const std::string& set, const std::vector<Fold>& folds,
                                const Candidate& candidate, const evaluation::MeasureSet& measures,
                                const ExperimentOptions& options) {
@@ -98,7 +98,7 @@ std::vector<double> mean_curve(const std::string& set, const std::vector<Fold>& 
 
 }  // namespace
 
-TEST_CASE("One configuration is chosen for both sets, and each set's rounds by its own validation parts",
+TEST_CASE("One configuration is chosen for both sets and the rounds for each set by validation",
           "[experiments][letor_agg]") {
   const test::TemporaryFolder folder;
   write_data(folder);
@@ -134,7 +134,7 @@ TEST_CASE("One configuration is chosen for both sets, and each set's rounds by i
   CHECK(ours->rounds == rounds);
 }
 
-TEST_CASE("A peer's best configuration is chosen for each way of choosing rounds",
+TEST_CASE("The best configuration of a peer is chosen for each way of choosing rounds",
           "[experiments][letor_agg]") {
   const test::TemporaryFolder folder;
   write_data(folder);

@@ -15,7 +15,7 @@ using namespace metafuse::experiments::movies;
 
 namespace {
 
-/// The four measures of one total order, by their definitions (Freund et al. 2003, sec. 6.2.4).
+/// The four measures of a total order by their definitions (Freund et al. 2003, sec. 6.2.4).
 Values of_order(const std::vector<std::size_t>& order, const std::vector<double>& grades) {
   const double best = *std::max_element(grades.begin(), grades.end());
   Values values{};
@@ -38,7 +38,7 @@ Values of_order(const std::vector<std::size_t>& order, const std::vector<double>
   return values;
 }
 
-/// The mean over every total order that the scores allow.
+/// The mean over all total orders that the scores allow.
 Values by_enumeration(const std::vector<double>& scores, const std::vector<double>& grades) {
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -59,7 +59,7 @@ Values by_enumeration(const std::vector<double>& scores, const std::vector<doubl
 
 }  // namespace
 
-TEST_CASE("the movie measures are the mean over every way to break ties", "[experiments][movies]") {
+TEST_CASE("The movie measures are means over all ways to break ties", "[experiments][movies]") {
   Random random(3);
   for (int trial = 0; trial < 60; ++trial) {
     const std::size_t movies = 2 + random.below(5);
@@ -77,7 +77,7 @@ TEST_CASE("the movie measures are the mean over every way to break ties", "[expe
   }
 }
 
-TEST_CASE("ratings are read with their line numbers, and targets without feedback are known",
+TEST_CASE("Ratings are read with their line numbers and targets without feedback are detected",
           "[experiments][movies]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/u.data";

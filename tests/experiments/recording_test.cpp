@@ -11,7 +11,7 @@ using namespace metafuse;
 
 namespace {
 
-/// The shipped recording, its features in the order of the templates that are ordered by relevance.
+/// The shipped recording with its features in the order of the templates that rank by relevance.
 fusion::TrainingSet recording() {
   const std::string folder = METAFUSE_SOURCE_DIR "/tests/data/home-pages/";
   const auto file = templates::read_domain_file(METAFUSE_SOURCE_DIR "/config/templates/free-software.yaml");
@@ -43,7 +43,7 @@ fusion::CrossValidation cross_validated(const fusion::TrainingSet& set, const st
 
 }  // namespace
 
-TEST_CASE("On the shipped recording RankBoost leads every column of the table", "[experiments][home_pages]") {
+TEST_CASE("RankBoost leads every column of the table on the shipped recording", "[experiments][home_pages]") {
   const fusion::TrainingSet set = recording();
   CHECK(set.queries.size() == 100);
   const fusion::CrossValidation result = cross_validated(set, "60");
@@ -58,7 +58,7 @@ TEST_CASE("On the shipped recording RankBoost leads every column of the table", 
     }
 }
 
-TEST_CASE("The task is neither trivial nor hopeless for single templates", "[experiments][home_pages]") {
+TEST_CASE("The task is neither trivial nor impossible for single templates", "[experiments][home_pages]") {
   const fusion::CrossValidation result = cross_validated(recording(), "1");
   std::size_t best = 0;
   for (const fusion::MethodRanks& feature : result.features) best = std::max(best, feature.top(1));
