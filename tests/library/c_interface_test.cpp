@@ -24,7 +24,7 @@ std::vector<std::string> documents_of(const metafuse_run* run, std::size_t query
   return out;
 }
 
-/// The handles of judged runs, freed with it.
+/// The handles of judged runs, which are freed with this object.
 struct LoadedRuns {
   test::JudgedRunFiles files;
   std::vector<metafuse_run*> runs;
@@ -79,7 +79,7 @@ void check_same_order(const metafuse_run* fused, const std::string& printed) {
 
 }  // namespace
 
-TEST_CASE("lists of one query are fused by reciprocal ranks, worked by hand", "[library]") {
+TEST_CASE("Lists of one query are fused by reciprocal ranks as in a worked example", "[library]") {
   const char* words[] = {"d1", "d7", "d3", "d7"};  // d7 twice: its better rank, 2, counts
   const char* vectors[] = {"d3", "d1"};
   const metafuse_list lists[] = {{"words", words, nullptr, 4}, {"vectors", vectors, nullptr, 2}};
@@ -96,7 +96,7 @@ TEST_CASE("lists of one query are fused by reciprocal ranks, worked by hand", "[
   metafuse_run_free(fused);
 }
 
-TEST_CASE("equal scores of callers' lists go by best rank, then by who is named first", "[library]") {
+TEST_CASE("Results of equal score are ordered by best rank and then by first appearance", "[library]") {
   const char* first[] = {"z", "m"};
   const char* second[] = {"a", "b"};
   const metafuse_list lists[] = {{"first", first, nullptr, 2}, {"second", second, nullptr, 2}};
@@ -106,7 +106,7 @@ TEST_CASE("equal scores of callers' lists go by best rank, then by who is named 
   metafuse_run_free(fused);
 }
 
-TEST_CASE("methods that add up scores use those of the lists", "[library]") {
+TEST_CASE("Methods that add scores use those of the lists", "[library]") {
   const char* first[] = {"a", "b"};
   const char* second[] = {"b", "c"};
   const double of_first[] = {3.0, 1.0};
@@ -123,7 +123,7 @@ TEST_CASE("methods that add up scores use those of the lists", "[library]") {
   CHECK(std::string(metafuse_last_error()).find("\"first\" has none") != std::string::npos);
 }
 
-TEST_CASE("runs are fused in the order of metafuse fuse, by formula and by what is learned", "[library]") {
+TEST_CASE("Runs are fused in the same order as by metafuse fuse", "[library]") {
   const LoadedRuns loaded;
   metafuse_run* fused = nullptr;
   for (const char* method : {"rrf", "combmnz", "condorcet"}) {
@@ -139,7 +139,7 @@ TEST_CASE("runs are fused in the order of metafuse fuse, by formula and by what 
   metafuse_run_free(fused);
 }
 
-TEST_CASE("a model is the bytes that metafuse train writes, and fuses as metafuse fuse", "[library]") {
+TEST_CASE("A model has the bytes of metafuse train and fuses like metafuse fuse", "[library]") {
   const LoadedRuns loaded;
   const std::string file = loaded.files.folder.path("model.json");
   REQUIRE(test::run_metafuse(loaded.arguments({"train", "--qrels", loaded.files.qrels, "--rounds", "15",
@@ -163,7 +163,7 @@ TEST_CASE("a model is the bytes that metafuse train writes, and fuses as metafus
   metafuse_model_free(model);
 }
 
-TEST_CASE("an evaluation is that of metafuse evaluate", "[library]") {
+TEST_CASE("An evaluation equals that of metafuse evaluate", "[library]") {
   const LoadedRuns loaded;
   const auto printed = test::run_metafuse(
       loaded.arguments({"evaluate", "--qrels", loaded.files.qrels, "--format", "json", "--measures",
@@ -184,7 +184,7 @@ TEST_CASE("an evaluation is that of metafuse evaluate", "[library]") {
   metafuse_evaluation_free(evaluation);
 }
 
-TEST_CASE("what is wrong is said in one sentence and nothing is made", "[library]") {
+TEST_CASE("A mistake gives one sentence and creates nothing", "[library]") {
   const LoadedRuns loaded;
   metafuse_run* run = nullptr;
   metafuse_model* model = nullptr;
@@ -226,7 +226,7 @@ TEST_CASE("what is wrong is said in one sentence and nothing is made", "[library
   metafuse_run_free(run);
 }
 
-TEST_CASE("rows of a table are ordered by score, rank and document, queries by id", "[library]") {
+TEST_CASE("Rows of a table are sorted by score and rank and document and queries by id", "[library]") {
   const char* queries[] = {"q2", "q1", "q2", "q2", "q2"};
   const char* documents[] = {"low", "only", "tie-b", "tie-a", "high"};
   const double scores[] = {1, 5, 2, 2, 3};
@@ -246,7 +246,7 @@ TEST_CASE("rows of a table are ordered by score, rank and document, queries by i
   metafuse_run_free(run);
 }
 
-TEST_CASE("training stops when its progress function says so", "[library]") {
+TEST_CASE("Training stops when its progress function requests it", "[library]") {
   const LoadedRuns loaded;
   metafuse_model* model = nullptr;
   int calls = 0;
@@ -260,7 +260,7 @@ TEST_CASE("training stops when its progress function says so", "[library]") {
   CHECK(model == nullptr);
 }
 
-TEST_CASE("threads share handles, and each has its own last error", "[library]") {
+TEST_CASE("Threads can share handles and each has its own last error", "[library]") {
   const LoadedRuns loaded;
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;

@@ -17,7 +17,7 @@ std::vector<LibraryRun> read_all(const metafuse::test::JudgedRunFiles& files) {
 
 }  // namespace
 
-TEST_CASE("the C++ headers train, save, load and fuse to the same ranking", "[library][cpp]") {
+TEST_CASE("The C++ headers train and save and load and fuse to the same ranking", "[library][cpp]") {
   const metafuse::test::JudgedRunFiles files;
   const auto runs = read_all(files);
   const auto qrels = metafuse::Qrels::read(files.qrels);
@@ -42,8 +42,7 @@ TEST_CASE("the C++ headers train, save, load and fuse to the same ranking", "[li
             .find("combmnz") != std::string::npos);
 }
 
-TEST_CASE("a list that the model does not know is refused, one that is missing is unranked",
-          "[library][cpp]") {
+TEST_CASE("A list unknown to the model is refused and a missing one counts as unranked", "[library][cpp]") {
   const metafuse::test::JudgedRunFiles files;
   const auto qrels = metafuse::Qrels::read(files.qrels);
   const auto model = metafuse::train(read_all(files), qrels, "rankboost", {{"rounds", "10"}});
@@ -59,7 +58,7 @@ TEST_CASE("a list that the model does not know is refused, one that is missing i
   }
 }
 
-TEST_CASE("the tables name what there is", "[library][cpp]") {
+TEST_CASE("The tables list methods and learners and measures", "[library][cpp]") {
   CHECK(metafuse::methods().front().name.size() > 1);
   CHECK(metafuse::describe("learners").find("\"rankboost\"") != std::string::npos);
   CHECK(metafuse::describe("measures").find("\"ndcg_cut\"") != std::string::npos);

@@ -17,7 +17,7 @@ std::set<std::string> words_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("libmetafuse exports the functions of its list and no other symbol", "[library][symbols]") {
+TEST_CASE("The library exports exactly the functions of its list", "[library][symbols]") {
   const auto listed = test::run_command({"sh", "-c",
                                          "nm -D --defined-only '" METAFUSE_LIBRARY_FILE
                                          "' | sed -n 's/.* T \\([^@]*\\).*/\\1/p; s/.* [BDRVWu] /other:/p'"});
@@ -28,7 +28,7 @@ TEST_CASE("libmetafuse exports the functions of its list and no other symbol", "
   for (const std::string& name : words_of(*known)) CHECK(header->find(name + '(') != std::string::npos);
 }
 
-TEST_CASE("the examples in C and C++ build and run against the installed library", "[library][install]") {
+TEST_CASE("The examples in C and C++ build and run with the installed library", "[library][install]") {
   const test::TemporaryFolder folder;
   const std::string build = std::filesystem::path(METAFUSE_EXECUTABLE).parent_path().string();
   const std::string script = R"sh(set -e

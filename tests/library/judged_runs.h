@@ -9,7 +9,7 @@
 
 namespace metafuse::test {
 
-/// Three runs over twelve queries and their judgments, drawn at random, as files.
+/// Files with three random runs for twelve queries and their judgments.
 struct JudgedRunFiles {
   TemporaryFolder folder;
   std::vector<std::string> runs;  ///< NAME=FILE
@@ -27,7 +27,7 @@ struct JudgedRunFiles {
         std::vector<int> documents(20);
         std::iota(documents.begin(), documents.end(), 0);
         random.shuffle(documents);
-        for (int rank = 1; rank <= 8; ++rank)  // two of a score: ties
+        for (int rank = 1; rank <= 8; ++rank)  // two per score: ties
           lines += id + " Q0 d" + std::to_string(documents[static_cast<std::size_t>(rank)]) + " " +
                    std::to_string(rank) + " " + std::to_string(10 - rank / 2) + " run\n";
       }
