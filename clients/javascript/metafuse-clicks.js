@@ -1,6 +1,6 @@
-// Reports clicks on links below an element with data-search-id to a metafuse server. The result is what data-position,
-// data-id or data-url of the link or an element around it says, else the link's own address. The server is
-// data-server of this script's tag, else where the script came from.
+// Reports clicks on links below an element with data-search-id to a metafuse server. The result is identified by
+// data-position, data-id or data-url of the link or an element around it, otherwise by the link's address. The server
+// is data-server of this script's tag, otherwise the origin of the script.
 (() => {
   const script = document.currentScript;
   const server = script?.dataset.server ?? (script?.src ? new URL(script.src).origin : "");
@@ -18,7 +18,7 @@
     sent.add(text);
     const body = new Blob([text], { type: "application/json" });
     const to = new URL("/v1/feedback", server || location.href);
-    // a beacon carries cookies, which another origin would have to be trusted with
+    // a beacon sends cookies, so it is used only for the page's own origin
     if (to.origin === location.origin && navigator.sendBeacon(to, body)) return;
     fetch(to, { method: "POST", body, keepalive: true, credentials: "omit" }).catch(() => {});
   };

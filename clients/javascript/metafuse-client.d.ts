@@ -14,7 +14,7 @@ export type FusedItem = Schemas["FusedItem"];
 export type FeedbackRequest = Schemas["FeedbackRequest"];
 export type FeedbackResponse = Schemas["FeedbackResponse"];
 
-/** What GET /v1/search/stream takes, with `query` for `q`. */
+/** The parameters of GET /v1/search/stream, with `query` instead of `q`. */
 export type StreamRequest = Omit<NonNullable<paths["/v1/search/stream"]["get"]["parameters"]["query"]>, "q" | "slots"> & {
   query?: string;
   slots?: Record<string, string>;
@@ -25,11 +25,11 @@ export type StreamEvent =
   | ({ event: "final" } & SearchResponse);
 
 export interface MetafuseOptions {
-  /** "http://HOST:PORT"; a page's own origin without it. */
+  /** "http://HOST:PORT"; default: the page's own origin. */
   url?: string;
-  /** API key, where the server wants one. */
+  /** API key, if the server needs one. */
   key?: string;
-  /** Instead of the global fetch. */
+  /** Used instead of the global fetch. */
   fetch?: typeof fetch;
 }
 
@@ -37,12 +37,12 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** What the server refused, or why it could not be asked. */
+/** The reason why the server refused a request or could not be reached. */
 export class MetafuseError extends Error {
   constructor(message: string, status: number, retryAfter?: number);
-  /** Of the HTTP answer; 0 when there was none. */
+  /** Status of the HTTP answer; 0 if there was none. */
   readonly status: number;
-  /** Seconds to wait, where the server names them. */
+  /** Seconds to wait before a retry, if the server names them. */
   readonly retryAfter?: number;
 }
 

@@ -1,7 +1,7 @@
-// A client of a metafuse server for Node.js 18 and later and for browsers: searching, streaming, fusing lists of one's
-// own, feedback. No dependencies; metafuse-client.d.ts has its types, which are made from /openapi.json.
+// A client of a metafuse server for Node.js 18 and later and for browsers. It searches, streams, fuses the caller's own
+// lists and sends feedback. It has no dependencies. The types in metafuse-client.d.ts are made from /openapi.json.
 
-/** What the server refused, or why it could not be asked. */
+/** The reason why the server refused a request or could not be reached. */
 export class MetafuseError extends Error {
   /**
    * @param {string} message what is wrong and what to do, as the server says it
@@ -22,7 +22,7 @@ async function failure(response) {
     const body = await response.json();
     text = body.detail?.error ?? body.detail ?? body.error?.message ?? body.error ?? text;
   } catch {
-    // not JSON: the status says enough
+    // not JSON: the status is enough
   }
   const seconds = Number(response.headers.get("Retry-After"));
   return new MetafuseError(String(text), response.status, seconds > 0 ? seconds : undefined);
@@ -87,14 +87,14 @@ export class Metafuse {
     return response.json();
   }
 
-  /** Searches: a plain query, or a request of POST /v1/search. */
+  /** Searches for a plain query or with a request of POST /v1/search. */
   search(query, options) {
     return this.#post("/v1/search", asRequest(query), options);
   }
 
   /**
-   * The same as its lists arrive: yields {event: "partial", ...answer, arrived, wanted} and at last
-   * {event: "final", ...answer}. What it takes are the parameters of GET /v1/search/stream.
+   * Searches and yields a new answer as each list arrives: {event: "partial", ...answer, arrived, wanted}, and at
+   * last {event: "final", ...answer}. The query has the parameters of GET /v1/search/stream.
    */
   async *stream(query, { signal } = {}) {
     const { query: q, slots = {}, ...rest } = asRequest(query);
@@ -109,22 +109,22 @@ export class Metafuse {
     }
   }
 
-  /** Fuses lists of one's own: the lists, or a request of POST /v1/fuse. */
+  /** Fuses the caller's own lists, given as an array of lists or as a request of POST /v1/fuse. */
   fuse(request, options) {
     return this.#post("/v1/fuse", Array.isArray(request) ? { lists: request } : request, options);
   }
 
-  /** Fuses many at once: the answers in order, {status, detail} for one that was refused. */
+  /** Fuses many requests at once. Returns the answers in order, with {status, detail} for a refused request. */
   async fuseAll(requests, options) {
     return (await this.#post("/v1/fuse", { requests }, options)).answers;
   }
 
-  /** Reports a click or a judgment on a result of a search id. */
+  /** Reports a click or a judgment on a result of the search with this id. */
   feedback(feedback, options) {
     return this.#post("/v1/feedback", feedback, options);
   }
 
-  /** Reports a click on {position}, {url} or {id}; the request outlives the page that the click leaves. */
+  /** Reports a click on {position}, {url} or {id}. The request continues after the click has left the page. */
   click(searchId, result) {
     return this.feedback({ search_id: searchId, kind: "click", ...result }, { keepalive: true });
   }
