@@ -1,3 +1,5 @@
+// The verbs that set up an installation (init, doctor, completion) and the installed program itself.
+
 #include <algorithm>
 #include <filesystem>
 

@@ -1,3 +1,5 @@
+// Learners and experiments on ratings that are degenerate, missing or out of range.
+
 #include <cmath>
 #include <map>
 #include <string>

@@ -49,7 +49,7 @@ TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG published by 
       inputs_of(fold->training.documents).completeOrthogonalDecomposition().solve(grades);
   const Eigen::VectorXd scores = inputs_of(fold->test.documents) * weights;
   const auto values = tool_values(*fold, {scores.begin(), scores.end()}, set.mode);
-  // The sheet of LETOR 3.0's Regression, fold 1, NDCG@1 to @10.
+  // The published results of LETOR 3.0's Regression: fold 1, NDCG@1 to @10.
   constexpr std::array kPublished = {.2121, .3258, .3236, .3186, .3088, .3163, .3172, .3196, .3172, .3108};
   for (std::size_t k = 0; k < kPublished.size(); ++k) {
     double sum = 0.0;

@@ -1,3 +1,5 @@
+// Searches engines with every fault of the chaos server: all must end in time and leak nothing.
+
 #include <algorithm>
 #include <chrono>
 

@@ -1,3 +1,5 @@
+// Complete fetches from the chaos server: deadlines, the breaker, paging, federation, replay and secrets.
+
 #include <algorithm>
 #include <chrono>
 #include <map>

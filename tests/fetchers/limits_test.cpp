@@ -1,3 +1,5 @@
+// Bounds of memory, descriptors, threads and waiting time while engines fail, hang or send too much.
+
 #include <chrono>
 
 #include <catch2/catch.hpp>

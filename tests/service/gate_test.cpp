@@ -217,7 +217,7 @@ TEST_CASE("Keys are accepted from their headers on routes that check keys", "[se
   // a route that needs no key ignores it
   CHECK(gate.status(rules_of(Access::open), {bearer_of("guess")}) == 0);
 
-  // an open search accepts any key; a route that needs a role does not
+  // a search that is open ignores an unknown key; other routes refuse it
   Exchange asked = gate.exchange({bearer_of("guess")});
   const RouteRules search = rules_of(Access::search, Effect::asks);
   CHECK_FALSE(gate.gate->check(&search, asked));

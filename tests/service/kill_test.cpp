@@ -1,3 +1,5 @@
+// Kills the server process with SIGKILL while clients judge results, and checks the store after each restart.
+
 #include <atomic>
 #include <mutex>
 #include <set>

@@ -1,3 +1,5 @@
+// Many more clients than the server has workers: every request is answered completely or refused.
+
 #include <atomic>
 #include <chrono>
 #include <string>

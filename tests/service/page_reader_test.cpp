@@ -83,7 +83,7 @@ TEST_CASE("A page reader reads what robots.txt and the guard allow and explains 
   const auto asked = site.asked();
   CHECK(std::count(asked.begin(), asked.end(), "/robots.txt") == 1);
   CHECK(std::count(asked.begin(), asked.end(), "/a") == 2);       // directly and as the target of a redirect
-  CHECK(std::count(asked.begin(), asked.end(), "/secret") == 1);  // asked before it could be known
+  CHECK(std::count(asked.begin(), asked.end(), "/secret") == 1);  // checked only after the redirect
 
   site.put("/a", "<p>changed</p>");
   CHECK(read(site.url("/a")) == "read: hello");  // kept

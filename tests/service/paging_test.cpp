@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kDepth = 10;  // of kTwoTemplates
 
-/// Results 1 to 10 of an engine's page are its names "e-1" to "e-10", of the second page "e-11" and so on;
-/// engine two shares every other result with engine one.
+/// An engine's first page has the results "NAME-1" to "NAME-10", the second page begins with "NAME-11", and
+/// so on. Every other result of engine two is named "e-N" instead.
 fetchers::FetchedList numbered_page(const ExpandedQuery& query, int page) {
   std::vector<std::string> hosts;
   for (int i = (page - 1) * kDepth + 1; i <= page * kDepth; ++i)

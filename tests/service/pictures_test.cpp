@@ -63,7 +63,7 @@ TEST_CASE("The first bytes of a picture give its type and size", "[service][pict
 
 TEST_CASE("Pictures are off by default and only signed links are fetched", "[service][pictures]") {
   TestSite site;
-  site.put("/favicon.ico", make_response(200, "text/html", png_of(16, 16)));  // its bytes count
+  site.put("/favicon.ico", make_response(200, "text/html", png_of(16, 16)));  // the bytes decide its type
   site.put("/t.png", make_response(200, "image/png", png_of(90, 60)));
   site.put("/svg", make_response(200, "image/png", "<svg onload='alert(1)'/>"));
   site.put("/large", make_response(200, "image/png", png_of(90, 60) + std::string(600 * 1024, 'x')));

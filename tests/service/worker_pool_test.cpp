@@ -264,7 +264,7 @@ struct HeldPool {
     std::promise<void> is_done;
     CHECK(pool.try_run(
         [&] {
-          clock.advance(milliseconds(80));  // the first of eight
+          clock.advance(milliseconds(80));  // a mean over eight of 10 ms
           is_done.set_value();
         },
         [] {}));

@@ -1,3 +1,5 @@
+// The verbs `expand` and `templates check` of the command line.
+
 #include <catch2/catch.hpp>
 
 #include "tests/support/command.h"

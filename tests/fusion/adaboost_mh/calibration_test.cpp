@@ -146,7 +146,7 @@ TEST_CASE("Every regression recovers the gain of the drawn classes", "[fusion][a
       REQUIRE(fitted->scaled(votes) >= 0.0);
       REQUIRE(fitted->scaled(votes) <= 1.0);
     }
-    // A line cannot bend with the posterior; the others can.
+    // A linear fit cannot follow the curve of the posterior; the others can.
     CHECK(error < (setting.name() == "linear" ? 0.2 : 0.12) * plain);
   }
 }

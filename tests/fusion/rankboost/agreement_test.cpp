@@ -1,3 +1,5 @@
+// Compares RankBoost round by round with a slow implementation that enumerates all pairs.
+
 #include <cmath>
 #include <map>
 #include <string>

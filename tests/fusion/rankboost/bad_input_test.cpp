@@ -1,3 +1,5 @@
+// Runs `metafuse train` on bad or extreme input: each run must end with a clear error or a sound model.
+
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,3 +1,5 @@
+// Training with columns in a file because they exceed the memory limit.
+
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,3 +1,5 @@
+// Training input that RankBoost cannot learn from: bad files, and queries without a crucial pair.
+
 #include <string>
 #include <vector>
 

@@ -1,3 +1,6 @@
+// Things that must not change a model, such as threads, order of the input and checkpoints; and properties of
+// every model, such as bounds and exact sums.
+
 #include <cmath>
 #include <fstream>
 #include <iterator>

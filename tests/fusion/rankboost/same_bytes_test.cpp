@@ -1,3 +1,5 @@
+// The bytes of a model must not depend on the processor's instructions, threads or MPI ranks.
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>

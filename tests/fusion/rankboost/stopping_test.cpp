@@ -50,6 +50,6 @@ TEST_CASE("Among equally good numbers of rounds the smallest is kept", "[fusion]
   BestRound patient(2);
   CHECK(patient.add(0.5));
   CHECK(patient.add(0.5));        // no better: one round without progress
-  CHECK_FALSE(patient.add(0.5));  // two
+  CHECK_FALSE(patient.add(0.5));  // two rounds
   CHECK(patient.rounds() == 1);
 }

@@ -1,3 +1,5 @@
+// The contract of a store: SQLite, and PostgreSQL if it is installed, must pass the same checks.
+
 #include <algorithm>
 #include <atomic>
 #include <functional>

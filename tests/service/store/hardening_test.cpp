@@ -1,3 +1,6 @@
+// Failures and attacks that a store and the caches must survive: colliding keys, failing transactions, broken
+// disks, growing files, leaked secrets, and search ids in wrong hands.
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>

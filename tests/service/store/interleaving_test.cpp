@@ -118,7 +118,7 @@ TEST_CASE("The running score is a share with a confidence interval", "[service][
   CHECK(interleaving_score({20, 80, 5}).is_decided());
   const InterleavingScore even = interleaving_score({7, 7, 0});
   CHECK(even.p == 1);
-  // The exact and the normal form meet at 1000 searches.
+  // Above 1000 searches a normal approximation replaces the exact test.
   const double exact = interleaving_score({470, 530, 0}).p;
   const double normal = interleaving_score({470, 531, 0}).p;
   CHECK(exact == Approx(normal).epsilon(0.1));

@@ -160,7 +160,7 @@ TEST_CASE("With a hanging PostgreSQL feedback gets 503 and searches and shutdown
   CHECK(store.daily_salt(1, over).error().code == Code::try_again);
   CHECK(store.add_click({}, {}, over).error().code == Code::try_again);
   CHECK(store.set_judgment({}, over).error().code == Code::try_again);
-  CHECK(store.find_search(id)->has_value());  // a missing search is not a failure of the store
+  CHECK(store.find_search(id)->has_value());  // a passed deadline is no failure of the store
   relay.swallow();
   const auto timed = [](const std::function<void()>& work) {
     const auto begin = std::chrono::steady_clock::now();

@@ -19,7 +19,7 @@ using test::sample_search;
 
 namespace {
 
-/// A store with a search of 2025, a click and a judgment on it, and a search of the far future.
+/// A store with a search of 2025, a click and a judgment on it, and a search dated in the far future.
 std::string filled_store(const test::TemporaryFolder& folder) {
   std::string path = folder.path("store.db");
   auto store = open_store(path);
