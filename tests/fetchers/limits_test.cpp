@@ -61,7 +61,7 @@ void check_failing_queries(int rounds) {
     if (kMeasuresMemory) CHECK(grown < 256 << 10);
   }
   const Holdings after;
-  // fewer where something of an earlier test has ended only now
+  // there may be fewer than before if something of an earlier test has ended only now
   CHECK(after.descriptors <= before.descriptors);
   CHECK(after.threads <= before.threads);
 }

@@ -195,7 +195,8 @@ TEST_CASE("Each variant counts and raw ones need their role and 64 queries are t
   const JsonObject raw = json_of(ask(
       R"({"query":"ada","explain":true,"variants":[{"template":"placed","text":"\"a\" -b","raw":true}]})"));
   CHECK(raw.at("queries").as_array().back().at("text") == "\"a\" -b");
-  // three templates' queries and one variant: 4 of 12; the same once more, and a third time
+  // A search costs three queries of templates and one per engine of the variant's template: 4 with placed, 5
+  // with plain. The quota of 12 allows three searches of 4.
   CHECK(status_in(ask(R"({"query":"bob","variants":[{"template":"placed","text":"b"}]})")) == 200);
   CHECK(status_in(ask(R"({"query":"cy","variants":[{"template":"plain","text":"c"}]})")) == 429);
   CHECK(status_in(ask(R"({"query":"cy","variants":[{"template":"placed","text":"c"}]})")) == 200);
