@@ -17,12 +17,11 @@ namespace {
 constexpr int kDepth = 10;  // of kTwoTemplates
 
 /// An engine's first page has the results "NAME-1" to "NAME-10", the second page begins with "NAME-11", and
-/// so on. Every other result of engine two is named "e-N" instead.
+/// so on.
 fetchers::FetchedList numbered_page(const ExpandedQuery& query, int page) {
   std::vector<std::string> hosts;
   for (int i = (page - 1) * kDepth + 1; i <= page * kDepth; ++i)
-    hosts.push_back((query.engine == "two" && i % 2 == 0 ? "e-" : query.engine + "-") + std::to_string(i) +
-                    ".example");
+    hosts.push_back(query.engine + "-" + std::to_string(i) + ".example");
   return list_of(hosts);
 }
 
@@ -91,6 +90,25 @@ TEST_CASE("A page stays the same after later pages were requested", "[service][p
   const auto together = urls_of(answer_of(late, "limit=40&pageno=1"));
   REQUIRE(together.size() == 40);
   CHECK(std::vector<std::string>(together.begin(), together.begin() + 15) == before);
+}
+
+TEST_CASE("A result that another engine delivers in a later window keeps its place and is shown once",
+          "[service][paging]") {
+  TestServer alone(first_page);
+  TestServer shared(first_page);
+  alone.fetcher().set_further([](const ExpandedQuery&, int) { return fetchers::FetchedList(); });
+  // in its second window engine two has what engine one had in its first
+  shared.fetcher().set_further([](const ExpandedQuery& query, int page) {
+    if (page > 2) return fetchers::FetchedList();
+    return query.engine == "two" ? numbered_page({query.template_id, "one", query.text}, 1)
+                                 : numbered_page(query, page);
+  });
+  const auto first = urls_of(answer_of(alone, "limit=200"));
+  const auto both = urls_of(answer_of(shared, "limit=200"));
+  REQUIRE(first.size() == 20);
+  REQUIRE(both.size() == 30);
+  CHECK(std::set<std::string>(both.begin(), both.end()).size() == 30);
+  CHECK(std::vector<std::string>(both.begin(), both.begin() + 20) == first);
 }
 
 TEST_CASE("The first page asks the engines once and engines with short lists are not asked again",
