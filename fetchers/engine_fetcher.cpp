@@ -170,7 +170,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (slot.verdict == Breaker::Verdict::probe) settle(i, Failure::breaker_open, why_open(*slot.state));
     if (!is_probe && is_hopeless(*slot.state))
       return settle(i, Failure::timeout,
-                    "the deadline is shorter than this engine ever takes; it was not asked");
+                    "the deadline is shorter than this engine's fastest answer; it was not asked");
     set_wait(slot);
     auto self = shared_from_this();
     auto task = std::make_shared<ListTask>(
@@ -209,7 +209,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     auto self = shared_from_this();
     EngineState& state = *slots_[i].state;
     if (!state.take_place())
-      return settle(i, Failure::rate_limited, "no place within the engine's max_connections");
+      return settle(i, Failure::rate_limited, "the engine already has max_connections searches running");
     auto fetched = std::make_shared<FetchedList>();
     fetched->query = slots_[i].fetched.query;
     HarWriter* const writer = fetcher.writer_.get();
@@ -221,7 +221,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     });
     if (is_taken) return;
     state.give_place();
-    settle(i, Failure::rate_limited, "too many searches wait for engines that block");
+    settle(i, Failure::rate_limited, "too many searches are waiting for engines of this kind");
   }
 
   void take_from_worker(std::size_t i, FetchedList& fetched) {
@@ -246,7 +246,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   std::string loop_danger(const EngineState& state) const {
     if (!state.http->access.is_federation) return {};
     if (options_.hops >= kMostHops)
-      return "the query came through " + std::to_string(options_.hops) + " meta-search servers already";
+      return "the query has already passed through " + std::to_string(options_.hops) + " meta-search servers";
     const auto& own = shared_->options.own_addresses;
     if (std::find(own.begin(), own.end(), state.http->own_origin) != own.end())
       return "the engine is this server itself";
@@ -256,8 +256,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   static std::string why_open(EngineState& state) {
     const std::lock_guard lock(state.mutex);
     return state.breaker.is_closed()
-               ? "the engine has not answered an earlier query yet; it is left alone until then"
-               : "the engine failed several times; it is left alone for a while";
+               ? "the engine has not answered an earlier query yet; it is not asked until then"
+               : "the engine failed several times; it is not asked for a while";
   }
 
   /// Whether the fetch ends in less than half the time of the engine's quickest recent answer. Asking would

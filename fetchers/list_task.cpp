@@ -84,7 +84,7 @@ std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& ans
     const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
     if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
     if (is_html && asks_for_human(answer.body))
-      return refused(Failure::captcha, status + ", a page that asks for a human", wait);
+      return refused(Failure::captcha, status + ", a CAPTCHA page", wait);
     return refused(Failure::http_status, status + said(answer), wait);
   }
   return std::nullopt;
@@ -136,7 +136,7 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
-    return {{}, Failure::captcha, "a page that asks for a human instead of results", {}, Blame::nobody};
+    return {{}, Failure::captcha, "a CAPTCHA page instead of results", {}, Blame::nobody};
   if (!list) return {{}, Failure::bad_answer, engine.name + ": " + list.error().text, {}, Blame::nobody};
   if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
   return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
@@ -191,8 +191,7 @@ void ListTask::take_description(const HttpAnswer& answer) {
 void ListTask::begin() {
   const Authorization& auth = ready_->access.auth;
   if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, options_))
-    return refuse(Failure::not_allowed,
-                  "the engine wants a token of whoever searches, and the request brings none");
+    return refuse(Failure::not_allowed, "the engine needs the caller's token, and the request has none");
   if (state_.tokens == nullptr) return begin_with_token();
   ask_for_token([self = shared_from_this()](const std::optional<std::string>& token, const std::string& why) {
     if (!token) return self->refuse(Failure::not_allowed, why);
@@ -252,7 +251,7 @@ void ListTask::ask_for_token(TokenKeeper::Take take) {
 
 void ListTask::begin_with_token() {
   if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
-    return refuse(Failure::not_allowed, "this engine's query_type wants a query of the form field:value");
+    return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
   plan_ = plan_pages(ready_->access, options_);
   if (plan_.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
   ask_with_vector();

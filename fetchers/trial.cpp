@@ -224,7 +224,7 @@ Result<Trial> try_engine(const Engine& engine, const std::string& query, const T
 
 Result<HttpAnswer> fetch_page(const std::string& url) {
   const auto parts = parts_of_url(url);
-  if (!parts) return fail(Code::bad_config, url + ": no http or https URL");
+  if (!parts) return fail(Code::bad_config, url + ": not a valid http or https URL");
   TRY(auto guard, AddressGuard::make({}));
   HttpRequest request;
   request.engine = "guess";

@@ -74,7 +74,7 @@ Result<AnswerRules> guess_in_xml(std::string_view body) {
   const std::string valid = to_valid_utf8(body);
   pugi::xml_document document;
   if (!document.load_buffer(valid.data(), valid.size()) || !document.document_element())
-    return fail(Code::bad_data, "the answer is no XML");
+    return fail(Code::bad_data, "the answer is not XML");
   std::string kind = document.document_element().name();
   kind = kind.substr(kind.find(':') == std::string::npos ? 0 : kind.find(':') + 1);
   if (kind == "rss" || kind == "feed" || kind == "RDF") {
@@ -145,7 +145,7 @@ std::string definition_text(const AnswerRules& rules, const std::string& name,
   if (rules.url.empty() && !rules.results.empty())
     out += "    url_format: " +
            in_quotes(rules.url_format.empty() ? std::string("https://host.example/{id}") : rules.url_format) +
-           "  # no address was found: say how to build it\n";
+           "  # no URL was found: write here how to build it\n";
   write_part("title", rules.title);
   write_part("content", rules.content);
   write_part("published", rules.published);

@@ -220,7 +220,7 @@ Result<AnswerRules> guess_in_page(std::string_view body, const AnswerContext& co
   const HtmlDocument document(
       htmlReadMemory(text.data(), static_cast<int>(text.size()), nullptr, "utf-8", options));
   const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
-  if (root == nullptr) return fail(Code::bad_data, "the answer is no HTML");
+  if (root == nullptr) return fail(Code::bad_data, "the answer is not HTML");
   std::map<std::string, Kind> kinds;
   for (const xmlNode* node : elements_under(root)) {
     const std::string_view name = tag_name(*node);

@@ -151,7 +151,7 @@ Result<HtmlDocument> checked_page(std::string_view body, const AnswerContext& co
     return fail(Code::bad_data, "the answer is empty");
   HtmlDocument document = parse_html(body, context.content_type);
   if (!document || xmlDocGetRootElement(document.get()) == nullptr)
-    return fail(Code::bad_data, "the answer is no HTML");
+    return fail(Code::bad_data, "the answer is not HTML");
   return document;
 }
 
@@ -177,7 +177,8 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
     append_zipped_nodes(list, page, rules, context);
   } else {
     const XPathValue results = page.evaluate(rules.results, page.root());
-    if (!results) return fail(Code::bad_data, "the XPath of the results takes too many steps on this page");
+    if (!results)
+      return fail(Code::bad_data, "evaluating the results' XPath takes too many steps on this page");
     const int count =
         results->type == XPATH_NODESET && results->nodesetval != nullptr ? results->nodesetval->nodeNr : 0;
     for (int i = 0; i < count && i < kMaxHtmlHits; ++i)
@@ -189,7 +190,7 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
 
 Result<void> check_html_xpath(const std::string& xpath) {
   const XPathContext context(xmlXPathNewContext(nullptr));
-  std::string why = "not XPath 1.0";
+  std::string why = "syntax error";
   context->userData = &why;
   context->error = [](void* data, xmlErrorPtr error) {
     if (error->message != nullptr) *static_cast<std::string*>(data) = error->message;
@@ -197,7 +198,7 @@ Result<void> check_html_xpath(const std::string& xpath) {
   const XPathExpression expression(xmlXPathCtxtCompile(context.get(), as_xml(xpath.c_str())));
   if (expression) return {};
   while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
-  return fail(Code::bad_config, "\"" + xpath + "\" is no XPath 1.0: " + why);
+  return fail(Code::bad_config, "\"" + xpath + "\" is not valid XPath 1.0: " + why);
 }
 
 }  // namespace metafuse::fetchers

@@ -209,7 +209,7 @@ Result<void> check_unwrap_rule(const UnwrapRule& rule) {
     return fail(Code::bad_config,
                 "match: \"" + rule.match + "\" does not begin with a host; write example.org/path");
   if (rule.parameter.empty())
-    return fail(Code::bad_config, "parameter: name the part of the URL that holds the target");
+    return fail(Code::bad_config, "parameter is empty; name the URL parameter that holds the target");
   return {};
 }
 

@@ -106,9 +106,9 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   const pugi::xml_node root = document.document_element();
   const std::string_view kind = name_without_prefix(root);
   if (kind != "rss" && kind != "feed" && kind != "RDF")
-    return fail(Code::bad_data, "the answer is XML but no RSS or Atom (<" +
+    return fail(Code::bad_data, "the answer is XML but not RSS or Atom (<" +
                                     std::string(root.name()).substr(0, 60) +
-                                    ">); name its parts by results_xpath, url_xpath, title_xpath");
+                                    ">); set results_xpath, url_xpath and title_xpath");
   struct Items : pugi::xml_tree_walker {
     std::vector<pugi::xml_node> found;
     bool for_each(pugi::xml_node& node) override {
@@ -190,7 +190,7 @@ Result<void> load_document(pugi::xml_document& document, std::string_view body,
   const auto parsed = document.load_buffer(body.data(), body.size(),
                                            pugi::parse_default | pugi::parse_ws_pcdata_single, encoding);
   if (!parsed || !document.document_element())
-    return fail(Code::bad_data, std::string("the answer is no XML: ") + parsed.description() + " at byte " +
+    return fail(Code::bad_data, std::string("the answer is not XML: ") + parsed.description() + " at byte " +
                                     std::to_string(parsed.offset));
   if (is_too_deep(document)) return fail(Code::bad_data, "XML nested deeper than 256 levels");
   return {};
@@ -231,8 +231,8 @@ Result<void> check_xml_xpath(const std::string& xpath) {
   try {
     const pugi::xpath_query query(xpath.c_str());
   } catch (const pugi::xpath_exception& error) {
-    return fail(Code::bad_config, "\"" + xpath + "\" is no XPath 1.0: " + error.what() + " at character " +
-                                      std::to_string(error.result().offset + 1));
+    return fail(Code::bad_config, "\"" + xpath + "\" is not valid XPath 1.0: " + error.what() +
+                                      " at character " + std::to_string(error.result().offset + 1));
   }
   return {};
 }

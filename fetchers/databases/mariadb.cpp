@@ -58,7 +58,7 @@ Error maria_failure(MYSQL_STMT* statement) {
 Error ended_early(MYSQL* connection, MYSQL_STMT* statement) {
   if (mysql_stmt_errno(statement) != 0) return maria_failure(statement);
   if (mysql_errno(connection) != 0) return maria_failure(connection);
-  return maria_error(kInterrupted, "the statement was ended before its rows had come");
+  return maria_error(kInterrupted, "the statement was ended before all rows had arrived");
 }
 
 /// Values bound to the marks of a statement. Must exist until the statement has run.
@@ -145,7 +145,7 @@ class Mariadb final : public Database {
  private:
   Result<MariaConnection> open() const {
     MariaConnection connection(mysql_init(nullptr));
-    if (!connection) return fail(Code::try_again, "MariaDB: no memory");
+    if (!connection) return fail(Code::try_again, "MariaDB: out of memory");
     const auto seconds =
         static_cast<unsigned>(std::max<long>(1, std::chrono::ceil<std::chrono::seconds>(timeout_).count()));
     for (const mysql_option option :
@@ -177,18 +177,20 @@ class Mariadb final : public Database {
 
   Result<RankedList> ask(MariaConnection connection, const SqlStatementText& text, const SqlWindow& window) {
     const MariaStatement statement(mysql_stmt_init(connection.get()));
-    if (!statement) return fail(Code::try_again, "MariaDB: no memory");
+    if (!statement) return fail(Code::try_again, "MariaDB: out of memory");
     if (mysql_stmt_prepare(statement.get(), text.text.c_str(), text.text.size()) != 0)
       return maria_failure(statement.get());
     BoundArguments arguments(text.arguments(window));
     if (mysql_stmt_param_count(statement.get()) != arguments.values.size())
-      return fail(Code::bad_config, "MariaDB: the statement has other marks than the values' names");
+      return fail(Code::bad_config,
+                  "MariaDB: the statement contains \"?\" placeholders besides the named values; use :query, "
+                  ":limit and :offset only");
     if (mysql_stmt_bind_param(statement.get(), arguments.binds.data()) ||
         mysql_stmt_execute(statement.get()) != 0)
       return maria_failure(statement.get());
     const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> description(
         mysql_stmt_result_metadata(statement.get()), &mysql_free_result);
-    if (!description) return fail(Code::bad_config, "MariaDB: the statement gives no rows");
+    if (!description) return fail(Code::bad_config, "MariaDB: the statement returns no rows; use a SELECT");
     BoundColumns columns(description.get());
     if (mysql_stmt_bind_result(statement.get(), columns.binds.data())) return maria_failure(statement.get());
     HitRows rows(access_.url_format, window.depth, text.has("offset") ? 0 : window.offset);

@@ -115,13 +115,12 @@ Result<void> check_pipeline(const Json& pipeline) {
         const auto* object = stage.if_object();
         return object != nullptr && object->size() == 1 && object->begin()->key().starts_with('$');
       });
-  if (!is_list)
-    return fail(Code::bad_config, "a pipeline is a list of stages, each with one key such as $match");
+  if (!is_list) return fail(Code::bad_config, "must be a list of stages, each with one key such as $match");
   if (const std::string_view key = refused_key(pipeline); !key.empty())
     return fail(Code::bad_config,
-                std::string(key) + " writes or runs code on the server, which a search may not");
+                std::string(key) + " writes data or runs code on the server, which a search must not do");
   if (!has_mark(pipeline, "{query}") && !has_mark(pipeline, "{vector}"))
-    return fail(Code::bad_config, "the pipeline lacks \"{query}\" or \"{vector}\", where the query goes");
+    return fail(Code::bad_config, "must contain \"{query}\" or \"{vector}\"");
   return {};
 }
 

@@ -145,7 +145,7 @@ class Mongodb final : public Database {
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     if (window.query.find('\0') != std::string_view::npos)
-      return fail(Code::bad_data, "a query with a NUL byte is no text of MongoDB's");
+      return fail(Code::bad_data, "the query contains a NUL byte, which MongoDB does not accept");
     TRY(const auto pipeline, parse_json(access_.statement, "pipeline", Code::bad_config));
     // The server may have closed an idle connection; if so, try again with a new one.
     if (MongoClient idle = idle_.take()) {

@@ -21,7 +21,7 @@ Error odbc_answer_error(const JsonObject& line) {
   const Json* code = line.if_contains("code");
   const Json* text = line.if_contains("error");
   if (code == nullptr || !code->is_int64() || text == nullptr || !text->is_string())
-    return fail(Code::bad_data, "ODBC: an answer that the program does not write");
+    return fail(Code::bad_data, "ODBC: malformed answer from metafuse_odbc");
   return fail(static_cast<Code>(code->get_int64()), std::string(text->get_string()));
 }
 
@@ -60,7 +60,7 @@ class Odbc final : public Database {
   }
 
   static Result<RankedList> read_answer(std::string_view answer, HitRows rows) {
-    if (answer.empty()) return fail(Code::unavailable, "ODBC: the driver ended without an answer");
+    if (answer.empty()) return fail(Code::unavailable, "ODBC: metafuse_odbc ended without an answer");
     Json first;
     std::vector<std::string_view> columns;
     while (!answer.empty()) {

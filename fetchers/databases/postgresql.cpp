@@ -29,7 +29,7 @@ Error late_answer() {
 }
 
 Error no_session(PGconn* session) {
-  const std::string_view text = session == nullptr ? "no memory" : PQerrorMessage(session);
+  const std::string_view text = session == nullptr ? "out of memory" : PQerrorMessage(session);
   return fail(Code::unavailable, "PostgreSQL: " + std::string(text.substr(0, text.find('\n'))));
 }
 
@@ -155,7 +155,7 @@ class Postgresql final : public Database {
       const auto* text = std::get_if<std::string>(&argument);
       texts.push_back(text != nullptr ? *text : std::to_string(std::get<std::int64_t>(argument)));
       if (texts.back().find('\0') != std::string::npos)
-        return fail(Code::bad_data, "a query with a NUL byte is no text of PostgreSQL's");
+        return fail(Code::bad_data, "the query contains a NUL byte, which PostgreSQL does not accept");
     }
     std::vector<const char*> pointers;
     for (const std::string& text : texts) pointers.push_back(text.c_str());
@@ -175,7 +175,7 @@ class Postgresql final : public Database {
       const ExecStatusType status = PQresultStatus(result.get());
       if (status == PGRES_FATAL_ERROR) return failed(std::move(session), result.get(), deadline);
       if (status != PGRES_SINGLE_TUPLE && status != PGRES_TUPLES_OK)
-        return fail(Code::bad_config, "PostgreSQL: the statement gives no rows");
+        return fail(Code::bad_config, "PostgreSQL: the statement returns no rows; use a SELECT");
       const auto columns = columns_of(result.get());
       for (int row = 0; row < PQntuples(result.get()); ++row)
         rows.add(columns, values_of_row(result.get(), row));

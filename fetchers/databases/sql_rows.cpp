@@ -121,7 +121,7 @@ Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Mark
     if (const std::string_view name = scanner.take_parameter(); !name.empty()) {
       if (std::find(kBoundNames.begin(), kBoundNames.end(), name) == kBoundNames.end())
         return fail(Code::bad_config, "unknown value :" + std::string(name) +
-                                          "; known are :query, :wildcard, :vector, :limit and :offset");
+                                          "; use one of :query, :wildcard, :vector, :limit and :offset");
       out.text += mark_of(out.names, name, marks);
       continue;
     }
@@ -129,7 +129,8 @@ Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Mark
                                  ? scanner.current() == '?'
                                  : scanner.current() == '$' && scanner.next() >= '0' && scanner.next() <= '9';
     if (is_own_mark)
-      return fail(Code::bad_config, "the statement has a mark of its own; write :query where the query goes");
+      return fail(Code::bad_config,
+                  "the statement contains \"?\" or \"$1\"; use named values such as :query instead");
     out.text += scanner.take();
   }
   return out;

@@ -108,7 +108,7 @@ Result<std::string> filled_signature_text(std::string_view text, const HttpReque
     if (!value)
       return fail(Code::bad_config,
                   "unknown {" + std::string(name) +
-                      "}; known are {method}, {path}, {query}, {host}, {timestamp}, {date}, {body}, "
+                      "}; use one of {method}, {path}, {query}, {host}, {timestamp}, {date}, {body}, "
                       "{body_sha256} and {signature}");
     out += *value;
     text.remove_prefix(close + 1);
@@ -193,7 +193,7 @@ void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
         return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
       });
   if (!is_header) token.clear();
-  if (token.empty() && why.empty()) why = "no token: the answer holds no access_token";
+  if (token.empty() && why.empty()) why = "no token: the answer contains no access_token";
   std::vector<Take> waiting;
   {
     const std::lock_guard lock(mutex_);

@@ -26,7 +26,7 @@ void take_oauth2(EngineBlock& block, Authorization& auth) {
   const bool is_safe =
       parts && (parts->scheme == "https" || parts->host == "localhost" || parts->host == "127.0.0.1");
   if (url != nullptr && url->is_scalar() && !is_safe)
-    block.diagnostics.error(url->place, "auth: token_url must be https: secrets are sent there");
+    block.diagnostics.error(url->place, "auth: token_url must be https, because secrets are sent there");
   auth.client_id = block.map.take_required_string("client_id");
   auth.client_secret = block.map.take_string("client_secret").value_or("");
   auth.refresh_token = block.map.take_string("refresh_token").value_or("");
@@ -66,7 +66,8 @@ void take_hmac(EngineBlock& block, Authorization& auth) {
     check(value);
     is_signed = is_signed || value.find("{signature}") != std::string::npos;
   }
-  if (!is_signed) block.diagnostics.error(block.map.place(), "auth: no header holds {signature}");
+  if (!is_signed)
+    block.diagnostics.error(block.map.place(), "auth: one of the headers must contain {signature}");
 }
 
 /// A name in the credential scope of an Amazon signature.
@@ -77,7 +78,7 @@ std::string take_scope_name(EngineBlock& block, std::string_view key) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
   if (node != nullptr && node->is_scalar() && !is_name)
-    block.diagnostics.error(node->place, "auth: " + std::string(key) + " must be of a-z, 0-9 and -");
+    block.diagnostics.error(node->place, "auth: " + std::string(key) + " may contain only a-z, 0-9 and -");
   return name;
 }
 
@@ -97,13 +98,14 @@ void take_forward(EngineBlock& block, Authorization& auth) {
   const YamlNode* node = block.map.take_required("headers");
   auth.forwarded = block.map.take_strings("headers").value_or(std::vector<std::string>());
   if (node != nullptr && auth.forwarded.empty())
-    block.diagnostics.error(node->place, "auth: headers names no header to pass on");
+    block.diagnostics.error(node->place, "auth: headers is empty; name the headers to pass on");
   for (const std::string& name : auth.forwarded) {
     if (!is_header_name(name))
-      block.diagnostics.error(node->place, "auth: \"" + name + "\" is no name of a header");
+      block.diagnostics.error(node->place, "auth: \"" + name + "\" is not a valid header name");
     const std::string lower = ascii_lower(name);
     if (std::find(kNeverPassedOn.begin(), kNeverPassedOn.end(), lower) != kNeverPassedOn.end())
-      block.diagnostics.error(node->place, "auth: " + name + " is this server's own and is not passed on");
+      block.diagnostics.error(node->place,
+                              "auth: " + name + " is set by this server itself and cannot be passed on");
   }
 }
 

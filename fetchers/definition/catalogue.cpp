@@ -177,7 +177,7 @@ std::optional<YamlNode> catalogue_block(const YamlNode& block, const std::string
     }
   if (served_elsewise == nullptr) return std::nullopt;
   const YamlEntry* parameter = unserved(*served_elsewise->block.find("parameters"), block);
-  diagnostics.error(block.place, "the catalogue serves the engine \"" + type + "\" with " +
+  diagnostics.error(block.place, "the catalogue supports the engine \"" + type + "\" with " +
                                      shown(*parameter) + " and other definitions, not with " +
                                      parameter->first.text + ": " +
                                      given_value(block, parameter->first.text));
@@ -190,7 +190,7 @@ void fill_parameters(YamlNode& block, Diagnostics& diagnostics) {
   const YamlNode parameters = *found;
   if (!parameters.is_map()) return diagnostics.error(parameters.place, "parameters must be a map");
   if (const YamlEntry* parameter = unserved(parameters, block))
-    diagnostics.error(block.place, "this definition takes " + shown(*parameter) + " only");
+    diagnostics.error(block.place, "this definition supports only " + shown(*parameter));
   remove_entry(block, "parameters");
   for (const YamlEntry& parameter : parameters.entries) {
     const std::string& name = parameter.first.text;

@@ -52,7 +52,7 @@ std::string take_word(EngineBlock& block, std::string_view key, const std::strin
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
   if (!is_word && node != nullptr)
-    block.diagnostics.error(node->place, std::string(key) + " must be of a-z, 0-9 and _");
+    block.diagnostics.error(node->place, std::string(key) + " may contain only a-z, 0-9 and _");
   return is_word ? word : preset;
 }
 
@@ -115,7 +115,7 @@ void check_statement(EngineBlock& block, const YamlNode& node, const std::string
   const auto marks = with_marks(statement, SqlStatementText::Marks::question);
   if (!marks) return block.diagnostics.error(node.place, "query_str: " + marks.error().text);
   if (!marks->has("query") && !marks->has("wildcard") && !marks->has("vector"))
-    block.diagnostics.error(node.place, "query_str lacks :query, :wildcard or :vector, where the query goes");
+    block.diagnostics.error(node.place, "query_str must contain :query, :wildcard or :vector");
 }
 
 using MakeStatement = std::string (*)(EngineBlock& block, const std::string& table, const std::string& how);
@@ -127,7 +127,7 @@ void take_statement(EngineBlock& block, DatabaseAccess& access, const std::vecto
   const YamlNode* own = block.map.take("query_str");
   const YamlNode* table = make == nullptr ? nullptr : block.map.take("table");
   if (own != nullptr && table != nullptr)
-    block.diagnostics.error(table->place, "table and query_str say the same thing; keep one");
+    block.diagnostics.error(table->place, "table and query_str exclude each other; keep one");
   if (table == nullptr) {
     block.map.take_required("query_str");
     access.statement = with_named_query(block.map.take_string("query_str").value_or(""));
@@ -161,7 +161,7 @@ void read_postgresql(EngineBlock& block) {
   take_server(block, access);
   if (access.connection.empty() && access.database.empty())
     block.diagnostics.error(block.map.place(),
-                            "name connection: postgresql://USER@HOST/NAME, or host and database");
+                            "give connection: postgresql://USER@HOST/NAME, or host and database");
   take_statement(block, access, {"full_text", "trigram", "vector"}, postgresql_statement);
   block.engine.access = std::move(access);
 }

@@ -45,7 +45,7 @@ std::string take_endpoint(EngineBlock& block, const EmbeddingApi& api) {
   }
   std::string url = block.map.take_string("url").value_or("");
   if (block.map.take("base_url") != nullptr)
-    block.diagnostics.error(node->place, "url and base_url say the same thing; keep one");
+    block.diagnostics.error(node->place, "url and base_url exclude each other; keep one");
   if (const auto checked = check_url_template(url, false); !checked)
     block.diagnostics.error(node->place, "url: " + checked.error().text);
   return url;

@@ -68,7 +68,7 @@ class FileReader {
     const YamlNode* defaults = map.take("use_default_settings");
     const YamlNode* list = defaults == nullptr ? map.take_required("engines") : map.take("engines");
     if (list != nullptr && !list->is_list())
-      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block an engine");
+      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block per engine");
     if (const YamlNode* node = map.take("embedding"))
       embedding_ = read_embedding(*node, folder_, diagnostics_);
     if (list != nullptr && list->is_list())
@@ -100,10 +100,9 @@ class FileReader {
           read_block(block);
         }
     if (engines_.empty() && refused_.empty())
-      diagnostics_.error(
-          defaults.place,
-          "this settings.yml takes the engines that come with SearXNG and names none of its own; name "
-          "those you want in `engines:`, or read SearXNG's own settings.yml");
+      diagnostics_.error(defaults.place,
+                         "this settings.yml uses SearXNG's default engines and lists no others; list "
+                         "the engines you want in `engines:`, or use SearXNG's own settings.yml");
   }
 
   /// A block with mistakes makes one of our own files invalid; in a SearXNG file it is skipped.
@@ -169,19 +168,19 @@ class FileReader {
       diagnostics.error(node->place, "the name \"" + name + "\" must be 1 to 64 characters without / and @");
     const auto [entry, is_new] = places_.emplace(name, node->place);
     if (!is_new)
-      diagnostics.error(node->place, "the engine \"" + name + "\" stands twice (first in line " +
-                                         std::to_string(entry->second.line) + "); names must differ");
+      diagnostics.error(node->place, "the engine \"" + name + "\" is defined twice (first in line " +
+                                         std::to_string(entry->second.line) + "); rename one");
   }
 
   void report_type(const YamlNode& node, const std::string& name, Diagnostics& diagnostics) {
     const std::string instead =
-        "; define it with json_engine, xpath or xml_engine, or ask a SearXNG through searx_engine";
+        "; define it with json_engine, xpath or xml_engine, or query a SearXNG through searx_engine";
     if (is_python_engine(name))
-      return diagnostics.error(node.place, "the engine \"" + name + "\" is Python code of SearXNG" + instead);
+      return diagnostics.error(node.place, "the engine \"" + name + "\" is Python code in SearXNG" + instead);
     const std::string unknown = "unknown engine type \"" + name + "\"";
     diagnostics.error(node.place, is_whole_settings_
-                                      ? unknown + ", or Python code of a newer SearXNG" + instead
-                                      : unknown + "; known are " + known_types());
+                                      ? unknown + ", or Python code in a newer SearXNG" + instead
+                                      : unknown + "; use one of " + known_types());
   }
 
   void take_common_keys(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
@@ -211,13 +210,14 @@ class FileReader {
     if (node != nullptr) engine.embedding = read_embedding(*node, folder_, diagnostics);
     const bool is_local = std::holds_alternative<VectorAccess>(engine.access);
     if (node != nullptr && !needs_vector(engine) && !is_local)
-      diagnostics.error(node->place, "embedding: this engine asks for no {vector}");
+      diagnostics.error(node->place, "embedding: this engine does not use {vector}; leave it out");
     if (node == nullptr && (needs_vector(engine) || is_local)) engine.embedding = embedding_;
     if (auto* vectors = std::get_if<VectorAccess>(&engine.access); vectors != nullptr && engine.embedding)
       vectors->model = engine.embedding->model;
     if (needs_vector(engine) && !engine.embedding && node == nullptr)
-      diagnostics.error(map.place(), "the engine \"" + engine.name +
-                                         "\" needs the query's vector; say with `embedding:` who makes it");
+      diagnostics.error(map.place(),
+                        "the engine \"" + engine.name +
+                            "\" needs the query's vector; configure an endpoint with `embedding:`");
   }
 
   /// SearXNG allows true (every error), one status, or a list of them.
@@ -251,7 +251,7 @@ class FileReader {
     std::string known;
     for (const QuerySyntax& syntax : query_syntaxes())
       known += (known.empty() ? "" : ", ") + std::string(syntax.name);
-    diagnostics.error(node->place, "unknown query_syntax \"" + *name + "\"; known are " + known);
+    diagnostics.error(node->place, "unknown query_syntax \"" + *name + "\"; use one of " + known);
   }
 
   std::string folder_;

@@ -238,7 +238,7 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
 
 Error secret_is_missing(const Engine& engine, const std::string& name) {
   return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
-                                    "; set the environment variable or put a file of that name into the "
+                                    "; set the environment variable or put a file with that name into the "
                                     "credentials folder");
 }
 
@@ -464,7 +464,7 @@ int preference(std::string_view type, const AnswerRules& rules) {
 
 Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
   if (text.size() > kMaxDescriptionBytes)
-    return fail(Code::bad_data, "a description document of more than 256 KB");
+    return fail(Code::bad_data, "the description document is larger than 256 KB");
   const std::string valid = to_valid_utf8(text);
   pugi::xml_document document;
   if (!document.load_buffer(valid.data(), valid.size()) ||
@@ -485,7 +485,7 @@ Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
   }
   if (found.empty())
     return fail(Code::bad_data,
-                "the description document names no RSS or Atom answers that need a query only");
+                "the description document offers no RSS or Atom search that needs only a query");
   ready.access.url = found;
   ready.redacted.url = found;
   return {};

@@ -10,16 +10,17 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::array kTypes = {
-    EngineType{"local", "the embedded index that metafuse index builds", "fts5", read_local},
-    EngineType{"local_vector", "the vectors of an embedded index, by their cosine", "plain",
+    EngineType{"local", "a full-text index built by metafuse index", "fts5", read_local},
+    EngineType{"local_vector", "a vector index built by metafuse index, ordered by cosine", "plain",
                read_local_vector},
-    EngineType{"local_cosine", "an embedded index by the words, stems and parts of words in common", "fts5",
+    EngineType{"local_cosine",
+               "an index built by metafuse index --cosine: shared words, stems and parts of words", "fts5",
                read_local_cosine},
     EngineType{"json_engine", "any JSON answer, by key paths", "web", read_json_engine},
     EngineType{"xpath", "any HTML page, by XPath", "web", read_xpath_engine},
-    EngineType{"xml_engine", "RSS, Atom and OpenSearch as they are, any other XML by XPath", "web",
+    EngineType{"xml_engine", "RSS, Atom and OpenSearch without further keys, other XML by XPath", "web",
                read_xml_engine},
-    EngineType{"opensearch_description", "what a site's OpenSearch description document says", "web",
+    EngineType{"opensearch_description", "a site with an OpenSearch description document", "web",
                read_opensearch_description},
     EngineType{"elasticsearch", "Elasticsearch and OpenSearch", "elasticsearch", read_elasticsearch},
     EngineType{"opensearch", "OpenSearch", "elasticsearch", read_opensearch},
@@ -37,14 +38,14 @@ constexpr std::array kTypes = {
     EngineType{"vespa", "Vespa, by the query's vector", "plain", read_vespa},
     EngineType{"searx_engine", "another SearXNG", "web", read_searx_engine},
     EngineType{"metafuse", "another metafuse", "web", read_metafuse},
-    EngineType{"sqlite", "a SQLite file, by a SELECT of yours", "plain", read_sqlite},
-    EngineType{"postgresql", "PostgreSQL: full text, trigrams, vectors, or a SELECT of yours", "plain",
+    EngineType{"sqlite", "a SQLite file, by your own SELECT", "plain", read_sqlite},
+    EngineType{"postgresql", "PostgreSQL: full text, trigrams, vectors, or your own SELECT", "plain",
                read_postgresql},
-    EngineType{"mariadb", "MariaDB or MySQL: full text, or a SELECT of yours", "plain", read_mariadb},
-    EngineType{"mongodb", "MongoDB and Atlas: text, a field, vectors, or a pipeline of yours", "plain",
+    EngineType{"mariadb", "MariaDB or MySQL: full text, or your own SELECT", "plain", read_mariadb},
+    EngineType{"mongodb", "MongoDB and Atlas: text, a field, vectors, or your own pipeline", "plain",
                read_mongodb},
-    EngineType{"odbc", "any database with an ODBC driver, by a SELECT of yours", "plain", read_odbc},
-    EngineType{"command", "a program, a result a line", "plain", read_command},
+    EngineType{"odbc", "any database with an ODBC driver, by your own SELECT", "plain", read_odbc},
+    EngineType{"command", "a program that prints one result per line", "plain", read_command},
 };
 
 std::vector<std::string> words_in(std::string_view text) {
@@ -128,15 +129,16 @@ std::string take_database(EngineBlock& block) {
 
 void check_placeholders(EngineBlock& block, const CommandAccess& access, const YamlNode& node) {
   const auto& words = access.arguments;
-  if (words.empty()) return block.diagnostics.error(node.place, "command is empty");
+  if (words.empty()) return block.diagnostics.error(node.place, "command must not be empty");
   if (words.front().empty() || words.front().front() != '/')
     block.diagnostics.error(node.place, "the program must be an absolute path, for example /usr/bin/locate");
   if (std::count(words.begin(), words.end(), "{{QUERY}}") == 0)
-    block.diagnostics.error(node.place, "command lacks the argument \"{{QUERY}}\"");
+    block.diagnostics.error(node.place,
+                            "command has no argument \"{{QUERY}}\"; add it where the query belongs");
   for (const std::string& word : words)
     if (word != "{{QUERY}}" && word.find("{{QUERY}}") != std::string::npos)
       block.diagnostics.error(node.place,
-                              "\"{{QUERY}}\" must be an argument of its own, not a part of \"" + word + "\"");
+                              "\"{{QUERY}}\" must be a whole argument, not part of \"" + word + "\"");
 }
 
 }  // namespace
@@ -188,7 +190,7 @@ void read_sqlite(EngineBlock& block) {
     if (!is_select) block.diagnostics.error(node->place, "query_str must be a SELECT");
     if (access.statement.find(":query") == std::string::npos &&
         access.statement.find(":wildcard") == std::string::npos)
-      block.diagnostics.error(node->place, "query_str lacks :query or :wildcard, where the query goes");
+      block.diagnostics.error(node->place, "query_str must contain :query or :wildcard");
   }
   block.engine.access = std::move(access);
 }
@@ -204,9 +206,9 @@ void read_command(EngineBlock& block) {
     if (auto chars = map.take_string("chars")) access.delimiter = *chars;
     if (auto keys = map.take_strings("keys")) access.fields = *keys;
     map.finish();
-    if (access.delimiter.empty()) block.diagnostics.error(node->place, "delimiter: chars is empty");
+    if (access.delimiter.empty()) block.diagnostics.error(node->place, "delimiter: chars must not be empty");
     if (std::find(access.fields.begin(), access.fields.end(), "url") == access.fields.end())
-      block.diagnostics.error(node->place, "delimiter: keys lacks url");
+      block.diagnostics.error(node->place, "delimiter: keys must include url");
   }
   access.url_prefix = block.map.take_string("url_prefix").value_or("");
   if (auto bytes = block.map.take_integer("max_output_bytes", 1, 64 << 20))

@@ -107,12 +107,13 @@ void check_url_format(EngineBlock& block, const AnswerRules& rules) {
   for (std::size_t at = format.find('{'); at != std::string::npos; at = format.find('{', at + 1)) {
     const std::size_t end = format.find('}', at);
     if (end == std::string::npos)
-      return block.diagnostics.error(node->place, "url_format: a { without its }");
+      return block.diagnostics.error(node->place, "url_format: a { without a closing }");
     std::string path = format.substr(at + 1, end - at - 1);
     if (path.ends_with("|_") || path.ends_with("|raw")) path.erase(path.rfind('|'));
     if (slash == std::string::npos || at < slash) {
       if (path != "lang")
-        return block.diagnostics.error(node->place, "url_format: {" + path + "} stands in front of the path");
+        return block.diagnostics.error(
+            node->place, "url_format: {" + path + "} must come after the host, in the path or query");
       continue;
     }
     check_path(block, rules.format, node->place, path);
@@ -194,8 +195,9 @@ StringPairs take_header_fields(EngineBlock& block, std::string_view key) {
   for (const auto& [name, value] : fields)
     if (!is_header_name(name) || !is_header_value(value)) {
       const YamlNode* place = node == nullptr ? nullptr : node->find(name);
-      block.diagnostics.error(place == nullptr ? block.map.place() : place->place,
-                              std::string(key) + ": \"" + name + "\" or its value cannot stand in a header");
+      block.diagnostics.error(
+          place == nullptr ? block.map.place() : place->place,
+          std::string(key) + ": \"" + name + "\" or its value is not valid in an HTTP header");
     }
   return fields;
 }
@@ -268,7 +270,7 @@ void read_by_paths(EngineBlock& block, Format format) {
   } else if (!rules.url.empty() || !rules.title.empty()) {
     block.diagnostics.error(
         block.map.place(),
-        "url_xpath and title_xpath need results_xpath; without all three RSS and Atom are read");
+        "url_xpath and title_xpath need results_xpath; leave out all three to read RSS and Atom");
   }
   block.engine.access = std::move(access);
 }
@@ -332,7 +334,7 @@ void read_searx_engine(EngineBlock& block) {
   std::string base;
   if (const YamlNode* node = block.map.take("instance_urls")) {
     const auto urls = block.map.take_strings("instance_urls").value_or(std::vector<std::string>());
-    if (urls.empty()) block.diagnostics.error(node->place, "instance_urls names no instance");
+    if (urls.empty()) block.diagnostics.error(node->place, "instance_urls is empty; give at least one URL");
     if (!urls.empty()) base = urls.front();
     while (base.ends_with('/')) base.pop_back();
     if (base.ends_with("/search")) base.erase(base.size() - 7);

@@ -25,7 +25,7 @@ JsonObject take_filter(EngineBlock& block) {
   if (node == nullptr) return {};
   const Json filter = json_of(*node);
   if (const auto* object = filter.if_object()) return *object;
-  block.diagnostics.error(node->place, "filter must be a map, as find() takes it");
+  block.diagnostics.error(node->place, "filter must be a map, as for find()");
   return {};
 }
 
@@ -99,7 +99,7 @@ Json take_pipeline(EngineBlock& block) {
   const YamlNode* own = block.map.take("pipeline");
   if (own == nullptr) return made_pipeline(block);
   if (const YamlNode* way = block.map.take("search"))
-    block.diagnostics.error(way->place, "search and pipeline say the same thing; keep one");
+    block.diagnostics.error(way->place, "search and pipeline exclude each other; keep one");
   Json pipeline = json_of(*own);
   if (const auto checked = check_pipeline(pipeline); !checked)
     block.diagnostics.error(own->place, "pipeline: " + checked.error().text);

@@ -91,7 +91,7 @@ void take_request_body(EngineBlock& block, HttpAccess& access) {
   }
   if (const YamlNode* node = block.map.take("json_body")) {
     if (block.map.take("request_body") != nullptr)
-      block.diagnostics.error(node->place, "json_body and request_body say the same thing; keep one");
+      block.diagnostics.error(node->place, "json_body and request_body exclude each other; keep one");
     if (const auto text = json_template(json_of(*node)))
       access.body = *text;
     else
@@ -130,7 +130,7 @@ std::string take_url(YamlMap& map, Diagnostics& diagnostics, const HttpAccess& a
   if (const auto checked = check_url_template(url, false); !checked)
     diagnostics.error(node->place, "search_url: " + checked.error().text);
   else if (host_part(url) != host_part(access.url))
-    diagnostics.error(node->place, "search_url: all requests of an engine go to one host, " +
+    diagnostics.error(node->place, "search_url: all requests of an engine must go to the same host, " +
                                        std::string(host_part(access.url)));
   return url;
 }
@@ -179,12 +179,13 @@ void check_chain(EngineBlock& block, const YamlNode& node, const HttpAccess& acc
     const bool has_ids = has(url, body, "{ids}") || has(url, body, "{id_values}");
     const bool has_id = has(url, body, "{id}");
     const std::string which = is_last ? "the engine's own request" : "step " + std::to_string(i + 1);
-    if (i == 0 && !has(url, body, "{query}")) block.diagnostics.error(node.place, "step 1 lacks {query}");
+    if (i == 0 && !has(url, body, "{query}"))
+      block.diagnostics.error(node.place, "step 1 must contain {query}");
     if (i > 0 && !has_ids && !(is_last && has_id))
       block.diagnostics.error(node.place,
-                              which + " lacks {ids}, the identifiers that the step before it found");
+                              which + " must contain {ids}, the identifiers found by the previous step");
     if (!is_last && has_id)
-      block.diagnostics.error(node.place, which + ": {id} stands in the engine's own request only");
+      block.diagnostics.error(node.place, which + ": {id} is allowed only in the engine's own request");
   }
 }
 
@@ -207,7 +208,7 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
   map.finish();
   const NextPage& next = access.next_page;
   if (!has(next.url, next.body, "{cursor}"))
-    block.diagnostics.error(node->place, "next_page lacks {cursor} in its search_url or body");
+    block.diagnostics.error(node->place, "next_page must contain {cursor} in its search_url or body");
   access.has_paging = true;
 }
 
@@ -224,10 +225,11 @@ void take_chained_requests(EngineBlock& block, HttpAccess& access) {
     check_chain(block, *steps, access);
   } else if (has(access.url, access.body, "{ids}") || has(access.url, access.body, "{id_values}") ||
              has(access.url, access.body, "{id}")) {
-    block.diagnostics.error(block.map.place(), "{ids} and {id} need steps, which find them");
+    block.diagnostics.error(block.map.place(), "{ids} and {id} need `steps` that find identifiers");
   }
   if (has(access.url, access.body, "{cursor}"))
-    block.diagnostics.error(block.map.place(), "{cursor} belongs into next_page: the first page has none");
+    block.diagnostics.error(block.map.place(),
+                            "{cursor} is allowed only in next_page: the first page has no cursor");
   take_next_page(block, access);
 }
 

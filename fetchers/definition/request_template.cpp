@@ -115,9 +115,8 @@ Error unknown_placeholder(std::string_view name) {
       known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
   // GraphQL and JSON use braces of their own.
   const bool is_name = name.find_first_of(" ({:,\"\n") == std::string_view::npos;
-  return fail(Code::bad_config,
-              "unknown placeholder {" + std::string(name) + "}; known are " + known +
-                  (is_name ? "" : "; braces that are meant themselves are written twice: {{ and }}"));
+  return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; use one of " + known +
+                                    (is_name ? "" : "; write literal braces twice: {{ and }}"));
 }
 
 /// Passes the pieces of a template on in order: literal text, and placeholders as rows of the table.
@@ -146,7 +145,7 @@ Result<void> scan_template(std::string_view text, const OnText& on_text,
     }
     if (c == '}' || end == std::string_view::npos)
       return fail(Code::bad_config,
-                  std::string("a single \"") + c + "\"; write it twice for the character itself");
+                  std::string("a single \"") + c + "\"; write it twice for a literal brace");
     const std::string_view name = text.substr(at + 1, end - at - 1);
     const Placeholder* placeholder = find_placeholder(name);
     if (placeholder == nullptr) return unknown_placeholder(name);
@@ -226,13 +225,15 @@ Result<void> check_url_template(std::string_view url, bool needs_query) {
                             sample.find('?') != std::string::npos;
     if (piece.is_placeholder && !is_in_path && piece.text != "lang" && piece.text != "language")
       return fail(Code::bad_config,
-                  "{" + piece.text + "} in front of the path: a query could choose the host");
+                  "{" + piece.text +
+                      "} before the path would let a query choose the host; move it into the path or query");
     sample += piece.is_placeholder ? (is_in_path ? "1" : "en") : piece.text;
     has_query = has_query || (piece.is_placeholder && piece.text == "query");
   }
   if (!parts_of_url(sample))
-    return fail(Code::bad_config, "no http or https URL (a user name belongs into username and password)");
-  if (needs_query && !has_query) return fail(Code::bad_config, "the URL lacks {query}");
+    return fail(Code::bad_config,
+                "not a valid http or https URL (put credentials into username and password)");
+  if (needs_query && !has_query) return fail(Code::bad_config, "the URL must contain {query}");
   return {};
 }
 

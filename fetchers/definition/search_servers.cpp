@@ -46,7 +46,8 @@ std::string custom_query(EngineBlock& block, const YamlNode& custom) {
   for (const std::string_view marker : {"{{{{VALUE}}}}", "{{{{QUERY}}}}", "{{{{query}}}}"})
     replace_all(text, marker, has_key ? "{query_value}" : "{query}");
   if (text.find("{query") == std::string::npos)
-    block.diagnostics.error(custom.place, "custom_query_json lacks {{VALUE}}, where the query goes");
+    block.diagnostics.error(custom.place,
+                            "custom_query_json must contain {{VALUE}}, which becomes the query");
   return text;
 }
 

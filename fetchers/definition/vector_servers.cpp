@@ -24,8 +24,8 @@ std::string take_identifier(EngineBlock& block, std::string_view key, const std:
   const YamlNode* node = preset.empty() ? block.map.take_required(key) : block.map.take(key);
   std::string name = block.map.take_string(key).value_or(preset);
   if (node != nullptr && node->is_scalar() && !is_identifier(name))
-    block.diagnostics.error(node->place,
-                            std::string(key) + ": \"" + name + "\" is no name; use letters, digits and _");
+    block.diagnostics.error(node->place, std::string(key) + ": \"" + name +
+                                             "\" is not a valid name; use letters, digits, _, - and .");
   return name;
 }
 
@@ -97,7 +97,9 @@ void read_weaviate(EngineBlock& block) {
   for (const std::string& field :
        block.map.take_strings("fields").value_or(std::vector<std::string>{"url", "title", "content"})) {
     if (!is_identifier(field))
-      block.diagnostics.error(block.map.take("fields")->place, "fields: \"" + field + "\" is no name");
+      block.diagnostics.error(
+          block.map.take("fields")->place,
+          "fields: \"" + field + "\" is not a valid name; use letters, digits, _, - and .");
     fields += " " + field;
   }
   const auto alpha = block.map.take_number("alpha", 0, 1);
@@ -170,7 +172,8 @@ void read_typesense(EngineBlock& block) {
   const std::string words = block.map.take_string("query_by").value_or("");
   const std::string field = block.map.take_string("vector_field").value_or("");
   if (words.empty() && field.empty())
-    block.diagnostics.error(block.map.place(), "name query_by (fields of words), vector_field, or both");
+    block.diagnostics.error(block.map.place(),
+                            "query_by (text fields) and vector_field are both missing; set at least one");
   if (!field.empty()) take_identifier(block, "vector_field");
   access.body = R"({{"searches":[{{"collection":")" + take_identifier(block, "collection") + R"(","q":")" +
                 (words.empty() ? "*" : "{query}") + R"(","page":{pageno},"per_page":{count})" +

@@ -86,7 +86,8 @@ using detail::CosineLengths;
 using detail::CosineReader;
 
 Error damaged_cosine(const std::string& path) {
-  return fail(Code::bad_data, path + ": what it holds for the cosine is damaged; build it anew");
+  return fail(Code::bad_data,
+              path + ": the cosine tables are damaged; rebuild the index with `metafuse index --cosine`");
 }
 
 Result<std::string> cosine_version(SqliteDatabase& database, const std::string& path) {
@@ -94,7 +95,7 @@ Result<std::string> cosine_version(SqliteDatabase& database, const std::string& 
   TRY(const bool has_row, row.step());
   if (has_row) return std::string(row.text(0));
   return fail(Code::bad_config,
-              path + ": this index has nothing for the cosine; build it with metafuse index --cosine");
+              path + ": this index has no cosine tables; build it with metafuse index --cosine");
 }
 
 Result<std::shared_ptr<const CosineLengths>> read_lengths(SqliteDatabase& database, std::string version,

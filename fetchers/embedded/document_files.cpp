@@ -199,7 +199,7 @@ Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t
   }
   if (is_quoted)
     return fail(Code::bad_data,
-                fmt::format("{}:{}: a quoted cell has no end; close it with \"", path, first_line));
+                fmt::format("{}:{}: a quoted cell has no closing \"; add it", path, first_line));
   return cells;
 }
 
@@ -210,7 +210,9 @@ Result<void> read_csv(const std::string& path, const TakeDocument& take) {
   std::size_t line = 1;
   TRY(const auto names, read_csv_row(text, at, line, path));
   if (std::find(names.begin(), names.end(), "url") == names.end())
-    return fail(Code::bad_data, path + ":1: no column url; the first row names the columns: url,title,text");
+    return fail(
+        Code::bad_data,
+        path + ":1: there is no column url; the first row must name the columns, such as url,title,text");
   while (at < text.size()) {
     const std::size_t row = line;
     TRY(auto cells, read_csv_row(text, at, line, path));
@@ -243,7 +245,7 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
     document.place = path + ":" + std::to_string(number);
     const JsonObject* object = json.if_object();
     if (object == nullptr)
-      return fail(Code::bad_data, document.place + ": no JSON object; write {\"url\":...,\"title\":...}");
+      return fail(Code::bad_data, document.place + ": not a JSON object; write {\"url\":...,\"title\":...}");
     for (const auto& [key, value] : *object) {
       if (value.is_null()) continue;
       if (value.is_number() && key != "url") {
@@ -251,8 +253,8 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
         continue;
       }
       if (!value.is_string())
-        return fail(Code::bad_data,
-                    document.place + ": the field \"" + std::string(key) + "\" is neither text nor number");
+        return fail(Code::bad_data, document.place + ": the field \"" + std::string(key) +
+                                        "\" is neither a text nor a number");
       if (key == "url")
         document.url = std::string(value.as_string());
       else
@@ -308,7 +310,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder, std::vec
       // A sitemap must be given by name: inside a folder, its files would be read twice.
       if (const SourceKind kind = kind_of_source(path);
           kind == SourceKind::other || kind == SourceKind::sitemap)
-        left_out.push_back(path + ": its ending names no kind of document");
+        left_out.push_back(path + ": unsupported file extension; use .html, .md, .txt, .csv or .jsonl");
       else
         files.push_back(path);
     }

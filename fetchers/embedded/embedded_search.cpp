@@ -28,7 +28,7 @@ constexpr std::size_t kMaxEmbeddedSnippetBytes = 2000;
 /// The arguments with the query inserted, or an error if the query is not acceptable as an argument.
 Result<std::vector<std::string>> filled_arguments(const CommandAccess& access, std::string_view query) {
   if (query.find_first_of(std::string_view("\0\n\r", 3)) != std::string_view::npos)
-    return fail(Code::usage, "a query with a NUL or a line end cannot be an argument");
+    return fail(Code::usage, "a query with a NUL byte or a line break cannot be passed as an argument");
   std::vector<std::string> out;
   bool is_behind_options_end = false;
   for (const std::string& argument : access.arguments) {
@@ -39,8 +39,8 @@ Result<std::vector<std::string>> filled_arguments(const CommandAccess& access, s
     }
     if (query.starts_with('-') && !is_behind_options_end)
       return fail(Code::usage,
-                  "a query that begins with - would be an option of the program; put \"--\" before "
-                  "\"{{QUERY}}\" if the program knows it");
+                  "a query that begins with - would be read as an option of the program; put \"--\" before "
+                  "\"{{QUERY}}\" if the program supports it");
     out.emplace_back(query);
   }
   return out;
@@ -202,7 +202,7 @@ void replay_embedded(const HarArchive& archive, const FetchOptions& options, Fet
   const HttpAnswer* answer = archive.find(exchange_key(request));
   if (answer == nullptr) {
     fetched.failure = Failure::not_recorded;
-    fetched.message = "the recording has no " + request.record_url;
+    fetched.message = "the recording does not contain " + request.record_url;
     return;
   }
   fetched.elapsed = answer->elapsed;

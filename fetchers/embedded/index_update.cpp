@@ -46,7 +46,7 @@ Result<SourceDocument> document_of(std::string_view fields, const std::string& p
   SourceDocument document;
   const JsonObject* object = json.if_object();
   if (object == nullptr)
-    return fail(Code::bad_data, path + ": its table sources is damaged; build the index anew");
+    return fail(Code::bad_data, path + ": its table `sources` is damaged; rebuild the index");
   for (const auto& [name, value] : *object)
     if (value.is_string())
       document.fields.emplace(name, std::string(value.as_string()));

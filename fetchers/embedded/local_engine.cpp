@@ -18,16 +18,16 @@
 namespace metafuse::fetchers {
 
 Error not_an_index(const std::string& path, const std::string& why) {
-  return fail(Code::bad_data, path + ": no index of documents (" + why + "); build one with metafuse index");
+  return fail(Code::bad_data, path + ": not a document index (" + why + "); build one with metafuse index");
 }
 
 Result<void> check_index_format(SqliteDatabase& database, const std::string& path) {
   auto meta = database.prepare(
       "SELECT value FROM meta WHERE name='version' AND EXISTS "
       "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')");
-  if (!meta) return not_an_index(path, "it does not say so");
+  if (!meta) return not_an_index(path, "it has no format entry");
   auto row = meta->step();
-  if (!row || !*row) return not_an_index(path, "it does not say so");
+  if (!row || !*row) return not_an_index(path, "it has no format entry");
   if (meta->text(0) != "1") return not_an_index(path, "version " + std::string(meta->text(0)));
   return {};
 }
@@ -83,7 +83,7 @@ Result<WordsTable> words_table(SqliteDatabase& database, const LocalAccess& acce
     if (access.tokenizer.empty() ? table.name == "documents" : table.tokenizer == access.tokenizer)
       return table;
   if (access.tokenizer.empty()) return not_an_index(access.database, "no documents");
-  return fail(Code::bad_config, access.database + ": the index has no words by the tokenizer " +
+  return fail(Code::bad_config, access.database + ": the index was not built with the tokenizer " +
                                     access.tokenizer + "; build it with metafuse index --tokenizer " +
                                     access.tokenizer);
 }
@@ -111,7 +111,7 @@ Result<WeightedColumns> weighted_columns(SqliteDatabase& database, const LocalAc
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string known;
       for (const std::string& column : names) known += (known.empty() ? "" : ", ") + column;
-      return fail(Code::bad_config, access.database + ": a weight for \"" + name +
+      return fail(Code::bad_config, access.database + ": there is a weight for \"" + name +
                                         "\", but the index has the columns " + known);
     }
   return out;
@@ -142,8 +142,8 @@ Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess
   known.bind(1, access.order_by);
   TRY(const bool is_known, known.step());
   if (!is_known)
-    return fail(Code::bad_config, access.database + ": order_by \"" + access.order_by +
-                                      "\", but the documents have no number of that name");
+    return fail(Code::bad_config, access.database + ": order_by is \"" + access.order_by +
+                                      "\", but the documents have no numeric field with that name");
   const std::string number = "n.\"" + access.order_by + '"';
   return "SELECT " + shown + ", " + number + " FROM " + matches +
          ") AS d JOIN numbers AS n ON n.id = d.id JOIN pages AS p ON p.id = d.id WHERE " + number +

@@ -42,13 +42,13 @@ Result<void> check_place(const std::string& path) {
   if (auto writable = check_writable(path); !writable) return writable;
   std::error_code error;
   const auto kept = [&](const std::string& what) {
-    return fail(Code::no_input, path + ": is " + what + ", which an index would replace; name another file");
+    return fail(Code::no_input, path + ": exists and is " + what + "; name another file");
   };
   if (!std::filesystem::exists(path, error)) return {};
-  if (!std::filesystem::is_regular_file(path, error)) return kept("no regular file");
+  if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file");
   if (std::filesystem::is_empty(path, error)) return {};
   auto database = SqliteDatabase::open(path, {});
-  if (!database || !check_index_format(*database, path)) return kept("there and no index of documents");
+  if (!database || !check_index_format(*database, path)) return kept("not a document index");
   return {};
 }
 
@@ -75,7 +75,7 @@ class Collector {
     if (std::find(names.begin(), names.end(), name) != names.end()) return {};
     if (std::find(others.begin(), others.end(), name) != others.end())
       return fail(Code::bad_data, place + ": the field \"" + name +
-                                      "\" is a text in one document and a number in another; make it one");
+                                      "\" is a text in one document and a number in another; use one type");
     if (!is_column_name(name))
       return fail(Code::bad_data, place + ": the field name \"" + name +
                                       "\" cannot be a column; use letters, digits and _, a letter first");
@@ -225,8 +225,8 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   if (collected.documents.empty())
     return fail(Code::bad_data,
                 documents.front() +
-                    ": no document to index; name HTML, Markdown, text, CSV or JSON lines, or "
-                    "a folder that holds some");
+                    ": no document to index; give HTML, Markdown, text, CSV or JSON lines files, or "
+                    "a folder that contains some");
   const auto dimensions = write_index(path, collected, options);
   if (!dimensions) return fail(dimensions.error().code, "cannot write the index: " + dimensions.error().text);
   IndexReport report;

@@ -17,7 +17,7 @@ constexpr std::size_t kLengthsInRow = 16384;
 constexpr std::size_t kMaxDocumentId = 0xfffffffe;
 
 Error damaged_ranking(std::string_view what) {
-  return fail(Code::bad_data, fmt::format("the index's {} are damaged; build it anew", what));
+  return fail(Code::bad_data, fmt::format("the index's {} are damaged; rebuild the index", what));
 }
 
 /// The sum of the numbers in FTS5's column `sz`: seven bits per byte, highest first.
@@ -44,7 +44,7 @@ Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::strin
     if (!has_row) break;
     const auto id = static_cast<std::uint64_t>(row.integer(0));
     const std::uint64_t length = sum_of_sizes(row.bytes(1));
-    if (id >= kMaxDocumentId || length > 0xffffffff) return damaged_ranking("lengths of documents");
+    if (id >= kMaxDocumentId || length > 0xffffffff) return damaged_ranking("document lengths");
     out.lengths.resize(static_cast<std::size_t>(id) + 1);
     out.lengths.back() = static_cast<std::uint32_t>(length);
     ++out.documents;
@@ -120,7 +120,7 @@ Result<std::string> list_from_places(SqliteStatement& places, std::string_view w
   TRY_VOID(for_each_document(places, word, columns,
                              [&](std::int64_t id, const ColumnCounts& counts) -> Result<void> {
                                if (static_cast<std::uint64_t>(id) >= lengths.size())
-                                 return damaged_ranking("lengths of documents");
+                                 return damaged_ranking("document lengths");
                                writer.add(static_cast<std::uint32_t>(id), writer.code_of(counts));
                                return {};
                              }));
@@ -226,7 +226,7 @@ class ListRenewal {
   Result<std::string> renew(std::string_view word, std::string before) {
     PostingListWriter writer(lengths_);
     std::vector<Entry> entries;
-    if (!read_kept(std::move(before), writer, entries)) return damaged_ranking("lists of words");
+    if (!read_kept(std::move(before), writer, entries)) return damaged_ranking("word lists");
     const auto kept = static_cast<std::ptrdiff_t>(entries.size());
     if (!places_) {
       TRY(auto places, database_.prepare("SELECT doc, col FROM temp.renewed_places WHERE term = ?"));
@@ -239,7 +239,7 @@ class ListRenewal {
                                }));
     std::inplace_merge(entries.begin(), entries.begin() + kept, entries.end());
     for (const auto& [id, code] : entries) {
-      if (id >= lengths_.size()) return damaged_ranking("lengths of documents");
+      if (id >= lengths_.size()) return damaged_ranking("document lengths");
       writer.add(id, code);
     }
     return writer.finish();
@@ -381,12 +381,12 @@ Result<DocumentLengths> RankingReader::read_lengths(SqliteDatabase& database) co
     const std::size_t at = out.lengths.size();
     if (bytes.empty() || bytes.size() % sizeof(std::uint32_t) != 0 ||
         row.integer(0) != static_cast<std::int64_t>(at))
-      return damaged_ranking("lengths of documents");
+      return damaged_ranking("document lengths");
     out.lengths.resize(at + bytes.size() / sizeof(std::uint32_t));
     std::memcpy(out.lengths.data() + at, bytes.data(), bytes.size());
   }
   if (out.documents == 0 || out.words == 0 || out.documents > out.lengths.size())
-    return damaged_ranking("lengths of documents");
+    return damaged_ranking("document lengths");
   return out;
 }
 
@@ -402,7 +402,7 @@ Result<std::shared_ptr<const PostingList>> RankingReader::list_of(std::string_vi
   }
   auto list = std::make_shared<PostingList>();
   auto read = PostingList::read(std::move(bytes));
-  if (!read) return damaged_ranking("lists of words");
+  if (!read) return damaged_ranking("word lists");
   *list = std::move(*read);
   return std::shared_ptr<const PostingList>(std::move(list));
 }

@@ -56,22 +56,24 @@ std::string file_of_url(const std::filesystem::path& folder, const std::string& 
 Result<void> gather_pages(const std::string& path, int depth, std::vector<SourceFile>& files,
                           std::vector<std::string>& left_out) {
   if (depth > kDeepestSitemap)
-    return fail(Code::bad_data, path + ": sitemaps hold each other more than 4 deep; name the inner ones");
+    return fail(Code::bad_data,
+                path + ": sitemaps are nested more than 4 levels deep; give the inner ones directly");
   TRY(const auto text, read_text(path, kMaxSitemapBytes));
   pugi::xml_document document;
   if (const auto parsed = document.load_buffer(text.data(), text.size()); !parsed)
-    return fail(Code::bad_data, path + ": no XML: " + parsed.description());
+    return fail(Code::bad_data, path + ": not valid XML: " + parsed.description());
   const std::string_view root = element_name(document.document_element());
   const bool is_index = root == "sitemapindex";
   if (!is_index && root != "urlset")
-    return fail(Code::bad_data, path + ": no sitemap; its first element is neither urlset nor sitemapindex");
+    return fail(Code::bad_data,
+                path + ": not a sitemap; its root element is neither urlset nor sitemapindex");
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (const pugi::xml_node& entry : document.document_element().children()) {
     const std::string url = part_of_entry(entry, "loc");
     if (url.empty()) continue;
     const std::string file = file_of_url(folder, url);
     if (file.empty()) {
-      left_out.push_back(url + ": no file of this page below " + (folder.empty() ? "." : folder.string()));
+      left_out.push_back(url + ": no file for this page below " + (folder.empty() ? "." : folder.string()));
     } else if (is_index) {
       TRY_VOID(gather_pages(file, depth + 1, files, left_out));
     } else {

@@ -65,7 +65,8 @@ Result<SqliteDatabase> open_index(const std::string& path) {
 }
 
 Error damaged_row(const std::string& path) {
-  return fail(Code::bad_data, path + ": a vector of another size than the index says; build it anew");
+  return fail(Code::bad_data,
+              path + ": a vector has another size than the index declares; rebuild the index");
 }
 
 Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& path) {
@@ -200,10 +201,10 @@ struct VectorEngine::Shared {
     if (given.empty())
       return fail(
           Code::bad_config,
-          fmt::format("{}: its vectors come from the model \"{}\"; name its endpoint with `embedding:`",
+          fmt::format("{}: its vectors come from the model \"{}\"; configure its endpoint with `embedding:`",
                       access.database, meta.model));
     return fail(Code::bad_config,
-                fmt::format("{}: its vectors have {} dimensions, the query's {}; build the index "
+                fmt::format("{}: its vectors have {} dimensions, the query's has {}; build the index "
                             "with the same model",
                             access.database, meta.dimensions, given.size()));
   }

@@ -167,7 +167,7 @@ Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOp
       if (dimensions == 0) dimensions = vectors[i].size();
       if (vectors[i].size() != dimensions || dimensions == 0 || dimensions > kMaxDimensions)
         return fail(Code::bad_data,
-                    fmt::format("vectors of {} and {} dimensions; 1 to {} are allowed, all the same",
+                    fmt::format("vectors of {} and {} dimensions; all must have the same, 1 to {}",
                                 dimensions, vectors[i].size(), kMaxDimensions));
       TRY_VOID(rows.write(writing.ids[begin + i], vectors[i]));
     }
@@ -209,7 +209,7 @@ Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string&
   const bool is_endpoint = source != nullptr && *source == "endpoint";
   if ((!is_lsi && !is_endpoint) || dimensions == nullptr || !dimensions->is_int64() ||
       dimensions->as_int64() < 1 || dimensions->as_int64() > static_cast<std::int64_t>(kMaxDimensions))
-    return fail(Code::bad_data, path + ": what it says of its vectors is not understood; build it anew");
+    return fail(Code::bad_data, path + ": the description of its vectors is malformed; rebuild the index");
   meta.source = is_lsi ? VectorOptions::Source::lsi : VectorOptions::Source::endpoint;
   meta.dimensions = static_cast<std::size_t>(dimensions->as_int64());
   if (const Json* model = object->if_contains("model"); model != nullptr && model->is_string())

@@ -113,7 +113,7 @@ class BestDocuments {
 };
 
 Error damaged_list() {
-  return fail(Code::bad_data, "the index's lists of words are damaged; build it anew");
+  return fail(Code::bad_data, "the index's word lists are damaged; rebuild the index");
 }
 
 /// A set of documents within a window, one bit each.

@@ -92,7 +92,7 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   const auto parts = parts_of_url(answer_.url);
   if (!parts) {
     refused_ = Failure::not_allowed;
-    refusal_ = "no http or https URL: " + answer_.url.substr(0, 200);
+    refusal_ = "not a valid http or https URL: " + answer_.url.substr(0, 200);
     return false;
   }
   origin_ = parts->origin();
@@ -170,7 +170,8 @@ bool CurlTransfer::take_redirect() {
   auto next = resolved_url(location, answer_.url);
   if (!next || !parts_of_url(*next)) {
     refused_ = Failure::not_allowed;
-    refusal_ = "a redirect to what is no http or https URL: " + std::string(location.substr(0, 200));
+    refusal_ =
+        "redirected to something other than an http or https URL: " + std::string(location.substr(0, 200));
     return false;
   }
   answer_.url = std::move(*next);
@@ -185,7 +186,7 @@ void CurlTransfer::finish(CURLcode status, TimePoint now) {
   std::string message = curl_easy_strerror(status);
   if (status == CURLE_OPERATION_TIMEDOUT) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
-    message = "no whole answer within " + std::to_string(waited) + " ms";
+    message = "no complete answer within " + std::to_string(waited) + " ms";
   }
   finish(failure_of_transfer(status), std::move(message), now);
 }
@@ -276,7 +277,7 @@ bool CurlTransfer::may_connect(Reach reach) {
       origin_ +
       (reach == Reach::nobody
            ? " is a link-local, multicast or reserved address, which no engine may reach"
-           : " is a private address that does not stand in the engine's own definition, or its name was a "
+           : " is a private address that is not in the engine's own definition, or its name was a "
              "public one when the definition was loaded; add it to allow_private if the engine may reach it");
   return false;
 }

@@ -114,7 +114,7 @@ Result<void> read_content(const JsonObject& received, const std::string& place, 
   answer.body = text_in(*content, "text");
   if (text_in(*content, "encoding") == "base64") {
     auto bytes = base64_decoded(answer.body);
-    if (!bytes) return fail(Code::bad_data, place + ": content that is no base64");
+    if (!bytes) return fail(Code::bad_data, place + ": the content is not valid base64");
     answer.body = std::move(*bytes);
   }
   if (answer.header("content-type").empty())
@@ -150,12 +150,12 @@ Result<Exchange> read_har_entry(const Json& json, const std::string& place) {
   const JsonObject* sent = entry == nullptr ? nullptr : object_in(*entry, "request");
   const JsonObject* received = entry == nullptr ? nullptr : object_in(*entry, "response");
   if (sent == nullptr || received == nullptr)
-    return fail(Code::bad_data, place + ": an entry without request and response");
+    return fail(Code::bad_data, place + ": an entry has no request or no response");
   HttpRequest request;
   request.method = text_in(*sent, "method");
   request.record_url = text_in(*sent, "url");
   if (request.method.empty() || request.record_url.empty())
-    return fail(Code::bad_data, place + ": a request without method and url");
+    return fail(Code::bad_data, place + ": a request has no method or no url");
   if (const JsonObject* posted = object_in(*sent, "postData")) request.record_body = text_in(*posted, "text");
   Exchange exchange;
   exchange.key = exchange_key(request);
@@ -191,7 +191,7 @@ Result<void> for_each_entry(const std::string& path, const Take& take) {
   const JsonObject* log = root == nullptr ? nullptr : object_in(*root, "log");
   const Json* entries = log == nullptr ? nullptr : log->if_contains("entries");
   if (entries == nullptr || !entries->is_array())
-    return fail(Code::bad_data, path + ": no HAR file (log.entries)");
+    return fail(Code::bad_data, path + ": not a HAR file (log.entries is missing)");
   std::size_t number = 0;
   for (const Json& entry : entries->as_array())
     if (auto taken = take(entry, path + ": entry " + std::to_string(++number)); !taken) return taken;
@@ -316,7 +316,7 @@ class ReplayTransport final : public Transport {
     if (const HttpAnswer* answer = archive_.find(exchange_key(request))) return done(*answer);
     HttpAnswer missing;
     missing.failure = Failure::not_recorded;
-    missing.message = "the recording has no " + request.method + " " + request.record_url +
+    missing.message = "the recording does not contain " + request.method + " " + request.record_url +
                       (request.record_body.empty() ? "" : " " + request.record_body.substr(0, 200));
     done(std::move(missing));
   }

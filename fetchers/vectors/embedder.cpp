@@ -74,12 +74,11 @@ std::vector<const Json*> vectors_in(const Embedding& embedding, const Json& answ
 Result<std::vector<float>> floats_of(const Json* json) {
   const JsonArray* array = json == nullptr ? nullptr : json->if_array();
   if (array == nullptr || array->empty() || array->size() > kMaxDimensions)
-    return fail(Code::bad_data,
-                fmt::format("no list of 1 to {} numbers stands where a vector should", kMaxDimensions));
+    return fail(Code::bad_data, fmt::format("expected a vector: a list of 1 to {} numbers", kMaxDimensions));
   std::vector<float> vector;
   for (const Json& number : *array) {
     const auto value = number.is_number() ? static_cast<float>(number.to_number<double>()) : NAN;
-    if (!std::isfinite(value)) return fail(Code::bad_data, "a vector holds something other than numbers");
+    if (!std::isfinite(value)) return fail(Code::bad_data, "a vector contains something other than numbers");
     vector.push_back(value);
   }
   return vector;
@@ -117,7 +116,7 @@ Result<std::vector<std::vector<float>>> read_embedding_answer(const Embedding& e
   const auto found = vectors_in(embedding, json);
   if (found.size() != texts)
     return fail(Code::bad_data,
-                fmt::format("{} vectors came for {} texts; check api and model", found.size(), texts));
+                fmt::format("received {} vectors for {} texts; check api and model", found.size(), texts));
   std::vector<std::vector<float>> vectors;
   for (const Json* one : found) {
     TRY(auto vector, floats_of(one));
@@ -126,7 +125,7 @@ Result<std::vector<std::vector<float>>> read_embedding_answer(const Embedding& e
                                                         : vectors.front().size();
     if (vector.size() != wanted)
       return fail(Code::bad_data,
-                  fmt::format("a vector of {} dimensions came, {} were expected; check `dimensions`",
+                  fmt::format("received a vector of {} dimensions, expected {}; check `dimensions`",
                               vector.size(), wanted));
     vectors.push_back(std::move(vector));
   }
@@ -170,7 +169,7 @@ void Embedder::embed(const Embedding& embedding, std::string_view query, const F
       return;
     } else if (endpoint->breaker.ask(now) == Breaker::Verdict::stay) {
       known.failure = Failure::breaker_open;
-      known.message = "the embedding's endpoint failed several times; it is left alone for a while";
+      known.message = "the embedding endpoint failed several times; it is not asked for a while";
     } else {
       waiting_[key].push_back(done);
     }

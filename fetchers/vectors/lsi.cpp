@@ -180,7 +180,7 @@ RowMatrix leading_directions(const RowMatrix& basis, const RowMatrix& image, std
 Result<LsiModel> train_lsi(const WordCounts& counts, const LsiOptions& options) {
   if (counts.words.empty() || counts.document_count == 0)
     return fail(Code::bad_data,
-                "no word stands in two documents; latent semantic indexing needs more documents");
+                "no word occurs in two documents; latent semantic indexing needs more documents");
   const std::vector<float> weights = global_weights(counts);
   const Rows rows = rows_of(counts);
   const TrainingMatrix matrix(counts, rows, weights, options);

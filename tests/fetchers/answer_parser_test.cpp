@@ -157,8 +157,8 @@ TEST_CASE("RSS and Atom and RDF and other XML are read by XPath", "[fetchers][xm
   REQUIRE(atom.hits.size() == 1);
   CHECK(atom.hits[0].url == "http://alt/");
   CHECK(atom.hits[0].language == "es");
-  CHECK(why(feed, "<html/>").find("no RSS or Atom") != std::string::npos);
-  CHECK(why(feed, "{}").find("no XML") != std::string::npos);
+  CHECK(why(feed, "<html/>").find("not RSS or Atom") != std::string::npos);
+  CHECK(why(feed, "{}").find("not XML") != std::string::npos);
   AnswerRules rules = rules_of(Format::xml, "//hit", "./@href", "./t", "string(./s)");
   const auto any = parsed(rules, "<r><hit href='http://a/'><t>x<!-- -->y</t><s>S</s></hit><hit/></r>");
   REQUIRE(any.hits.size() == 1);

@@ -203,15 +203,15 @@ TEST_CASE("Mistakes in a chain of requests are reported when the file is read", 
     return text.find(what) != std::string::npos;
   };
   CHECK(says("search_url: \"https://a/{ids}\"", "{ids} and {id} need steps"));
-  CHECK(says("search_url: \"https://a/?q={query}&c={cursor}\"", "{cursor} belongs into next_page"));
-  CHECK(
-      says("search_url: \"https://a/?q={query}\", next_page: {cursor_query: n}", "next_page lacks {cursor}"));
+  CHECK(says("search_url: \"https://a/?q={query}&c={cursor}\"", "{cursor} is allowed only in next_page"));
+  CHECK(says("search_url: \"https://a/?q={query}\", next_page: {cursor_query: n}",
+             "next_page must contain {cursor}"));
   CHECK(says("search_url: \"https://a/x\", steps: [{search_url: \"https://a/?q={query}\", ids_query: i}]",
              "the engine's own request lacks {ids}"));
   CHECK(says("search_url: \"https://a/{ids}\", steps: [{search_url: \"https://b/?q={query}\", ids_query: i}]",
-             "go to one host, https://a"));
+             "go to the same host, https://a"));
   CHECK(says("search_url: \"https://a/{ids}\", steps: [{search_url: \"https://a/?q=1\", ids_query: i}]",
-             "step 1 lacks {query}"));
+             "step 1 must contain {query}"));
   CHECK(says("search_url: \"https://a/{ids}\", steps: [{search_url: \"https://a/?q={query}\"}]",
              "lacks the key \"ids_query\""));
 }

@@ -90,7 +90,7 @@ TEST_CASE("Named values become the driver's placeholders except in texts and com
         "SELECT $$ :query $$, $tag$ :query $$ $tag$, $1");
   CHECK(numbered("SELECT :query::text, a[1:2]") == "SELECT $1::text, a[1:2]");
   CHECK(numbered("SELECT :nothing").find("unknown value :nothing") != std::string::npos);
-  CHECK(numbered("SELECT $1, :query").find("mark of its own") != std::string::npos);
+  CHECK(numbered("SELECT $1, :query").find("contains \"?\" or \"$1\"") != std::string::npos);
   CHECK(numbered("SELECT 'unclosed :query") == "SELECT 'unclosed :query");
   const auto marks = with_marks("SELECT `a?`, :query, :offset, :query", SqlMarks::question);
   REQUIRE(marks.has_value());
@@ -128,10 +128,10 @@ TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases
             "engine: postgresql, connection: 'postgresql:///x', query_str: 'DELETE FROM a WHERE :query = x'")
             .find("must be a SELECT") != std::string::npos);
   CHECK(mistake("engine: postgresql, connection: 'postgresql:///x', query_str: 'SELECT 1'")
-            .find("lacks :query") != std::string::npos);
+            .find("must contain :query") != std::string::npos);
   CHECK(mistake("engine: postgresql, connection: 'postgresql:///x', query_str: 'SELECT :what, :query'")
             .find(":what") != std::string::npos);
-  CHECK(mistake("engine: postgresql, table: pages").find("name connection") != std::string::npos);
+  CHECK(mistake("engine: postgresql, table: pages").find("give connection") != std::string::npos);
   CHECK(mistake("engine: postgresql, database: x, table: pages, search: fuzzy").find("full_text, trigram") !=
         std::string::npos);
   CHECK(mistake("engine: postgresql, database: x, table: pages, search: vector")

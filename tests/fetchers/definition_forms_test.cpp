@@ -207,8 +207,8 @@ TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers]
   CHECK(error_of_keys(keys + "json_body: {a: \"{nothing}\"}")
             .find("json_body: unknown placeholder {nothing}") != std::string::npos);
   CHECK(error_of_keys(keys + "json_body: {query: '{search(q: $q) {url}}', q: \"{query}\"}")
-            .find("are written twice: {{ and }}") != std::string::npos);
-  CHECK(error_of_keys(keys + "json_body: {a: b}").find("lacks {query}") != std::string::npos);
+            .find("write literal braces twice: {{ and }}") != std::string::npos);
+  CHECK(error_of_keys(keys + "json_body: {a: b}").find("must contain {query}") != std::string::npos);
   CHECK(error_of_keys(keys + "json_body: {a: \"{query}\"}, request_body: x").find("keep one") !=
         std::string::npos);
 }
@@ -295,7 +295,7 @@ engines:
               "  - {name: openalex}\n") == "crossref off openalex ");
   CHECK(names("use_default_settings: {engines: {keep_only: [openalex, no such, crossref]}}\n") ==
         "openalex crossref ");
-  CHECK(names("use_default_settings: true\nserver: {secret_key: x}\n").find("names none of its own") !=
+  CHECK(names("use_default_settings: true\nserver: {secret_key: x}\n").find("lists no others") !=
         std::string::npos);
   CHECK(names("use_default_settings: true\nengines: {google: {engine: google}}\n").find("must be a list") !=
         std::string::npos);
@@ -325,7 +325,7 @@ TEST_CASE("The supported engines of a whole settings.yml are served", "[fetchers
   CHECK(file->refused[0].starts_with("settings.yml:5:"));
   CHECK(file->refused[0].find("\"duckduckgo_weather\" is Python code") != std::string::npos);
   CHECK(file->refused[1].find("unknown engine type \"nobody_knows\"") != std::string::npos);
-  CHECK(file->refused[2].find("no XPath") != std::string::npos);
+  CHECK(file->refused[2].find("not valid XPath") != std::string::npos);
   // A file in our own format is refused for any mistake.
   CHECK_FALSE(parse_engine_file("engines:\n  - {name: python, engine: duckduckgo_weather}\n", "engines.yaml")
                   .has_value());

@@ -119,7 +119,7 @@ TEST_CASE("A malformed table is refused with its line", "[fetchers][documents]")
         std::string::npos);
   CHECK(refusal_of(folder.write("b.csv", "url,title\nx\n")).find("b.csv:2: 1 cells, but") !=
         std::string::npos);
-  CHECK(refusal_of(folder.write("c.csv", "url\n\"x\n")).find("c.csv:2: a quoted cell has no end") !=
+  CHECK(refusal_of(folder.write("c.csv", "url\n\"x\n")).find("c.csv:2: a quoted cell has no closing") !=
         std::string::npos);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers
   const std::string endless = folder.write(
       "site/endless.xml",
       "<sitemapindex><sitemap><loc>https://drinks.example/endless.xml</loc></sitemap></sitemapindex>");
-  CHECK(refusal_of(endless).find("more than 4 deep") != std::string::npos);
-  CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("no sitemap") != std::string::npos);
-  CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("no XML") != std::string::npos);
+  CHECK(refusal_of(endless).find("more than 4 levels deep") != std::string::npos);
+  CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("not a sitemap") != std::string::npos);
+  CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("not valid XML") != std::string::npos);
 }

@@ -120,12 +120,14 @@ TEST_CASE("Every mistake of an engine file is reported at once and with its plac
     headers: {"Bad Name": x}
 )");
   for (const std::string expected :
-       {"e.yaml:4:17: search_url: the URL lacks {query}", "e.yaml:5:16: \"//\" is no key path",
-        "e.yaml:7:5: unknown key \"colour\"", "e.yaml:8:11: the engine \"a\" stands twice (first in line 2)",
-        "e.yaml:10:17: search_url: {query} in front of the path", "e.yaml:11:20: \"//div[\" is no XPath 1.0",
-        "e.yaml:15:13: the engine \"duckduckgo_weather\" is Python code of SearXNG",
+       {"e.yaml:4:17: search_url: the URL must contain {query}", "e.yaml:5:16: \"//\" is no key path",
+        "e.yaml:7:5: unknown key \"colour\"",
+        "e.yaml:8:11: the engine \"a\" is defined twice (first in line 2)",
+        "e.yaml:10:17: search_url: {query} before the path",
+        "e.yaml:11:20: \"//div[\" is not valid XPath 1.0",
+        "e.yaml:15:13: the engine \"duckduckgo_weather\" is Python code in SearXNG",
         "e.yaml:17:13: unknown engine type \"nonsense\"", "lacks the key \"name\"",
-        "e.yaml:19:17: search_url: no http or https URL", "e.yaml:22:14: timeout must be a number",
+        "e.yaml:19:17: search_url: not a valid http or https URL", "e.yaml:22:14: timeout must be a number",
         "e.yaml:23:19: unknown query_syntax \"klingon\"",
         "e.yaml:26:14: the program must be an absolute path",
         "e.yaml:29:17: search_url: unknown placeholder {unknown}", "lacks the key \"title_query\"",

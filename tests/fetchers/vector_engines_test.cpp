@@ -334,10 +334,10 @@ TEST_CASE("Mistakes in definitions of embeddings are reported", "[fetchers][embe
   CHECK(mistake("engines:\n  - {name: q, engine: qdrant, collection: 'a b', embedding: {base_url: "
                 "'http://h/', model: "
                 "m}}\n")
-            .find("is no name") != std::string::npos);
+            .find("is not a valid name") != std::string::npos);
   CHECK(mistake("engines:\n  - {name: s, engine: solr, collection: c, embedding: {base_url: 'http://h/', "
                 "model: m}}\n")
-            .find("asks for no {vector}") != std::string::npos);
+            .find("does not use {vector}") != std::string::npos);
   CHECK(mistake("engines:\n  - {name: t, engine: typesense, collection: c}\n").find("query_by") !=
         std::string::npos);
   CHECK(mistake(kEndpoint + qdrant + "}\n") == "none");

@@ -285,7 +285,7 @@ TEST_CASE("Damaged word lists are an error and never give a wrong answer", "[fet
     const auto list = LocalEngine({index.database, {}}).search("search1", 1000, 0, in_a_minute());
     REQUIRE(list.has_error());
     CHECK(list.error().code == Code::bad_data);
-    CHECK(list.error().text.find("build it anew") != std::string::npos);
+    CHECK(list.error().text.find("rebuild the index") != std::string::npos);
   }
 }
 

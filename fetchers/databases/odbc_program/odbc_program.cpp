@@ -167,7 +167,7 @@ Result<void> bind(SQLHANDLE statement, std::vector<OdbcArgument>& arguments, std
 Result<void> write_rows(SQLHANDLE statement, std::int64_t rows) {
   SQLSMALLINT count = 0;
   SQLNumResultCols(statement, &count);
-  if (count <= 0) return fail(Code::bad_config, "ODBC: the statement gives no rows");
+  if (count <= 0) return fail(Code::bad_config, "ODBC: the statement returns no rows; use a SELECT");
   JsonArray names;
   for (SQLSMALLINT i = 1; i <= count; ++i) {
     std::array<SQLCHAR, 256> name{};
