@@ -171,7 +171,7 @@ Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
 
 Error bad_parameter(const Measure& measure, std::string_view text) {
   return fail(Code::usage, "the parameter " + shown(text) + " of " + measure.name +
-                               " is none; cutoffs are numbers above 0, gains are GRADE=GAIN");
+                               " is not valid; cutoffs must be numbers above 0, gains GRADE=GAIN");
 }
 
 Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_view text) {
@@ -200,7 +200,7 @@ Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_v
   }
   if (measure.takes == Measure::Takes::weights && measure.name != "11pt_avg" &&
       parameters.values.size() != measure.defaults.size())
-    return fail(Code::usage, measure.name + " takes " + std::to_string(measure.defaults.size()) + " numbers");
+    return fail(Code::usage, measure.name + " needs " + std::to_string(measure.defaults.size()) + " numbers");
   return parameters;
 }
 

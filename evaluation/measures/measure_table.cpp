@@ -93,7 +93,7 @@ std::vector<Measure> trec_measures() {
       at_ranks("ndcg_cut", "ndcg after k documents", "Jarvelin, Kekalainen 2002", kRanks, m::ndcg_at),
       at_ranks("map_cut", "average precision after k documents", kTrec, kRanks, m::average_precision_at),
       at_ranks("relative_P", "precision relative to the best possible", kTrec, kRanks, m::relative_precision),
-      at_ranks("success", "1 when a relevant document stands in the first k", kTrec, {1, 5, 10}, m::success),
+      at_ranks("success", "1 if a relevant document is among the first k", kTrec, {1, 5, 10}, m::success),
       plain("set_P", "precision of the set", kTrec, m::set_precision),
       plain("set_relative_P", "precision of the set relative to the best possible", kTrec,
             m::set_relative_precision),
@@ -113,7 +113,7 @@ std::vector<Measure> trec_measures() {
 std::vector<Measure> own_measures() {
   namespace m = measures;
   std::vector<Measure> rows = {
-      at_ranks("top", "share of queries whose best relevant document stands in the first k", kPaper,
+      at_ranks("top", "share of queries whose best relevant document is among the first k", kPaper,
                {1, 2, 5, 10, 20, 30}, m::success),
       cost(at_ranks("avg_rank", "rank of the best relevant document, capped", kPaper, {31}, m::average_rank)),
       cost(plain("ranking_loss", "crucial pairs in wrong order, ties 1/2 (eq. 21)", kPaper, m::ranking_loss)),

@@ -100,13 +100,13 @@ void correct(std::vector<Comparison>& comparisons) {
 
 Result<void> compare_with_baseline(Report& report, const ComparisonOptions& options) {
   if (options.test != "t" && options.test != "wilcoxon" && options.test != "randomisation")
-    return fail(Code::usage, "no test " + shown(options.test) + "; there are t, wilcoxon and randomisation");
+    return fail(Code::usage, "no test " + shown(options.test) + "; use t, wilcoxon or randomisation");
   const auto at = std::find_if(report.runs.begin(), report.runs.end(),
                                [&](const RunEvaluation& run) { return run.run == options.baseline; });
   if (at == report.runs.end()) {
     std::string names;
     for (const RunEvaluation& run : report.runs) names += (names.empty() ? "" : ", ") + run.run;
-    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) + "; there are " +
+    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) + "; the runs are " +
                                  names + " (a run is named by its tag, or by NAME=FILE)");
   }
   const auto baseline = static_cast<std::size_t>(at - report.runs.begin());
@@ -157,7 +157,7 @@ Result<References> read_references(const std::string& path) {
   if (!read) return read.error();
   if (references.empty())
     return fail(Code::bad_data,
-                path + ": holds no line `query measure mean deviation`; is it the right file?");
+                path + ": contains no line `query measure mean deviation`; is it the right file?");
   return references;
 }
 

@@ -178,7 +178,7 @@ Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, c
         return {};
       },
       [&](std::size_t topic, const std::vector<RunLine>&) {
-        return fail(Code::bad_data, run.name + ": a document stands twice in the query " +
+        return fail(Code::bad_data, run.name + ": a document occurs twice in the query " +
                                         std::string(run.topics[topic].topic));
       },
       evaluation));
@@ -285,7 +285,7 @@ Result<double> parse_score(const std::string& path, std::string_view line, std::
   double score = 0.0;
   if (!to_double(line, score) || !std::isfinite(score))
     return fail(Code::bad_data,
-                located(path, {number, 0}, "the score " + shown(line) + " is no finite number"));
+                located(path, {number, 0}, "the score " + shown(line) + " is not a finite number"));
   return score;
 }
 

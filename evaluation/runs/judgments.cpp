@@ -24,10 +24,11 @@ Result<void> parse_judgment(const FileText& file, LineParser& parser, Judgment& 
   std::int64_t value = 0;
   if (!to_integer(grade, value) || value < std::numeric_limits<int>::min() ||
       value > std::numeric_limits<int>::max())
-    return bad_line(file, begin, "the grade " + shown(grade) + " is no whole number; " + kJudgmentColumns);
+    return bad_line(file, begin, "the grade " + shown(grade) + " is not a whole number; " + kJudgmentColumns);
   judgment.grade = static_cast<int>(value);
   if (!parser.at_line_end())
-    return bad_line(file, begin, std::string("too many columns (ids hold no blanks); ") + kJudgmentColumns);
+    return bad_line(file, begin,
+                    std::string("too many columns (ids must not contain blanks); ") + kJudgmentColumns);
   return {};
 }
 

@@ -53,7 +53,7 @@ class Rows {
     if (at_ == end_ || *at_ == '#') return false;
     const char* const begin = at_;
     if (!read_number(row.grade) || !ends_field() || !std::isfinite(row.grade))
-      return bad("the grade " + shown(field_at(begin)) + " is no number; " + kForm);
+      return bad("the grade " + shown(field_at(begin)) + " is not a number; " + kForm);
     TRY_VOID(parse_query(row));
     last_index_ = 0;
     for (skip_blanks(); at_ < end_ && *at_ != '#'; skip_blanks())
@@ -163,7 +163,7 @@ class Rows {
     if (!std::isfinite(cell.value)) [[unlikely]]
       return refuse(begin, " is not finite; give a number or NULL");
     if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value))) [[unlikely]]
-      return refuse(begin, " is no whole number from 1 on");
+      return refuse(begin, " is not a whole number of at least 1");
     is_short_ = at_ - begin < 8;
     return true;
   }
@@ -177,9 +177,9 @@ class Rows {
   bool refuse_index(const char* begin, std::uint64_t index) {
     const bool is_index = at_ > begin && at_ < end_ && *at_ == ':' && index > 0 && index <= kLargestFeature;
     problem_ = is_index
-                   ? "feature " + std::to_string(index) + " stands after feature " +
-                         std::to_string(last_index_) + "; write each once, ascending"
-                   : "the column " + shown(field_at(begin)) + " is no index:value with an index from 1 to " +
+                   ? "feature " + std::to_string(index) + " comes after feature " +
+                         std::to_string(last_index_) + "; write each feature once, in ascending order"
+                   : "the column " + shown(field_at(begin)) + " is not index:value with an index from 1 to " +
                          std::to_string(kLargestFeature) + "; " + kForm;
     return false;
   }
@@ -239,7 +239,7 @@ Result<void> for_each_letor_row(const std::string& path, const LetorOptions& opt
 }
 
 Error no_letor_row(const std::string& path) {
-  return fail(Code::bad_data, path + ": holds no row; check that it is the right file and complete");
+  return fail(Code::bad_data, path + ": contains no rows; check that it is the right file and complete");
 }
 
 }  // namespace metafuse::evaluation

@@ -39,11 +39,11 @@ Result<void> parse_line(const FileText& file, LineParser& parser, std::string_vi
   if (line_tag.empty())
     return bad_line(file, begin, std::string("too few columns or a control byte; ") + kColumns);
   if (!to_small_integer(rank, line.rank) && !to_integer(rank, line.rank))
-    return bad_line(file, begin, "the rank " + shown(rank) + " is no whole number; " + kColumns);
+    return bad_line(file, begin, "the rank " + shown(rank) + " is not a whole number; " + kColumns);
   if (line.rank < 0)
     return bad_line(file, begin, "the rank " + shown(rank) + " is negative; ranks count from 0 or 1");
   if (!to_double(score, line.score))
-    return bad_line(file, begin, "the score " + shown(score) + " is no number; " + kColumns);
+    return bad_line(file, begin, "the score " + shown(score) + " is not a number; " + kColumns);
   if (!std::isfinite(line.score))
     return bad_line(file, begin,
                     "the score " + shown(score) + " is not finite; give every document a number");
@@ -52,11 +52,12 @@ Result<void> parse_line(const FileText& file, LineParser& parser, std::string_vi
     return {};
   }
   if (!parser.at_line_end())
-    return bad_line(file, begin, std::string("too many columns (ids and tags hold no blanks); ") + kColumns);
+    return bad_line(file, begin,
+                    std::string("too many columns (ids and tags must not contain blanks); ") + kColumns);
   if (!same_id(line_tag, tag))
     return bad_line(file, begin,
                     "the tag " + shown(line_tag) + " differs from the file's first, " + shown(tag) +
-                        "; put each run into a file of its own");
+                        "; put each run into a separate file");
   return {};
 }
 
@@ -245,7 +246,7 @@ Result<void> check_documents_differ(const RunIndex& run, std::size_t topic,
     if (is_new) continue;
     const auto first = std::to_string(run.topics.file.line_of(lines[number].document.data()));
     return bad_line(run.topics.file, line.document.data(),
-                    "the document " + shown(line.document) + " stands twice in topic " +
+                    "the document " + shown(line.document) + " occurs twice in topic " +
                         shown(run.topics.topic(topic)) + ", first in line " + first + "; remove one");
   }
   return {};
@@ -266,7 +267,7 @@ Result<std::vector<Run>> read_runs(std::span<const std::string> arguments, const
     for (const Run& other : runs)
       if (other.name == run->name)
         return fail(Code::usage, run->path + ": a run named " + shown(run->name) + " was given before (" +
-                                     other.path + "); say NAME=FILE to name it otherwise");
+                                     other.path + "); use NAME=FILE to give it another name");
     runs.push_back(std::move(*run));
   }
   return runs;

@@ -154,7 +154,7 @@ Result<TopicIndex> index_topics(const std::string& path, bool may_be_comments) {
   index.file = std::move(file);
   TRY_VOID(find_pieces(index.file, index.pieces));
   if (index.pieces.empty() && !(may_be_comments && index.file.text.starts_with('#')))
-    return fail(Code::bad_data, path + ": holds no line; check that it is the right file and complete");
+    return fail(Code::bad_data, path + ": contains no lines; check that it is the right file and complete");
   sort_pieces(index.pieces);
   for (std::size_t i = 0; i < index.pieces.size(); ++i)
     if (i == 0 || index.pieces[i].topic != index.pieces[i - 1].topic) index.starts.push_back(i);

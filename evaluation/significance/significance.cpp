@@ -248,7 +248,7 @@ Result<void> take_line(std::string_view line, std::map<std::string, std::size_t,
   if (status != std::errc{} || end != number.data() + number.size() || fold < 1 || fold > kMostFolds)
     return fail(Code::bad_data, "the fold must be a whole number from 1 to 1000");
   if (!folds.emplace(query, fold - 1).second)
-    return fail(Code::bad_data, "the query " + std::string(query) + " stands twice; keep one line");
+    return fail(Code::bad_data, "the query " + std::string(query) + " occurs twice; keep one line");
   return {};
 }
 
@@ -258,7 +258,8 @@ Result<Folds> random_folds(std::span<const std::string_view> queries, std::size_
   if (count < 2) return fail(Code::usage, "cross-validation needs at least 2 folds");
   if (queries.size() < count)
     return fail(Code::usage, "cross-validation in " + std::to_string(count) +
-                                 " folds needs as many queries; there are " + std::to_string(queries.size()));
+                                 " folds needs at least as many queries; there are " +
+                                 std::to_string(queries.size()));
   std::vector<std::size_t> order(queries.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
@@ -283,14 +284,15 @@ Result<Folds> read_folds(const std::string& path, std::span<const std::string_vi
     const auto at = by_query.find(query);
     if (at == by_query.end())
       return fail(Code::bad_data,
-                  path + ": names no fold for the query " + std::string(query) + "; add a line");
+                  path + ": has no fold for the query " + std::string(query) + "; add a line");
     folds.fold_of.push_back(at->second);
     folds.count = std::max(folds.count, at->second + 1);
   }
   std::vector<std::size_t> sizes(folds.count, 0);
   for (const std::size_t fold : folds.fold_of) ++sizes[fold];
   if (folds.count < 2 || std::count(sizes.begin(), sizes.end(), 0U) > 0)
-    return fail(Code::bad_data, path + ": the folds must be 1, 2, ... without a gap, and at least two");
+    return fail(Code::bad_data,
+                path + ": the folds must be 1, 2, ... without a gap, and there must be at least two");
   return folds;
 }
 

@@ -216,7 +216,7 @@ TEST_CASE("An empty file of z-scores is refused", "[cli][evaluate]") {
   const TemporaryFolder folder;
   check_refused(run_metafuse({"evaluate", "--qrels", folder.write("q", "1 0 a 1\n"), "--runs",
                               folder.write("r", "1 Q0 a 1 1 t\n"), "--z-scores", folder.write("z", "\n")}),
-                65, "holds no line");
+                65, "contains no lines");
 }
 
 TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") {
@@ -229,10 +229,10 @@ TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") 
   CHECK(index(folder.path("i.db")).status == 0);
   CHECK(index(folder.write("empty", "")).status == 0);
   const std::string text = folder.write("notes.txt", "mine");
-  check_refused(index(text), 66, "no index of documents");
+  check_refused(index(text), 66, "not a document index");
   CHECK(*read_text(text, 100) == "mine");
   check_refused(index(folder.path()), 66, "Is a directory");
-  check_refused(index("/dev/null"), 66, "no regular file");
+  check_refused(index("/dev/null"), 66, "not a regular file");
 }
 
 TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
@@ -263,7 +263,7 @@ TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
 
 TEST_CASE("Options with the same meaning for several learners are explained once", "[cli]") {
   const std::string help = run_metafuse({"train", "--help=all"}).out;
-  const std::string meaning = "in a new seeded order each";
+  const std::string meaning = "each in a new seeded order";
   const std::size_t at = help.find(meaning);
   REQUIRE(at != std::string::npos);
   CHECK(help.find(meaning, at + 1) == std::string::npos);

@@ -37,9 +37,9 @@ TEST_CASE("A fold file names a fold for every query", "[evaluation][folds]") {
   const auto error_of = [&](std::string_view text) {
     return read_folds(folder.write("f", text), queries).error().text;
   };
-  CHECK(error_of("7 1\n8 2\n").find("names no fold for the query 9") != std::string::npos);
+  CHECK(error_of("7 1\n8 2\n").find("has no fold for the query 9") != std::string::npos);
   CHECK(error_of("7 1\n8 2\n9 x\n").find(":3: the fold must be") != std::string::npos);
-  CHECK(error_of("7 1\n7 2\n9 1\n").find(":2: the query 7 stands twice") != std::string::npos);
+  CHECK(error_of("7 1\n7 2\n9 1\n").find(":2: the query 7 occurs twice") != std::string::npos);
   CHECK(error_of("7 1\n8 3\n9 1\n").find("without a gap") != std::string::npos);
   CHECK(error_of("7\n").find(":1: a line needs two columns") != std::string::npos);
 }

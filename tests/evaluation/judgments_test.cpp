@@ -29,11 +29,11 @@ TEST_CASE("A mistake in a qrels file is one error with file and line", "[evaluat
     CHECK(read.error().code == Code::bad_data);
     CHECK(read.error().text.find(want) != std::string::npos);
   };
-  says("", "holds no line");
-  says("# only a comment\n", "holds no line");
+  says("", "contains no lines");
+  says("# only a comment\n", "contains no lines");
   says("1 0 a\n", ":1: too few columns");
   says("1 0 a 1\n1 0 b 1 2\n", ":2: too many columns");
-  says("1 0 a 1\n1 0 b nan\n", ":2: the grade \"nan\" is no whole number");
+  says("1 0 a 1\n1 0 b nan\n", ":2: the grade \"nan\" is not a whole number");
   says("1 0 a 1\n1 0 b 99999999999\n", ":2: the grade");
   says("1 0 b 1\n1 0 a 1\n1 0 b 0\n",
        ":3: the document \"b\" is judged twice in topic \"1\", first in line 1");

@@ -114,19 +114,19 @@ TEST_CASE("A mistake in a LETOR file is one error with file and line", "[evaluat
     CHECK(read.error().code == Code::bad_data);
     CHECK(read.error().text.find(want) != std::string::npos);
   };
-  says("", "holds no row");
+  says("", "contains no rows");
   says("x qid:1 1:1\n", ":1: the grade \"x\"");
   says("nan qid:1 1:1\n", ":1: the grade \"nan\"");
   says("1 qid:1 1:1\n1 1:1\n", ":2: the second column is \"1:1\"");
   says("1 qid: 1:1\n", ":1: the second column");
   says("1 qid:1 0:1\n", ":1: the column \"0:1\"");
   says("1 qid:1 99999999999:1\n", ":1: the column");
-  says("1 qid:1 2:1 1:1\n", ":1: feature 1 stands after feature 2");
-  says("1 qid:1 2:1 2:1\n", ":1: feature 2 stands after feature 2");
+  says("1 qid:1 2:1 1:1\n", ":1: feature 1 comes after feature 2");
+  says("1 qid:1 2:1 2:1\n", ":1: feature 2 comes after feature 2");
   says("1 qid:1 1:inf\n", "not finite");
   says("1 qid:1 1:NULLX\n", "neither a number nor NULL");
   says("1 qid:1 1:\n", "neither a number nor NULL");
-  says("1 qid:1 1:-3\n", "no whole number from 1 on", true);
-  says("1 qid:1 1:1.5\n", "no whole number from 1 on", true);
+  says("1 qid:1 1:-3\n", "not a whole number of at least 1", true);
+  says("1 qid:1 1:1.5\n", "not a whole number of at least 1", true);
   says(std::string_view("1 qid:1\0 1:1\n", 13), "control byte");
 }

@@ -98,7 +98,7 @@ TEST_CASE("Runs without judged queries are an error and missing lists count as z
   const auto twice = index_run(folder.write("d", "1 Q0 b 1 1 t\n1 Q0 a 2 1 t\n1 Q0 b 3 1 t\n"));
   const auto refused = evaluate_run(*twice, *judgments, set, {});
   REQUIRE(refused.has_error());
-  CHECK(refused.error().text.find("d:3: the document \"b\" stands twice") != std::string::npos);
+  CHECK(refused.error().text.find("d:3: the document \"b\" occurs twice") != std::string::npos);
   // A truncated file is an error even if its topic is not judged.
   const auto cut = index_run(folder.write("cut", "1 Q0 a 1 1 t\n9 Q0 b 1 1 t\n9 Q0 c\n"));
   CHECK(evaluate_run(*cut, *judgments, set, {}).error().text.find("cut:3: too few columns") !=
