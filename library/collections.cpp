@@ -20,7 +20,7 @@ using evaluation::RunTopic;
 Result<std::string_view> document_at(const char* const* documents, std::size_t i, std::string_view query) {
   if (documents[i] == nullptr || *documents[i] == '\0')
     return fail(Code::bad_data,
-                fmt::format("query {}, document {}: an id has one byte or more", query, i + 1));
+                fmt::format("query {}, document {}: the id is empty; give one", query, i + 1));
   return std::string_view(documents[i]);
 }
 
@@ -31,7 +31,7 @@ Result<void> check_differ(const std::vector<RunEntry>& entries, std::string_view
   for (const RunEntry& entry : entries) {
     ids.insert(entry.document, is_new);
     if (!is_new)
-      return fail(Code::bad_data, fmt::format("query {}: the document {} stands twice; keep the better place",
+      return fail(Code::bad_data, fmt::format("query {}: the document {} occurs twice; keep the better rank",
                                               query, entry.document));
   }
   return {};
@@ -47,7 +47,7 @@ Result<void> check_finite(double score, std::string_view query, std::string_view
 /// Moves the list of a query into the run, which keeps its texts.
 Result<void> add_list(metafuse_run& run, std::string_view query, std::vector<RunEntry> entries) {
   if (run.queries.contains(query))
-    return fail(Code::bad_data, fmt::format("the run {} has a list for the query {} already; add each query "
+    return fail(Code::bad_data, fmt::format("the run {} already has a list for the query {}; add each query "
                                             "once",
                                             run.run.name, query));
   TRY_VOID(check_differ(entries, query));
@@ -121,7 +121,7 @@ Result<void> add_judged(metafuse_qrels& qrels, const QueryRows& query, const cha
                         const std::int32_t* grades) {
   if (qrels.queries.contains(query.query))
     return fail(Code::bad_data,
-                fmt::format("the query {} has judgments already; add each query once", query.query));
+                fmt::format("the query {} already has judgments; add each query once", query.query));
   evaluation::QueryJudgments judged{query.query, {}};
   judged.documents.reserve(query.rows.size());
   for (const std::size_t row : query.rows) {
@@ -148,7 +148,7 @@ Result<void> add_judged(metafuse_qrels& qrels, const QueryRows& query, const cha
 Result<void> check_writable_id(std::string_view id) {
   if (!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos) return {};
   return fail(Code::bad_data,
-              fmt::format("the id \"{}\" is empty or holds a blank and cannot stand in a run file", id));
+              fmt::format("the id \"{}\" is empty or contains a blank, which run files do not allow", id));
 }
 
 Result<void> write_run(const evaluation::Run& run, const std::string& path) {

@@ -85,10 +85,9 @@ Result<void> check_scores(const FusionMethod& method, const FusionOptions& optio
   if (has_scores || !method.uses_scores || normalise == Normalisation::rank ||
       normalise == Normalisation::borda)
     return {};
-  return fail(Code::usage,
-              fmt::format("the method {} adds up scores, and \"{}\" has none; give every document "
-                          "a score, or name a method that looks at ranks",
-                          method.name, list));
+  return fail(Code::usage, fmt::format("the method {} needs scores, and \"{}\" has none; give every document "
+                                       "a score, or use a method based on ranks",
+                                       method.name, list));
 }
 
 RunTopic fused_topic(std::string_view topic, const QueryLists& query, const std::vector<double>& scores,

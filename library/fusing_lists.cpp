@@ -31,7 +31,7 @@ Result<std::vector<ListEntry>> entries_of(const metafuse_list& list, evaluation:
   for (std::size_t i = 0; i < list.count; ++i) {
     if (list.documents[i] == nullptr || *list.documents[i] == '\0')
       return fail(Code::usage,
-                  fmt::format("list {}, document {}: an id has one byte or more", list.name, i + 1));
+                  fmt::format("list {}, document {}: the id is empty; give one", list.name, i + 1));
     const double score = list.scores == nullptr ? kNoScore : list.scores[i];
     if (list.scores != nullptr && !std::isfinite(score))
       return fail(Code::usage,
@@ -55,7 +55,8 @@ Result<QueryLists> query_of(const metafuse_list* lists, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     TRY_VOID(check_given(lists[i].name, "the name of a list"));
     if (!names.insert(lists[i].name).second)
-      return fail(Code::usage, fmt::format("two lists are named \"{}\"; names are unique", lists[i].name));
+      return fail(Code::usage,
+                  fmt::format("two lists are named \"{}\"; names must be unique", lists[i].name));
     TRY(auto entries, entries_of(lists[i], ids));
     query.lists.push_back(std::move(entries));
   }
@@ -86,9 +87,10 @@ metafuse_run* fused_query(const QueryLists& query, const std::vector<double>& sc
 Result<std::vector<double>> scores_by_method(const metafuse_list* lists, const QueryLists& query,
                                              const FusionMethod& method, const FusionOptions& options) {
   if (method.is_supervised)
-    return fail(Code::usage, fmt::format("the method {} learns from judgments; fuse runs by it, or lists by "
-                                         "another method or a model",
-                                         method.name));
+    return fail(Code::usage,
+                fmt::format("the method {} learns from judgments; use it on runs, or fuse the lists with "
+                            "another method or a model",
+                            method.name));
   TRY_VOID(check_fusion_options(method, options, query.lists.size()));
   for (std::size_t i = 0; i < query.lists.size(); ++i)
     TRY_VOID(check_scores(method, options, lists[i].scores != nullptr || lists[i].count == 0, lists[i].name));
@@ -130,7 +132,8 @@ Result<std::string> explained(const metafuse_model& model, const metafuse_list* 
   const auto& known = ranking.instances.documents;
   const auto at = std::lower_bound(known.begin(), known.end(), document);
   if (at == known.end() || *at != document)
-    return fail(Code::usage, fmt::format("no list holds the document {} within the model's depth", document));
+    return fail(Code::usage,
+                fmt::format("no list contains the document {} within the model's depth", document));
   JsonObject out{{"document", document}};
   const auto why = explain(model.model, ranking, static_cast<std::size_t>(at - known.begin()));
   for (auto& [name, value] : explanation_json(model.model, why)) out[name] = value;

@@ -29,7 +29,8 @@ Result<std::vector<const Run*>> views_of(const metafuse_run* const* runs, std::s
     TRY_VOID(check_given(runs[i], "a run"));
     out.push_back(&runs[i]->sorted());
     if (!names.insert(out.back()->name).second)
-      return fail(Code::usage, fmt::format("two runs are named \"{}\"; names are unique", out.back()->name));
+      return fail(Code::usage,
+                  fmt::format("two runs are named \"{}\"; names must be unique", out.back()->name));
   }
   return out;
 }
@@ -89,7 +90,7 @@ Result<ScoreQuery> score_by_method(const FusionMethod& method, const std::vector
   const bool learns = method.is_supervised || (method.needs_weights && options.weights.empty());
   if (train != nullptr && !learns)
     return fail(Code::usage,
-                fmt::format("the method {} learns nothing; leave the training judgments out", method.name));
+                fmt::format("the method {} does not learn; leave the training judgments out", method.name));
   if (learns && train == nullptr)
     return fail(Code::usage, fmt::format("the method {} learns from judgments; give them{}", method.name,
                                          method.needs_weights ? ", or weights" : ""));

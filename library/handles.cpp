@@ -61,7 +61,7 @@ Result<Options> options_of(const metafuse_option* options, std::size_t count) {
     TRY_VOID(check_given(options[i].name, "the name of an option"));
     TRY_VOID(check_given(options[i].value, options[i].name));
     if (!out.emplace(options[i].name, options[i].value).second)
-      return fail(Code::usage, fmt::format("the option {} stands twice", options[i].name));
+      return fail(Code::usage, fmt::format("the option {} is given twice", options[i].name));
   }
   return out;
 }
@@ -84,7 +84,8 @@ Result<std::vector<evaluation::Run>> runs_of(const metafuse_run* const* runs, st
     TRY_VOID(check_given(runs[i], "a run"));
     out.push_back(runs[i]->sorted());
     if (!names.insert(out.back().name).second)
-      return fail(Code::usage, fmt::format("two runs are named \"{}\"; names are unique", out.back().name));
+      return fail(Code::usage,
+                  fmt::format("two runs are named \"{}\"; names must be unique", out.back().name));
   }
   return out;
 }

@@ -55,7 +55,7 @@ int guarded(Work work) noexcept {
     set_last_error("stopped by the progress function");
     return METAFUSE_STOPPED;
   } catch (const std::bad_alloc&) {
-    set_last_error("there is not enough memory; give less at once");
+    set_last_error("out of memory; give less data at once");
     return METAFUSE_TRY_AGAIN;
   } catch (const std::exception& mistake) {
     set_last_error(mistake.what());

@@ -39,7 +39,7 @@ void declare_rules(fusion::OptionTable& table, EvaluationSettings& settings) {
                 {"letor4", Mode::letor4},
                 {"mslr", Mode::mslr},
                 {"gdeval", Mode::gdeval}},
-               "whose rules");
+               "the tool whose rules apply");
   table.count("relevance-level", settings.relevance_level, 1, 1000, "the lowest relevant grade");
   table.count("threads", settings.options.threads, 1, 1024, "threads to use");
 }
@@ -78,8 +78,8 @@ void declare_report(fusion::OptionTable& table, ReportSettings& settings) {
   using evaluation::Format;
   table.choice("test", settings.comparison.test,
                {{"t", "t"}, {"wilcoxon", "wilcoxon"}, {"randomisation", "randomisation"}}, "which test");
-  table.count("seed", settings.comparison.seed, 0, 1ULL << 62, "seed of what is drawn at random");
-  declare_yes_or_no(table, "per-query", settings.is_per_query, "every query, then the summary");
+  table.count("seed", settings.comparison.seed, 0, 1ULL << 62, "seed of random draws");
+  declare_yes_or_no(table, "per-query", settings.is_per_query, "list every query before the summary");
   table.choice("format", settings.format,
                {{"json", Format::json},
                 {"table", Format::table},
@@ -87,8 +87,8 @@ void declare_report(fusion::OptionTable& table, ReportSettings& settings) {
                 {"latex", Format::latex},
                 {"csv", Format::csv},
                 {"html", Format::html}},
-               "the form of the report");
-  table.custom({"baseline", "NAME", "", "the run that the others are tested against"},
+               "format of the report");
+  table.custom({"baseline", "NAME", "", "the run against which the others are tested"},
                [&settings](const std::string& name) -> Result<void> {
                  settings.comparison.baseline = name;
                  return {};
@@ -140,20 +140,22 @@ Result<std::string> methods_compared(const metafuse_run* const* runs, std::size_
   fusion::OptionTable table;
   declare_rules(table, settings.evaluation);
   declare_report(table, settings);
-  table.count("folds", options.folds, 2, 1000, "parts of the queries");
+  table.count("folds", options.folds, 2, 1000, "number of parts of the queries");
   table.count("depth", options.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
   table.custom({"derive", "NAME,...", "", "derived features of the learners"},
                [&options](const std::string& names) -> Result<void> {
                  options.derive = names;
                  return {};
                });
-  table.count("limit", settings.evaluation.options.depth, 0, 1U << 31, "how far down fused lists are judged");
+  table.count("limit", settings.evaluation.options.depth, 0, 1U << 31,
+              "how far down fused lists are evaluated");
   for (auto* names : {&options.methods, &options.learners})
-    table.custom({names == &options.methods ? "methods" : "learners", "NAME,...", "", "which rows"},
-                 [names](const std::string& text) -> Result<void> {
-                   *names = names_of(text);
-                   return {};
-                 });
+    table.custom(
+        {names == &options.methods ? "methods" : "learners", "NAME,...", "", "names of the rows, or none"},
+        [names](const std::string& text) -> Result<void> {
+          *names = names_of(text);
+          return {};
+        });
   TRY_VOID(read_options(table, given));
   TRY_VOID(check_given(qrels, "qrels"));
   settle(given, qrels->sorted(), settings.evaluation);
@@ -215,7 +217,7 @@ Result<JsonArray> described(std::string_view table) {
   if (table == "methods") return methods_json();
   if (table == "learners") return learners_json();
   if (table == "measures") return measures_json();
-  return fail(Code::usage, fmt::format("no table \"{}\"; there are methods, learners and measures", table));
+  return fail(Code::usage, fmt::format("no table \"{}\"; use methods, learners or measures", table));
 }
 
 const fusion::FusionMethod* method_at(std::size_t place) {

@@ -54,13 +54,13 @@ void declare_train_options(fusion::OptionTable& table, TrainSettings& settings) 
                "what grades below 0 count as");
   table.choice("query-weights", input.query_weights,
                {{"pairs", "pairs"}, {"equal", "equal"}, {"documents", "documents"}},
-               "what each query counts in proportion to");
+               "what the weight of a query is proportional to");
   table.choice("grade-weights", feedback.grade_weights,
                {{"one", FeedbackOptions::GradeWeights::one},
                 {"difference", FeedbackOptions::GradeWeights::difference},
                 {"gain", FeedbackOptions::GradeWeights::gain}},
-               "what a pair weighs");
-  table.count("seed", settings.seed, 0, 1ULL << 62, "seed of everything drawn at random");
+               "weight of a pair");
+  table.count("seed", settings.seed, 0, 1ULL << 62, "seed of random draws");
   table.count("threads", settings.threads, 1, 1024, "threads to use");
 }
 
@@ -142,8 +142,8 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);
-  declare_text(table, "metric", settings.metric, "what validation measures");
-  table.count("patience", settings.patience, 0, 1U << 30, "rounds without a better value before the end");
+  declare_text(table, "metric", settings.metric, "measure used for validation");
+  table.count("patience", settings.patience, 0, 1U << 30, "stop after so many rounds without a better value");
   fusion::TrainingRequest request;
   TRY(request.options, read_train_options(*learner, table, given));
   TRY(const auto set, training_set(call.runs, call.count, call.qrels, settings.input));
@@ -168,7 +168,7 @@ Result<std::string> cross_validated(const TrainCall& call, const char* name, con
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);
-  table.count("folds", settings.folds, 2, 1000, "parts of the queries");
+  table.count("folds", settings.folds, 2, 1000, "number of parts of the queries");
   fusion::CrossValidationOptions options;
   TRY(options.learner_options, read_train_options(*learner, table, given));
   TRY(const auto set, training_set(call.runs, call.count, call.qrels, settings.input));

@@ -18,10 +18,10 @@ const char* text_of(py::handle object, const char* what) {
       PyUnicode_Check(object.ptr()) ? PyUnicode_AsUTF8AndSize(object.ptr(), &size) : nullptr;
   if (text == nullptr) {
     PyErr_Clear();
-    throw usage(std::string(what) + " " + std::string(py::repr(object)) + " is no text (str) of UTF-8");
+    throw usage(std::string(what) + " " + std::string(py::repr(object)) + " is not a str of valid UTF-8");
   }
   if (std::char_traits<char>::length(text) != static_cast<std::size_t>(size))
-    throw usage(std::string(what) + " " + std::string(py::repr(object)) + " holds a zero byte");
+    throw usage(std::string(what) + " " + std::string(py::repr(object)) + " contains a zero byte");
   return text;
 }
 
@@ -29,7 +29,7 @@ double number_of(py::handle object, const char* query, const char* document) {
   const double value = PyFloat_AsDouble(object.ptr());
   if (value != -1.0 || PyErr_Occurred() == nullptr) return value;
   PyErr_Clear();
-  throw usage(std::string("query ") + query + ": the score of " + document + " is no number");
+  throw usage(std::string("query ") + query + ": the score of " + document + " is not a number");
 }
 
 /// The texts of a list, tuple or other sequence; `kept` keeps their owners alive.
@@ -75,7 +75,7 @@ std::int32_t grade_of(py::handle grade, const char* query, const char* document)
   PyErr_Clear();
   if (is_wrong || value < std::numeric_limits<std::int32_t>::min() ||
       value > std::numeric_limits<std::int32_t>::max())
-    throw usage(std::string("query ") + query + ": the grade of " + document + " is no whole number");
+    throw usage(std::string("query ") + query + ": the grade of " + document + " is not a whole number");
   return static_cast<std::int32_t>(value);
 }
 

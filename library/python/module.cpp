@@ -219,7 +219,7 @@ std::string compare_methods(const std::vector<const PythonRun*>& runs, const Pyt
 }  // namespace
 
 PYBIND11_MODULE(_metafuse, module) {
-  module.doc() = "What stands between the package metafuse and libmetafuse; not for others.";
+  module.doc() = "Internal bindings between the package metafuse and libmetafuse; not a public interface.";
   // metafuse/_errors.py defines the exceptions; an error becomes the one for its status.
   py::register_exception_translator([](std::exception_ptr raised) {
     try {

@@ -218,7 +218,7 @@ TEST_CASE("A mistake gives one sentence and creates nothing", "[library]") {
   const char* twice[] = {"a", "a"};
   const double infinite[] = {1.0, std::numeric_limits<double>::quiet_NaN()};
   const char* two[] = {"a", "b"};
-  check_refused(metafuse_run_add(run, "q", twice, nullptr, 2), METAFUSE_BAD_DATA, "stands twice");
+  check_refused(metafuse_run_add(run, "q", twice, nullptr, 2), METAFUSE_BAD_DATA, "occurs twice");
   check_refused(metafuse_run_add(run, "q", two, infinite, 2), METAFUSE_BAD_DATA, "b is not finite");
   REQUIRE(metafuse_run_add(run, "q", two, nullptr, 2) == METAFUSE_OK);
   check_refused(metafuse_run_add(run, "q", two, nullptr, 2), METAFUSE_BAD_DATA, "already");

@@ -104,7 +104,7 @@ class ClientOfServer(unittest.TestCase):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         client = metafuse.Client(f"http://127.0.0.1:{server.server_port}", key="secret")
         self.assertEqual(list(client.stream("tea")), [("partial", {"arrived": 1}), ("final", {"results": []})])
-        with self.assertRaisesRegex(metafuse.ServerError, "the server sends to"):
+        with self.assertRaisesRegex(metafuse.ServerError, "the server redirects to"):
             client.models()
         server.shutdown()
         server.server_close()

@@ -56,14 +56,14 @@ class Fusing(unittest.TestCase):
         fused = metafuse.fuse([(ids, scores), {9: 3.0, 7: 1.0}], "combsum", normalise="max")
         self.assertEqual(fused[0].id, 7)
         self.assertAlmostEqual(fused[0].score, 1 + 1 / 3)
-        with self.assertRaisesRegex(metafuse.UsageError, "two ids are both written 1"):
+        with self.assertRaisesRegex(metafuse.UsageError, "two ids both become 1"):
             metafuse.fuse([[1, "1"]])
 
     def test_weights_by_name_or_order(self):
         lists = {"a": ["x", "y"], "b": ["y", "x"]}
         self.assertEqual(metafuse.fuse(lists, "rrf", weights={"b": 2})[0].id, "y")
         self.assertEqual(metafuse.fuse(lists, "rrf", weights=[2, 1])[0].id, "x")
-        with self.assertRaisesRegex(metafuse.UsageError, "no list c; there are a, b"):
+        with self.assertRaisesRegex(metafuse.UsageError, "no list c; the lists are a, b"):
             metafuse.fuse(lists, weights={"c": 1})
 
     def test_runs_have_the_order_of_the_command_line_in_every_form(self):
@@ -94,9 +94,9 @@ class Fusing(unittest.TestCase):
                 (lambda: metafuse.fuse([]), metafuse.UsageError, "no list"),
                 (lambda: metafuse.fuse(["abc"]), metafuse.FileError, "abc"),
                 (lambda: metafuse.fuse([["a\0b"]]), metafuse.UsageError, "zero byte"),
-                (lambda: metafuse.fuse([[""]]), metafuse.UsageError, "one byte or more"),
-                (lambda: metafuse.fuse([["a"]], depth=3), metafuse.UsageError, "depth is for runs"),
-                (lambda: metafuse.evaluate({"q": {"d": "x"}}, {"q": {"d": 1}}), metafuse.UsageError, "is no number"),
+                (lambda: metafuse.fuse([[""]]), metafuse.UsageError, "the id is empty"),
+                (lambda: metafuse.fuse([["a"]], depth=3), metafuse.UsageError, "depth applies to runs"),
+                (lambda: metafuse.evaluate({"q": {"d": "x"}}, {"q": {"d": 1}}), metafuse.UsageError, "is not a number"),
                 (lambda: metafuse.evaluate({"q": {"d": 1}}, {"q": {"d": 0.5}}), metafuse.UsageError, "no whole number"),
                 (lambda: metafuse.evaluate({"q": ["d"]}, {"p": {"d": 1}}), metafuse.DataError, "shares no query"),
                 (lambda: metafuse.Model.load("/nowhere"), OSError, "/nowhere"),
@@ -183,7 +183,7 @@ class Models(unittest.TestCase):
             self.assertAlmostEqual(sum(share["weight"] for share in why["features"]), item.score)
         with self.assertRaisesRegex(metafuse.DataError, "not in the model other"):
             model.fuse({"other": ["x"]})
-        with self.assertRaisesRegex(metafuse.UsageError, "by name"):
+        with self.assertRaisesRegex(metafuse.UsageError, "names of its lists"):
             model.fuse([["x"]])
 
     def test_progress_may_stop_training_or_raise(self):

@@ -69,7 +69,7 @@ def fuse(lists, method: str = "rrf", *, k: float | None = None, normalise: str |
     for name, value in (("depth", depth), ("train", train), ("threads", threads),
                         ("relevance_level", relevance_level)):
         if value is not None:
-            raise UsageError(f"{name} is for runs; leave it out")
+            raise UsageError(f"{name} applies to runs only; leave it out")
     brought = Lists(lists)
     options["weights"] = weights_of(weights, [row[0] for row in brought.rows])
     return brought.fused(_metafuse.fuse_lists(brought.rows, method, options_of(options)))
@@ -166,7 +166,7 @@ class Model:
     @staticmethod
     def _named(lists) -> Lists:
         if not isinstance(lists, Mapping):
-            raise UsageError("a model knows its lists by name; give {name: list}")
+            raise UsageError("a model needs the names of its lists; give {name: list}")
         return Lists(lists)
 
     def __repr__(self) -> str:

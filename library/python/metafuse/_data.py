@@ -48,7 +48,7 @@ class Run:
         if isinstance(data, Run):
             self._handle, self._form = data._handle, data._form
             if name not in (None, data.name):
-                raise UsageError(f"the run is named {data.name}; make it of its data to name it {name}")
+                raise UsageError(f"the run is already named {data.name}; create it from its data to name it {name}")
         elif isinstance(data, (str, os.PathLike)):
             path = os.fspath(data)
             self._handle = _metafuse.Run.read(path if name is None else f"{name}={path}")
@@ -168,7 +168,7 @@ class Lists:
     def _text(self, value) -> str:
         text = value if isinstance(value, str) else str(value)
         if self.ids.setdefault(text, value) != value:
-            raise UsageError(f"two ids are both written {text}: {self.ids[text]!r} and {value!r}; give texts")
+            raise UsageError(f"two ids both become {text}: {self.ids[text]!r} and {value!r}; give texts")
         return text
 
     def fused(self, pairs) -> list[Fused]:
@@ -201,5 +201,5 @@ def weights_of(weights, names: list[str]):
         return weights
     unknown = set(weights) - set(names)
     if unknown:
-        raise UsageError(f"weights: there is no list {sorted(unknown)[0]}; there are {', '.join(names)}")
+        raise UsageError(f"weights: there is no list {sorted(unknown)[0]}; the lists are {', '.join(names)}")
     return [weights.get(name, 1.0) for name in names]

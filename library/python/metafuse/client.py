@@ -102,11 +102,11 @@ class Client:
         with self._open(request) as answer:
             text = answer.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
-            raise ServerError(f"{self.url}: an answer of more than {MOST_BYTES >> 20} MiB")
+            raise ServerError(f"{self.url}: the answer is larger than {MOST_BYTES >> 20} MiB")
         try:
             return json.loads(text) if text.strip() else {}
         except ValueError:
-            raise ServerError(f"{self.url}: the answer is no JSON; is this a metafuse server?") from None
+            raise ServerError(f"{self.url}: the answer is not JSON; is this a metafuse server?") from None
 
 
 class _SameServer(urllib.request.HTTPRedirectHandler):
@@ -117,7 +117,7 @@ class _SameServer(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, request, answer, code, message, headers, target):
         if urllib.parse.urlsplit(target)[:2] != self._server:
-            raise ServerError(f"the server sends to {target}; give that address to Client", code)
+            raise ServerError(f"the server redirects to {target}; give that address to Client", code)
         return super().redirect_request(request, answer, code, message, headers, target)
 
 
@@ -141,7 +141,7 @@ def _events(answer) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in answer:
         size += len(line)
         if size > MOST_BYTES:
-            raise ServerError(f"a stream of more than {MOST_BYTES >> 20} MiB")
+            raise ServerError(f"the stream is larger than {MOST_BYTES >> 20} MiB")
         text = line.decode().rstrip("\r\n")
         if not text:
             if data:
