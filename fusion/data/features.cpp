@@ -198,7 +198,7 @@ Result<std::vector<Feature>> derived_features(std::string_view names, std::span<
                   "no derived feature \"" + name + "\"; there are " + std::string(kDerivedNames));
     }
     if (!added.empty() && std::find(features.begin(), features.end(), added.front()) != features.end())
-      return fail(Code::usage, "the derived feature \"" + name + "\" stands twice");
+      return fail(Code::usage, "the derived feature \"" + name + "\" is given twice; remove one");
     features.insert(features.end(), added.begin(), added.end());
   }
   return features;

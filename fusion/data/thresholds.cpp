@@ -172,17 +172,17 @@ Result<GivenThresholds> read_given_thresholds(const std::string& path) {
         return fail(Code::bad_data,
                     located(path, {number, 0},
                             "the threshold \"" + std::string(words[i]) +
-                                "\" is no number; a line is: feature threshold threshold ..."));
+                                "\" is not a number; a line is: feature threshold threshold ..."));
       thetas.push_back(theta);
     }
     if (!given.emplace(std::string(words[0]), std::move(thetas)).second)
       return fail(Code::bad_data, located(path, {number, 0},
                                           "the feature \"" + std::string(words[0]) +
-                                              "\" stands twice; give its thresholds in one line"));
+                                              "\" occurs twice; give its thresholds in one line"));
     return {};
   }));
   if (given.empty())
-    return fail(Code::bad_data, path + ": no line; a line is: feature threshold threshold ...");
+    return fail(Code::bad_data, path + ": contains no lines; a line is: feature threshold threshold ...");
   return given;
 }
 
@@ -193,12 +193,13 @@ Result<void> check_given_thresholds(const GivenThresholds& given, std::span<cons
     const auto feature = std::find_if(features.begin(), features.end(),
                                       [&](const Feature& each) { return each.name == wanted; });
     if (feature == features.end())
-      return fail(Code::bad_data, path + ": the input has no feature \"" + name + "\"; take the line out");
+      return fail(Code::bad_data, path + ": the input has no feature \"" + name + "\"; remove the line");
     if (feature->kind != FeatureKind::rank) continue;
     for (const double rank : thetas)
       if (rank < 1.0 || rank != std::floor(rank))
-        return fail(Code::bad_data, path + ": \"" + name +
-                                        "\" is a list, whose thresholds are ranks: whole numbers from 1 on");
+        return fail(
+            Code::bad_data,
+            path + ": \"" + name + "\" is a list; its thresholds must be ranks: whole numbers of at least 1");
   }
   return {};
 }

@@ -85,10 +85,10 @@ Result<void> read_pairs(const std::string& path, Communicator* communicator, Tra
   std::vector<std::int64_t> finders;
   std::vector<std::size_t> lines;
   const auto unknown = [&](std::size_t number, std::string_view query) {
-    return fail(Code::bad_data, located(path, {number, 0},
-                                        "no list and no judgment knows the query" +
-                                            (query.empty() ? "" : " \"" + std::string(query) + "\"") +
-                                            "; leave the pair out"));
+    return fail(Code::bad_data,
+                located(path, {number, 0},
+                        "the query" + (query.empty() ? "" : " \"" + std::string(query) + "\"") +
+                            " occurs in no list and no judgment; leave the pair out"));
   };
   auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     const auto fields = fields_of(line);
@@ -108,8 +108,8 @@ Result<void> read_pairs(const std::string& path, Communicator* communicator, Tra
     if (!above) return bad(above.error().text + "; leave the pair out");
     double weight = 0.0;
     if (!to_double(fields[3], weight) || !std::isfinite(weight) || weight <= 0.0)
-      return bad("the weight \"" + std::string(fields[3]) + "\" is no number above 0; give one");
-    if (*below == *above) return bad("a document cannot stand above itself; leave the pair out");
+      return bad("the weight \"" + std::string(fields[3]) + "\" must be a number above 0");
+    if (*below == *above) return bad("a document cannot be ranked above itself; leave the pair out");
     set.pairs.push_back({*below, *above, weight});
     return {};
   });
@@ -118,7 +118,7 @@ Result<void> read_pairs(const std::string& path, Communicator* communicator, Tra
   const auto lost = std::find(finders.begin(), finders.end(), 0);
   if (lost != finders.end()) return unknown(lines[static_cast<std::size_t>(lost - finders.begin())], {});
   if (finders.empty())
-    return fail(Code::bad_data, path + ": holds no pair; leave it out to learn from grades");
+    return fail(Code::bad_data, path + ": contains no pairs; leave it out to learn from grades");
   std::sort(set.pairs.begin(), set.pairs.end(), [](const WeightedPair& a, const WeightedPair& b) {
     return std::tie(a.below, a.above, a.weight) < std::tie(b.below, b.above, b.weight);
   });
@@ -144,7 +144,7 @@ Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
     if (fields.size() != 2 || !to_double(fields[1], weight) || !std::isfinite(weight) || weight < 0.0)
       return fail(Code::bad_data, located(choice, {number, 0}, "a line is: qid weight (0 or more)"));
     if (!weights.emplace(std::string(fields[0]), weight).second)
-      return fail(Code::bad_data, located(choice, {number, 0}, "the query stands twice"));
+      return fail(Code::bad_data, located(choice, {number, 0}, "the query occurs twice; remove one line"));
     return {};
   });
   if (!read) return read;

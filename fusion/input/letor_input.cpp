@@ -97,9 +97,10 @@ Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::siz
     std::copy_if(input.expected.begin(), input.expected.end(), std::back_inserter(features),
                  [](const Feature& feature) { return !is_derived(feature); });
     if (count > features.size())
-      return fail(Code::bad_data, (are_ranks ? input.letor_ranks : input.letor).front() + ": names feature " +
-                                      std::to_string(count) + ", but the training input has " +
-                                      std::to_string(features.size()) + "; give files of one kind");
+      return fail(Code::bad_data, (are_ranks ? input.letor_ranks : input.letor).front() +
+                                      ": contains feature " + std::to_string(count) +
+                                      ", but the training input has " + std::to_string(features.size()) +
+                                      "; give files with the same features");
     return features;
   }
   for (std::size_t i = 1; i <= count; ++i)
@@ -115,7 +116,7 @@ Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std
     return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
   if (derived && uses_scores(*derived))
     return fail(Code::usage,
-                "--derive score: LETOR files of ranks hold no scores; leave it out or give --runs");
+                "--derive score: LETOR files of ranks contain no scores; leave it out or give --runs");
   return derived;
 }
 

@@ -51,10 +51,9 @@ Result<void> MemoryBudget::add(const RowCounts& read) {
   if (needed <= limit_.bytes) return {};
   return fail(
       Code::usage,
-      fmt::format(
-          "--memory-limit: {} documents and what they are learned with need {} MiB beside their columns, "
-          "more than {} MiB; raise it, or share them out to several machines with mpirun",
-          documents, (needed + kMebibyte - 1) / kMebibyte, limit_.bytes / kMebibyte));
+      fmt::format("--memory-limit: training on {} documents needs {} MiB besides their columns, "
+                  "more than {} MiB; raise it, or distribute the training over several machines with mpirun",
+                  documents, (needed + kMebibyte - 1) / kMebibyte, limit_.bytes / kMebibyte));
 }
 
 unsigned MemoryBudget::columns_at_once(unsigned threads) const {

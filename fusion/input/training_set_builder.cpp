@@ -440,7 +440,7 @@ Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, co
   if (order.twice) {
     state_->twice = std::move(order.twice);
     return fail(Code::bad_data, "query \"" + state_->twice->query + "\": the document \"" +
-                                    state_->twice->document + "\" stands twice; keep one of its lines");
+                                    state_->twice->document + "\" occurs twice; keep one of its lines");
   }
   TrainingSet set;
   set.feedback = feedback;

@@ -155,7 +155,7 @@ Result<std::vector<std::size_t>> match_lists(const Model& model, std::vector<std
       names.push_back(feature.name);
     } else if (feature.kind != FeatureKind::rank) {
       return fail(Code::bad_data, "the model's feature \"" + feature.name +
-                                      "\" is a value, not a rank; use metafuse score with a LETOR file");
+                                      "\" is a value, not a rank; use `metafuse score` with a LETOR file");
     }
   }
   TRY(auto matched, match_features(model, names, may_be_missing));

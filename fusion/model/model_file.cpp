@@ -38,33 +38,34 @@ Result<void> check_derived(const std::vector<Feature>& features, std::string_vie
   for (const Feature& feature : known) names.insert(feature.name);
   for (auto feature = first; feature != features.end(); ++feature) {
     const std::string where = "features[" + std::to_string(feature - features.begin()) + "]";
-    if (!is_derived(*feature)) return bad(name, where + ": a list stands behind a derived feature");
+    if (!is_derived(*feature))
+      return bad(name, where + ": a list comes after a derived feature; lists must come first");
     if (!names.contains(feature->name))
-      return bad(name, where + ": \"" + feature->name + "\" is no derived feature of the lists before it");
+      return bad(name, where + ": \"" + feature->name + "\" is not a derived feature of the preceding lists");
   }
   return {};
 }
 
 Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_view name) {
   const Json* list = root.if_contains("features");
-  if (list == nullptr || !list->is_array()) return bad(name, "\"features\" is no list");
+  if (list == nullptr || !list->is_array()) return bad(name, "\"features\" must be a list");
   std::vector<Feature> features;
   std::set<std::string> seen;
   for (const Json& item : list->get_array()) {
     const std::string where = "features[" + std::to_string(features.size()) + "]";
     const JsonObject* object = item.if_object();
-    if (object == nullptr) return bad(name, where + " is no object");
+    if (object == nullptr) return bad(name, where + " must be an object");
     const auto* text = string_at(*object, "name");
     const auto* kind = string_at(*object, "kind");
     const Json* depth = object->if_contains("depth");
     if (text == nullptr || text->empty()) return bad(name, where + " has no name");
     if (kind == nullptr || (*kind != "rank" && *kind != "value"))
-      return bad(name, where + ": \"kind\" is neither \"rank\" nor \"value\"");
+      return bad(name, where + ": \"kind\" must be \"rank\" or \"value\"");
     if (depth == nullptr || !depth->is_int64() || depth->get_int64() < 0 ||
         depth->get_int64() > 1'000'000'000)
-      return bad(name, where + ": \"depth\" is no whole number from 0");
+      return bad(name, where + ": \"depth\" must be a whole number of at least 0");
     if (!seen.insert(std::string(*text)).second)
-      return bad(name, where + ": the name \"" + std::string(*text) + "\" stands twice");
+      return bad(name, where + ": the name \"" + std::string(*text) + "\" occurs twice");
     features.push_back({std::string(*text), *kind == "rank" ? FeatureKind::rank : FeatureKind::value,
                         static_cast<int>(depth->get_int64())});
   }
@@ -76,11 +77,11 @@ Result<void> check_header(const JsonObject& root, std::string_view name) {
   const auto* format = string_at(root, "format");
   if (format == nullptr || *format != kFormat)
     return fail(Code::bad_data, std::string(name) +
-                                    ": not a metafuse model (no \"format\":\"metafuse-model\"); name a file "
+                                    ": not a metafuse model (no \"format\":\"metafuse-model\"); give a file "
                                     "that metafuse train wrote");
   const Json* version = root.if_contains("version");
   if (version == nullptr || !version->is_int64() || version->get_int64() < 1)
-    return bad(name, "\"version\" is no whole number from 1");
+    return bad(name, "\"version\" must be a whole number of at least 1");
   if (version->get_int64() > kVersion)
     return fail(Code::bad_data, std::string(name) + ": written by a later metafuse (format version " +
                                     std::to_string(version->get_int64()) + ", this one reads up to " +
@@ -127,14 +128,14 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Fi
   model.features = std::move(features);
   const auto* unranked = string_at(*root, "unranked");
   if (unranked == nullptr || (*unranked != "absent" && *unranked != "null"))
-    return bad(name, "\"unranked\" is neither \"absent\" nor \"null\"");
+    return bad(name, "\"unranked\" must be \"absent\" or \"null\"");
   model.is_absent_zero = *unranked == "null";
   const auto* learner_name = string_at(*root, "learner");
   if (learner_name != nullptr) model.learner = *learner_name;
   const ReadRanker read = reader_of(model.learner);
   if (!read) return bad(name, "unknown learner \"" + model.learner + "\"");
   const JsonObject* body = object_at(*root, "body");
-  if (body == nullptr) return bad(name, "\"body\" is no object");
+  if (body == nullptr) return bad(name, "\"body\" must be an object");
   auto ranker = read(*body, model.features);
   if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
   model.ranker = std::move(*ranker);

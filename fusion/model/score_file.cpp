@@ -32,9 +32,9 @@ std::string score_lines(const std::vector<double>& scores) {
 
 Result<void> check_features(const evaluation::LetorRow& row, std::size_t known) {
   if (row.cells.empty() || row.cells.back().index <= known) return {};
-  return fail(Code::bad_data, "names feature " + std::to_string(row.cells.back().index) +
-                                  ", but the model knows " + std::to_string(known) +
-                                  "; score files of the kind that it was trained on");
+  return fail(Code::bad_data, "contains feature " + std::to_string(row.cells.back().index) +
+                                  ", but the model has features up to " + std::to_string(known) +
+                                  "; score files with the features that it was trained on");
 }
 
 /// Scores row by row with step tables. Adds the same parts in the same order as StepRanker::score().
@@ -153,7 +153,7 @@ class QueryScorer {
       query_ = row.query;
       if (!seen_.insert(query_).second)
         return fail(Code::bad_data, "the lines of query \"" + query_ +
-                                        "\" do not stand together, but the model compares the documents "
+                                        "\" are not consecutive, but the model compares the documents "
                                         "of a query; sort them by query");
     }
     instances_.documents.emplace_back();

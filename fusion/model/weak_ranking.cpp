@@ -61,7 +61,7 @@ Result<WeakRanking> read_one(const JsonObject& object, const std::vector<Feature
   double feature = -1.0;
   if (!take_number(object, "feature", feature) || feature < 0.0 || feature != std::floor(feature) ||
       feature >= static_cast<double>(features.size()))
-    return bad_field(place, "\"feature\" is no number of a feature");
+    return bad_field(place, "\"feature\" must be the index of a feature");
   ranking.feature = static_cast<std::uint32_t>(feature);
   const char* key = features[ranking.feature].kind == FeatureKind::rank ? "rank" : "threshold";
   const Json* cut = object.if_contains(key);
@@ -70,18 +70,19 @@ Result<WeakRanking> read_one(const JsonObject& object, const std::vector<Feature
   if (cut->is_null()) {
     ranking.threshold = -std::numeric_limits<double>::infinity();
   } else if (!take_number(object, key, value)) {
-    return bad_field(place, std::string("\"") + key + "\" is neither a finite number nor null");
+    return bad_field(place, std::string("\"") + key + "\" must be a finite number or null");
   } else if (features[ranking.feature].kind == FeatureKind::rank) {
     if (value < 0.0 || value > kLargestRank || value != std::floor(value))
-      return bad_field(place, "\"rank\" is no whole number from 0");
+      return bad_field(place, "\"rank\" must be a whole number of at least 0");
     ranking.threshold = -(value + 1.0);
   } else {
     ranking.threshold = value;
   }
   if (!take_number(object, "q_default", ranking.q_default) || ranking.q_default < 0.0 ||
       ranking.q_default > 1.0)
-    return bad_field(place, "\"q_default\" is not within [0, 1]");
-  if (!take_number(object, "alpha", ranking.alpha)) return bad_field(place, "\"alpha\" is no finite number");
+    return bad_field(place, "\"q_default\" must be within [0, 1]");
+  if (!take_number(object, "alpha", ranking.alpha))
+    return bad_field(place, "\"alpha\" must be a finite number");
   return ranking;
 }
 
@@ -177,10 +178,10 @@ Result<std::vector<WeakRanking>> read_weak_rankings(const JsonObject& body,
                                                     const std::vector<Feature>& features) {
   const Json* list = body.if_contains("weak_rankings");
   if (list == nullptr || !list->is_array())
-    return fail(Code::bad_data, "body: \"weak_rankings\" is no list; train the model again");
+    return fail(Code::bad_data, "body: \"weak_rankings\" must be a list; train the model again");
   std::vector<WeakRanking> rankings;
   for (const Json& item : list->get_array()) {
-    if (!item.is_object()) return bad_field(rankings.size(), "no object");
+    if (!item.is_object()) return bad_field(rankings.size(), "must be an object");
     TRY(auto ranking, read_one(item.get_object(), features, rankings.size()));
     rankings.push_back(ranking);
   }

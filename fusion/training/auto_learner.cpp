@@ -425,13 +425,14 @@ std::string brief_choice_text(const JsonObject& training) {
 Learner auto_learner(std::vector<Learner> learners) {
   Learner row;
   row.name = "auto";
-  row.meaning = "what cross-validation inside the training queries finds best, from RRF to bags and trees";
+  row.meaning =
+      "the learner that cross-validation within the training queries finds best, from RRF to bags and trees";
   row.source = "Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3 (the rule of one standard error)";
   row.options = option_rows<AutoOptions>();
   const auto shared = std::make_shared<const std::vector<Learner>>(std::move(learners));
   row.train = [shared](const TrainingRequest& request) { return train_auto(request, *shared); };
   row.read = [](const JsonObject&, const std::vector<Feature>&) -> Result<std::shared_ptr<const Ranker>> {
-    return fail(Code::bad_data, "learner: auto trains models of other learners and has none of its own");
+    return fail(Code::bad_data, "learner: a model cannot be \"auto\", which trains models of other learners");
   };
   row.can_validate = true;
   row.can_limit_time = true;

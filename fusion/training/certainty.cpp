@@ -108,7 +108,7 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
 Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& options) {
   const std::vector<Feature>& features = set.matrix.features();
   if (count_lists(features) == 0)
-    return fail(Code::bad_data, "certainty compares with RRF, which fuses lists, and no feature is a rank");
+    return fail(Code::bad_data, "certainty compares with RRF, which needs rank features, and there are none");
   TRY(const auto queries, measured_queries(set, options.measure));
   if (queries.size() < 2)
     return fail(Code::bad_data,

@@ -161,7 +161,7 @@ Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation:
   }
   if (result.queries.empty())
     return fail(Code::bad_data,
-                "no query has a relevant document in any list; check that runs and judgments name the "
+                "no query has a relevant document in any list; check that runs and judgments contain the "
                 "same queries and documents");
   return result;
 }

@@ -120,7 +120,7 @@ Result<ListReport> worth_of_lists(const std::vector<evaluation::Run>& runs,
   const MethodComparisonOptions& comparison = options.comparison;
   if (runs.size() < 2) return fail(Code::usage, "one list alone adds nothing to a fusion; give two or more");
   if (comparison.set.size() != 1)
-    return fail(Code::usage, "what a list adds is told by one measure; give one, such as map or ndcg_cut_10");
+    return fail(Code::usage, "give exactly one measure, such as map or ndcg_cut_10");
   ListReport report;
   report.method = comparison.learners.empty() ? comparison.methods.front() : comparison.learners.front();
   report.measure = comparison.set.names.front();

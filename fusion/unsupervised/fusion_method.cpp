@@ -138,24 +138,25 @@ const FusionMethod* find_fusion_method(std::string_view name) {
 Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options,
                                   std::size_t lists) {
   if (options.k && method.parameter.empty())
-    return fail(Code::usage, "--k: the method " + method.name + " has no parameter");
+    return fail(Code::usage, "--k: the method " + method.name + " has no parameter; leave it out");
   if (options.k && (!std::isfinite(*options.k) || *options.k < 0.0))
-    return fail(Code::usage, "--k: must be a number from 0 on");
+    return fail(Code::usage, "--k: must be a number of at least 0");
   const double k = options.k.value_or(method.default_k);
   if ((method.name == "rbc" || method.name.starts_with("mc")) && k >= 1.0)
-    return fail(Code::usage, "--k: a probability below 1 for " + method.name);
+    return fail(Code::usage, "--k: must be a probability below 1 for " + method.name);
   if ((method.name == "probfuse") && k < 1.0)
-    return fail(Code::usage, "--k: at least one segment for probfuse");
+    return fail(Code::usage, "--k: probfuse needs at least one segment");
   if (options.normalise && !method.uses_scores)
-    return fail(Code::usage, "--normalise: the method " + method.name + " looks at ranks alone");
+    return fail(Code::usage, "--normalise: the method " + method.name + " uses ranks only; leave it out");
   if (!options.weights.empty() && !method.takes_weights)
-    return fail(Code::usage, "--weights: the method " + method.name + " takes none");
+    return fail(Code::usage,
+                "--weights: the method " + method.name + " does not use weights; leave them out");
   if (!options.weights.empty() && options.weights.size() != lists)
     return fail(Code::usage, "--weights: " + std::to_string(options.weights.size()) + " weights for " +
                                  std::to_string(lists) + " runs; give one per run");
   for (const double weight : options.weights)
     if (!std::isfinite(weight) || weight < 0.0)
-      return fail(Code::usage, "--weights: must be numbers from 0 on");
+      return fail(Code::usage, "--weights: must be numbers of at least 0");
   if (method.needs_weights && options.weights.empty())
     return fail(Code::usage,
                 "the method " + method.name + " needs --weights W,..., or --train QRELS to learn them");

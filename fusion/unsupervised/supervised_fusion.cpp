@@ -170,7 +170,7 @@ Result<FusionOptions> train_fusion(const FusionMethod& method, std::span<const J
   });
   if (!has_relevant)
     return fail(Code::bad_data,
-                "no judged query has a relevant document in any list: nothing can be learned");
+                "no judged query has a relevant document in any list, so nothing can be learned");
   const std::size_t lists = queries[0].query.lists.size();
   if (method.name == "tuned_weights")
     options.weights = tune_weights(queries, options.normalise.value_or(method.default_normalise));

@@ -179,7 +179,7 @@ TEST_CASE("Files of ranks refuse score features", "[fusion][derived]") {
   input.derive = "score";
   const auto set = read_training_set(input);
   REQUIRE_FALSE(set.has_value());
-  CHECK(set.error().text.find("hold no scores") != std::string::npos);
+  CHECK(set.error().text.find("contain no scores") != std::string::npos);
 }
 
 TEST_CASE("A model whose derived features do not belong to its lists is refused", "[fusion][derived]") {
@@ -194,10 +194,11 @@ TEST_CASE("A model whose derived features do not belong to its lists is refused"
     return R"({"name":"derived:)" + name + R"(","kind":"value","depth":0})";
   };
   CHECK(model_of(list + "," + derived("score:a") + "," + derived("lists")) == "accepted");
-  CHECK(model_of(list + "," + derived("score:b")).find("no derived feature of the lists") !=
+  CHECK(model_of(list + "," + derived("score:b")).find("not a derived feature of the preceding lists") !=
         std::string::npos);
-  CHECK(model_of(list + "," + derived("mean")).find("no derived feature of the lists") != std::string::npos);
-  CHECK(model_of(derived("lists") + "," + list).find("stands behind a derived feature") != std::string::npos);
+  CHECK(model_of(list + "," + derived("mean")).find("not a derived feature of the preceding lists") !=
+        std::string::npos);
+  CHECK(model_of(derived("lists") + "," + list).find("comes after a derived feature") != std::string::npos);
 }
 
 namespace {

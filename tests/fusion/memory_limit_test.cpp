@@ -135,8 +135,8 @@ TEST_CASE("Documents that exceed a memory limit are refused with the memory they
   const auto refused = read_training_set(input);
   REQUIRE(!refused.has_value());
   CHECK(refused.error().code == Code::usage);
-  CHECK(refused.error().text.find("--memory-limit: 128 documents") == 0);
-  CHECK(refused.error().text.find("33 MiB beside their columns, more than 32 MiB") != std::string::npos);
+  CHECK(refused.error().text.find("--memory-limit: training on 128 documents") == 0);
+  CHECK(refused.error().text.find("33 MiB besides their columns, more than 32 MiB") != std::string::npos);
 }
 
 TEST_CASE("A memory limit needs a writable folder and excludes derived features", "[fusion][memory_limit]") {

@@ -33,7 +33,8 @@ Result<std::vector<std::size_t>> parse_list(const std::string& name, const std::
         error == std::errc() && end == item.data() + item.size() && value >= least && value <= most;
     if (!is_good || (!numbers.empty() && value <= numbers.back()))
       return refused_option(
-          name, text, fmt::format("ascending whole numbers from {} to {} with commas, or none", least, most));
+          name, text,
+          fmt::format("ascending whole numbers from {} to {}, separated by commas, or none", least, most));
     numbers.push_back(value);
   }
   return numbers;
@@ -83,20 +84,22 @@ void declare_options(OptionTable& table, EnsembleOptions& options) {
   list({"terms", "LIST", "2,3,...,10", "terms of the products, or none"}, options.terms, 1, 100);
   list({"rounds", "LIST", "10,20,50,100", "numbers of rounds; validation chooses one"}, options.round_counts,
        1, 100'000);
-  table.custom({"others", "LIST", "", "other learners as members: rankboost, rankboost-plus, mpboost, ..."},
-               [&options](const std::string& given) -> Result<void> {
-                 TRY(options.others, parse_others(given, options.allowed));
-                 return {};
-               });
+  table.custom(
+      {"others", "LIST", "", "other learners to include as members: rankboost, rankboost-plus, mpboost, ..."},
+      [&options](const std::string& given) -> Result<void> {
+        TRY(options.others, parse_others(given, options.allowed));
+        return {};
+      });
   table.choice("calibration", options.part,
                {{"both", PoolPart::all}, {"cpc", PoolPart::sigmoids}, {"rbc", PoolPart::regressions}},
                "class probability or regression based calibration");
-  table.number("calibration-share", options.calibration_share, 0.01, 0.9,
-               "share of the documents that each classifier leaves out to be calibrated on (of the queries, "
-               "for --others); as large a share of the queries for validation when none are given",
-               "P");
+  table.number(
+      "calibration-share", options.calibration_share, 0.01, 0.9,
+      "share of the documents held out to calibrate each classifier (of the queries, "
+      "for --others); without validation data, the same share of the queries is held out for validation",
+      "P");
   table.count("process-points", options.calibration.regression.process_points, 10, 500,
-              "most points of a Gaussian process, drawn by --seed");
+              "maximum number of points of a Gaussian process, drawn with --seed");
   table.count("max-thresholds", options.max_thresholds, 1, 255, "thresholds per feature, at most 255");
 }
 
@@ -130,7 +133,7 @@ Result<Halves> hold_out(const TrainingSet& set, double share, Random random) {
       1, static_cast<std::size_t>(std::llround(share * static_cast<double>(order.size()))));
   if (order.size() < count + 1)
     return fail(Code::bad_data, std::to_string(order.size()) +
-                                    " queries are too few to hold some out; give more, or take adaboost-mh");
+                                    " queries are too few to hold some out; give more, or use adaboost-mh");
   const auto taken = [&](std::size_t begin, std::size_t end) {
     std::vector<std::size_t> queries(order.begin() + static_cast<std::ptrdiff_t>(begin),
                                      order.begin() + static_cast<std::ptrdiff_t>(end));
@@ -267,7 +270,7 @@ Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> ot
   TRY(task.training, graded_documents(task.training_set, task.grades));
   if (task.training.classes.size() < 2 || task.validation.classes.empty())
     return fail(Code::bad_data,
-                "a part of the queries has no judged document; give more queries, or take adaboost-mh");
+                "a part of the queries has no judged document; give more queries, or use adaboost-mh");
   return task;
 }
 

@@ -32,18 +32,19 @@ void declare_options(OptionTable& table, Options& options) {
                "base classifier");
   table.count("leaves", options.leaves, 2, 1000, "leaves of a tree");
   table.count("terms", options.terms, 1, 100, "terms of a product");
-  table.count("rounds", options.rounds, 1, 1'000'000,
-              "rounds of boosting; with --resume fewer keep the first rounds, more go on on the same "
-              "documents");
+  table.count(
+      "rounds", options.rounds, 1, 1'000'000,
+      "rounds of boosting; with --resume, fewer keep only the first rounds, more continue on the same "
+      "documents");
   table.count("max-thresholds", options.max_thresholds, 1, 255, "thresholds per feature, at most 255");
 }
 
 Result<Options> options_of(const TrainingRequest& request) {
   TRY(const auto options, read_options<Options>(request.options));
   if (options.base != Options::Base::tree && request.options.contains("leaves"))
-    return fail(Code::usage, "--leaves is of --base tree; leave it out");
+    return fail(Code::usage, "--leaves needs --base tree; leave it out");
   if (options.base != Options::Base::product && request.options.contains("terms"))
-    return fail(Code::usage, "--terms is of --base product; leave it out");
+    return fail(Code::usage, "--terms needs --base product; leave it out");
   return options;
 }
 
@@ -54,11 +55,11 @@ Result<const MhRanker*> start_of(const TrainingRequest& request, const std::vect
   if (request.resume == nullptr) return none;
   const auto* ranker = dynamic_cast<const MhRanker*>(request.resume->ranker.get());
   if (ranker == nullptr)
-    return fail(Code::usage,
-                "--resume: that model is of the learner " + request.resume->learner + ", not adaboost-mh");
+    return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
+                                 ", not adaboost-mh");
   if (ranker->grades() != grades || ranker->table() != table)
     return fail(Code::bad_data,
-                "--resume: the model was trained on other documents; boosting goes on only on the "
+                "--resume: the model was trained on other documents; boosting continues only on the "
                 "same ones");
   return ranker;
 }

@@ -91,7 +91,8 @@ Result<Source> read_source(const JsonObject& object, std::size_t classes, const 
   if (fields.failed()) return fields.error();
   const Learner* learner = find_other(others, source.name);
   if (learner == nullptr)
-    return fail(Code::bad_data, "body.sources.name: no learner \"" + source.name + "\" that can be a member");
+    return fail(Code::bad_data,
+                "body.sources.name: \"" + source.name + "\" is not a learner that can be a member");
   TRY(source.ranker, learner->read(*body, features));
   return source;
 }
@@ -105,7 +106,7 @@ Result<Member> read_member(const JsonObject& object, const std::vector<Source>& 
   if (fields.failed()) return fields.error();
   TRY(member.calibration, read_calibration(object));
   if (member.source >= sources.size())
-    return fail(Code::bad_data, "body.members.source: there is no such source");
+    return fail(Code::bad_data, "body.members.source: not one of the sources");
   const std::size_t width = sources[member.source].width();
   if ((member.calibration.regression && member.calibration.regression->width != width) ||
       (member.calibration.sigmoid && sources[member.source].is_other()))

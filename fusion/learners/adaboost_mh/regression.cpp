@@ -154,7 +154,7 @@ Result<Regression> read_regression(const JsonObject& object) {
   if (fields.failed()) return fields.error();
   const auto known = std::find(std::begin(kKindNames), std::end(kKindNames), kind);
   if (known == std::end(kKindNames))
-    return fail(Code::bad_data, "body.members.kind: \"" + kind + "\" is no regression");
+    return fail(Code::bad_data, "body.members.kind: \"" + kind + "\" is not a known regression");
   model.setting.kind = static_cast<RegressionKind>(known - std::begin(kKindNames));
   if (model.width == 0 || model.setting.degree < 1 || model.weights.empty() || !(model.length > 0.0) ||
       model.weights.size() != weights_needed(model))

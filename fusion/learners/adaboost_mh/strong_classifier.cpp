@@ -120,7 +120,7 @@ Result<void> read_terms(const JsonArray& terms, const CutTable& table, BaseClass
   for (const Json& item : terms) {
     const auto numbers = whole_numbers(item, 2);
     const auto cut = numbers ? cut_of((*numbers)[0], (*numbers)[1], table) : std::nullopt;
-    if (!cut) return damaged("a term is no feature and cut of the table");
+    if (!cut) return damaged("a term does not refer to a feature and cut of the table");
     base.terms.push_back(*cut);
   }
   return {};
@@ -156,7 +156,7 @@ Result<StrongClassifier::Round> read_round(const JsonObject& object, std::size_t
   }
   const std::size_t leaves = round.base.votes.size() / classes;
   if (leaves == 0 || round.base.votes.size() % classes != 0 || (!is_tree && leaves != 1))
-    return damaged("votes are not one for each class");
+    return damaged("there must be one vote per class");
   TRY_VOID(is_tree ? read_nodes(*parts, leaves, table, round.base) : read_terms(*parts, table, round.base));
   return round;
 }
@@ -239,7 +239,7 @@ Result<StrongClassifier> read_classifier(const JsonArray& array, std::size_t cla
   StrongClassifier classifier;
   classifier.classes = classes;
   for (const Json& item : array) {
-    if (!item.is_object()) return damaged("a round is no object");
+    if (!item.is_object()) return damaged("a round must be an object");
     TRY(auto round, read_round(item.get_object(), classes, table));
     classifier.rounds.push_back(std::move(round));
   }

@@ -24,7 +24,7 @@ Result<std::vector<double>> class_grades(const TrainingSet& set) {
     return fail(Code::bad_data,
                 std::to_string(grades->size()) + " grades up to " +
                     std::to_string(static_cast<int>(grades->back())) +
-                    "; AdaBoost.MH takes at most 20 classes and grades up to 40: map them to fewer");
+                    "; AdaBoost.MH allows at most 20 classes and grades up to 40: map them to fewer");
   return grades;
 }
 

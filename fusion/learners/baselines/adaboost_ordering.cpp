@@ -22,7 +22,7 @@ struct OrderingOptions {
 void declare_options(OptionTable& table, OrderingOptions& options) {
   table.count("rounds", options.rounds, 0, 100'000, "rounds of boosting");
   table.count_or_all("max-thresholds", options.thresholds.max_thresholds, 1, 1'000'000'000,
-                     "candidate thresholds per feature, minus infinity among them");
+                     "candidate thresholds per feature, including minus infinity");
 }
 
 /// A thresholded feature as AdaBoost's classifier.
@@ -96,8 +96,8 @@ Result<TrainingResult> train_ordering(const TrainingRequest& request) {
   auto rankings = boost(set, set.feedback.relevance_level, options);
   if (rankings.empty() && options.rounds > 0)
     return fail(Code::bad_data,
-                "adaboost-ordering tells relevant documents from the rest, and all are of one class or no "
-                "feature tells them apart");
+                "adaboost-ordering needs relevant and other documents that differ in some feature; check the "
+                "judgments and --relevance-level");
   JsonObject training{{"options", options_json(options, '_')}, {"queries", set.queries.size()}};
   std::string summary = fmt::format("{} rounds over {} documents, relevant from grade {} on\n",
                                     rankings.size(), set.grades.size(), set.feedback.relevance_level);

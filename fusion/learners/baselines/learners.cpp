@@ -9,14 +9,14 @@
 namespace metafuse::fusion::baselines {
 
 void declare_options(OptionTable& table, NeighbourOptions& options) {
-  table.count("neighbours", options.k, 1, 1'000'000, "features averaged", "K");
+  table.count("neighbours", options.k, 1, 1'000'000, "number of features to average", "K");
   table.choice("default", options.is_mean_default, {{"loss", false}, {"mean", true}},
-               "what unranked documents get: the value of least loss, or the mean");
+               "value for unranked documents: the one with the least loss, or the mean");
 }
 
 void declare_options(OptionTable& table, RegressionOptions& options) {
   table.choice("normalised", options.is_normalised, {{"no", false}, {"yes", true}},
-               "give every feature and the grades mean 0 and variance 1 first");
+               "first scale every feature and the grades to mean 0 and variance 1");
 }
 
 namespace {
@@ -77,13 +77,13 @@ std::vector<Learner> learners() {
        train_similarity,
        read_linear_ranker},
       {"best-feature",
-       "the single ranking feature of least training loss",
+       "the single ranking feature with the least training loss",
        "Freund, Iyer, Schapire, Singer 2003, sec. 6.1.2",
        {},
        train_best_feature,
        read_linear_ranker},
       {"random-guessing",
-       "every document tied, which is random guessing in expectation",
+       "ties all documents, which equals random guessing in expectation",
        source,
        {},
        train_random,

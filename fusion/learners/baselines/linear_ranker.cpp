@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Ranker>> read_linear_ranker(const JsonObject& body,
     term.unranked = own.number("default");
     if (own.failed()) return own.error();
     if (feature >= features.size())
-      return fail(Code::bad_data, name + ".feature: is none of the model's features; train the model again");
+      return fail(Code::bad_data, name + ".feature: not one of the model's features; train the model again");
     term.feature = static_cast<std::uint32_t>(feature);
     terms.push_back(term);
   }

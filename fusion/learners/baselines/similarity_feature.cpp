@@ -72,7 +72,7 @@ Result<TrainingResult> train_with_similarity(const Learner& learner, const Train
   if (request.resume != nullptr) {
     const auto* before = dynamic_cast<const SimilarityRanker*>(request.resume->ranker.get());
     if (before == nullptr || request.resume->features != request.train->matrix.features())
-      return fail(Code::bad_data, "--resume: the model was trained on other features than these");
+      return fail(Code::bad_data, "--resume: the model was trained on different features");
     similarity = before->similarity();
     resumed = *request.resume;
     resumed.ranker = before->inner();

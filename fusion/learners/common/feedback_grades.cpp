@@ -45,8 +45,8 @@ Result<std::vector<double>> grade_scale(const TrainingSet& set) {
   }
   if (grades.size() > kMost)
     return fail(Code::bad_data, std::to_string(grades.size()) +
-                                    " different grades; this learner takes at most " + std::to_string(kMost) +
-                                    ": round them");
+                                    " different grades; this learner allows at most " +
+                                    std::to_string(kMost) + ": round them");
   return grades;
 }
 

@@ -50,8 +50,8 @@ double average_over_queries(const Prepared& prepared, std::span<const double> sc
 Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name) {
   TRY(auto measures, evaluation::parse_measures(name));
   if (measures.size() != 1)
-    return fail(Code::usage, "--metric " + name + ": names " + std::to_string(measures.size()) +
-                                 " numbers; give one, such as map or ndcg_cut_10");
+    return fail(Code::usage, "--metric " + name + ": stands for " + std::to_string(measures.size()) +
+                                 " measures; give one, such as map or ndcg_cut_10");
   auto prepared = std::make_shared<Prepared>();
   prepared->measures = std::move(measures);
   prepared->rules.relevance_level = static_cast<int>(set.feedback.relevance_level);

@@ -20,14 +20,16 @@ struct Options {
 
 void declare_options(OptionTable& table, Options& options) {
   table.count("rounds", options.boost.rounds, 0, 100'000,
-              "trees per bag; the best number up to it when there is validation data");
-  table.count("tree-depth", options.boost.depth, 1, 8, "questions on the way to a leaf");
-  table.number("rate", options.boost.rate, 1e-6, 1.0, "what of a tree's best step is taken");
-  table.number("feature-share", options.boost.features, 1e-6, 1.0, "features that each tree may ask about");
-  table.number("query-share", options.boost.queries, 1e-6, 1.0, "base queries that each bag learns from");
-  table.count("bags", options.bags, 1, 1000, "sums of trees whose mean is taken");
+              "trees per bag; with validation data, the best number up to this");
+  table.count("tree-depth", options.boost.depth, 1, 8, "questions on the path to a leaf");
+  table.number("rate", options.boost.rate, 1e-6, 1.0, "share of a tree's best step that is taken");
+  table.number("feature-share", options.boost.features, 1e-6, 1.0,
+               "share of the features that each tree may ask about");
+  table.number("query-share", options.boost.queries, 1e-6, 1.0,
+               "share of the base queries that each bag learns from");
+  table.count("bags", options.bags, 1, 1000, "number of bags, each a sum of trees, whose mean is the score");
   table.count("max-thresholds", options.max_thresholds, 1, 255,
-              "thresholds per feature, minus infinity among them");
+              "thresholds per feature, including minus infinity");
 }
 
 /// Trains the trees of every bag.
@@ -117,7 +119,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
 
 Learner learner() {
   return {.name = "monotone-trees",
-          .meaning = "the mean of boosted trees in which no better rank ever costs a document",
+          .meaning = "the mean of boosted trees in which a better rank never lowers a score",
           .source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016",
           .options = option_rows<Options>(),
           .train = train,

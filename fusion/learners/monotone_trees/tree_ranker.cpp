@@ -192,16 +192,16 @@ bool has_shape(const Tree& tree) {
 }
 
 Result<Tree> read_tree(const Json& item, const std::vector<Feature>& features, std::size_t place) {
-  if (!item.is_array()) return refused(place, 0, "a tree is a list of nodes");
+  if (!item.is_array()) return refused(place, 0, "a tree must be a list of nodes");
   Tree tree;
   for (const Json& node : item.get_array()) {
-    if (!node.is_object()) return refused(place, tree.size(), "a node is an object");
+    if (!node.is_object()) return refused(place, tree.size(), "a node must be an object");
     TRY(auto read,
         read_node(node.get_object(), features,
                   "body.trees[" + std::to_string(place) + "][" + std::to_string(tree.size()) + "]."));
     tree.push_back(read);
   }
-  if (!has_shape(tree)) return refused(place, 0, "the nodes are no tree");
+  if (!has_shape(tree)) return refused(place, 0, "the nodes do not form a tree");
   if (!is_monotone(tree)) return refused(place, 0, "the tree is not monotone");
   return tree;
 }

@@ -65,7 +65,7 @@ Result<void> check_table(const TrainingSet& set, const DistanceTable& table) {
         if (!table.contains({*low, *high}))
           return fail(
               Code::bad_data,
-              fmt::format("the table of distances has none for the grades {} and {} of query {}; add a "
+              fmt::format("the distance table has no line for the grades {} and {} of query {}; add a "
                           "line",
                           *low, *high, query.id));
   }

@@ -102,13 +102,15 @@ Result<DistanceTable> read_distance_table(const std::string& path) {
     double high = 0.0;
     if (fields.size() != 3 || !to_double(fields[0], low) || !to_double(fields[1], high) ||
         !std::isfinite(low) || !std::isfinite(high))
-      return bad("not two grades and a distance");
+      return bad("expected two grades and a distance");
     if (low >= high) return bad("the first grade must be below the second");
     const double distance = distance_in(fields[2], high - low);
     if (!(distance > 0.0) || !std::isfinite(distance)) return bad("the distance must be above 0");
-    if (!table.emplace(std::pair(low, high), distance).second) return bad("these grades stood there before");
+    if (!table.emplace(std::pair(low, high), distance).second)
+      return bad("these two grades already have a distance on an earlier line; remove one of the lines");
   }
-  if (table.empty()) return fail(Code::bad_data, path + ": no line with two grades and their distance");
+  if (table.empty())
+    return fail(Code::bad_data, path + ": contains no line with two grades and their distance");
   return table;
 }
 

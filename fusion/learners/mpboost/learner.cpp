@@ -34,20 +34,22 @@ Result<void> read_distance(const std::string& given, BoostOptions& options) {
 }
 
 void declare_options(OptionTable& table, Options& options) {
-  table.custom({"distance", "logitdd|logdd|ldd|constant|binary|table:FILE", "logitdd",
-                "directed distance of two grades, eqs. (2), (6)-(8), or a file of lines LOW HIGH DISTANCE"},
-               [&options](const std::string& given) { return read_distance(given, options.boost); });
+  table.custom(
+      {"distance", "logitdd|logdd|ldd|constant|binary|table:FILE", "logitdd",
+       "directed distance between two grades, eqs. (2), (6)-(8), or a file with lines LOW HIGH DISTANCE"},
+      [&options](const std::string& given) { return read_distance(given, options.boost); });
   table.number_or_none(
       "parameter", options.parameter, 1e-6, 1e6,
-      "beta, lambda, alpha or the constant of it; chosen from a grid when there is validation data",
+      "beta, lambda, alpha or the constant of the distance; with validation data, chosen from a grid",
       "0.5, 0.35, 0.2, 0.5");
   table.number("shrinkage", options.boost.shrinkage, 1e-6, 1.0, "share of each step that is taken");
   table.count("rounds", options.boost.rounds, 1, 1'000'000,
-              "rounds of boosting; the best number up to it when there is validation data");
+              "rounds of boosting; with validation data, the best number up to this");
   table.count_or_all("max-thresholds", options.boost.max_thresholds, 1, 1'000'000'000,
                      "thresholds per feature");
   table.count("memory", options.boost.memory_mb, 16, 1 << 20,
-              "refuses real-valued grades whose pairs need more", "MB");
+              "memory limit for the pairs of real-valued grades; training is refused if they need more",
+              "MB");
 }
 
 void add_to_trace_line(const BoostRound& round, JsonObject& line) {

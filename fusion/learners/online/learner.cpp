@@ -25,12 +25,13 @@ Result<std::vector<double>> parse_grades(const std::string& text) {
     const auto [stop, error] = std::from_chars(at, comma, grade);
     const bool is_good = error == std::errc() && stop == comma && std::isfinite(grade);
     if (!is_good || (!grades.empty() && grade <= grades.back()))
-      return fail(Code::usage, "--grades " + text + ": give ascending numbers with commas, such as 0,1,2");
+      return fail(Code::usage,
+                  "--grades " + text + ": give ascending numbers separated by commas, such as 0,1,2");
     grades.push_back(grade);
     at = comma + 1;
   }
   if (grades.size() < 2 || grades.size() > 1000)
-    return fail(Code::usage, "--grades " + text + ": give between two grades and a thousand");
+    return fail(Code::usage, "--grades " + text + ": give 2 to 1000 grades");
   return grades;
 }
 
@@ -39,23 +40,23 @@ Result<std::vector<double>> parse_grades(const std::string& text) {
 void declare_options(OptionTable& table, LearnerSettings& settings) {
   OnlineOptions& model = settings.model;
   table.count("passes", settings.passes, 1, 1'000'000,
-              "times through the documents, in a new seeded order each");
+              "passes over the documents, each in a new seeded order");
   table.choice("scale", settings.is_scaled, {{"unit", true}, {"none", false}},
-               "features scaled to [0, 1] by their training range");
-  table.custom({"grades", "LIST", "", "all grades there may be, as 0,1,2; default: those of the documents"},
+               "unit scales features to [0, 1] by their training range");
+  table.custom({"grades", "LIST", "", "all possible grades, such as 0,1,2; default: those of the documents"},
                [&settings](const std::string& given) -> Result<void> {
                  TRY(settings.grades, parse_grades(given));
                  return {};
                });
   table.choice("kernel", model.kernel.is_polynomial, {{"linear", false}, {"polynomial", true}},
                "(x . x' + 1)^degree when polynomial");
-  table.count("degree", model.kernel.degree, 1, 20, "of the polynomial kernel");
+  table.count("degree", model.kernel.degree, 1, 20, "degree of the polynomial kernel");
   table.count("max-map", model.kernel.max_map, 0, 1'000'000,
-              "largest exact feature map of the kernel; beyond, examples are stored");
+              "largest exact feature map of the kernel; if it would be larger, examples are stored");
   table.count("budget", model.kernel.budget, 1, 100'000,
-              "examples that a kernel without exact map stores, the oldest making room");
+              "examples that a kernel without exact map stores; the oldest is dropped first");
   if (is_ensemble(model.method)) {
-    table.count("rankers", model.rankers, 1, 100'000, "PRanks side by side");
+    table.count("rankers", model.rankers, 1, 100'000, "number of PRanks");
     table.number("tau", model.tau, 1e-6, 1.0, "probability that a PRank is shown a document", "P");
   }
   if (has_step_rule(model.method)) {
@@ -63,15 +64,15 @@ void declare_options(OptionTable& table, LearnerSettings& settings) {
                  {{"perceptron", StepRule::perceptron},
                   {"romma", StepRule::romma},
                   {"aggressive-romma", StepRule::aggressive_romma}},
-                 "what moves a PRank: the perceptron's step or ROMMA's (Li, Long 2002)");
+                 "update rule of a PRank: the perceptron's or ROMMA's (Li, Long 2002)");
     table.number("slack", model.prank_step.slack, 1e-6, 1e6,
-                 "of ROMMA: how far single examples may be given up; 0.000001 hardly at all", "D");
+                 "for ROMMA, how far single examples may be violated; 0.000001 allows almost nothing", "D");
   }
   if (model.method == OnlineMethod::widrow_hoff)
     table.number("step", model.step, 1e-12, 1e6, "step size of the gradient", "ETA");
   if (model.method == OnlineMethod::prank_vp)
     table.count("max-votes", model.max_votes, 1, 10'000'000,
-                "rules kept; beyond, the one with the fewest votes goes");
+                "number of rules kept; when full, the one with the fewest votes is dropped");
 }
 
 Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::string, std::string>& options,
@@ -113,13 +114,13 @@ Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet
 Result<OnlineRanker> resumed(const TrainingRequest& request, OnlineMethod method) {
   const auto* ranker = dynamic_cast<const OnlineRanker*>(request.resume->ranker.get());
   if (ranker == nullptr || ranker->model().options().method != method)
-    return fail(Code::usage, "--resume: that model is of the learner " + request.resume->learner + ", not " +
-                                 std::string(to_name(method)));
+    return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
+                                 ", not " + std::string(to_name(method)));
   for (const auto& [name, value] : request.options)
     if (name != "passes")
-      return fail(Code::usage, "--" + name + ": a resumed model keeps what it started with; leave it out");
+      return fail(Code::usage, "--" + name + ": a resumed model keeps its original setting; leave it out");
   if (request.resume->features != request.train->matrix.features())
-    return fail(Code::bad_data, "--resume: the model was trained on other features than these");
+    return fail(Code::bad_data, "--resume: the model was trained on different features");
   return *ranker;
 }
 
@@ -136,8 +137,8 @@ Result<Examples> examples_of(const TrainingSet& set, const std::vector<std::size
     if (!rank) {
       std::ostringstream text;
       text << "a document has grade " << feedback_grade(set, d)
-           << ", which is none of the model's grades; give --grades "
-           << "with all of them from the start";
+           << ", which is not one of the model's grades; give --grades "
+           << "with all grades from the start";
       return fail(Code::bad_data, text.str());
     }
     const auto row = inputs.row(set.matrix, d);
@@ -252,7 +253,7 @@ Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<I
 std::vector<Learner> learners() {
   return {row<OnlineMethod::prank>("perceptron, or ROMMA, with ordered thresholds"),
           row<OnlineMethod::prank_vp>("PRank whose past rules vote by the examples they survived"),
-          row<OnlineMethod::widrow_hoff>("least squares by one gradient step a document"),
+          row<OnlineMethod::widrow_hoff>("least squares by one gradient step per document"),
           row<OnlineMethod::oap_bpm>(
               "mean of N PRanks, of perceptron or ROMMA, that each see a random part of the stream"),
           row<OnlineMethod::oap_bagg>("mean rank of the same N PRanks"),

@@ -65,21 +65,22 @@ Result<void> check(const OnlineOptions& options) {
   if (options.ranks < 2)
     return refuse("an online ranker needs at least two grades; one class cannot be ranked");
   if (is_ensemble(options.method) && (options.rankers == 0 || options.rankers > 1'000'000))
-    return refuse("--rankers must be 1 to 1000000");
+    return refuse("--rankers must be from 1 to 1000000");
   if (!(options.tau > 0.0 && options.tau <= 1.0)) return refuse("--tau must be above 0 and at most 1");
   if (!(options.step > 0.0 && std::isfinite(options.step))) return refuse("--step must be above 0");
-  if (options.kernel.degree < 1 || options.kernel.degree > 20) return refuse("--degree must be 1 to 20");
+  if (options.kernel.degree < 1 || options.kernel.degree > 20) return refuse("--degree must be from 1 to 20");
   if (options.kernel.budget == 0) return refuse("--budget must be 1 or more");
   if (options.max_votes == 0) return refuse("--max-votes must be 1 or more");
   if (options.prank_step.rule == StepRule::perceptron) return {};
-  if (!has_step_rule(options.method)) return refuse("--update is of prank and the OAP learners");
+  if (!has_step_rule(options.method))
+    return refuse("--update: only prank and the OAP learners have this option; leave it out");
   if (!(options.prank_step.slack >= kLeastSlack && options.prank_step.slack <= 1.0 / kLeastSlack))
-    return refuse("--slack must be 0.000001 to 1000000");
+    return refuse("--slack must be from 0.000001 to 1000000");
   if (options.kernel.is_polynomial &&
       exact_map_size(options.inputs, options.kernel.degree) > options.kernel.max_map)
     return refuse("--update romma needs the kernel's exact map, of " +
                   std::to_string(exact_map_size(options.inputs, options.kernel.degree)) +
-                  " features here; raise --max-map, or take --update perceptron");
+                  " features here; raise --max-map, or use --update perceptron");
   return {};
 }
 
@@ -270,15 +271,13 @@ Result<std::vector<OnlinePrediction>> OnlineModel::learn(std::span<const double>
   for (std::size_t t = 0; t < ranks.size(); ++t) {
     predictions.push_back(learn_step(rows.subspan(t * options_.inputs, options_.inputs), ranks[t]));
     if (!std::isfinite(predictions.back().score))
-      return fail(Code::bad_data,
-                  "after " + std::to_string(steps_) +
-                      " examples the weights left the range of numbers; take a smaller --step "
-                      "or scale the features");
+      return fail(Code::bad_data, "after " + std::to_string(steps_) +
+                                      " examples the weights overflowed; use a smaller --step "
+                                      "or scale the features");
     ++steps_;
   }
   for (const double weight : weights_)
-    if (!std::isfinite(weight))
-      return fail(Code::bad_data, "the weights left the range of numbers; take a smaller --step");
+    if (!std::isfinite(weight)) return fail(Code::bad_data, "the weights overflowed; use a smaller --step");
   return predictions;
 }
 

@@ -110,7 +110,7 @@ Result<std::shared_ptr<const Ranker>> read_online_ranker(const JsonObject& body,
     StateFields inner(pair);
     const auto numbers = inner.numbers("scales");
     if (inner.failed()) return inner.error();
-    if (numbers.size() != 2) return fail(Code::bad_data, "body.scales: each is an offset and a factor");
+    if (numbers.size() != 2) return fail(Code::bad_data, "body.scales: each must be an offset and a factor");
     inputs.scales.push_back({numbers[0], numbers[1]});
   }
   if (inputs.scales.size() != features.size())
@@ -120,7 +120,7 @@ Result<std::shared_ptr<const Ranker>> read_online_ranker(const JsonObject& body,
     if (!(inputs.grades[i - 1] < inputs.grades[i])) return fail(Code::bad_data, "body.grades: not ascending");
   TRY(auto model, OnlineModel::read(*state));
   if (model.options().inputs != inputs.size())
-    return fail(Code::bad_data, "body.state: the state is of other dimensions than the features");
+    return fail(Code::bad_data, "body.state: the state has other dimensions than the features");
   if (static_cast<std::size_t>(model.options().ranks) != inputs.grades.size())
     return fail(Code::bad_data, "body.grades: as many as the state has ranks");
   return std::shared_ptr<const Ranker>(std::make_shared<OnlineRanker>(std::move(inputs), std::move(model)));

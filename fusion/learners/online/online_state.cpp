@@ -46,8 +46,8 @@ Result<OnlineOptions> read_options(const JsonObject& state) {
       options.prank_step.rule = each;
       is_rule_known = true;
     }
-  if (!is_rule_known) return fail(Code::bad_data, "body.update: \"" + rule + "\" is no way to move a PRank");
-  if (!is_known) return fail(Code::bad_data, "body.method: \"" + method + "\" is no online ranker");
+  if (!is_rule_known) return fail(Code::bad_data, "body.update: \"" + rule + "\" is not a known update rule");
+  if (!is_known) return fail(Code::bad_data, "body.method: \"" + method + "\" is not a known online ranker");
   StateFields inner(*kernel);
   options.kernel.is_polynomial = inner.flag("polynomial");
   options.kernel.degree = static_cast<int>(inner.count("degree", 1000));
@@ -62,8 +62,8 @@ Result<void> check_sizes(std::initializer_list<std::tuple<const char*, std::size
   for (const auto& [name, is, must] : sizes)
     if (is != must)
       return fail(Code::bad_data, std::string("body.") + name + ": has " + std::to_string(is) +
-                                      " numbers where " + std::to_string(must) +
-                                      " belong; the state is of other dimensions");
+                                      " numbers instead of " + std::to_string(must) +
+                                      "; the state has other dimensions");
   return {};
 }
 
@@ -179,7 +179,7 @@ Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
 Result<std::vector<OnlineModel::Voted>> OnlineModel::read_rules(const JsonArray& items) const {
   std::vector<Voted> rules;
   for (const Json& item : items) {
-    if (!item.is_object()) return fail(Code::bad_data, "body.rules: holds something other than objects");
+    if (!item.is_object()) return fail(Code::bad_data, "body.rules: must contain only objects");
     StateFields fields(item.get_object());
     Voted rule{fields.numbers("weights"), fields.numbers("thresholds"), fields.count("votes")};
     if (fields.failed()) return fields.error();

@@ -8,7 +8,7 @@ namespace metafuse::fusion::online {
 
 Result<DocumentStream> DocumentStream::start(const LearnerSettings& settings) {
   if (settings.grades.empty())
-    return fail(Code::usage, "a new stream needs --grades with all grades there may be, such as 0,1,2");
+    return fail(Code::usage, "a new stream needs --grades with all possible grades, such as 0,1,2");
   DocumentStream stream;
   stream.settings_ = settings;
   return stream;
@@ -35,14 +35,15 @@ Result<std::vector<double>> DocumentStream::row_of(std::span<const StreamCell> c
       row[f] = inputs_->scales[f].offset * inputs_->scales[f].factor;
   for (const StreamCell& cell : cells) {
     if (cell.index == 0 || cell.index > features_.size())
-      return fail(Code::bad_data, "feature " + std::to_string(cell.index) + " where the model has " +
-                                      std::to_string(features_.size()) + " features");
+      return fail(Code::bad_data, "there is a feature " + std::to_string(cell.index) +
+                                      ", but the model has " + std::to_string(features_.size()) +
+                                      " features");
     const InputScale& scale = inputs_->scales[cell.index - 1];
     const double value = are_ranks_ ? -cell.value : cell.value;
     double& number = row[cell.index - 1];
     number = cell.is_unranked ? 0.0 : (value + scale.offset) * scale.factor;
     if (!(std::abs(number) <= kLargest))
-      return fail(Code::bad_data, "feature " + std::to_string(cell.index) + " is beyond 1e100; scale it");
+      return fail(Code::bad_data, "feature " + std::to_string(cell.index) + " exceeds 1e100; scale it");
   }
   return row;
 }
@@ -73,7 +74,7 @@ Result<StreamPrediction> DocumentStream::take_known(double grade, std::span<cons
   const auto rank = inputs_->rank(grade);
   if (!rank) {
     std::ostringstream text;
-    text << "grade " << grade << " is none of the model's grades";
+    text << "grade " << grade << " is not one of the model's grades";
     return fail(Code::bad_data, text.str());
   }
   TRY(auto row, row_of(cells));
@@ -82,7 +83,7 @@ Result<StreamPrediction> DocumentStream::take_known(double grade, std::span<cons
   auto prediction = model_->learn(row, {&*rank, 1});
   if (!prediction || !std::isfinite(model_->predict(row).score)) {
     if (before) model_ = std::move(before);
-    return fail(Code::bad_data, "the weights would leave the range of numbers; take a smaller --step");
+    return fail(Code::bad_data, "the weights would overflow; use a smaller --step");
   }
   const OnlinePrediction& said = prediction->front();
   return StreamPrediction{inputs_->grades[static_cast<std::size_t>(said.rounded - 1)], said.score,
@@ -90,7 +91,8 @@ Result<StreamPrediction> DocumentStream::take_known(double grade, std::span<cons
 }
 
 Result<Model> DocumentStream::model() const {
-  if (!model_) return fail(Code::bad_data, "the stream held no document, so there is no model to write");
+  if (!model_)
+    return fail(Code::bad_data, "the stream contained no documents, so there is no model to write");
   Model model;
   model.learner = std::string(to_name(model_->options().method));
   model.features = features_;

@@ -88,8 +88,7 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
   TRY(const auto options, read_options<BaggedOptions>(request.options));
   TRY_VOID(check_options(options.boost));
   if (options.boost.is_value)
-    return fail(Code::usage,
-                "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
+    return fail(Code::usage, "--weak-ranking value cannot be bagged; use threshold or the learner rankboost");
   if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
   std::vector<TrainedBag> trained = train_bags(request, options.bags);
   // A sample of few queries may contain none from which anything can be learned; it then has no vote.

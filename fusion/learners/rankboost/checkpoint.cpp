@@ -13,7 +13,7 @@ constexpr std::int64_t kVersion = 2;
 constexpr std::size_t kFields = 7;
 
 Error bad(const std::string& path, const std::string& what) {
-  return fail(Code::bad_data, path + ": " + what + "; start the training anew");
+  return fail(Code::bad_data, path + ": " + what + "; start the training again without --resume");
 }
 
 bool read_round(const Json& item, std::pair<Candidate, double>& round) {
@@ -123,8 +123,8 @@ Result<void> check_same_run(const std::string& path, const Checkpoint& found, co
   for (const auto& part : wanted.data)
     if (!has(found, part)) add("the input's " + part.first);
   if (differing.empty()) return {};
-  return fail(Code::bad_data, path + ": the checkpoint is of another run; what differs:" + differing +
-                                  "; give the same input and options, or start anew without --resume");
+  return fail(Code::bad_data, path + ": the checkpoint belongs to another run; these differ:" + differing +
+                                  "; give the same input and options, or start again without --resume");
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -60,7 +60,7 @@ class Maker {
     add_up();
     if (feedback_.query_count == 0)
       return fail(Code::bad_data,
-                  "no query has a crucial pair: in none does a judged list hold documents of two "
+                  "no query has a crucial pair, because no query's lists contain documents of two "
                   "different grades; check that the judgments belong to these lists");
     TRY_VOID(normalise());
     return std::move(feedback_);
@@ -77,8 +77,8 @@ class Maker {
       weight += pairs_[next_pair_++].weight;
     if (!std::isfinite(weight))
       return fail(Code::bad_data, "query \"" + range.id +
-                                      "\": the weights of its pairs add up to more than a number can hold; "
-                                      "take smaller ones, or other --grade-weights");
+                                      "\": the weights of its pairs overflow; "
+                                      "use smaller ones, or other --grade-weights");
     const std::uint64_t pairs = totals.pairs + (next_pair_ - pairs_begin);
     const bool is_given = set_.feedback.query_weights == FeedbackOptions::QueryWeights::given;
     if (pairs == 0 || !(weight > 0.0) || (is_given && range.weight <= 0.0)) {
@@ -136,7 +136,7 @@ class Maker {
     const double total = exact_sum(numbers_of_processes(communicator_, query_weights_));
     if (!std::isnormal(total))
       return fail(Code::bad_data,
-                  "the weights of all pairs add up to more than a number can hold, or to nearly nothing; "
+                  "the sum of all pairs' weights overflows or is almost zero; "
                   "scale the weights");
     for (double& weight : feedback_.weights) weight /= total;
     for (WeightedPair& pair : feedback_.pairs) pair.weight /= total;

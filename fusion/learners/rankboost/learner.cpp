@@ -26,32 +26,32 @@ void declare_options(OptionTable& table, Options& options) {
   using enum Options::Criterion;
   using enum Options::QDefault;
   table.count("rounds", options.rounds, 0, 10'000'000, "rounds of boosting");
-  table.choice("weak-learner", options.weak_learner,
-               {{"2", {z, false}}, {"3", {r, false}}, {"2.cum", {z, true}}, {"3.cum", {r, true}}},
-               "2 takes the weak ranking of least Z, 3 that of largest |r|; .cum keeps cumulative weights "
-               "positive");
+  table.choice(
+      "weak-learner", options.weak_learner,
+      {{"2", {z, false}}, {"3", {r, false}}, {"2.cum", {z, true}}, {"3.cum", {r, true}}},
+      "2 chooses the weak ranking with the least Z, 3 with the largest |r|; .cum keeps cumulative weights "
+      "positive");
   table.choice("weak-ranking", options.is_value, {{"threshold", false}, {"value", true}},
-               "h thresholds a feature, or is the feature scaled to [0, 1]");
+               "a weak ranking is a thresholded feature, or the feature scaled to [0, 1]");
   table.choice("alpha", options.is_numeric, {{"auto", false}, {"numeric", true}},
-               "by the weak learner's own formula, or the minimum of Z by search");
+               "computed by the weak learner's formula, or found by minimising Z numerically");
   table.choice("q-default", options.q_default, {{"0", zero}, {"1", one}, {"learn", learn}},
-               "what a weak ranking says of unranked documents");
+               "value of a weak ranking for unranked documents");
   table.count_or_all("max-thresholds", options.thresholds.max_thresholds, 1, 1'000'000'000,
-                     "candidate thresholds per feature, minus infinity among them");
+                     "candidate thresholds per feature, including minus infinity");
   table.custom(
       {"thresholds", "FILE", "",
-       "candidate thresholds instead of the values seen: lines of a feature's name and its thresholds, of "
-       "a list the ranks k of rank <= k"},
+       "candidate thresholds instead of the values seen: per line a feature's name and its thresholds (for "
+       "a list, the ranks k of rank <= k)"},
       [&options](const std::string& path) -> Result<void> {
         TRY(auto given, read_given_thresholds(path));
         options.thresholds.given = std::make_shared<const GivenThresholds>(std::move(given));
         options.thresholds_file = path;
         return {};
       });
-  table.count(
-      "stop-when-flat", options.flat_rounds, 0, 1'000'000,
-      "ends training when N rounds lowered the training ranking loss by a hundredth or less, and leaves "
-      "them out; 0 for never");
+  table.count("stop-when-flat", options.flat_rounds, 0, 1'000'000,
+              "stops when N rounds lowered the training ranking loss by a hundredth or less, and drops "
+              "those rounds; 0 for never");
   table.hide_default();
 }
 
@@ -201,9 +201,10 @@ class Run {
       if (rounds_.size() >= options_.rounds || !stop_reason_.empty()) break;
       if (candidate.feature >= features_.feature_count() ||
           candidate.threshold > features_.thresholds(candidate.feature).size())
-        return fail(Code::bad_data,
-                    request_.resume_checkpoint + ": round " + std::to_string(rounds_.size() + 1) +
-                        " names a weak ranking that the input does not have; start the training anew");
+        return fail(Code::bad_data, request_.resume_checkpoint + ": round " +
+                                        std::to_string(rounds_.size() + 1) +
+                                        " uses a weak ranking that the input does not have; start the "
+                                        "training again without --resume");
       take(trainer_.replay(candidate, alpha));
     }
     return {};

@@ -62,7 +62,7 @@ Result<MarginReport> margins_of(const TrainingSet& set, std::span<const WeakRank
   MarginReport report;
   for_each_pair(set, [&](std::uint32_t, std::uint32_t) { ++report.pairs; });
   if (report.pairs == 0)
-    return fail(Code::bad_data, "no crucial pair: no document is to stand above another");
+    return fail(Code::bad_data, "there is no crucial pair: no document must be ranked above another");
   const std::vector<RowPair> pairs = some_pairs(set, report.pairs);
   std::vector<double> scores(set.matrix.document_count(), 0.0);
   double weight = 0.0;

@@ -49,14 +49,15 @@ void declare_options(OptionTable& table, Options& options) {
   table.choice("undefined-alpha", options.boost.is_halting, {{"halt", true}, {"finite", false}},
                "what Rb-d does when its weak ranking reverses no pair");
   using enum Options::Pruning;
-  table.choice(
-      "prune", options.pruning, {{"auto", automatic}, {"yes", yes}, {"no", no}},
-      "reduce the candidates of `plus` to an independent set, as Algorithm 2 does; auto: up to 2,000 "
-      "of them");
+  table.choice("prune", options.pruning, {{"auto", automatic}, {"yes", yes}, {"no", no}},
+               "reduce the candidates of `plus` to an independent set, as Algorithm 2 does; auto: if there "
+               "are at most 2,000");
   table.choice("losses", options.boost.has_all_losses, {{"all", true}, {"own", false}},
-               "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights");
-  table.count("memory", options.memory_mb, 16, 1 << 20,
-              "caps the thresholds per feature so that training fits, or refuses", "MB");
+               "also measure E2 of Rb-d and Rb-c, which needs a second set of pair weights");
+  table.count(
+      "memory", options.memory_mb, 16, 1 << 20,
+      "memory limit: the thresholds per feature are capped to fit it; if that fails, training is refused",
+      "MB");
 }
 
 bool has_independent_set(const BoostOptions& options) {

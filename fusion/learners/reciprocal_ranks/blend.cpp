@@ -34,10 +34,10 @@ void declare_options(OptionTable& table, BlendOptions& options) {
   table.count("rounds", options.rounds, 1, 100'000, "rounds of RankBoost on thresholded features");
   table.count("value-rounds", options.value_rounds, 1, 100'000, "rounds of RankBoost on scaled features");
   table.count("fused-rounds", options.fused_rounds, 0, 100'000,
-              "rounds of RankBoost that starts from reciprocal rank fusion");
+              "rounds of the RankBoost that starts from reciprocal rank fusion");
   table.number("prior-queries", options.prior_queries, 0.0, 1e12,
-               "judged queries that what starts from reciprocal rank fusion weighs as much as");
-  table.number("k", options.k, 0.0, 1e6, "of 1 / (k + rank)");
+               "number of judged queries at which RRF and the learned rankings weigh the same");
+  table.number("k", options.k, 0.0, 1e6, "the constant k in 1 / (k + rank)");
 }
 
 Result<Model> train_part(const Learner& learner, const TrainingRequest& request,
@@ -161,8 +161,8 @@ Learner blend_learner() {
   Learner row;
   row.name = "rankboost-blend";
   row.meaning =
-      "the mean of RankBoosts of thresholds and of values, and RRF for as much as few judged queries leave "
-      "open";
+      "the mean of RankBoosts on thresholds and on values, and RRF with a weight that shrinks as more "
+      "queries are judged";
   row.source =
       "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours";
   row.options = option_rows<BlendOptions>();

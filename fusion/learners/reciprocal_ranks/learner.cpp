@@ -51,29 +51,30 @@ struct ReciprocalOptions {
 };
 
 void declare_options(OptionTable& table, ReciprocalOptions& options) {
-  table.choice("weights", options.weights,
-               {{"equal", ListWeights::equal}, {"best", ListWeights::best}, {"tuned", ListWeights::tuned}},
-               "every list counts the same, only the best one does, or as coordinate search finds best");
-  table.number("k", options.k, 0.0, 1e6, "of weight / (k + rank)");
+  table.choice(
+      "weights", options.weights,
+      {{"equal", ListWeights::equal}, {"best", ListWeights::best}, {"tuned", ListWeights::tuned}},
+      "all lists count the same, only the best one counts, or weights are found by coordinate search");
+  table.number("k", options.k, 0.0, 1e6, "the constant k in weight / (k + rank)");
   table.choice(
       "k-by", options.k_by, {{"given", KBy::given}, {"training", KBy::training}},
-      "--k, or the one of 5, 10, 20 and 40 by which lists that count as their own precision fuse best");
+      "use --k, or the one of 5, 10, 20 and 40 that fuses best with lists weighted by their precision");
   table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost on top of the fused scores");
   table.choice("start", options.start, {{"fused", StartOfRounds::fused}, {"nothing", StartOfRounds::nothing}},
-               "the rounds learn what the fused scores get wrong, or from nothing, as where the pairs were "
-               "balanced so that they do not tell the order that was shown");
+               "the rounds correct the fused scores, or start from zero, which suits pairs that were "
+               "balanced so that they do not reveal the order shown");
   table.hide_default();
   table.choice("shrink-by", options.shrink_by, {{"pairs", ShrinkBy::pairs}, {"halves", ShrinkBy::halves}},
-               "what the rounds learn counts by the number of crucial pairs alone, or also by how far two "
-               "halves of the base queries teach the same");
+               "shrink the learned rounds by the number of crucial pairs alone, or also by how well two "
+               "halves of the base queries agree");
   table.hide_default();
   table.number("prior-pairs", options.prior_pairs, 0.0, 1e12,
-               "crucial pairs that the fused scores weigh as much as");
+               "number of crucial pairs at which the fused scores and the rounds weigh the same");
   table.number("pairs-of-query", options.pairs_of_query, 1.0, 1e12,
-               "crucial pairs that one base query counts for at most, beside --prior-pairs");
+               "maximum number of crucial pairs that one base query counts for against --prior-pairs");
   table.count(
       "bags", options.bags, 1, 1000,
-      "the mean of so many RankBoosts on bootstrap samples of the base queries; 1: one on all of them");
+      "number of RankBoosts on bootstrap samples of the base queries to average; 1 trains one on all");
   table.hide_default();
 }
 
@@ -284,7 +285,7 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   TRY(const auto options, read_options<ReciprocalOptions>(request.options));
   if (count_lists(features) == 0)
     return fail(Code::bad_data,
-                "reciprocal-ranks fuses lists, and no feature is a rank; take the learner rankboost");
+                "reciprocal-ranks needs rank features, and there are none; use the learner rankboost");
   TRY(auto sum, list_sum(set, options));
   std::vector<WeakRanking> rankings;
   TrainingResult result;
@@ -339,17 +340,18 @@ Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
   };
   const Json* k = body.if_contains("k");
   if (!finite(k) || k->to_number<double>() < 0.0)
-    return fail(Code::bad_data, "body.k: no number from 0 on; train the model again");
+    return fail(Code::bad_data, "body.k: must be a number of at least 0; train the model again");
   const Json* list = body.if_contains("weights");
   if (list == nullptr || !list->is_array() || list->get_array().size() != features.size())
-    return fail(Code::bad_data, "body.weights: not one number per feature; train the model again");
+    return fail(Code::bad_data, "body.weights: must be one number per feature; train the model again");
   std::vector<double> weights;
   for (std::size_t feature = 0; feature < features.size(); ++feature) {
     const Json& item = list->get_array()[feature];
     if (!finite(&item) || (features[feature].kind != FeatureKind::rank && item.to_number<double>() != 0.0))
-      return fail(Code::bad_data, "body.weights[" + std::to_string(feature) +
-                                      "]: no finite number, or one of a feature that is no rank; train the "
-                                      "model again");
+      return fail(Code::bad_data,
+                  "body.weights[" + std::to_string(feature) +
+                      "]: must be a finite number, and 0 for a feature that is not a rank; train the "
+                      "model again");
     weights.push_back(item.to_number<double>());
   }
   TRY(auto rankings, read_weak_rankings(body, features));
@@ -388,7 +390,7 @@ std::string ReciprocalRanker::describe(const std::vector<Feature>& features) con
 Learner learner() {
   Learner row;
   row.name = "reciprocal-ranks";
-  row.meaning = "reciprocal rank fusion, with learned weights or as the prior of RankBoost if asked for";
+  row.meaning = "reciprocal rank fusion, optionally with learned weights or as the prior of RankBoost";
   row.source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1";
   row.options = option_rows<ReciprocalOptions>();
   row.train = train_reciprocal;

@@ -99,21 +99,21 @@ TEST_CASE("Contradictory pairs are counted and bad pairs are refused with their 
   };
   check_done(with_pairs("1 a b 1\n1 b a 2\n"), "2 pairs contradict other feedback");
   check_refused(with_pairs("# comment\n1 a zz 1\n"), 65, "pairs:2: the query \"1\" has no document \"zz\"");
-  check_refused(with_pairs("9 a b 1\n"), 65, "pairs:1: no list and no judgment knows the query \"9\"");
+  check_refused(with_pairs("9 a b 1\n"), 65, "pairs:1: the query \"9\" occurs in no list and no judgment");
   for (const std::string weight : {"-1", "0", "inf", "nan", "x"})
     check_refused(with_pairs("1 a b " + weight + "\n"), 65, "pairs:1: the weight");
   check_refused(with_pairs("1 a b\n"), 65, "pairs:1: a pair is");
-  check_refused(with_pairs("1 a a 1\n"), 65, "pairs:1: a document cannot stand above itself");
+  check_refused(with_pairs("1 a a 1\n"), 65, "pairs:1: a document cannot be ranked above itself");
 }
 
 TEST_CASE("Weights whose sum overflows are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   check_refused(
       train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n1 b a 1e308\n")}),
-      65, "query \"1\": the weights of its pairs add up to more than a number can hold");
+      65, "query \"1\": the weights of its pairs overflow");
   check_refused(
       train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n2 c d 1e308\n")}),
-      65, "the weights of all pairs add up to more than a number can hold");
+      65, "the sum of all pairs' weights overflows");
   check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n2000 qid:1 1:2\n", {"--grade-weights", "gain"}), 65,
                 "query \"1\": the weights of its pairs");
   CHECK_FALSE(has_model(folder));

@@ -33,7 +33,7 @@ TEST_CASE("Training inputs that cannot be learned from are refused with file and
   refused("1 qid:1 1:nan #docid = a\n", "", "t.txt:1");
   refused("", "", "t.txt");
   refused("1 qid:1 1:1 #docid = a\n0 qid:1 1:2 #docid = a\n", "",
-          "t.txt:2: query \"1\": the document \"a\" stands twice");
+          "t.txt:2: query \"1\": the document \"a\" occurs twice");
   refused(good, "1 b c 1\n", "p.txt:1");
   refused(good, "2 b a 1\n", "p.txt:1");
   refused(good, "1 b a -1\n", "p.txt:1");

@@ -96,9 +96,9 @@ TEST_CASE("Invalid thresholds are refused with file and line", "[fusion][rankboo
   CHECK(refusal("x 1\nx 2\n").find("t:2") != std::string::npos);
   CHECK(refusal("x one\n").find("t:1") != std::string::npos);
   CHECK(refusal("x nan\n").find("t:1") != std::string::npos);
-  CHECK(refusal("# nothing\n").find("no line") != std::string::npos);
+  CHECK(refusal("# nothing\n").find("contains no lines") != std::string::npos);
   CHECK(refusal("z 1\n").find("no feature \"z\"") != std::string::npos);
-  CHECK(refusal("list 0\n").find("whole numbers from 1") != std::string::npos);
+  CHECK(refusal("list 0\n").find("whole numbers of at least 1") != std::string::npos);
   CHECK(train_with(set, {{"thresholds", folder.path("missing")}}).error().code == Code::no_input);
   const std::string good = folder.write("good", "x 1\n");
   CHECK(train_with(set, {{"thresholds", good}, {"weak-ranking", "value"}}).error().code == Code::usage);

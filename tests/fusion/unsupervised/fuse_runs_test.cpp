@@ -132,7 +132,7 @@ TEST_CASE("A bad line anywhere ends the fusion with one error and no file", "[fu
   const auto text = fused_text({a}, "rrf", {}, folder);
   REQUIRE(text.has_error());
   CHECK(text.error().code == Code::bad_data);
-  CHECK(text.error().text.find("a:3: the document \"y\" stands twice in topic \"9\", first in line 2") !=
+  CHECK(text.error().text.find("a:3: the document \"y\" occurs twice in topic \"9\", first in line 2") !=
         std::string::npos);
   CHECK(read_text(folder.path("fused"), 100).error().code == Code::no_input);
 }
