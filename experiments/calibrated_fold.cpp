@@ -64,8 +64,8 @@ Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string&
       const auto found = places.find({query.id, std::string(documents.documents[d])});
       if (found == places.end())
         return fail(Code::bad_data,
-                    fmt::format("{}: a document of query {} has no #docid; take the file as distributed",
-                                path, query.id));
+                    fmt::format("{}: a document of query {} has no #docid; use the file as distributed", path,
+                                query.id));
       lines.push_back(found->second);
     }
   return lines;

@@ -88,8 +88,9 @@ Result<PublishedNdcg> read_published_ndcg(const std::string& path) {
         char* end = nullptr;
         means.push_back(std::strtod(cells[k].c_str(), &end));
         if (end == cells[k].c_str())
-          return fail(Code::bad_data, fmt::format("{}:{}:1: \"{}\" is no number; take the sheet as converted",
-                                                  path, number, cells[k]));
+          return fail(Code::bad_data,
+                      fmt::format("{}:{}:1: \"{}\" is not a number; use the sheet as converted", path, number,
+                                  cells[k]));
       }
       published.emplace_back(std::move(sheet), std::move(means));
       sheet.clear();  // ignore the sheet's further tables: the first is for the test set
@@ -109,7 +110,7 @@ Result<std::vector<Rating>> read_movielens(const std::string& path) {
         rating.movie == 0 || rating.user > kMost || rating.movie > kMost ||
         !(rating.stars >= 1.0 && rating.stars <= 5.0))
       return fail(Code::bad_data,
-                  fmt::format("{}:{}:1: not \"user item rating timestamp\"; take the file as distributed",
+                  fmt::format("{}:{}:1: not \"user item rating timestamp\"; use the file as distributed",
                               path, number));
     ratings.push_back(rating);
     return {};
@@ -127,7 +128,7 @@ Result<Ratings> read_ratings(const std::string& path) {
     ratings.movie_count = std::max(ratings.movie_count, line.movie);
   }
   if (viewers * ratings.movie_count > kMostCells)
-    return fail(Code::bad_data, path + ": more viewers and movies than MovieLens 100K has; take that file");
+    return fail(Code::bad_data, path + ": more viewers and movies than MovieLens 100K has; use that file");
   ratings.stars.assign(viewers, std::vector<double>(ratings.movie_count, 0.0));
   ratings.rated.resize(viewers);
   for (const Rating& line : lines) ratings.stars[line.user - 1][line.movie - 1] = line.stars;

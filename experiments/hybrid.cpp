@@ -56,7 +56,7 @@ Result<std::vector<std::string_view>> files_of_tar(std::string_view archive, con
     const char* const digits = archive.data() + at + 124;
     const auto read = std::from_chars(digits, digits + 11, size, 8);
     if (read.ec != std::errc() || at + kBlock + size > archive.size())
-      return fail(Code::bad_data, path + ": no tar archive; take the file as distributed");
+      return fail(Code::bad_data, path + ": not a tar archive; use the file as distributed");
     const char kind = archive[at + 156];
     if (kind == '0' || kind == '\0') files.push_back(archive.substr(at + kBlock, size));
     at += kBlock + (size + kBlock - 1) / kBlock * kBlock;
@@ -82,7 +82,7 @@ Result<std::string> documents_of(const std::string& path) {
   for (const std::string_view file : files) {
     pugi::xml_document document;
     if (!document.load_buffer(file.data(), file.size()))
-      return fail(Code::bad_data, path + ": a file inside is no XML; take the file as distributed");
+      return fail(Code::bad_data, path + ": a file in it is not valid XML; use the file as distributed");
     for (const pugi::xml_node& record : document.document_element().children("RECORD")) {
       const pugi::xml_node abstract =
           record.child("ABSTRACT") ? record.child("ABSTRACT") : record.child("EXTRACT");
@@ -250,7 +250,7 @@ Result<void> make_work_folder(const std::string& wanted, WorkFolder& folder) {
   if (!wanted.empty()) return {};
   folder.path = (std::filesystem::temp_directory_path() / "metafuse-hybrid-XXXXXX").string();
   if (::mkdtemp(folder.path.data()) == nullptr)
-    return fail(Code::try_again, folder.path + ": no temporary folder");
+    return fail(Code::try_again, folder.path + ": cannot create a temporary folder");
   folder.is_ours = true;
   return {};
 }

@@ -165,7 +165,7 @@ class DrawLog {
                          outcome.seconds_of_rankboost >= 0.0 &&
                          values->get_array().size() == methods().size();
     if (!is_ours)
-      return fail(Code::bad_data, place + ": no draw of this experiment; remove the file to begin anew");
+      return fail(Code::bad_data, place + ": not a draw of this experiment; remove the file to start over");
     for (const Json& value : values->get_array())
       outcome.values.push_back(value.is_number() ? value.to_number<double>() : 0.0);
     outcome.chosen = std::string(chosen->get_string());

@@ -44,9 +44,10 @@ Result<std::string> part_file(const std::string& data, const std::string& set, i
   const std::string path = fmt::format("{}/letor4-agg/{}/A{}.txt", data, set, part);
   std::string found = with_packing(path);
   if (!std::filesystem::exists(found))
-    return fail(Code::no_input, path +
-                                    ": no such file, nor packed as .xz, .gz or .zst; --data names the folder "
-                                    "that holds letor4-agg");
+    return fail(Code::no_input,
+                path +
+                    ": no such file, nor compressed as .xz, .gz or .zst; --data must be the folder "
+                    "that contains letor4-agg");
   return found;
 }
 
@@ -93,10 +94,10 @@ Result<std::vector<std::string>> peer_configurations(const std::string& folder) 
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
     if (entry.is_directory()) names.push_back(entry.path().filename().string());
-  if (error) return fail(Code::no_input, folder + ": " + error.message() + "; --peer-runs names a folder");
+  if (error) return fail(Code::no_input, folder + ": " + error.message() + "; --peer-runs must be a folder");
   if (names.empty())
     return fail(Code::no_input,
-                folder + ": no folder of a configuration in it; write it by scripts/letor-agg-xgboost");
+                folder + ": contains no configuration folder; create it with scripts/letor-agg-xgboost");
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -122,8 +123,8 @@ Result<Values> peer_values(const std::string& folder, const std::string& configu
         return fail(
             Code::bad_data,
             fmt::format(
-                "{}: no score for document {} of query {}; a run must hold every document of its part", path,
-                std::string_view(set.documents[row]), query.id));
+                "{}: no score for document {} of query {}; a run must contain every document of its part",
+                path, std::string_view(set.documents[row]), query.id));
       scores[row] = found->second;
     }
   }

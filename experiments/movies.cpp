@@ -430,7 +430,7 @@ Result<std::string> run_movies(const ExperimentOptions& options) {
   TRY(const auto ratings, read_ratings(with_packing(options.data + "/movielens-100k/u.data")));
   if (ratings.viewer_count() < 900)
     return fail(Code::bad_data,
-                options.data + "/movielens-100k/u.data: fewer than 900 viewers; take the whole file");
+                options.data + "/movielens-100k/u.data: fewer than 900 viewers; use the complete file");
   Sizes sizes;
   if (options.is_quick()) sizes = {1, 24};
   if (options.is_full()) sizes = {5, 1000};

@@ -73,7 +73,7 @@ Result<Judgments> read_cystic_fibrosis(const std::string& path) {
       if (!is_good)
         return fail(
             Code::bad_data,
-            fmt::format("{}:{}:1: \"{}\" is not four judgments of 0 to 2; take the file as distributed", path,
+            fmt::format("{}:{}:1: \"{}\" is not four judgments of 0 to 2; use the file as distributed", path,
                         number, digits));
       judgments.push_back(judges);
     }
@@ -122,7 +122,7 @@ Result<std::vector<Person>> read_busy_people(const std::string& path) {
   }
   if (busy.size() < 2)
     return fail(Code::bad_data,
-                path + ": fewer than two people rated more than 300 movies; take the whole file");
+                path + ": fewer than two people rated more than 300 movies; use the complete file");
   return busy;
 }
 
@@ -181,9 +181,9 @@ Result<Task> cystic_fibrosis_task(const std::string& data, std::size_t trials, C
   const std::string path = data + "/cystic-fibrosis/cfquery.txt";
   TRY(auto read, read_cystic_fibrosis(path));
   if (read.size() <= kCysticTraining)
-    return fail(
-        Code::bad_data,
-        fmt::format("{}: holds {} judged pairs where 4819 belong; take the whole file", path, read.size()));
+    return fail(Code::bad_data,
+                fmt::format("{}: contains {} judged pairs instead of 4819; use the complete file", path,
+                            read.size()));
   Task task;
   task.name = fmt::format("cystic fibrosis, ratings {}{}", form.is_centred ? "-1 to 1" : "1 to 3",
                           form.is_sorted ? " ascending" : " in the judges' order");

@@ -89,8 +89,8 @@ Result<RunCollection> fedweb_collection(const std::string& folder) {
       std::int64_t position = 0;
       if (!id.starts_with("FW13-e") || engine_end == std::string_view::npos ||
           !to_integer(id.substr(position_begin + 1), position))
-        return fail(Code::bad_data,
-                    folder + ": the document id " + std::string(id) + " names no engine and position");
+        return fail(Code::bad_data, folder + ": the document id " + std::string(id) +
+                                        " does not contain an engine and a position");
       evaluation::Run& run = runs[id.substr(5, engine_end - 5)];
       if (run.topics.empty() || run.topics.back().topic != query.query)
         run.topics.push_back({query.query, {}});

@@ -70,7 +70,8 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   auto file = templates::read_domain_file(kTemplates);
   if (!file) return fail(file.error().code, file.error().text + "; run it in the folder of the sources");
   std::string pattern = (std::filesystem::temp_directory_path() / "metafuse-home-pages-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) return fail(Code::try_again, pattern + ": no temporary folder");
+  if (::mkdtemp(pattern.data()) == nullptr)
+    return fail(Code::try_again, pattern + ": cannot create a temporary folder");
   std::unique_ptr<IndexedPages> indexed(new IndexedPages(pattern));
   const std::string documents = pattern + "/documents.jsonl";
   const std::string database = pattern + "/index.db";
