@@ -144,19 +144,19 @@ TEST_CASE("Late lists are kept for a minute and the oldest of 256 is removed fir
   late.put("a", {}, clock.now());
   CHECK_FALSE(late.is_empty());
   clock.advance(seconds(60));
-  CHECK(late.take("a", clock.now()).has_value());
+  CHECK(late.find("a", clock.now()).has_value());
   clock.advance(milliseconds(1));
-  CHECK_FALSE(late.take("a", clock.now()).has_value());
-  CHECK_FALSE(late.take("b", clock.now()).has_value());
+  CHECK_FALSE(late.find("a", clock.now()).has_value());
+  CHECK_FALSE(late.find("b", clock.now()).has_value());
   for (int i = 0; i < 256; ++i) {
     clock.advance(milliseconds(1));
     late.put(std::to_string(i), {}, clock.now());
   }
-  CHECK(late.take("0", clock.now()).has_value());
+  CHECK(late.find("0", clock.now()).has_value());
   late.put("one more", {}, clock.now());
-  CHECK_FALSE(late.take("0", clock.now()).has_value());
-  CHECK(late.take("1", clock.now()).has_value());
-  CHECK(late.take("one more", clock.now()).has_value());
+  CHECK_FALSE(late.find("0", clock.now()).has_value());
+  CHECK(late.find("1", clock.now()).has_value());
+  CHECK(late.find("one more", clock.now()).has_value());
 }
 
 TEST_CASE("Two requests may be repeated and then one in five and at most ten", "[fetchers][limits]") {
