@@ -216,7 +216,7 @@ TEST_CASE("An empty file of z-scores is refused", "[cli][evaluate]") {
   const TemporaryFolder folder;
   check_refused(run_metafuse({"evaluate", "--qrels", folder.write("q", "1 0 a 1\n"), "--runs",
                               folder.write("r", "1 Q0 a 1 1 t\n"), "--z-scores", folder.write("z", "\n")}),
-                65, "contains no lines");
+                65, "contains no line `query measure mean deviation`");
 }
 
 TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") {

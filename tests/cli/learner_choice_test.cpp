@@ -91,5 +91,5 @@ TEST_CASE("The command metafuse lists prints what each list adds", "[cli][lists]
   CHECK(lists.run({"lists", "--json"}).out.find("\"only_here\"") != std::string::npos);
   const auto refused = lists.run({"lists", "--measure", "map,P_10"});
   CHECK(refused.status == 64);
-  CHECK(refused.err.find("give one") != std::string::npos);
+  CHECK(refused.err.find("give exactly one measure") != std::string::npos);
 }

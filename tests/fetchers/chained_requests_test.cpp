@@ -202,12 +202,12 @@ TEST_CASE("Mistakes in a chain of requests are reported when the file is read", 
     INFO(text);
     return text.find(what) != std::string::npos;
   };
-  CHECK(says("search_url: \"https://a/{ids}\"", "{ids} and {id} need steps"));
+  CHECK(says("search_url: \"https://a/{ids}\"", "{ids} and {id} need `steps`"));
   CHECK(says("search_url: \"https://a/?q={query}&c={cursor}\"", "{cursor} is allowed only in next_page"));
   CHECK(says("search_url: \"https://a/?q={query}\", next_page: {cursor_query: n}",
              "next_page must contain {cursor}"));
   CHECK(says("search_url: \"https://a/x\", steps: [{search_url: \"https://a/?q={query}\", ids_query: i}]",
-             "the engine's own request lacks {ids}"));
+             "the engine's own request must contain {ids}"));
   CHECK(says("search_url: \"https://a/{ids}\", steps: [{search_url: \"https://b/?q={query}\", ids_query: i}]",
              "go to the same host, https://a"));
   CHECK(says("search_url: \"https://a/{ids}\", steps: [{search_url: \"https://a/?q=1\", ids_query: i}]",

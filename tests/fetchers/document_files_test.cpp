@@ -115,7 +115,7 @@ TEST_CASE("Reading a folder reports its progress", "[fetchers][documents]") {
 
 TEST_CASE("A malformed table is refused with its line", "[fetchers][documents]") {
   const TemporaryFolder folder;
-  CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: no column url") !=
+  CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: there is no column url") !=
         std::string::npos);
   CHECK(refusal_of(folder.write("b.csv", "url,title\nx\n")).find("b.csv:2: 1 cells, but") !=
         std::string::npos);

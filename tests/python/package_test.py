@@ -97,7 +97,7 @@ class Fusing(unittest.TestCase):
                 (lambda: metafuse.fuse([[""]]), metafuse.UsageError, "the id is empty"),
                 (lambda: metafuse.fuse([["a"]], depth=3), metafuse.UsageError, "depth applies to runs"),
                 (lambda: metafuse.evaluate({"q": {"d": "x"}}, {"q": {"d": 1}}), metafuse.UsageError, "is not a number"),
-                (lambda: metafuse.evaluate({"q": {"d": 1}}, {"q": {"d": 0.5}}), metafuse.UsageError, "no whole number"),
+                (lambda: metafuse.evaluate({"q": {"d": 1}}, {"q": {"d": 0.5}}), metafuse.UsageError, "not a whole number"),
                 (lambda: metafuse.evaluate({"q": ["d"]}, {"p": {"d": 1}}), metafuse.DataError, "shares no query"),
                 (lambda: metafuse.Model.load("/nowhere"), OSError, "/nowhere"),
                 (lambda: metafuse.train({"a": {"q": ["d"]}}, {"q": {"d": 1}}, ruonds=3), ValueError, "no option ruonds")):

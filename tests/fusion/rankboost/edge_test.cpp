@@ -41,7 +41,7 @@ TEST_CASE("Training inputs that cannot be learned from are refused with file and
   refused(good, "1 b a nan\n", "p.txt:1");
   refused(good, "1 a a 1\n", "p.txt:1");
   refused(good, "1 b a\n", "p.txt:1");
-  refused(good, "# none\n", "p.txt: holds no pair");
+  refused(good, "# none\n", "p.txt: contains no pairs");
 }
 
 TEST_CASE("Queries without crucial pairs are skipped and counted", "[fusion][rankboost]") {
