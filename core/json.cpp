@@ -96,7 +96,7 @@ class Handler {
   bool on_key(std::string_view part, std::size_t, json::error_code& error) {
     key_ += part;
     stack_.push_key(part);
-    if (!keys_.add(key_)) return refuse("the key \"" + key_ + "\" stands twice", error);
+    if (!keys_.add(key_)) return refuse("the key \"" + key_ + "\" occurs twice", error);
     key_.clear();
     return true;
   }

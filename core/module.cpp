@@ -20,7 +20,8 @@ Result<const void*> load_module(const char* file, const char* symbol) {
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) return fail(Code::unavailable, ::dlerror());
   const void* const found = ::dlsym(module, symbol);
-  if (found == nullptr) return fail(Code::unavailable, path + " is of another version");
+  if (found == nullptr)
+    return fail(Code::unavailable, path + " belongs to another version of metafuse; install it again");
   return found;
 }
 

@@ -15,7 +15,7 @@ std::vector<std::string> take_names(YamlMap& map, const char* key, Diagnostics& 
     for (char& c : name) c = ascii_lower(c);
     if (name.empty() || name.find_first_of("&=?#% \t") != std::string::npos)
       diagnostics.error(map.place(), std::string(key) + ": \"" + name +
-                                         "\" is no name of a parameter; write it as it stands before the =");
+                                         "\" is not a parameter name; write only what precedes the =");
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

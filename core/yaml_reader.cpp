@@ -86,7 +86,7 @@ class Copier {
       }
       const auto [first, is_new] = seen.emplace(key.text, key.place);
       if (!is_new)
-        diagnostics_.error(key.place, "the key \"" + key.text + "\" stands twice (first in line " +
+        diagnostics_.error(key.place, "the key \"" + key.text + "\" occurs twice (first in line " +
                                           std::to_string(first->second.line) + "); keep one");
       out.entries.emplace_back(std::move(key), std::move(value));
     }
@@ -175,7 +175,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
   try {
     if (const auto second = second_document(text, limits.deadline))
       diagnostics.error(*second,
-                        "a second YAML document, or a sign where none can stand; keep one document a file");
+                        "a second YAML document or a misplaced character; keep one document per file");
     root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
   } catch (const OutOfTime&) {
     return fail(Code::bad_config, std::string(name) + ": takes too long to read; make it shorter");
@@ -218,7 +218,7 @@ const YamlNode* YamlMap::take_required(std::string_view key) {
 std::optional<std::string> yaml_string(const YamlNode& node, std::string_view what,
                                        Diagnostics& diagnostics) {
   if (node.is_scalar()) return node.text;
-  diagnostics.error(node.place, std::string(what) + " must be a text");
+  diagnostics.error(node.place, std::string(what) + " must be a string");
   return std::nullopt;
 }
 
@@ -282,7 +282,7 @@ std::optional<std::vector<std::string>> YamlMap::take_strings(std::string_view k
   std::vector<std::string> out;
   if (value->is_scalar()) return std::vector<std::string>{value->text};
   if (!value->is_list()) {
-    diagnostics_->error(value->place, std::string(key) + " must be a list of texts");
+    diagnostics_->error(value->place, std::string(key) + " must be a list of strings");
     return std::nullopt;
   }
   for (const YamlNode& item : value->items)
@@ -295,7 +295,7 @@ std::vector<std::pair<std::string, std::string>> YamlMap::take_string_map(std::s
   const YamlNode* value = take(key);
   if (value == nullptr) return out;
   if (!value->is_map()) {
-    diagnostics_->error(value->place, std::string(key) + " must be a map of texts");
+    diagnostics_->error(value->place, std::string(key) + " must be a map of strings");
     return out;
   }
   for (const auto& [name, item] : value->entries)

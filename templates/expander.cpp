@@ -105,8 +105,9 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Aske
     for (const std::string& engine : search_template.engines) {
       const QuerySyntax& syntax = syntax_of ? syntax_of(engine) : default_query_syntax();
       if (out.size() == limits.max_queries)
-        return fail(Code::usage, "the domain " + domain.name + " makes more than " +
-                                     std::to_string(limits.max_queries) + " queries of one");
+        return fail(Code::usage, "the domain " + domain.name + " expands a query to more than " +
+                                     std::to_string(limits.max_queries) +
+                                     " queries; remove some templates or engines");
       std::string query = Writer(asked, syntax, limits.max_query_bytes).write(text.pieces);
       if (query.size() <= limits.max_query_bytes)
         query = with_conditions(squeezed(query), asked.typed, syntax);
@@ -135,7 +136,7 @@ Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text,
                                  : "the query has conditions only; give it words to search for");
   if (asked.typed.conditions.size() > kMostConditions)
     return fail(Code::usage,
-                "the query has more than " + std::to_string(kMostConditions) + " conditions; take some away");
+                "the query has more than " + std::to_string(kMostConditions) + " conditions; remove some");
   asked.base.slots.emplace(target->name, asked.typed.words());
   return asked;
 }

@@ -64,7 +64,7 @@ class TextParser {
 
   TemplateText parse() {
     while (at_ < text_.size()) take_one();
-    if (quote_at_ != kNone) mistake(quote_at_, "this quote is not closed; add a second \" behind the phrase");
+    if (quote_at_ != kNone) mistake(quote_at_, "this quote is not closed; add a second \" after the phrase");
     for (; open_.size() > 1; close_group())
       mistake(open_.back().offset, "this [ is not closed; add ], or write [[ for the character itself");
     return {std::move(open_.front().pieces), std::move(mistakes_)};
@@ -89,7 +89,7 @@ class TextParser {
     } else if (c == '{') {
       take_slot();
     } else if (c == '[' && open_.size() > kDeepestGroup) {
-      mistake(at_++, "groups nested deeper than 16 levels; leave some brackets out");
+      mistake(at_++, "groups nested deeper than 16 levels; remove some brackets");
     } else if (c == '[') {
       open_.push_back({at_, quote_at_ != kNone, false, {}});
       ++at_;
@@ -120,7 +120,7 @@ class TextParser {
     } else {
       const OpenGroup& group = open_.back();
       if (!group.has_slot)
-        mistake(group.offset, "no slot inside [...]; it would always stand: leave the brackets out");
+        mistake(group.offset, "no slot inside [...], so it would never be dropped; remove the brackets");
       if (group.began_in_quotes != (quote_at_ != kNone))
         mistake(group.offset,
                 "a quote opens or closes inside [...] only; keep both quotes inside or outside");
@@ -163,8 +163,8 @@ class TextParser {
     const std::size_t name_end = std::min(text_.find('|', begin), end);
     use.slot = trimmed(text_.substr(begin, name_end - begin));
     if (!is_slot_name(use.slot))
-      mistake(begin, use.slot.empty() ? "no slot's name between the braces"
-                                      : "\"" + use.slot + "\" is no slot's name; use letters, digits and _");
+      mistake(begin, use.slot.empty() ? "no slot name between the braces"
+                                      : "\"" + use.slot + "\" is not a slot name; use letters, digits and _");
     for (std::size_t at = name_end; at < end;) {
       const std::size_t filter_end = std::min(text_.find('|', at + 1), end);
       add_filter(use, at + 1, filter_end);
@@ -181,8 +181,7 @@ class TextParser {
       return mistake(offset,
                      "unknown filter \"" + std::string(name) + "\"; known filters are " + filter_names());
     if (filter->writes_operators && use.in_quotes)
-      return mistake(offset,
-                     "the filter " + std::string(name) + " stands inside quotes; leave the quotes out");
+      return mistake(offset, "the filter " + std::string(name) + " is inside quotes; remove the quotes");
     use.filters.push_back(filter);
   }
 

@@ -314,14 +314,14 @@ SlotValue lower(SlotValue value) {
 }
 
 constexpr std::array kFilters = {
-    Filter{"words", "each word apart, without the punctuation around it", false, words},
-    Filter{"all", "every word must be there: +a +b", true, all},
-    Filter{"any", "one of the words must be there: a OR b", true, any},
+    Filter{"words", "each word separately, without the punctuation around it", false, words},
+    Filter{"all", "every word is required: +a +b", true, all},
+    Filter{"any", "one of the words is required: a OR b", true, any},
     Filter{"phrase", "the words in this order: \"a b\"", true, phrase},
     Filter{"first", "the first word", false, first},
     Filter{"last", "the last word", false, last},
     Filter{"initials", "the first letters of the words: Joe Researcher becomes JR", false, initials},
-    Filter{"lower", "small letters", false, lower},
+    Filter{"lower", "lower case", false, lower},
 };
 
 }  // namespace

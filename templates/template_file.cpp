@@ -261,7 +261,7 @@ class FileReader {
       if (!is_slot_name(key.text))
         diagnostics_.error(
             key.place,
-            "\"" + key.text + "\" is no slot's name; use up to 64 letters, digits and _, a letter first");
+            "\"" + key.text + "\" is not a slot name; use up to 64 letters, digits and _, a letter first");
       Slot slot;
       slot.name = key.text;
       if (!value.is_null()) {
@@ -271,7 +271,8 @@ class FileReader {
         slot.label = map.take_string("label").value_or("");
         slot.values = map.take_strings("values").value_or(std::vector<std::string>{});
         if (slot.values.size() > kMaxChoices)
-          diagnostics_.error(value.place, "more than " + std::to_string(kMaxChoices) + " values of one slot");
+          diagnostics_.error(value.place,
+                             "more than " + std::to_string(kMaxChoices) + " values for one slot");
         if (value.is_map()) map.finish();
       }
       domain_.slots.push_back(std::move(slot));
@@ -298,17 +299,18 @@ class FileReader {
     const YamlNode& node = *map.take("lists");
     domain_.lists = map.take_strings("lists").value_or(std::vector<std::string>{});
     if (node.is_null() || (node.is_list() && node.items.empty()))
-      diagnostics_.error(node.place, "no list; name at least one, or leave lists out");
+      diagnostics_.error(node.place, "no list; name at least one, or remove the key lists");
     if (domain_.lists.size() > kMaxLists)
       diagnostics_.error(node.place, "more than " + std::to_string(kMaxLists) + " lists");
     std::set<std::string> seen;
     for (std::size_t i = 0; i < domain_.lists.size(); ++i) {
       const Place place = node.is_list() && i < node.items.size() ? node.items[i].place : node.place;
       if (!is_engine_name(domain_.lists[i]))
-        diagnostics_.error(place, "\"" + domain_.lists[i] +
-                                      "\" is no list's name; up to 64 characters without blanks, @ and /");
+        diagnostics_.error(place,
+                           "\"" + domain_.lists[i] +
+                               "\" is not a list name; use up to 64 characters without blanks, @ and /");
       if (!seen.insert(domain_.lists[i]).second)
-        diagnostics_.error(place, "the list \"" + domain_.lists[i] + "\" stands twice; keep one");
+        diagnostics_.error(place, "the list \"" + domain_.lists[i] + "\" occurs twice; keep one");
     }
   }
 
@@ -332,15 +334,15 @@ class FileReader {
           "the id \"" + id + "\" must be 1 to 64 letters, digits, -, _ and ., a letter or digit first");
     const auto [first, is_new] = ids_.emplace(id, domain_.templates.size() + 1);
     if (!id.empty() && !is_new)
-      diagnostics_.error(node.place,
-                         fmt::format("the id \"{}\" stands twice (first at template {}); ids are unique", id,
-                                     first->second));
+      diagnostics_.error(
+          node.place, fmt::format("the id \"{}\" occurs twice (first at template {}); ids must be unique", id,
+                                  first->second));
     return id;
   }
 
   std::vector<std::string> read_engines(YamlMap& map, const YamlNode& node) {
     if (node.is_null()) {
-      diagnostics_.error(node.place, "engine is empty; name an engine of the engines file");
+      diagnostics_.error(node.place, "engine is empty; name an engine from the engines file");
       return {};
     }
     const auto names = map.take_strings("engine").value_or(std::vector<std::string>{});
@@ -351,9 +353,10 @@ class FileReader {
       const Place place = has_place ? node.items[i].place : node.place;
       if (!is_engine_name(names[i]))
         diagnostics_.error(
-            place, "\"" + names[i] + "\" is no engine's name; up to 64 characters without blanks, @ and /");
+            place,
+            "\"" + names[i] + "\" is not an engine name; use up to 64 characters without blanks, @ and /");
       if (!seen.insert(names[i]).second)
-        diagnostics_.error(place, "the engine \"" + names[i] + "\" stands twice; keep one");
+        diagnostics_.error(place, "the engine \"" + names[i] + "\" occurs twice; keep one");
     }
     return names;
   }
@@ -369,8 +372,7 @@ class FileReader {
       diagnostics_.error(node.place, "no slot in the query; every base query would be the same");
     if (uses > 0 && !always_says_something(text.pieces))
       diagnostics_.warning(
-          node.place,
-          "nothing is left of the query when its optional slots are empty; its list is empty then");
+          node.place, "the query is empty when its optional slots are empty; its list will then be empty");
     return *query;
   }
 
@@ -399,8 +401,8 @@ class FileReader {
       used_.insert(slot->name);
       if (!slot->is_required && !in_group)
         diagnostics_.warning(
-            place,
-            "the slot " + slot->name + " may be empty here; put what belongs to it in [...] to drop it then");
+            place, "the slot " + slot->name +
+                       " may be empty here; put the text that depends on it in [...] so that it is dropped");
     }
     return uses;
   }
@@ -415,18 +417,19 @@ class FileReader {
     for (std::size_t i = 0; i < domain_.slots.size(); ++i) {
       takes_plain_query = takes_plain_query || domain_.slots[i].is_required;
       if (used_.count(domain_.slots[i].name) == 0)
-        diagnostics_.warning(slot_places_[i], "the slot " + domain_.slots[i].name + " is in no template");
+        diagnostics_.warning(slot_places_[i],
+                             "the slot " + domain_.slots[i].name + " is not used by any template");
     }
     if (!takes_plain_query && !domain_.slots.empty())
       diagnostics_.warning(slot_places_.front(),
-                           "no slot is named QUERY or required: a plain query has no slot to fill");
+                           "no slot is required or named QUERY, so a plain query has no slot to fill");
   }
 
   const ScalarPlaces places_;
   std::size_t max_templates_;
   Diagnostics& diagnostics_;
   Domain domain_;
-  bool knows_slots_ = false;  // otherwise every use of a slot would be reported as a mistake
+  bool knows_slots_ = false;        // otherwise every use of a slot would be reported as a mistake
   std::vector<Place> slot_places_;  ///< of each slot in domain_.slots
   std::set<std::string> used_;
   std::map<std::string, std::size_t> ids_;

@@ -57,7 +57,7 @@ TEST_CASE("Bad JSON is one error with the place of the mistake", "[core][json]")
     return result.error().text;
   };
   CHECK(error_of("{\"a\":1,\n \"a\":2}").find("m.json:2:") == 0);
-  CHECK(error_of("{\"a\":1,\n \"a\":2}").find("stands twice") != std::string::npos);
+  CHECK(error_of("{\"a\":1,\n \"a\":2}").find("occurs twice") != std::string::npos);
   CHECK(error_of("[1, 2").find("m.json:1:") == 0);
   CHECK(error_of("").find("empty") != std::string::npos);
   CHECK(error_of("{} {}").find("m.json:1:4") == 0);

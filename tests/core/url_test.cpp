@@ -121,6 +121,6 @@ TEST_CASE("A list of tracking parameters decides which parameters are ignored", 
   const auto wrong =
       metafuse::parse_tracking_parameters("names: [a=b, '']\nnmaes: [c]\nprefixes: ['']\n", "l.yaml");
   REQUIRE_FALSE(wrong.has_value());
-  for (const char* part : {"\"a=b\"", "\"\" is no name", "nmaes", "l.yaml:1:"})
+  for (const char* part : {"\"a=b\"", "\"\" is not a parameter name", "nmaes", "l.yaml:1:"})
     CHECK(wrong.error().text.find(part) != std::string::npos);
 }

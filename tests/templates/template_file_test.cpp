@@ -79,24 +79,24 @@ TEST_CASE("Every kind of mistake in the file has its line and column", "[templat
   begins(error_of("version: 2\ndomain: d\nslots: {NAME: }\n" + tail), "f:1:10: version must be");
   begins(error_of("version: 1\nslots: {NAME: }\n" + tail), "f:1:1: the file lacks the key \"domain\"");
   begins(error_of("version: 1\ndomain: A b\nslots: {NAME: }\n" + tail), "f:2:9: the domain \"A b\" must be");
-  begins(error_of("version: 1\ndomain: [d]\nslots: {NAME: }\n" + tail), "f:2:9: domain must be a text");
+  begins(error_of("version: 1\ndomain: [d]\nslots: {NAME: }\n" + tail), "f:2:9: domain must be a string");
   begins(error_of("version: 1\ndomain: " + std::string(65, 'd') + "\nslots: {NAME: }\n" + tail),
          "f:2:9: the domain");
   begins(error_of(head + "depth: 0\n" + tail), "f:4:8: depth must be a whole number from 1 to 1000");
   begins(error_of(head + "depth: ten\n" + tail), "f:4:8: depth must be");
   begins(error_of(head + "deep: 3\n" + tail),
          "f:4:1: unknown key \"deep\" in the file; known keys are version, domain");
-  begins(error_of(head + "description: [a]\n" + tail), "f:4:14: description must be a text");
+  begins(error_of(head + "description: [a]\n" + tail), "f:4:14: description must be a string");
   begins(error_of("version: 1\ndomain: d\nslots: [NAME]\n" + tail), "f:3:8: slots must be a map");
   begins(error_of("version: 1\ndomain: d\nslots: {1A: , NAME: }\n" + tail),
-         "f:3:9: \"1A\" is no slot's name");
+         "f:3:9: \"1A\" is not a slot name");
   begins(error_of("version: 1\ndomain: d\nslots: {NAME: 3}\n" + tail), "f:3:15: slot NAME must be a map");
   begins(error_of("version: 1\ndomain: d\nslots: {NAME: {required: 3}}\n" + tail),
          "f:3:26: required must be true or");
   begins(error_of("version: 1\ndomain: d\nslots: {NAME: {need: true}}\n" + tail),
          "f:3:16: unknown key \"need\"");
   begins(error_of("version: 1\ndomain: d\nslots: {NAME: , NAME: }\n" + tail),
-         "f:3:17: the key \"NAME\" stands twice");
+         "f:3:17: the key \"NAME\" occurs twice");
   begins(error_of(head), "f:1:1: the file lacks the key \"templates\"");
   begins(error_of(head + "templates: {}\n"), "f:4:12: templates must be a list");
   begins(error_of(head + "templates: []\n"), "f:4:12: no template");
@@ -127,16 +127,16 @@ TEST_CASE("Every kind of mistake in a template has its line and column", "[templ
   begins(error_of(head + "templates: [{id: a, engine: {}, query: '{NAME}'}]\n"),
          "f:4:29: engine must be a list");
   begins(error_of(head + "templates: [{id: a, engine: 'x y', query: '{NAME}'}]\n"),
-         "f:4:29: \"x y\" is no engine's");
+         "f:4:29: \"x y\" is not an engine name");
   begins(error_of(head + "templates: [{id: a, engine: [x, x], query: '{NAME}'}]\n"),
-         "f:4:33: the engine \"x\" stands");
+         "f:4:33: the engine \"x\" occurs");
   begins(error_of(head + "templates: [{id: a, engine: e, qery: x, query: '{NAME}'}]\n"),
          "f:4:32: unknown key \"qery\"");
   begins(
       error_of(head +
                "templates:\n- {id: a, engine: e, query: '{NAME}'}\n- {id: a, engine: e, query: '{NAME}'}\n"),
-      "f:6:8: the id \"a\" stands twice");
-  begins(error_of(head + "templates: [{id: a, engine: e, query: [x]}]\n"), "f:4:39: query must be a text");
+      "f:6:8: the id \"a\" occurs twice");
+  begins(error_of(head + "templates: [{id: a, engine: e, query: [x]}]\n"), "f:4:39: query must be a string");
   begins(error_of(head + "templates: [{id: a, engine: e, query: 'x'}]\n"), "f:4:39: no slot in the query");
 }
 
@@ -178,8 +178,8 @@ TEST_CASE("Something odd that is not a mistake is a warning", "[templates][file]
   REQUIRE(file.has_value());
   REQUIRE(file->warnings.size() == 3);
   begins(file->warnings[0], "f:4:42: the slot A may be empty here");
-  begins(file->warnings[1], "f:3:14: the slot B is in no template");
-  begins(file->warnings[2], "f:3:9: no slot is named QUERY or required");
+  begins(file->warnings[1], "f:3:14: the slot B is not used by any template");
+  begins(file->warnings[2], "f:3:9: no slot is required or named QUERY");
 }
 
 TEST_CASE("A file with callers' lists and no slots has the slot QUERY", "[templates][file]") {
@@ -187,7 +187,7 @@ TEST_CASE("A file with callers' lists and no slots has the slot QUERY", "[templa
   const auto constant = parse_domain_file(head + "constant}\n", "f");
   REQUIRE(constant.has_value());
   REQUIRE(constant->warnings.size() == 1);
-  begins(constant->warnings[0], "f:1:1: the slot QUERY is in no template");
+  begins(constant->warnings[0], "f:1:1: the slot QUERY is not used by any template");
   const auto used = parse_domain_file(head + "'{QUERY}'}\n", "f");
   REQUIRE(used.has_value());
   CHECK(used->warnings.empty());

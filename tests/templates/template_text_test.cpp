@@ -58,16 +58,16 @@ TEST_CASE("Every mistake in a query text is reported with its place", "[template
   CHECK(mistake_in("{X} ]").rfind("4 ] without a [", 0) == 0);
   CHECK(mistake_in("{X} []").rfind("4 no slot inside [...]", 0) == 0);
   CHECK(mistake_in("{X} [a]").rfind("4 no slot inside [...]", 0) == 0);
-  CHECK(mistake_in("{}").rfind("1 no slot's name", 0) == 0);
-  CHECK(mistake_in("{1X}").rfind("1 \"1X\" is no slot's name", 0) == 0);
-  CHECK(mistake_in("{X-Y}").rfind("1 \"X-Y\" is no slot's name", 0) == 0);
+  CHECK(mistake_in("{}").rfind("1 no slot name", 0) == 0);
+  CHECK(mistake_in("{1X}").rfind("1 \"1X\" is not a slot name", 0) == 0);
+  CHECK(mistake_in("{X-Y}").rfind("1 \"X-Y\" is not a slot name", 0) == 0);
   CHECK(mistake_in("{X|}").rfind("3 unknown filter \"\"", 0) == 0);
   CHECK(
       mistake_in("{X|last|  upper}").rfind("10 unknown filter \"upper\"; known filters are words, all", 0) ==
       0);
   CHECK(mistake_in("{X} \"open").rfind("4 this quote is not closed", 0) == 0);
-  CHECK(mistake_in("\"{X|all}\"").rfind("4 the filter all stands inside quotes", 0) == 0);
-  CHECK(mistake_in("\"{X|lower|phrase}\"").rfind("10 the filter phrase stands inside quotes", 0) == 0);
+  CHECK(mistake_in("\"{X|all}\"").rfind("4 the filter all is inside quotes", 0) == 0);
+  CHECK(mistake_in("\"{X|lower|phrase}\"").rfind("10 the filter phrase is inside quotes", 0) == 0);
   CHECK(mistake_in("\"{X} [{Y}\" ]").rfind("5 a quote opens or closes inside", 0) == 0);
 }
 
