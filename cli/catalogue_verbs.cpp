@@ -107,31 +107,31 @@ Result<void> guess_definition(const GuessArguments& arguments) {
 }  // namespace
 
 void add_catalogue(CLI::App& engines, Result<void>& outcome) {
-  auto [list, chosen] = add_verb(engines, "list", "engines of the catalogue that comes with the program",
-                                 list_engines, outcome);
+  auto [list, chosen] =
+      add_verb(engines, "list", "list the engines of the built-in catalogue", list_engines, outcome);
   list.add_option("KIND", chosen.kind,
                   "web, code, science, books, news, packages, questions, maps, media, work, archives");
-  list.add_flag("--json", chosen.is_json, "with home page, terms, rate and query syntax");
+  list.add_flag("--json", chosen.is_json, "as JSON, with home page, terms, rate and query syntax");
   list.footer("Example:\n  metafuse engines list science");
 
   auto [add, names] =
-      add_verb(engines, "add", "print definitions of the catalogue, for an engines file of yours",
+      add_verb(engines, "add", "print engine definitions from the catalogue, for your engines file",
                print_definitions, outcome);
-  add.add_option("NAME", names, "as engines list names them")->required();
+  add.add_option("NAME", names, "names as printed by metafuse engines list")->required();
   add.footer(
       "\"${NAME}\" in a definition is a secret: an environment variable, or a file in the credentials "
       "folder.\n"
       "Example:\n"
       "  metafuse engines add openalex arxiv > engines.yaml");
 
-  auto [guess, g] = add_verb(engines, "guess", "write a definition from an answer that is at hand",
+  auto [guess, g] = add_verb(engines, "guess", "write an engine definition from a sample answer",
                              guess_definition, outcome);
-  guess.add_option("SOURCE", g.source, "a saved answer (JSON, XML, HTML), or a URL that is asked once")
+  guess.add_option("SOURCE", g.source, "a saved answer (JSON, XML, HTML), or a URL that is requested once")
       ->required();
-  guess.add_option("--name", g.name, "of the engine");
-  guess.add_option("--content-type", g.content_type, "of the saved answer");
+  guess.add_option("--name", g.name, "the engine's name");
+  guess.add_option("--content-type", g.content_type, "content type of the saved answer");
   guess.footer(
-      "What it guesses stands in the answer's names and values; look at the results that it prints.\n"
+      "It guesses from the names and values in the answer; check the results that it prints.\n"
       "Examples:\n"
       "  metafuse engines guess answer.json > engine.yaml\n"
       "  metafuse engines guess 'https://api.example.org/search?q=otter' --name otters");

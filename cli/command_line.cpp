@@ -60,10 +60,10 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
 Error unknown_verb(const CLI::App& app, const std::string& word) {
   const std::vector<std::string> names = verb_names(app);
   if (near_names(word, names).empty())
-    return fail(Code::usage, fmt::format("\"{}\" is no verb of {}; the verbs are {}; see {} --help", word,
+    return fail(Code::usage, fmt::format("\"{}\" is not a verb of {}; the verbs are {}; see {} --help", word,
                                          full_name(app), fmt::join(names, ", "), full_name(app)));
   return fail(Code::usage,
-              fmt::format("\"{}\" is no verb of {}{}?", word, full_name(app), did_you_mean(word, names)));
+              fmt::format("\"{}\" is not a verb of {}{}?", word, full_name(app), did_you_mean(word, names)));
 }
 
 std::string wrong(const std::string& given, const char* wanted) {

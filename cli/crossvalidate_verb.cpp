@@ -52,7 +52,8 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   options.seed = arguments.seed;
   options.threads = arguments.threads;
   if (arguments.metric && !learner->chooses_by_measure)
-    return fail(Code::usage, "--metric: the learner " + learner->name + " chooses nothing; leave it out");
+    return fail(Code::usage,
+                "--metric: the learner " + learner->name + " does not choose by a measure; leave it out");
   options.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
   options.progress = terminal_progress("cross-validating");
   TRY(auto result, fusion::cross_validate(set, folds, options));
@@ -66,22 +67,25 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
 }  // namespace
 
 void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "crossvalidate", "train and test by folds; top-k counts and average rank",
-                            run_crossvalidate, outcome);
+  auto [verb, a] =
+      add_verb(app, "crossvalidate", "cross-validate by folds; prints top-k counts and average rank",
+               run_crossvalidate, outcome);
   add_input_options(verb, a.input);
   add_learner_options(verb, a.learner);
   auto* folds = verb.add_option("--folds", a.folds, "how many folds, drawn at random by query")
                     ->check(CLI::Range(2U, 1000U))
                     ->capture_default_str();
-  verb.add_option("--fold-file", a.fold_file, "folds to use instead: a line is: query fold")->excludes(folds);
+  verb.add_option("--fold-file", a.fold_file, "file of folds to use instead, one line per query: query fold")
+      ->excludes(folds);
   verb.add_option("--threads", a.threads, "threads to use; the table does not depend on it")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   verb.add_option("--seed", a.seed, "seed of the folds and of the learner")->capture_default_str();
-  verb.add_option("--report", a.report, "the JSON to this file, beside what is printed");
-  verb.add_option("--metric", a.metric, "of auto: the measure to choose by, as evaluate names it")
+  verb.add_option("--report", a.report, "also write the JSON to this file");
+  verb.add_option("--metric", a.metric,
+                  "with the learner auto: the measure to choose by, named as in evaluate")
       ->default_str(std::string(kTrainMetric));
-  verb.add_flag("--json", a.is_json, "JSON with the rank of every query instead of the table");
+  verb.add_flag("--json", a.is_json, "print JSON with the rank of every query instead of the table");
   verb.footer(
       "Examples:\n"
       "  metafuse crossvalidate --runs runs/*.run --qrels qrels --folds 4 --rounds 60\n"

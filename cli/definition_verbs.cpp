@@ -105,7 +105,8 @@ Result<void> run_expand(const ExpandArguments& arguments) {
 }  // namespace
 
 void add_expand(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "expand", "write the engines' queries of a base query", run_expand, outcome);
+  auto [verb, a] =
+      add_verb(app, "expand", "print the engine queries that a base query expands to", run_expand, outcome);
   verb.add_option("--templates", a.templates, "search templates of a domain (YAML)")->required();
   verb.add_option("--set", a.settings, "NAME=VALUE: the value of a slot; repeat it")->allow_extra_args(false);
   verb.add_option("QUERY", a.query, "a plain query: fills the slot QUERY or the first required slot");
@@ -244,7 +245,7 @@ Result<void> try_engine(TryArguments& arguments) {
 void add_templates(CLI::App& app, Result<void>& outcome) {
   CLI::App* templates = app.add_subcommand("templates", "check search templates")->require_subcommand(1);
   auto [verb, paths] =
-      add_verb(*templates, "check", "check files of search templates; says every mistake at once",
+      add_verb(*templates, "check", "check search template files and report every mistake at once",
                check_templates, outcome);
   verb.add_option("FILE", paths, "search templates of a domain (YAML)")->required();
   verb.footer("Example:\n  metafuse templates check config/templates/*.yaml");
@@ -252,26 +253,27 @@ void add_templates(CLI::App& app, Result<void>& outcome) {
 
 void add_engines(CLI::App& app, Result<void>& outcome) {
   CLI::App* engines =
-      app.add_subcommand("engines", "check engine definitions, try one, or take one of the catalogue")
+      app.add_subcommand("engines", "check engine definitions, try one, or take one from the catalogue")
           ->require_subcommand(1);
-  auto [check, checked] = add_verb(
-      *engines, "check", "check engine files offline; says every mistake at once", check_engines, outcome);
+  auto [check, checked] =
+      add_verb(*engines, "check", "check engine files offline and report every mistake at once",
+               check_engines, outcome);
   check.add_option("FILE", checked.paths, "engine definitions (YAML)")->required();
   check.add_flag("--strict", checked.is_strict,
-                 "refuse a settings.yml of SearXNG for any block that cannot be served");
+                 "refuse a SearXNG settings.yml if any of its engines cannot be served");
   check.footer("Example:\n  metafuse engines check config/engines.yaml");
 
   auto [verb, a] =
       add_verb(*engines, "try", "ask one engine: shows the request, the answer and the parsed list",
                try_engine, outcome);
   verb.add_option("NAME", a.name, "the engine's name")->required();
-  verb.add_option("QUERY", a.query, "sent as it is, in the engine's own syntax")->required();
+  verb.add_option("QUERY", a.query, "sent unchanged, in the engine's own syntax")->required();
   add_config_option(verb, a.config, "a server configuration or an engines file");
   verb.add_option("--limit", a.options.depth, "how many results")->check(CLI::Range(1, 1000));
-  verb.add_option("--page", a.options.page, "which page of them")->check(CLI::Range(1, 100));
+  verb.add_option("--page", a.options.page, "which page of results")->check(CLI::Range(1, 100));
   verb.add_option("--answer", a.answer, "parse this saved answer; nothing is sent");
-  verb.add_option("--content-type", a.content_type, "of the saved answer");
-  verb.add_flag("--json", a.options.is_json, "the parsed list as JSON alone");
+  verb.add_option("--content-type", a.content_type, "content type of the saved answer");
+  verb.add_flag("--json", a.options.is_json, "print only the parsed list, as JSON");
   verb.footer(
       "Secrets are shown as REDACTED.\n"
       "Examples:\n"
@@ -313,7 +315,7 @@ Result<void> ask_each_engine(const service::Snapshot& snapshot, const std::strin
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(list.elapsed).count();
     const std::string found = list.has_failed()
                                   ? std::string(fetchers::name_of(list.failure)) + ": " + list.message
-                              : list.list.hits.empty() ? "answers, and finds nothing for this query"
+                              : list.list.hits.empty() ? "answers, but finds nothing for this query"
                                                        : list.list.hits.front().title;
     std::cout << fmt::format("{:<6} {:<24} {:>3} results {:>6} ms  {}\n",
                              list.has_failed() ? "FAILED" : "good", list.query.engine, list.list.hits.size(),
@@ -341,19 +343,21 @@ Result<void> check_config(const CheckArguments& arguments) {
 }  // namespace
 
 void add_config(CLI::App& app, Result<void>& outcome) {
-  CLI::App* config = app.add_subcommand("config", "look at a server configuration")->require_subcommand(1);
+  CLI::App* config =
+      app.add_subcommand("config", "check or explain a server configuration")->require_subcommand(1);
   auto [verb, a] =
-      add_verb(*config, "check", "load everything that a configuration names, and say every mistake",
+      add_verb(*config, "check", "load everything that a configuration names and report every mistake",
                check_config, outcome);
   verb.add_option("FILE", a.config.file,
-                  "server configuration (YAML); without it the one that serve would find");
-  verb.add_flag("--live", a.is_live, "also ask each engine of the templates once, and say what came back");
-  verb.add_option("--query", a.query, "what --live asks, sent as it is")->capture_default_str();
+                  "server configuration (YAML); default: the one that serve would find");
+  verb.add_flag("--live", a.is_live, "also ask each engine of the templates once and report what came back");
+  verb.add_option("--query", a.query, "the query that --live sends, unchanged")->capture_default_str();
   verb.footer(
       "Examples:\n"
       "  metafuse config check config/metafuse.yaml\n"
       "  metafuse config check --live --query 'chess set'");
-  CLI::App* keys = config->add_subcommand("keys", "every key of the configuration: meaning, range, default");
+  CLI::App* keys =
+      config->add_subcommand("keys", "print every key of the configuration: meaning, range, default");
   keys->footer("Example:\n  metafuse config keys | grep limits");
   keys->callback([] { std::cout << service::config_reference(); });
 }

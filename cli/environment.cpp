@@ -54,8 +54,8 @@ std::string what_it_is(FileKind kind) {
 
 Error no_mpi(const std::string& why) {
   return fail(Code::unavailable,
-              fmt::format("mpirun started this process, and {}; build where OpenMPI is found, "
-                          "and keep {} beside the program, or leave out mpirun",
+              fmt::format("mpirun started this process, and {}; build with OpenMPI installed and keep {} "
+                          "beside the program, or run without mpirun",
                           why, kMpiFile));
 }
 
@@ -64,9 +64,9 @@ Error no_mpi(const std::string& why) {
 void add_config_option(CLI::App& verb, ConfigChoice& choice, const char* meaning) {
   verb.add_option("--config", choice.file,
                   std::string(meaning) +
-                      "; without it METAFUSE_CONFIG, ./metafuse.yaml, "
-                      "~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml");
-  verb.add_flag("--verbose", choice.is_verbose, "say which configuration is used");
+                      "; default: METAFUSE_CONFIG, ./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, "
+                      "/etc/metafuse/metafuse.yaml");
+  verb.add_flag("--verbose", choice.is_verbose, "print which configuration is used");
 }
 
 Result<std::string> chosen_config(const ConfigChoice& choice) {
@@ -80,10 +80,10 @@ Result<std::string> chosen_config(const ConfigChoice& choice) {
     };
     const auto found = std::find_if(places.begin(), places.end(), is_there);
     if (found == places.end())
-      return fail(Code::usage,
-                  fmt::format("no configuration; give --config FILE, set METAFUSE_CONFIG, or write one "
-                              "of {}",
-                              fmt::join(places, ", ")));
+      return fail(
+          Code::usage,
+          fmt::format("no configuration found; give --config FILE, set METAFUSE_CONFIG, or create one of {}",
+                      fmt::join(places, ", ")));
     chosen = *found;
   }
   if (choice.is_verbose) std::cerr << "metafuse: configuration " << chosen << '\n';
@@ -106,7 +106,7 @@ Result<service::ServerConfig> read_server_configuration(const std::string& path,
   if (!config) {
     const auto kind = kind_of_file(path);
     if (!kind || *kind == FileKind::configuration) return config.error();
-    return fail(Code::bad_config, path + ": is no server configuration; it " + what_it_is(*kind));
+    return fail(Code::bad_config, path + ": is not a server configuration; it " + what_it_is(*kind));
   }
   if (const auto store = environment("METAFUSE_STORE")) config->store = *store;
   if (const auto models = environment("METAFUSE_MODELS")) config->models = *models;

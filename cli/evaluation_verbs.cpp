@@ -97,7 +97,7 @@ Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions
     for (const RunEvaluation& other : report.runs)
       if (other.run == run.name)
         return fail(Code::usage, path + ": a run named \"" + run.name +
-                                     "\" was given before; say NAME=FILE to name it otherwise");
+                                     "\" was already given; write NAME=FILE to give this one another name");
     TRY(auto evaluated, arguments.has_groups ? evaluate_run_by_groups(run, groups, report.set, options)
                                              : evaluate_run(run, judgments, report.set, options));
     report.runs.push_back(std::move(evaluated));
@@ -190,26 +190,28 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
 void add_options(CLI::App& verb, EvaluateArguments& a) {
   verb.add_option("--qrels", a.qrels, "judgments: topic iteration document grade");
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
-  verb.add_option("--letor", a.letor, "LETOR file with grades, beside --scores");
-  verb.add_option("--letor-ranks", a.letor_ranks, "LETOR aggregation file, beside --scores");
-  verb.add_option("--scores", a.scores, "files with one score a LETOR row");
+  verb.add_option("--letor", a.letor, "LETOR file with grades, used with --scores");
+  verb.add_option("--letor-ranks", a.letor_ranks, "LETOR aggregation file, used with --scores");
+  verb.add_option("--scores", a.scores, "files with one score per LETOR row");
   verb.add_option(
       "-m,--measures", a.measures,
       "measures such as map,P_10,ndcg_cut.5,10 or a set: official, all_trec, set, paper, letor, graded");
   verb.add_flag("--list-measures", a.lists_measures, "print every measure with its meaning and source");
-  verb.add_option("--mode", a.mode, "whose rules: trec10, trec9, letor3, letor4, mslr, gdeval")
+  verb.add_option("--mode", a.mode, "rules of: trec10, trec9, letor3, letor4, mslr, gdeval")
       ->capture_default_str();
   verb.add_option("-l,--relevance-level", a.relevance_level,
                   "lowest grade that is relevant (default 1; mslr: 2)");
-  verb.add_flag("-c,--complete", a.is_complete, "means over all judged queries, also those without a list");
-  verb.add_flag("-J,--judged-only", a.judged_only, "take documents without judgment out of the lists first");
-  verb.add_option("-M,--depth", a.depth, "count only so many documents of a list");
+  verb.add_flag("-c,--complete", a.is_complete,
+                "average over all judged queries, including those without a list");
+  verb.add_flag("-J,--judged-only", a.judged_only, "remove unjudged documents from the lists first");
+  verb.add_option("-M,--depth", a.depth, "count only this many documents of each list");
   verb.add_option("-N,--collection-size", a.collection_size,
-                  "documents in the collection, for utility's fourth weight");
+                  "number of documents in the collection, for the fourth weight of utility");
   verb.add_flag("--judgment-groups", a.has_groups,
                 "the second column of the qrels names a judge: average over judges");
-  verb.add_option("-Z,--z-scores", a.z_scores, "lines `query measure mean deviation`: print z-scores");
-  verb.add_flag("-q,--per-query", a.is_per_query, "every query, then the summary");
+  verb.add_option("-Z,--z-scores", a.z_scores,
+                  "file of lines `query measure mean deviation`: print z-scores");
+  verb.add_flag("-q,--per-query", a.is_per_query, "print every query, then the summary");
   verb.add_option("--format", a.format, "table, trec_eval, json, csv, markdown, latex or html")
       ->capture_default_str();
   verb.add_option("--output", a.output, "file for the report")->capture_default_str();
@@ -226,7 +228,7 @@ void add_options(CLI::App& verb, EvaluateArguments& a) {
 
 void add_evaluate(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] =
-      add_verb(app, "evaluate", "measures of runs or scores against judgments", run_evaluate, outcome);
+      add_verb(app, "evaluate", "measure runs or scores against judgments", run_evaluate, outcome);
   add_options(verb, a);
   verb.footer(
       "Examples:\n"
@@ -285,28 +287,30 @@ Result<void> run_compare(CompareMethodsArguments& a) {
 }  // namespace
 
 void add_compare_methods(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "compare-methods", "every fusion method side by side on judged runs",
-                            run_compare, outcome);
+  auto [verb, a] =
+      add_verb(app, "compare-methods", "compare every fusion method on judged runs", run_compare, outcome);
   auto& o = a.options;
   o.evaluation.threads = hardware_threads();
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE")->required();
   verb.add_option("--qrels", a.qrels, "judgments")->required();
-  verb.add_option("--folds", o.folds, "parts of the cross-validation of what learns")->capture_default_str();
-  verb.add_option("-m,--measures", a.measures, "as metafuse evaluate; the first chooses the best run");
-  verb.add_option("--methods", o.methods, "only these, separated by commas")->delimiter(',');
+  verb.add_option("--folds", o.folds, "folds of the cross-validation of methods that learn")
+      ->capture_default_str();
+  verb.add_option("-m,--measures", a.measures,
+                  "measures, named as in metafuse evaluate; the first one chooses the best run");
+  verb.add_option("--methods", o.methods, "only these methods, separated by commas")->delimiter(',');
   verb.add_option("--learners", a.learners, "learners to train too: names separated by commas, all or none")
       ->delimiter(',')
       ->capture_default_str();
   verb.add_option("--learner-option", a.learner_options,
-                  "NAME=VALUE for the learners that know it, for example rounds=200");
+                  "NAME=VALUE for the learners that have this option, for example rounds=200");
   verb.add_option("--query-weights", a.query_weights, "equal or pairs, for learners")->capture_default_str();
-  verb.add_option("--derive", o.derive, "derived features of the learners, as metafuse train has them");
+  verb.add_option("--derive", o.derive, "derived features for the learners, as in metafuse train");
   verb.add_option("--depth", o.depth, "how far down each list counts (0: all of it)")->capture_default_str();
   verb.add_option("-M,--limit", o.evaluation.depth, "how far down fused lists are judged (0: all of it)")
       ->capture_default_str();
   verb.add_option("--compare", o.baseline, "row that the others are compared with")->capture_default_str();
   verb.add_option("--test", o.test, "t, wilcoxon or randomisation")->capture_default_str();
-  verb.add_option("--mode", a.mode, "whose rules, as metafuse evaluate")->capture_default_str();
+  verb.add_option("--mode", a.mode, "rules, as in metafuse evaluate")->capture_default_str();
   verb.add_option("-l,--relevance-level", o.evaluation.rules.relevance_level, "lowest grade that is relevant")
       ->capture_default_str();
   add_report_format(verb, a.format);
@@ -347,10 +351,10 @@ Result<void> run_experiment(ExperimentArguments& arguments) {
   }
   const Experiment* experiment = experiments::find_experiment(arguments.name);
   if (experiment == nullptr)
-    return fail(Code::usage, "no experiment \"" + arguments.name + "\"; see metafuse experiment list");
+    return fail(Code::usage, "unknown experiment \"" + arguments.name + "\"; see metafuse experiment list");
   if (!arguments.options.peer_runs.empty() && !experiment->takes_peer_runs)
-    return fail(Code::usage,
-                "the experiment " + experiment->name + " compares with no runs; leave out --peer-runs");
+    return fail(Code::usage, "the experiment " + experiment->name +
+                                 " does not compare with other runs; leave out --peer-runs");
   if (arguments.is_quick) arguments.options.size = ExperimentOptions::Size::quick;
   if (arguments.is_full) arguments.options.size = ExperimentOptions::Size::full;
   if (!arguments.options.output.empty()) {
@@ -369,7 +373,7 @@ Result<void> run_experiment(ExperimentArguments& arguments) {
 }  // namespace
 
 void add_experiment(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "experiment", "remake one table or figure of a paper, or of ours",
+  auto [verb, a] = add_verb(app, "experiment", "reproduce one table or figure of a paper or of this project",
                             run_experiment, outcome);
   verb.add_option("NAME", a.name, "an experiment's name, or list")->required();
   verb.add_option("--data", a.options.data, "folder that holds the data sets")->envname("METAFUSE_DATA");

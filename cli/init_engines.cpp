@@ -52,7 +52,7 @@ constexpr std::array kInitEngineKinds = {
                    "    # username: reader\n    # password: \"${DB_PASSWORD}\"\n",
                    true, false},
     InitEngineKind{"mongodb", "connection", "collection",
-                   "    database: {DATABASE}\n    # text wants a text index; also field, atlas and vector.\n"
+                   "    database: {DATABASE}\n    # text needs a text index; also field, atlas and vector.\n"
                    "    search: text\n",
                    true, false},
     InitEngineKind{"odbc", "connection", "table",
@@ -94,9 +94,10 @@ Result<InitEngine> init_engine(const std::string& text, std::map<std::string, in
     address.erase(slash);
   }
   if (address.empty() || (found->needs_name && !found->name_key.empty() && name.empty()))
-    return fail(Code::usage, fmt::format("--engine {}: write {}=ADDRESS{}, with the {} behind the #", text,
-                                         kind, found->name_key.empty() ? "" : "#NAME",
-                                         found->name_key.empty() ? "address" : found->name_key));
+    return fail(Code::usage, fmt::format("--engine {}: write {}=ADDRESS{}", text, kind,
+                                         found->name_key.empty()
+                                             ? ""
+                                             : fmt::format("#NAME, where NAME is the {}", found->name_key)));
   const int number = ++used[kind];
   const std::string id = number == 1 ? kind : fmt::format("{}-{}", kind, number);
   const bool is_in_statement = found->more.find("{NAME}") != std::string_view::npos;
@@ -145,9 +146,9 @@ Result<void> add_preset(const std::string& name, InitEngines& out) {
     if (entry.name == name) return {};
   }
   if (out.engines.size() > before) return {};
-  return fail(Code::usage, fmt::format("--preset {}: no engine and no kind of the catalogue{}; `metafuse "
-                                       "engines list` has all",
-                                       name, did_you_mean(name, known)));
+  return fail(Code::usage,
+              fmt::format("--preset {}: not an engine or kind of the catalogue{}; see metafuse engines list",
+                          name, did_you_mean(name, known)));
 }
 
 Result<void> add_api(const std::string& url, InitEngines& out) {
@@ -156,12 +157,15 @@ Result<void> add_api(const std::string& url, InitEngines& out) {
   const std::string name = out.engines.empty() ? "api" : fmt::format("api-{}", out.engines.size() + 1);
   TRY(auto guessed, guess_engine(url, name, ""));
   if (guessed.definition.find("{query}") == std::string::npos)
-    return fail(Code::usage,
-                "--api " + url + ": which part is the query? Write {query} there, or name its parameter q");
+    return fail(
+        Code::usage,
+        "--api " + url +
+            ": cannot tell which part is the query; write {query} in its place, or name its parameter q");
   if (guessed.found.hits.empty())
-    return fail(Code::bad_data,
-                "--api " + url + ": no results in the answer; ask something that it finds, ?q=a-common-word");
-  out.remarks.push_back(fmt::format("{}: {} results, the first \"{}\" at {}; look at engines.yaml", url,
+    return fail(
+        Code::bad_data,
+        "--api " + url + ": no results in the answer; use a query that finds some, such as ?q=a-common-word");
+  out.remarks.push_back(fmt::format("{}: {} results, the first \"{}\" at {}; check engines.yaml", url,
                                     guessed.found.hits.size(), guessed.found.hits.front().title,
                                     guessed.found.hits.front().url));
   out.engines.push_back({guessed.definition.substr(guessed.definition.find('\n') + 1) + "    timeout: 5.0\n",

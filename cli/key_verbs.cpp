@@ -46,10 +46,11 @@ Result<void> make_key(const NewKeyArguments& arguments) {
   names.push_back(arguments.name);
   for (const std::string& name : names)
     if (!is_plain_name(name))
-      return fail(Code::usage, "\"" + name + "\" is no name; give letters, digits, blanks and - _ . @");
+      return fail(Code::usage,
+                  "\"" + name + "\" is not a valid name; use letters, digits, blanks and - _ . @");
   for (const std::string& role : arguments.roles)
     if (!service::role_named(role))
-      return fail(Code::usage, "no role \"" + role + "\"; roles are search, judge, admin, raw, metrics");
+      return fail(Code::usage, "unknown role \"" + role + "\"; roles are search, judge, admin, raw, metrics");
   const std::string key = "mf_" + service::random_hex(kKeyBytes);
   std::string entry = fmt::format("  - name: \"{}\"\n    sha256: {}\n    roles: {}\n", arguments.name,
                                   service::sha256_hex(key), yaml_list(arguments.roles));
@@ -64,7 +65,7 @@ Result<void> make_key(const NewKeyArguments& arguments) {
   }
   if (arguments.quota > 0) entry += fmt::format("    quota_per_day: {}\n", arguments.quota);
   if (arguments.rate > 0) entry += fmt::format("    requests_per_second: {}\n", arguments.rate);
-  std::cerr << "The key stands on standard output, this once; the server keeps its digest alone.\n"
+  std::cerr << "The key is printed on standard output, only this once; the server keeps only its digest.\n"
                "Paste this into the server's configuration, then reload it:\n\nkeys:\n"
             << entry;
   if (!(std::cout << key << std::endl))
@@ -80,12 +81,12 @@ void add_key(CLI::App& app, Result<void>& outcome) {
   CLI::App* make =
       verb->add_subcommand("new", "make an API key: the key on standard output, YAML on standard error");
   auto arguments = std::make_shared<NewKeyArguments>();
-  make->add_option("NAME", arguments->name, "in logs, judgments and quotas")->required();
-  make->add_option("--role", arguments->roles, "search, judge, admin, raw or metrics; may be repeated")
+  make->add_option("NAME", arguments->name, "the key's name in logs, judgments and quotas")->required();
+  make->add_option("--role", arguments->roles, "search, judge, admin, raw or metrics; can be repeated")
       ->required();
-  make->add_option("--domain", arguments->domains, "that the key may use; all without it");
-  make->add_option("--engine", arguments->engines, "that the key's searches ask; all without it");
-  make->add_option("--days", arguments->days, "until it expires; never without it")
+  make->add_option("--domain", arguments->domains, "a domain that the key may use; default: all");
+  make->add_option("--engine", arguments->engines, "an engine that the key's searches may ask; default: all");
+  make->add_option("--days", arguments->days, "days until the key expires; default: never")
       ->check(CLI::Range(0.0, 36500.0));
   make->add_option("--quota", arguments->quota, "expanded queries per day");
   make->add_option("--rate", arguments->rate, "requests per second")->check(CLI::Range(0.0, 1e6));

@@ -43,20 +43,21 @@ Result<void> run_lists(ListsArguments& a) {
 
 void add_lists(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] =
-      add_verb(app, "lists", "what each list adds to the fusion, and which could go", run_lists, outcome);
+      add_verb(app, "lists", "measure what each list adds to the fusion and which lists could be dropped",
+               run_lists, outcome);
   auto& comparison = a.options.comparison;
   comparison.evaluation.threads = hardware_threads();
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE: the lists, two or more")->required();
   verb.add_option("--qrels", a.qrels, "judgments")->required();
-  verb.add_option("--measure", a.measure, "one measure, as metafuse evaluate names it")
+  verb.add_option("--measure", a.measure, "one measure, named as in metafuse evaluate")
       ->capture_default_str();
   auto* method =
       verb.add_option("--method", a.method, "how the lists are fused; see metafuse fuse --list-methods")
           ->capture_default_str();
   verb.add_option("--learner", a.learner,
-                  "fuse by a learner instead, trained anew without each list, by cross-validation")
+                  "fuse by a learner instead, cross-validated and retrained without each list")
       ->excludes(method);
-  verb.add_option("--folds", comparison.folds, "parts of the cross-validation of what learns")
+  verb.add_option("--folds", comparison.folds, "folds of the cross-validation of methods that learn")
       ->check(CLI::Range(2U, 1000U))
       ->capture_default_str();
   verb.add_option("--depth", comparison.depth, "how far down each list counts (0: all of it)")
@@ -64,11 +65,12 @@ void add_lists(CLI::App& app, Result<void>& outcome) {
   verb.add_option("-l,--relevance-level", comparison.evaluation.rules.relevance_level,
                   "lowest grade that is relevant")
       ->capture_default_str();
-  verb.add_option("--most-loss", a.options.most_loss, "what the lists that could go may cost together")
+  verb.add_option("--most-loss", a.options.most_loss,
+                  "how much of the measure may be lost if all droppable lists are removed")
       ->check(at_least_zero())
       ->capture_default_str();
   verb.add_option("--seed", comparison.seed, "seed of folds and intervals")->capture_default_str();
-  verb.add_flag("--json", a.is_json, "JSON instead of the table");
+  verb.add_flag("--json", a.is_json, "print JSON instead of the table");
   add_output(verb, a.output, "file for the report");
   add_threads(verb, comparison.evaluation.threads);
   verb.footer(

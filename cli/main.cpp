@@ -81,7 +81,8 @@ int flushed() {
 
 int run(const std::vector<std::string>& typed) {
   CLI::App app{"metafuse: meta-search whose fusion is learned from judged queries", "metafuse"};
-  app.add_option_function<std::string>("--color", choose_colour, "auto, always or never; auto heeds NO_COLOR")
+  app.add_option_function<std::string>("--color", choose_colour,
+                                       "auto, always or never; auto respects NO_COLOR")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
@@ -115,10 +116,10 @@ int main(int argc, char** argv) {
     return metafuse::cli::run({argv + 1, argv + std::max(argc, 1)});
   } catch (const metafuse::ContractViolation& error) {
     return metafuse::cli::report(
-        metafuse::fail(Code::internal, std::string("a mistake of ours: ") + error.what()));
+        metafuse::fail(Code::internal, std::string("internal error: ") + error.what()));
   } catch (const std::bad_alloc&) {
     return metafuse::cli::report(
-        metafuse::fail(Code::try_again, "out of memory; give it less to do or a larger machine"));
+        metafuse::fail(Code::try_again, "out of memory; use less data or a machine with more memory"));
   } catch (const std::exception& error) {
     return metafuse::cli::report(
         metafuse::fail(Code::internal, std::string("an unexpected failure: ") + error.what()));

@@ -131,16 +131,15 @@ std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>
   for (const auto& [path, verb] : verbs)
     page += ".TP\n\\fB" + roff(path) + "\\fR\n" + roff(verb->get_description()) + "\n";
   page +=
-      ".SH ENVIRONMENT\n.TP\nMETAFUSE_CONFIG\nthe server configuration, where \\-\\-config does not name "
-      "one\n"
-      ".TP\nMETAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS, METAFUSE_REDIS\nstand over the keys of the "
-      "same name\n"
+      ".SH ENVIRONMENT\n.TP\nMETAFUSE_CONFIG\nthe server configuration, unless \\-\\-config names one\n"
+      ".TP\nMETAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS, METAFUSE_REDIS\noverride the configuration "
+      "keys of the same name\n"
       ".SH FILES\n.TP\n\\&./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml\n"
-      "server configuration: the first that is there\n"
+      "server configuration: the first that exists\n"
       ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n64\na mistake on the command line\n.TP\n65\nbad data or "
       "configuration\n"
       ".TP\n66\na file that cannot be read or written\n.TP\n69\nsomething that is needed is not available\n"
-      ".TP\n70\na mistake of the program\n.TP\n75\nsomething that may work when tried again\n.TP\n78\na bad "
+      ".TP\n70\nan internal error\n.TP\n75\nsomething that may work when tried again\n.TP\n78\na bad "
       "configuration\n";
   std::vector<std::string> names;
   for (const auto& [path, verb] : verbs) {
@@ -176,7 +175,7 @@ std::string configuration_page() {
   return table_page(
       "metafuse.yaml", 5, "server configuration of metafuse",
       "YAML. Paths are relative to the file's folder. An unknown key is an error with its line; "
-      "`metafuse config check FILE` says every mistake at once.",
+      "`metafuse config check FILE` reports every mistake at once.",
       rows);
 }
 
@@ -186,8 +185,8 @@ std::string engines_page() {
     rows.emplace_back("engine: " + std::string(type.name), type.meaning);
   return table_page(
       "metafuse-engines.yaml", 5, "engine definitions of metafuse",
-      "YAML: a list `engines:` of blocks with a `name`, an `engine` out of the types below and the "
-      "type's keys. `metafuse engines check FILE` says every mistake at once, `metafuse engines "
+      "YAML: a list `engines:` of blocks with a `name`, an `engine` (one of the types below) and the keys of "
+      "that type. `metafuse engines check FILE` reports every mistake at once, `metafuse engines "
       "try NAME QUERY` asks an engine and shows what was read.",
       rows);
 }
@@ -201,7 +200,7 @@ std::string learners_page() {
     rows.emplace_back(learner.name, text);
   }
   return table_page("metafuse-learners", 7, "learners of metafuse and their options",
-                    "What `metafuse train --learner NAME` may name.", rows);
+                    "The names that `metafuse train --learner NAME` accepts.", rows);
 }
 
 struct ManualArguments {

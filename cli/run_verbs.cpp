@@ -76,7 +76,7 @@ Result<std::vector<evaluation::RunIndex>> index_runs(const FuseArguments& argume
     if (!read[i]) return read[i].error();
     if (!names.insert(read[i]->name).second)
       return fail(Code::usage, arguments.runs[i] + ": a run named \"" + read[i]->name +
-                                   "\" was given before; say NAME=FILE to name it otherwise");
+                                   "\" was already given; write NAME=FILE to give this one another name");
     runs.push_back(std::move(*read[i]));
   }
   return runs;
@@ -89,8 +89,8 @@ Result<FusionOptions> method_options(const FuseArguments& arguments) {
   if (!arguments.normalise.empty()) {
     options.normalise = normalisation_of(arguments.normalise);
     if (!options.normalise)
-      return fail(Code::usage, "--normalise: no normalisation \"" + arguments.normalise + "\"; there are " +
-                                   std::string(normalisation_names()));
+      return fail(Code::usage, "--normalise: unknown normalisation \"" + arguments.normalise +
+                                   "\"; there are " + std::string(normalisation_names()));
   }
   return options;
 }
@@ -107,7 +107,7 @@ Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arg
   }
   if (queries.empty())
     return fail(Code::bad_data,
-                arguments.train + ": shares no query with the runs; are they of one collection?");
+                arguments.train + ": shares no query with the runs; do both belong to the same collection?");
   return train_fusion(method, queries, std::move(options));
 }
 
@@ -129,7 +129,7 @@ Result<ScoreQuery> score_by_method(const FuseArguments& arguments) {
   if (method->is_supervised && arguments.train.empty())
     return fail(Code::usage, "the method " + method->name + " learns from judgments; give --train QRELS");
   if (!arguments.train.empty() && !learns)
-    return fail(Code::usage, "--train: the method " + method->name + " learns nothing");
+    return fail(Code::usage, "--train: the method " + method->name + " does not learn; leave it out");
   if (learns && !arguments.train.empty()) {
     if (auto checked = check_fusion_options(
             *method,
@@ -179,16 +179,17 @@ Result<void> fuse_requests(const FuseArguments& arguments) {
         return {};
       },
       limits));
-  if (std::fflush(stdout) != 0) return fail(Code::try_again, "standard output: cannot be written");
+  if (std::fflush(stdout) != 0)
+    return fail(Code::try_again, "standard output: cannot write; is the disk full?");
   if (refused == 0) return {};
-  return fail(Code::bad_data, file + ":" + std::to_string(first) + ": refused, as " +
-                                  std::to_string(refused - 1) + " others; the answer in its place says why");
+  return fail(Code::bad_data, file + ":" + std::to_string(first) + ": refused, and so were " +
+                                  std::to_string(refused - 1) + " others; the answers say why");
 }
 
 Result<void> run_fuse(const FuseArguments& arguments) {
   if (arguments.is_json) return fuse_requests(arguments);
   if (!arguments.requests.empty())
-    return fail(Code::usage, arguments.requests + ": give runs by --runs, or requests by --json FILE");
+    return fail(Code::usage, arguments.requests + ": give runs with --runs, or requests with --json FILE");
   if (arguments.lists_methods) {
     print_methods();
     return {};
@@ -207,8 +208,7 @@ Result<void> run_fuse(const FuseArguments& arguments) {
 
 void add_fuse(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] =
-      add_verb(app, "fuse", "merge runs into one, by a trained model or a method of the literature", run_fuse,
-               outcome);
+      add_verb(app, "fuse", "merge runs into one, by a trained model or a fusion method", run_fuse, outcome);
   a.options.threads = hardware_threads();
   verb.add_option("--model", a.model, "a model trained on these runs");
   verb.add_option("--method", a.method, "a fusion method, for example rrf; see --list-methods");
@@ -220,17 +220,16 @@ void add_fuse(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--train", a.train, "judgments that a supervised method learns from");
   verb.add_option("-l,--relevance-level", a.relevance_level, "lowest grade that is relevant in --train")
       ->capture_default_str();
-  verb.add_option("--missing", a.missing, "with --model: unranked accepts runs that are not given")
+  verb.add_option("--missing", a.missing, "with --model: refuse missing runs, or unranked to accept them")
       ->capture_default_str();
   verb.add_option("--depth", a.options.depth, "how far down each list counts (0: all of it)")
       ->capture_default_str();
-  verb.add_option("--limit", a.options.limit, "documents written for a topic (0: all)")
-      ->capture_default_str();
+  verb.add_option("--limit", a.options.limit, "documents written per topic (0: all)")->capture_default_str();
   verb.add_option("--tag", a.options.tag, "the sixth column of the output")->capture_default_str();
   add_output(verb, a.output, "the fused run");
   add_threads(verb, a.options.threads)->check(CLI::Range(1, 1024));
   verb.add_flag("--json", a.is_json, "answer requests of POST /v1/fuse, one per line of FILE");
-  verb.add_option("FILE", a.requests, "with --json: the requests; standard input without it");
+  verb.add_option("FILE", a.requests, "with --json: the requests; default: standard input");
   verb.add_option("--config", a.config, "with --json: the configuration whose domains may be named");
   verb.footer(
       "Examples:\n"
@@ -268,7 +267,7 @@ void add_score(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--model", a.model, "a model file")->required();
   verb.add_option("--letor", a.letor, "a LETOR file (SVMlight with qid)");
   verb.add_option("--letor-ranks", a.letor_ranks, "a LETOR aggregation file: values are ranks");
-  add_output(verb, a.output, "where to write one score a line; - is standard output");
+  add_output(verb, a.output, "where to write one score per line; - is standard output");
   verb.footer("Example:\n  metafuse score --model m.json --letor-ranks A5.txt --output scores.txt");
 }
 
@@ -301,7 +300,7 @@ Result<void> run_margins(const MarginsArguments& arguments) {
   const auto* steps = dynamic_cast<const fusion::StepRanker*>(model.ranker.get());
   if (steps == nullptr)
     return fail(Code::usage, arguments.model + ": the learner " + model.learner +
-                                 " adds up no thresholded features, and margins are of such sums");
+                                 " does not add up thresholded features, so its model has no margins");
   fusion::TrainingInput input = chosen_input(arguments.input, 1);
   input.expected = model.features;
   TRY(const auto set, fusion::read_training_set(input));
@@ -314,13 +313,15 @@ Result<void> run_margins(const MarginsArguments& arguments) {
 }  // namespace
 
 void add_model(CLI::App& app, Result<void>& outcome) {
-  CLI::App* model = app.add_subcommand("model", "look at model files")->require_subcommand(1);
-  auto [show, path] = add_verb(
-      *model, "show", "features, weak rankings and cumulative step tables of a model", run_show, outcome);
+  CLI::App* model = app.add_subcommand("model", "inspect model files")->require_subcommand(1);
+  auto [show, path] =
+      add_verb(*model, "show", "print features, weak rankings and cumulative step tables of a model",
+               run_show, outcome);
   show.add_option("FILE", path, "a model file")->required();
   show.footer("Example:\n  metafuse model show models/ml-homepages.json");
-  auto [margins, m] = add_verb(*model, "margins", "how clearly a model orders judged pairs, as text and plot",
-                               run_margins, outcome);
+  auto [margins, m] =
+      add_verb(*model, "margins", "show how clearly a model orders judged pairs, as text and plot",
+               run_margins, outcome);
   margins.add_option("FILE", m.model, "a model file of thresholded features, such as rankboost's")
       ->required();
   add_input_options(margins, m.input);

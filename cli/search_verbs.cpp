@@ -61,7 +61,7 @@ Result<void> choose_embedding(IndexArguments& arguments) {
   TRY(const auto file, fetchers::read_engine_file(arguments.embedding));
   if (!file.embedding)
     return fail(Code::usage,
-                arguments.embedding + ": has no `embedding:` at its top; add one, or write --embedding lsi");
+                arguments.embedding + ": has no top-level `embedding:`; add one, or write --embedding lsi");
   vectors.source = fetchers::VectorOptions::Source::endpoint;
   vectors.model = file.embedding->model;
   TRY(vectors.embed, fetchers::make_embed_texts(*file.embedding, environment_secret, {}));
@@ -84,8 +84,7 @@ Result<void> run_index(IndexArguments& arguments) {
   std::cout << fmt::format("{}: {} documents{}, columns {}{}\n", arguments.database, report.documents,
                            changes, fmt::join(report.columns, " "), vectors);
   if (report.replaced > 0)
-    std::cerr << "metafuse: " << report.replaced
-              << " documents came again with the same url; the last counts\n";
+    std::cerr << "metafuse: " << report.replaced << " documents repeat an earlier url; the last one counts\n";
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < std::min(report.left_out.size(), kShown); ++i)
     std::cerr << "metafuse: left out: " << report.left_out[i] << '\n';
@@ -99,19 +98,18 @@ Result<void> run_index(IndexArguments& arguments) {
 void add_index(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] = add_verb(app, "index", "build the embedded local engine's index", run_index, outcome);
   a.options.files.threads = hardware_threads();
-  verb.add_option(
-          "--database", a.database,
-          "the index to write (SQLite); without --update an index that is there is replaced as a whole")
-      ->required();
-  verb.add_option("DOCUMENTS", a.documents,
-                  "folders of HTML, Markdown and text; sitemaps (.xml) beside a copy of their site; CSV with "
-                  "a column url; "
-                  "JSON lines "
-                  "{\"url\",\"title\",\"text\",...}, - for standard input")
+  verb.add_option("--database", a.database,
+                  "the index to write (SQLite); without --update an existing index is replaced entirely")
       ->required();
   verb.add_option(
-      "--base-url", a.options.files.base_url,
-      "what the URLs of files in folders begin with; without it file://localhost/ and their path");
+          "DOCUMENTS", a.documents,
+          "folders of HTML, Markdown and text; sitemaps (.xml) next to a copy of their site; CSV with "
+          "a column url; "
+          "JSON lines "
+          "{\"url\",\"title\",\"text\",...}, - for standard input")
+      ->required();
+  verb.add_option("--base-url", a.options.files.base_url,
+                  "what the URLs of files in folders begin with; default: file://localhost/ and their path");
   verb.add_flag("--stem-english", a.options.stems_english,
                 "index English stems: \"searches\" finds \"search\"");
   verb.add_option("--tokenizer", a.options.tokenizers,
@@ -120,20 +118,21 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       ->delimiter(',')
       ->check(CLI::IsMember({"unicode61", "porter", "trigram"}));
   verb.add_flag("--cosine", a.options.has_cosine,
-                "also what engines of the type local_cosine need: words, stems and parts of words");
+                "also index what engines of the type local_cosine need: words, stems and parts of words");
   verb.add_flag(
       "--update", a.options.updates,
       "keep the documents in the index too, so that the next --update reads only files that changed");
   verb.add_option(
       "--embedding", a.embedding,
-      "also write a vector for each document, for engines of the type local_vector: lsi makes them of the "
-      "documents' own words (latent semantic indexing); an engine file with `embedding:` names an endpoint");
-  verb.add_option("--dimensions", a.options.vectors.dimensions, "of the vectors that lsi makes, at most")
+      "also write a vector for each document, for engines of the type local_vector: lsi derives them from "
+      "the documents' words (latent semantic indexing); an engine file with `embedding:` names an endpoint");
+  verb.add_option("--dimensions", a.options.vectors.dimensions,
+                  "at most this many dimensions of the vectors that lsi makes")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   add_threads(verb, a.options.files.threads, "threads that read files of folders and make vectors");
   verb.footer(
-      "A file's ending says what it is: .html, .htm, .md, .markdown, .txt, .csv, .xml; everything else is "
+      "A file's extension says what it is: .html, .htm, .md, .markdown, .txt, .csv, .xml; everything else is "
       "JSON "
       "lines.\n"
       "Further fields with text values become columns that queries can name (name:word) and engine "
@@ -214,7 +213,8 @@ Result<void> search(const SearchArguments& arguments) {
   const bool have_all_failed = std::all_of(answer.lists.begin(), answer.lists.end(),
                                            [](const auto& list) { return list.has_failed(); });
   if (have_all_failed && !answer.lists.empty())
-    return fail(Code::unavailable, "every list failed; metafuse config check --live asks each engine once");
+    return fail(Code::unavailable,
+                "every list failed; run metafuse config check --live to ask each engine once");
   return {};
 }
 
@@ -223,12 +223,12 @@ Result<void> search(const SearchArguments& arguments) {
 void add_search(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] = add_verb(app, "search", "search once: expand, fetch, fuse", search, outcome);
   add_config_option(verb, a.config);
-  verb.add_option("--domain", a.domain, "domain; the configuration's default without it");
+  verb.add_option("--domain", a.domain, "domain; default: the configuration's default_domain");
   verb.add_option("--set", a.settings, "NAME=VALUE, a slot of the base query");
   verb.add_option("QUERY", a.words, "a plain query instead of slots");
   verb.add_option("--limit", a.limit, "results to print")->check(CLI::Range(1, 1000))->capture_default_str();
   verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");
-  verb.add_flag("--json", a.is_json, "print the answer of POST /v1/search");
+  verb.add_flag("--json", a.is_json, "print the answer as POST /v1/search gives it");
   verb.footer(
       "Piped: one line per result of rank, score, URL, title, between tabs.\n"
       "Examples:\n"
@@ -262,7 +262,8 @@ Result<void> run_record(RecordArguments& arguments) {
   if (error)
     return fail(Code::no_input,
                 arguments.options.output + ": " + error.message() + "; name a writable folder");
-  TRY(auto lock, FileLock::take(arguments.options.output, "another record writes here; wait for its end"));
+  TRY(auto lock, FileLock::take(arguments.options.output,
+                                "another metafuse record is writing here; wait until it ends"));
   config.recordings.mode = service::RecordingsConfig::Mode::record;
   config.recordings.directory = arguments.options.output;
   config.models.clear();  // recording needs no model, and the model may not exist yet
@@ -287,18 +288,19 @@ void add_record(CLI::App& app, Result<void>& outcome) {
       add_verb(app, "record", "record the lists of judged base queries, for training and for replay",
                run_record, outcome);
   add_config_option(verb, a.config);
-  verb.add_option("--domain", a.options.domain, "whose templates")->required();
+  verb.add_option("--domain", a.options.domain, "domain whose templates are expanded")->required();
   verb.add_option("--queries", a.queries,
                   "JSON lines {\"id\",\"slots\":{...},\"relevant\":[{\"url\",\"grade\"}]}")
       ->required();
   verb.add_option("--output", a.options.output, "folder for runs/, qrels, urls.tsv and archive.har")
       ->required();
-  verb.add_option("--deadline", a.options.query_seconds, "seconds for the lists of one base query")
+  verb.add_option("--deadline", a.options.query_seconds,
+                  "time limit in seconds for the lists of one base query")
       ->check(CLI::Range(0.1, 3600.0));
   verb.footer(
       "One base query at a time, within the limits of the engine definitions. A recording that was "
       "interrupted\n"
-      "goes on where it ended; lists that failed are asked for again.\n"
+      "resumes where it ended; lists that failed are asked for again.\n"
       "Examples:\n"
       "  metafuse record --domain ml-homepages --queries judged.jsonl --output rec\n"
       "  metafuse train --runs rec/runs/*.run --qrels rec/qrels --model models/ml-homepages.json");
@@ -367,16 +369,16 @@ Result<void> mcp(const McpArguments& arguments) {
 }  // namespace
 
 void add_mcp(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "mcp", "search tools for agents: Model Context Protocol on standard streams",
-                            mcp, outcome);
+  auto [verb, a] = add_verb(
+      app, "mcp", "serve search tools to agents: Model Context Protocol on standard streams", mcp, outcome);
   add_config_option(verb, a.config);
-  verb.add_option("--url", a.url, "a server that runs already, instead of one of its own: http://HOST:PORT")
+  verb.add_option("--url", a.url, "use this running server instead of starting one: http://HOST:PORT")
       ->excludes("--config");
-  verb.add_option("--key", a.key, "API key; the environment's METAFUSE_KEY without it");
+  verb.add_option("--key", a.key, "API key; default: the environment variable METAFUSE_KEY");
   verb.footer(
-      "For agents that start a program and speak with it: a line in is a message, a line out its reply; the "
-      "log goes\n"
-      "to standard error. docs/api.md has what to write into the agents' configurations.\n"
+      "For agents that start a program and talk to it: each input line is a message, each output line a "
+      "reply; the\nlog goes to standard error. docs/api.md shows what to write into the agents' "
+      "configurations.\n"
       "Examples:\n"
       "  metafuse mcp --config config/metafuse.yaml\n"
       "  METAFUSE_KEY=... metafuse mcp --url https://search.example.org");

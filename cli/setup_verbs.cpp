@@ -52,7 +52,7 @@ struct InitArguments {
 
 constexpr const char* kConfigurationText =
     R"(# Server configuration; paths start from this folder. `metafuse serve` finds it when it is started here,
-# `metafuse config check` says every mistake, and docs/api.md explains every key.
+# `metafuse config check` reports every mistake, and docs/api.md explains every key.
 version: 1
 listen: {listen}
 default_domain: {domain}
@@ -175,9 +175,8 @@ std::string files_key(const InitArguments& a) {
       folders += (folders.empty() ? "" : ", ") +
                  to_text(Json(fs::absolute(path, error).lexically_normal().string()));
   if (folders.empty()) return {};
-  return "# Browsers open no file: link of a page. The server hands out what was found below these folders, "
-         "and nothing\n"
-         "# else; without this line results show their paths alone.\nfiles: [" +
+  return "# Browsers do not open file: links in a page. The server hands out results that are below these "
+         "folders, and nothing\n# else; without this line results show only their paths.\nfiles: [" +
          folders + "]\n";
 }
 
@@ -226,12 +225,12 @@ Result<void> run_init(InitArguments& a) {
   if (!a.searxng.empty()) asked.insert(asked.begin(), "searx_engine=" + a.searxng);
   TRY(const auto others, init_engines(asked, a.presets, a.apis));
   if (a.has_vectors && a.documents.empty())
-    return fail(Code::usage, "--vectors are made of --documents; name those too");
+    return fail(Code::usage, "--vectors needs --documents; name those too");
   const fs::path folder = a.folder;
   std::error_code error;
   if (fs::exists(folder / "metafuse.yaml", error))
     return fail(Code::no_input,
-                (folder / "metafuse.yaml").string() + ": is there already; name another folder");
+                (folder / "metafuse.yaml").string() + ": already exists; name another folder");
   for (const char* part : {"templates", "models", "reports"}) TRY_VOID(make_folder(folder / part));
   std::string found;
   if (!a.documents.empty()) {
@@ -270,10 +269,10 @@ Result<void> run_init(InitArguments& a) {
 void add_init(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] =
       add_verb(app, "init", "write a configuration for your own documents or engines", run_init, outcome);
-  verb.add_option("DIR", a.folder, "the folder to write; it is made where it is missing")->required();
+  verb.add_option("DIR", a.folder, "the folder to write; it is created if it does not exist")->required();
   verb.add_option("--documents", a.documents,
                   "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
-  verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; without it file://");
+  verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; default: file://");
   verb.add_flag("--stem-english", a.stems_english, "index English stems: \"searches\" finds \"search\"");
   verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
   verb.add_option("--engine", a.engines,
@@ -282,8 +281,8 @@ void add_init(CLI::App& app, Result<void>& outcome) {
       ->allow_extra_args(false);
   verb.add_option("--api", a.apis,
                   "a web API as you would ask it, with a query in it: "
-                  "'https://api.example.org/search?q=otter'; it is "
-                  "asked once, and where its results stand is found out (JSON, XML, HTML)")
+                  "'https://api.example.org/search?q=otter'; it is requested once to find out where its "
+                  "results are (JSON, XML, HTML)")
       ->allow_extra_args(false);
   verb.add_option(
           "--preset", a.presets,
@@ -295,7 +294,7 @@ void add_init(CLI::App& app, Result<void>& outcome) {
       ->capture_default_str();
   verb.add_option("--listen", a.listen, "HOST:PORT where the server will listen")->capture_default_str();
   verb.footer(
-      "Without anything to search it asks, on a terminal.\n"
+      "If nothing to search is given, it asks on a terminal.\n"
       "Examples:\n"
       "  metafuse init my-search --documents ~/Documents\n"
       "  metafuse init handbook --documents site/ --base-url https://handbook.example.org/ --domain "
@@ -343,7 +342,7 @@ Result<std::string> look_at_port(const service::ServerConfig& config) {
   if (const int failed =
           ::getaddrinfo(config.listen_host.c_str(), std::to_string(config.port).c_str(), &hints, &found);
       failed != 0)
-    return fail(Code::unavailable, fmt::format("{}: {}; mend `listen`", shown, ::gai_strerror(failed)));
+    return fail(Code::unavailable, fmt::format("{}: {}; correct `listen`", shown, ::gai_strerror(failed)));
   const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -352,8 +351,9 @@ Result<std::string> look_at_port(const service::ServerConfig& config) {
   ::freeaddrinfo(found);
   if (socket >= 0) ::close(socket);
   if (bound == 0) return shown + " is free";
-  return fail(Code::unavailable, fmt::format("{}: {}; is metafuse serving already? else change `listen`",
-                                             shown, std::generic_category().message(number)));
+  return fail(Code::unavailable,
+              fmt::format("{}: {}; if metafuse is not already serving there, change `listen`", shown,
+                          std::generic_category().message(number)));
 }
 
 /// The index file that an engine searches within this process; empty for other engines.
@@ -389,7 +389,7 @@ Result<std::string> look_at_shared_files(const service::ServerConfig& config) {
                                       ": this user may not read it, so results there do not open; change the "
                                       "permissions, or `files` in the configuration");
   return config.files.empty()
-             ? std::string("no results that are files are handed out")
+             ? std::string("results that are files cannot be opened from the page")
              : fmt::format("below {} folders can be opened from the page", config.files.size());
 }
 
@@ -398,9 +398,10 @@ Result<std::string> look_at_open_files(const service::ServerConfig& config) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::size_t wanted = config.limits.max_connections + 256;
-  if (limit.rlim_cur >= wanted) return fmt::format("{} allowed, {} needed at most", limit.rlim_cur, wanted);
+  if (limit.rlim_cur >= wanted) return fmt::format("{} allowed, at most {} needed", limit.rlim_cur, wanted);
   return fmt::format(
-      "{} allowed; limits.max_connections wants {}: raise it (ulimit -n {}) where so many are expected",
+      "{} allowed; limits.max_connections needs {}: raise the limit (ulimit -n {}) if you expect that many "
+      "connections",
       limit.rlim_cur, wanted, wanted);
 }
 
@@ -408,8 +409,9 @@ Result<std::string> look_at_clock() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   constexpr std::time_t kBuilt = 1735689600;  // 2025-01-01, before this program existed
   if (now < kBuilt)
-    return fail(Code::unavailable, "the clock says a date before 2025; quotas and clicks need a right one");
-  return std::string("right, as far as can be seen from here");
+    return fail(Code::unavailable,
+                "the clock shows a date before 2025; set it, because quotas and clicks depend on it");
+  return std::string("plausible");
 }
 
 Result<std::string> look_at_key_file(const std::string& configuration) {
@@ -420,7 +422,7 @@ Result<std::string> look_at_key_file(const std::string& configuration) {
   if ((perms & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none)
     return fail(Code::no_input, fmt::format("{}: others may read it; run: chmod 600 {}", path.string(),
                                             shell_word(path.string())));
-  return path.string() + " is readable by its owner alone";
+  return path.string() + " is readable only by its owner";
 }
 
 Result<void> run_doctor(const DoctorArguments& arguments) {
@@ -431,8 +433,7 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
       {"what it names",
        [&]() -> Result<std::string> {
          TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
-         return fmt::format("{} domains, {} files of engines", snapshot->domains.size(),
-                            config.engines.size());
+         return fmt::format("{} domains, {} engine files", snapshot->domains.size(), config.engines.size());
        }},
       {"indexes", [&] { return look_at_indexes(config); }},
       {"files", [&] { return look_at_shared_files(config); }},
@@ -454,14 +455,14 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
   }
   if (failed == 0) return {};
   return fail(Code::unavailable,
-              fmt::format("{} of {} checks failed; what to do stands in their lines", failed, checks.size()));
+              fmt::format("{} of {} checks failed; each line says what to do", failed, checks.size()));
 }
 
 }  // namespace
 
 void add_doctor(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] =
-      add_verb(app, "doctor", "say what keeps an installation from serving", run_doctor, outcome);
+      add_verb(app, "doctor", "report what keeps an installation from serving", run_doctor, outcome);
   add_config_option(verb, a.config);
   verb.footer("Example:\n  metafuse doctor --config /etc/metafuse/metafuse.yaml");
 }

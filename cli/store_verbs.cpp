@@ -102,7 +102,7 @@ Result<void> prune_store(const StoreArguments& arguments) {
 
 Result<void> reset_store(const StoreArguments& arguments) {
   if (!arguments.clicks && !arguments.judgments)
-    return fail(Code::usage, "give --clicks, --judgments or both: what to forget");
+    return fail(Code::usage, "say what to forget: --clicks, --judgments or both");
   TRY(const auto store, open(arguments, service::StoreMode::serve));
   TRY(const auto removed, store->reset_feedback(arguments.domain, arguments.clicks, arguments.judgments));
   std::cout << "removed " << removed.clicks << " clicks and " << removed.judgments << " judgments of "
@@ -134,7 +134,8 @@ Result<void> import_store(const StoreArguments& arguments) {
     for (const auto& entry : std::filesystem::directory_iterator(arguments.recording + "/runs", error))
       files.runs.push_back(entry.path().stem().string() + "=" + entry.path().string());
     if (error || files.runs.empty())
-      return fail(Code::no_input, arguments.recording + ": no recording; name the folder that record wrote");
+      return fail(Code::no_input,
+                  arguments.recording + ": not a recording; name the folder that metafuse record wrote");
     std::sort(files.runs.begin(), files.runs.end());
   }
   const bool has_files = !files.runs.empty() || !files.qrels.empty();
@@ -168,7 +169,8 @@ Result<void> move_shared(const StoreArguments& arguments, MoveShared move) {
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   if (!service::is_postgres_url(config.store))
-    return fail(Code::bad_config, file + ": files are shared through a store in PostgreSQL; this one's is " +
+    return fail(Code::bad_config, file +
+                                      ": only a store in PostgreSQL shares templates and models; store is " +
                                       (config.store.empty() ? "not set" : config.store));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   TRY(const auto store, service::open_store(config.store, service::StoreMode::serve, config.store_secret));
@@ -199,10 +201,9 @@ Result<void> suggest_judgments(const StoreArguments& arguments) {
   options.threads = hardware_threads();
   TRY(const auto suggestions, service::suggested_queries(*store, options));
   if (suggestions.empty())
-    return fail(Code::bad_data,
-                arguments.domain +
-                    ": no stored query with lists waits for a judgment; let people search, or "
-                    "import some with metafuse store import");
+    return fail(Code::bad_data, arguments.domain +
+                                    ": no stored query with lists needs a judgment; let people search, or "
+                                    "import queries with metafuse store import");
   for (const service::SuggestedQuery& one : suggestions) {
     const std::string word = service::query_word(one.asked, arguments.plain_slot);
     if (arguments.is_json) {
@@ -235,78 +236,87 @@ Verb<StoreArguments> add_store_verb(CLI::App& store, const char* name, const cha
 }  // namespace
 
 void add_store(CLI::App& app, Result<void>& outcome) {
-  CLI::App* store = app.add_subcommand("store", "look after what a server remembers")->require_subcommand(1);
-  add_store_verb(*store, "export", "everything but secrets as JSON lines; beside a running server too",
+  CLI::App* store =
+      app.add_subcommand("store", "export, check, import, share, prune and reset what a server stores")
+          ->require_subcommand(1);
+  add_store_verb(*store, "export",
+                 "write everything except secrets as JSON lines; also while a server is running",
                  export_store, outcome)
       .app.footer("Example:\n  metafuse store export --store state/metafuse.db | gzip > feedback.jsonl.gz");
-  add_store_verb(*store, "check", "the database's own check, and every row read; beside a running server too",
+  add_store_verb(*store, "check",
+                 "run the database's own check and read every row; also while a server is running",
                  check_store, outcome)
       .app.footer("Example:\n  metafuse store check --config config/metafuse.yaml");
   auto [import, from] = add_store_verb(
       *store, "import", "add judgments from elsewhere: an export, TREC runs and qrels, or a recording",
       import_store, outcome);
   import.add_option("FILE", from.lines, "JSON lines of store export");
-  import.add_option("--domain", from.domain, "whose judgments they are")->required();
+  import.add_option("--domain", from.domain, "domain of the judgments")->required();
   import.add_option("--runs", from.runs, "TREC runs, one per list; the tag is the list's name");
   import.add_option("--qrels", from.qrels, "their judgments");
-  import.add_option("--recording", from.recording, "folder that record wrote");
-  import.add_option("--queries", from.queries, "what the ids stand for: JSON lines as record reads them");
-  import.add_option("--judge", from.judge, "name of the judge in the store");
-  import.add_option(
-      "--plain-slot", from.plain_slot,
-      "the domain's slot that plain queries fill; without it the one that its server told the store");
+  import.add_option("--recording", from.recording, "folder that metafuse record wrote");
+  import.add_option("--queries", from.queries,
+                    "base queries of the topic ids: JSON lines as metafuse record reads them");
+  import.add_option("--judge", from.judge, "judge's name in the store");
+  import.add_option("--plain-slot", from.plain_slot,
+                    "the domain's slot that plain queries fill; default: the one that its server stored");
   import.add_option("--depth", from.depth, "how far down lists count; 0 for all")
       ->check(CLI::Range(0, 100000));
   import.footer(
-      "Of two judgments of one judge the newer wins (files count by their time of change); conflicts are "
-      "listed. An SQLite file must not be served meanwhile.\nExample:\n  metafuse store import --store "
+      "If a judge graded a document twice, the newer grade wins (a file's grades have its modification "
+      "time); conflicts are listed. Stop the server of an SQLite file first.\nExample:\n  metafuse store "
+      "import --store "
       "state/metafuse.db --domain support --runs runs/*.run --qrels qrels --queries queries.jsonl");
   const auto add_move = [&](const char* name, const char* meaning, RunStore run, const char* forced) {
     auto [verb, moved] = add_verb(*store, name, meaning, run, outcome);
     add_config_option(verb, moved.config, "server configuration with a store in PostgreSQL");
     verb.add_flag("--force", moved.is_forced, forced);
     verb.footer(
-        "Servers of one PostgreSQL store share templates and models through it: what one changes, all take "
-        "within a second. These verbs are for files that were edited by hand.\nExample:\n  metafuse store " +
+        "Servers of one PostgreSQL store share templates and models through it: what one changes, all others "
+        "take within a second. These verbs are for files that were edited by hand.\nExample:\n  metafuse "
+        "store " +
         std::string(name) + " --config metafuse.yaml");
   };
   add_move("push", "send this machine's templates and models to the store that servers share", push_store,
-           "also files that others changed meanwhile");
+           "also send files that others changed in the meantime");
   add_move("pull", "take templates and models from the store that servers share", pull_store,
-           "also over files that were edited here, which are kept as FILE.mine");
+           "also replace files that were edited here; they are kept as FILE.mine");
   auto [prune, kept] = add_store_verb(*store, "prune", "remove searches and clicks older than some days",
                                       prune_store, outcome);
-  prune.add_option("--days", kept.days, "what is younger stays; judgments stay always")
+  prune
+      .add_option("--days", kept.days,
+                  "remove searches and clicks older than this; judgments are never removed")
       ->required()
       ->check(CLI::Range(0.0, 36500.0));
   prune.footer(
-      "A server does this by itself (privacy.retention_days). An SQLite file must not be served meanwhile.\n"
+      "A server does this by itself (privacy.retention_days). Stop the server of an SQLite file first.\n"
       "Example:\n  metafuse store prune --store state/metafuse.db --days 30");
   auto [reset, a] =
       add_store_verb(*store, "reset", "forget a domain's clicks, judgments or both", reset_store, outcome);
-  reset.add_option("--domain", a.domain, "whose feedback is forgotten")->required();
+  reset.add_option("--domain", a.domain, "domain whose feedback is forgotten")->required();
   reset.add_flag("--clicks", a.clicks, "forget the clicks");
   reset.add_flag("--judgments", a.judgments, "forget the judgments");
   reset.footer(
-      "An SQLite file must not be served meanwhile; POST /v1/models/DOMAIN/reset does the same in the "
-      "server.\n"
+      "Stop the server of an SQLite file first; POST /v1/models/DOMAIN/reset does the same in the server.\n"
       "Example:\n  metafuse store reset --store state/metafuse.db --domain ml-homepages --clicks "
       "--judgments");
 }
 
 void add_suggest_judgments(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_store_verb(
-      app, "suggest-judgments",
-      "which of a domain's stored queries to judge next: those that a committee of models disagrees on",
-      suggest_judgments, outcome);
-  verb.add_option("--domain", a.domain, "whose queries")->required();
-  verb.add_option("-n,--count", a.count, "how many")->check(CLI::Range(1, 500))->capture_default_str();
+  auto [verb, a] = add_store_verb(app, "suggest-judgments",
+                                  "list the stored queries of a domain to judge next: those on which a "
+                                  "committee of models disagrees most",
+                                  suggest_judgments, outcome);
+  verb.add_option("--domain", a.domain, "domain of the queries")->required();
+  verb.add_option("-n,--count", a.count, "number of queries")
+      ->check(CLI::Range(1, 500))
+      ->capture_default_str();
   verb.add_option("--plain-slot", a.plain_slot, "the domain's slot that plain queries fill");
-  verb.add_flag("--json", a.is_json, "a JSON object per line");
+  verb.add_flag("--json", a.is_json, "print a JSON object per line");
   verb.footer(
-      "A line is the query, its disagreement (the share of an NDCG@10 that hangs on whom of the committee "
-      "one "
-      "believes) and the documents whose place is least settled; /judge has the same order.\nExample:\n"
+      "Each line has the query, its disagreement (the share of its NDCG@10 that depends on which committee "
+      "member is right) and the documents whose rank is least certain; /judge uses the same "
+      "order.\nExample:\n"
       "  metafuse suggest-judgments --config config/metafuse.yaml --domain support -n 20");
 }
 

@@ -81,11 +81,10 @@ void show_rarely(CLI::App& verb, const std::string& title, std::initializer_list
 }  // namespace
 
 void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
-  verb.add_option(
-          "--learner", choice.learner,
-          fmt::format("one of {}; the default chooses among them, and with options of another learner "
-                      "it is the first that has them all",
-                      fmt::join(learner_names(), ", ")))
+  verb.add_option("--learner", choice.learner,
+                  fmt::format("one of {}; the default, auto, chooses among them; if options of a learner are "
+                              "given, the default is the first learner that has them all",
+                              fmt::join(learner_names(), ", ")))
       ->default_str(std::string(fusion::kDefaultLearner));
   for (const SharedOption& shared : options_of_all()) {
     verb.add_option_function<std::string>(
@@ -139,7 +138,7 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
   fusion::TrainingInput& input = options.input;
   auto* runs =
       verb.add_option("--runs", input.runs, "TREC runs, each FILE or NAME=FILE: one rank feature each");
-  auto* qrels = verb.add_option("--qrels", input.qrels, "the judgments beside --runs");
+  auto* qrels = verb.add_option("--qrels", input.qrels, "the judgments for --runs");
   auto* letor = verb.add_option("--letor", input.letor, "LETOR files (SVMlight with qid)");
   auto* ranks = verb.add_option("--letor-ranks", input.letor_ranks,
                                 "LETOR aggregation files: values are ranks, 1 best, NULL unranked");
@@ -158,7 +157,7 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
       ->check(CLI::IsMember({"graded", "bipartite"}))
       ->capture_default_str();
   verb.add_option("--relevance-level", input.feedback.relevance_level,
-                  "the lowest relevant grade of bipartite feedback")
+                  "the lowest relevant grade for bipartite feedback")
       ->capture_default_str();
   verb.add_option("--unjudged", options.unjudged, "unjudged documents: nonrelevant, or ignore in feedback")
       ->check(CLI::IsMember({"nonrelevant", "ignore"}))
@@ -167,8 +166,8 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
       ->check(CLI::IsMember({"zero", "keep"}))
       ->capture_default_str();
   verb.add_option("--query-weights", input.query_weights,
-                  "pairs (every pair weighs the same), equal (every query), documents (a query as many as it "
-                  "has), or a file of: qid weight")
+                  "pairs (every pair weighs the same), equal (every query), documents (every document), or a "
+                  "file of: qid weight")
       ->capture_default_str();
   verb.add_option("--grade-weights", options.grade_weights,
                   "a pair weighs one, the difference of grades, or of gains")
@@ -211,32 +210,32 @@ constexpr const char* kExamples =
     "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json";
 
 void add_validation(CLI::App& verb, TrainArguments& arguments) {
-  CLI::Option* validate = verb.add_option(
-      "--validate", arguments.validate,
-      "stop early: files of the training input's kind, or beside --runs the qrels of other queries; "
-      "the best number of rounds is kept");
+  CLI::Option* validate =
+      verb.add_option("--validate", arguments.validate,
+                      "stop early by these files, which are of the training input's kind, or with --runs the "
+                      "qrels of other queries; the best number of rounds is kept");
   verb.add_option("--metric", arguments.metric,
-                  "with --validate, and of auto without it: the measure to choose by, as evaluate names it")
+                  "with --validate, or with the learner auto: the measure to choose by, named as in evaluate")
       ->default_str(std::string(kTrainMetric));
   verb.add_option("--patience", arguments.patience,
-                  "with --validate: rounds without a better value after which to stop, 0 for never")
+                  "with --validate: stop after this many rounds without a better value, 0 for never")
       ->default_str(std::to_string(kTrainPatience))
       ->needs(validate);
 }
 
 void add_interruption(CLI::App& verb, TrainArguments& arguments) {
-  verb.add_option("--time-limit", arguments.time_limit, "stop after so many seconds, 0 for never")
+  verb.add_option("--time-limit", arguments.time_limit, "stop after this many seconds, 0 for never")
       ->check(at_least_zero())
       ->capture_default_str();
   CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.checkpoint,
-                                            "a file to go on from when training is interrupted");
+                                            "a file from which interrupted training can resume");
   verb.add_option("--checkpoint-every", arguments.checkpoint_every, "rounds between two checkpoints")
       ->check(above_zero())
       ->capture_default_str()
       ->needs(checkpoint);
   verb.add_option(
       "--resume", arguments.resume,
-      "a checkpoint to go on from; of an online learner: a model. The result is the same as without "
+      "a checkpoint to resume from; for an online learner, a model. The result is the same as without "
       "the interruption");
 }
 
@@ -244,22 +243,22 @@ void add_memory(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* memory =
       verb.add_option(
               "--memory-limit", arguments.memory_limit,
-              "of --letor and --letor-ranks, for data larger than memory: how much this process may take, "
-              "such as 512M; feature columns go to a file without a name and are read from there. The model "
+              "with --letor and --letor-ranks, for data larger than memory: how much memory this process may "
+              "use, such as 512M; feature columns are kept in an unnamed temporary file. The model "
               "is the same as without it")
           ->transform(CLI::AsSizeValue(false))
           ->type_name("SIZE");
   verb.add_option("--temporary", arguments.temporary,
-                  "of --memory-limit: the folder of that file, on a disk; the default is the model's")
+                  "with --memory-limit: folder of that file, on a disk; default: the model's folder")
       ->needs(memory);
 }
 
 void add_stream_input(CLI::App& verb, TrainArguments& arguments) {
-  CLI::Option* stream = verb.add_flag(
-      "--stream", arguments.is_stream,
-      "online learners: LETOR lines on standard input; each is predicted (grade TAB score on standard "
-      "output), then learned from; the model is written at the end");
-  verb.add_option("--bad-lines", arguments.bad_lines, "of --stream: skip (and report) or fail")
+  CLI::Option* stream =
+      verb.add_flag("--stream", arguments.is_stream,
+                    "online learners: LETOR lines on standard input; each is first predicted (grade TAB "
+                    "score on standard output), then learned; the model is written at the end");
+  verb.add_option("--bad-lines", arguments.bad_lines, "with --stream: skip (and report) bad lines, or fail")
       ->check(CLI::IsMember({"skip", "fail"}))
       ->capture_default_str()
       ->needs(stream);
@@ -268,13 +267,14 @@ void add_stream_input(CLI::App& verb, TrainArguments& arguments) {
 void add_store_input(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* store = verb.add_option(
       "--store", arguments.store, "judgments and clicks of a server: its SQLite file or postgresql://...");
-  verb.add_option("--domain", arguments.domain, "of --store: the domain to learn for")->needs(store);
-  verb.add_option("--half-life", arguments.half_life_days, "of --store: days after which a click counts half")
+  verb.add_option("--domain", arguments.domain, "with --store: the domain to learn for")->needs(store);
+  verb.add_option("--half-life", arguments.half_life_days,
+                  "with --store: days after which a click counts half")
       ->check(above_zero())
       ->capture_default_str()
       ->needs(store);
   verb.add_flag("--use-held-out", arguments.are_held_out_used,
-                "of --store: also learn from the judged queries on which promotions are measured")
+                "with --store: also learn from the judged queries on which promotions are measured")
       ->needs(store);
 }
 
@@ -286,7 +286,8 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   verb.add_option("--model", arguments.model, "the model file to write")->required();
   CLI::Option* trace = verb.add_option("--trace", arguments.trace, "a file for one JSON object per round");
   verb.add_option("--trace-every", arguments.trace_every,
-                  "of --trace: only every so many rounds, which spares RankBoost counting its loss in others")
+                  "with --trace: write only every N-th round, which spares RankBoost computing its loss in "
+                  "the others")
       ->check(above_zero())
       ->capture_default_str()
       ->needs(trace);

@@ -30,11 +30,11 @@ namespace {
 Result<void> check_store_options(const TrainArguments& arguments, const fusion::TrainingInput& input) {
   if (!input.letor.empty() || !input.letor_ranks.empty())
     return fail(Code::usage,
-                "--store takes --runs and --qrels beside it; leave out --letor and --letor-ranks");
+                "--store can be combined with --runs and --qrels; leave out --letor and --letor-ranks");
   if (input.runs.empty() != input.qrels.empty())
-    return fail(Code::usage, "--runs and --qrels go together, beside --store too");
+    return fail(Code::usage, "--runs and --qrels go together, also with --store");
   if (!input.pairs.empty() || (input.depth != 0 && input.runs.empty()))
-    return fail(Code::usage, "--store holds its judgments and lists; leave out --pairs and --depth");
+    return fail(Code::usage, "--store has its own judgments and lists; leave out --pairs and --depth");
   if (input.query_weights != "pairs" && input.query_weights != "equal")
     return fail(Code::usage, "--store takes --query-weights pairs or equal");
   if (arguments.domain.empty()) return fail(Code::usage, "--store needs --domain, the domain to learn for");
@@ -94,7 +94,7 @@ Result<DocumentStream> open_stream(const TrainArguments& arguments, const fusion
   TRY(auto model, fusion::read_model(arguments.resume));
   if (model.learner != learner.name)
     return fail(Code::usage,
-                "--resume: that model is of the learner " + model.learner + ", not " + learner.name);
+                "--resume: that model was trained by the learner " + model.learner + ", not " + learner.name);
   if (!arguments.learner.options.empty())
     return fail(Code::usage, "--" + arguments.learner.options.begin()->first +
                                  ": a resumed model keeps what it started with; leave it out");
@@ -123,7 +123,7 @@ Result<void> take_line(DocumentStream& stream, const std::string& line, std::siz
         if (!said)
           return fail(said.error().code, "standard input:" + std::to_string(number) +
                                              ":1: " + said.error().text +
-                                             "; mend the line, or skip such lines with --bad-lines skip");
+                                             "; correct the line, or skip such lines with --bad-lines skip");
         std::cout << digits(said->grade) << '\t' << digits(said->score) << std::endl;
         loss += said->rank_loss;
         ++count;
@@ -179,7 +179,7 @@ Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& argumen
   if (arguments.resume.empty() || learner.can_checkpoint) return std::optional<fusion::Model>();
   if (!learner.can_resume)
     return fail(Code::usage,
-                "the learner " + learner.name + " cannot go on from a model; leave out --resume");
+                "the learner " + learner.name + " cannot resume from a model; leave out --resume");
   TRY(auto model, fusion::read_model(arguments.resume));
   return std::optional<fusion::Model>(std::move(model));
 }
@@ -213,12 +213,12 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
     return fail(Code::usage, "the learner " + learner.name + " has its own rule for --validate; leave out " +
                                  (arguments.patience ? "--patience" : "--metric"));
   if (arguments.metric && arguments.validate.empty() && !learner.chooses_by_measure)
-    return fail(Code::usage, "--metric: the learner " + learner.name + " reads it with --validate only");
+    return fail(Code::usage, "--metric: the learner " + learner.name + " uses it only with --validate");
   if (!arguments.checkpoint.empty() && !learner.can_checkpoint)
-    return fail(Code::usage,
-                "the learner " + learner.name + " writes no --checkpoint; name one, such as rankboost");
+    return fail(Code::usage, "the learner " + learner.name +
+                                 " writes no checkpoints; name one that does, such as rankboost");
   if (arguments.time_limit > 0.0 && !learner.can_limit_time)
-    return fail(Code::usage, "the learner " + learner.name + " knows no --time-limit; leave it out");
+    return fail(Code::usage, "the learner " + learner.name + " has no --time-limit; leave it out");
   return {};
 }
 
@@ -272,7 +272,8 @@ Result<void> check_shareable(const TrainArguments& arguments) {
   for (const std::string& path : paths) {
     std::error_code none;
     if (path == "-" || std::filesystem::is_fifo(path, none) || std::filesystem::is_character_file(path, none))
-      return fail(Code::usage, path + ": processes cannot share what can be read only once; name a file");
+      return fail(Code::usage,
+                  path + ": several processes cannot share input that can be read only once; name a file");
   }
   return {};
 }
@@ -310,7 +311,7 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
   TRY_VOID(check_abilities(arguments, learner));
   TRY_VOID(check_memory(arguments, learner));
   if (arguments.wants_certainty && (communicator != nullptr || arguments.is_stream))
-    return fail(Code::usage, "--certainty is for one process and no stream; leave it out");
+    return fail(Code::usage, "--certainty does not work with several processes or a stream; leave it out");
   if (communicator != nullptr && !learner.can_distribute)
     return fail(Code::usage,
                 "the learner " + learner.name +
@@ -346,7 +347,7 @@ Result<void> write_outcome(const TrainArguments& arguments, const fusion::Traini
   std::cerr << result.summary;
   if (report.unretrieved_queries > 0)
     std::cerr << report.unretrieved_queries << " of " << report.judged_queries
-              << " judged queries are answered by no list\n";
+              << " judged queries have no answer in any list\n";
   return {};
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("An unknown option is reported with similar ones before a missing opti
   check_refused(run_metafuse({"score", "--xyzzy=1"}), 64,
                 "unknown option --xyzzy; see metafuse score --help");
   check_refused(run_metafuse({"model", "shwo"}), 64,
-                "\"shwo\" is no verb of metafuse model; did you mean show?");
+                "\"shwo\" is not a verb of metafuse model; did you mean show?");
   check_refused(run_metafuse({"quux"}), 64, "the verbs are init, expand, templates");
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("A file of another kind is recognised and named", "[cli]") {
     return run_metafuse({"config", "check", METAFUSE_SOURCE_DIR "/" + file});
   };
   check_refused(check("config/engines.yaml"), 78,
-                "is no server configuration; it defines engines; see metafuse");
+                "is not a server configuration; it defines engines; see metafuse");
   check_refused(check("config/templates/free-software.yaml"), 78, "it holds search templates");
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("The configuration is found if none is named", "[cli]") {
                               "cd '" + folder.path() + "' && env -u METAFUSE_CONFIG " + environment +
                                   " HOME=/nowhere '" METAFUSE_EXECUTABLE "' search --verbose x"});
   };
-  check_refused(check("-u XDG_CONFIG_HOME"), 64, "no configuration; give --config FILE");
+  check_refused(check("-u XDG_CONFIG_HOME"), 64, "no configuration found; give --config FILE");
   folder.write("own/metafuse/metafuse.yaml", "version: 2\n");
   const std::string own = "XDG_CONFIG_HOME='" + folder.path("own") + "'";
   CHECK(check(own).err.find("configuration " + folder.path("own/metafuse/metafuse.yaml")) !=
@@ -254,7 +254,7 @@ TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
   {
     const auto held = FileLock::take(folder.path("out"), "held");
     REQUIRE(held.has_value());
-    check_refused(record(), 69, "another record");
+    check_refused(record(), 69, "another metafuse record");
   }
   const auto done = record();
   INFO(done.err);

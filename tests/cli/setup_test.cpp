@@ -76,7 +76,7 @@ TEST_CASE("The verb init replaces nothing and says what it needs", "[cli][init]"
   make_search(folder);
   const auto again = run_metafuse({"init", folder.path("my search"), "--searxng", "http://127.0.0.1:8888"});
   CHECK(again.status == 66);
-  CHECK(again.err.find("is there already") != std::string::npos);
+  CHECK(again.err.find("already exists") != std::string::npos);
   const auto nothing = run_metafuse({"init", folder.path("other")});
   CHECK(nothing.status == 64);
   CHECK(nothing.err.find("say what to search: --documents FOLDER") != std::string::npos);
@@ -104,7 +104,7 @@ TEST_CASE("The verb init sets up search servers and databases and document vecto
   CHECK(asked.out.find("FAILED postgresql") != std::string::npos);
   CHECK(asked.err.find("4 of 6 engines failed") != std::string::npos);
   for (const auto& [text, said] : {std::pair{"solar=http://h#x", "did you mean solr"},
-                                   {"solr=http://h", "behind the #"},
+                                   {"solr=http://h", "where NAME is the collection"},
                                    {"solr", "KIND=ADDRESS"},
                                    {"mariadb=h#t", "HOST/DATABASE#TABLE"}}) {
     const auto refused = run_metafuse({"init", folder.path("other"), "--engine", text});
@@ -166,7 +166,7 @@ TEST_CASE("The verb init asks a web API once and writes a working definition", "
         std::string::npos);
   CHECK(run_metafuse({"init", folder.path("m"), "--api", address + "/x/{query}/y"}).status == 0);
   const std::string unclear = run_metafuse({"init", folder.path("n"), "--api", address + "/x"}).err;
-  CHECK(unclear.find("which part is the query?") != std::string::npos);
+  CHECK(unclear.find("which part is the query;") != std::string::npos);
   CHECK(run_metafuse({"init", folder.path("n"), "--api", address + "/none?q=x"}).status == 65);
   CHECK(run_metafuse({"init", folder.path("n"), "--api", "127.0.0.1/x"}).status == 64);
   CHECK_FALSE(std::filesystem::exists(folder.path("n")));

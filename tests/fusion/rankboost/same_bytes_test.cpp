@@ -124,7 +124,7 @@ TEST_CASE("MPI ranks refuse the same input as one process and input that is read
   const std::string pairs = folder.write("pairs", "# none\n0 d0 d1 1\n77 d0 d1 1\n");
   CHECK(refused(letor + " --pairs " + pairs).find("pairs:3: the query occurs in no list and no judgment") !=
         std::string::npos);
-  CHECK(refused("--letor -").find("-: processes cannot share what can be read only once") !=
+  CHECK(refused("--letor -").find("-: several processes cannot share input that can be read only once") !=
         std::string::npos);
   CHECK(refused("--store x --domain d").find("--store cannot be read by several processes") !=
         std::string::npos);
