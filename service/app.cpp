@@ -212,7 +212,7 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
   const auto too_busy = [this](const Call& late, Reply& to) {
     metrics_.refused("overload");
     to.send(error_response(error_dialect(late.route, late.exchange.request), 503,
-                           "too much work waits already; try again in a second"));
+                           "too many requests are waiting; try again in a second"));
   };
   WorkerPool& pool = call->route->where == Where::store_worker ? store_pool_ : pool_;
   const bool is_taken =
@@ -239,12 +239,12 @@ void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept 
     } catch (const std::exception& error) {
       failure = error.what();
     } catch (...) {
-      failure = "something that is no exception was thrown";
+      failure = "something other than an exception was thrown";
     }
     log_.write(Log::Level::error, "a mistake of ours", {{"route", call.exchange.route}, {"what", failure}});
     if (reply.has_begun()) return reply.end();
     reply.send(error_response(error_dialect(call.route, call.exchange.request), 500,
-                              "a mistake of ours; it is in the log"));
+                              "internal error; see the server's log"));
   } catch (...) {
     // no memory even for the 500: the responder's destructor answers
   }

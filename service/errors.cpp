@@ -73,8 +73,8 @@ HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& lo
   log.write(Log::Level::error, "a request failed", {{"route", exchange.route}, {"reason", error.text}});
   if (exchange.may(Role::admin)) return error_response(dialect, status, error.text);
   return error_response(dialect, status,
-                        status == 503 ? "what this needs does not answer now; try again in a while"
-                                      : "a mistake of ours; it is in the log");
+                        status == 503 ? "something that this request needs does not answer; try again later"
+                                      : "internal error; see the server's log");
 }
 
 HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal) {

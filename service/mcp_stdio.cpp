@@ -202,13 +202,13 @@ Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) 
     output.begin_one();
     if (got == LineReader::Got::too_long) {
       output.end_one(to_text(
-          mcp::error_message(nullptr, {mcp::ErrorCode::parse, 413, "a message has at most 1 MiB", {}})));
+          mcp::error_message(nullptr, {mcp::ErrorCode::parse, 413, "a message may have at most 1 MiB", {}})));
       continue;
     }
     send(poster.post(std::move(line)));
   }
   output.wait_for_all();
-  if (output.is_closed()) return fail(Code::unavailable, "standard output is closed; the client has gone");
+  if (output.is_closed()) return fail(Code::unavailable, "standard output is closed; the client has ended");
   return {};
 }
 
@@ -281,7 +281,7 @@ Result<void> serve_stdio(const StdioServer& options, const StdioEnds& ends) {
 Result<void> relay_stdio(const std::string& url, const StdioEnds& ends) {
   const auto parts = parts_of_url(url);
   if (!parts)
-    return fail(Code::usage, "--url \"" + url + "\" is no http or https URL; give http://HOST:PORT");
+    return fail(Code::usage, "--url \"" + url + "\" is not an http or https URL; give http://HOST:PORT");
   const std::string_view path = std::string_view(parts->path_and_query);
   const bool is_root = path.empty() || path == "/";
   const std::string target = is_root ? parts->scheme + "://" + parts->origin() + "/mcp" : url;

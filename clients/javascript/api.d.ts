@@ -47,7 +47,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fuses lists that the caller brings, by a domain's model or a method */
+        /** Fuses the caller's lists, by a domain's model or a method */
         post: operations["post_v1_fuse"];
         delete?: never;
         options?: never;
@@ -215,7 +215,7 @@ export interface components {
                 /** @enum {string} */
                 normalise?: "none" | "min-max" | "max" | "sum" | "z-score" | "rank" | "borda" | "l2";
             };
-            /** @description instead of method: whose model fuses */
+            /** @description instead of method: the domain whose model fuses */
             domain?: string;
             /** @example ada */
             query?: string;
@@ -305,7 +305,7 @@ export interface components {
         /** @description How the results were ordered */
         Fusion: {
             domain: string;
-            /** @description the learner, or rrf where the domain has no model */
+            /** @description the learner, or rrf if the domain has no model */
             method: string;
             model: string | null;
             /** @description the first 12 digits of the model file's SHA-256 */
@@ -348,7 +348,7 @@ export interface components {
             /** @description what is wrong, where, and what to do */
             detail: string;
         };
-        /** @description What one list adds to a result's score; weight is null where the method is no sum over lists */
+        /** @description What one list adds to a result's score; weight is null if the method is not a sum over lists */
         Reason: {
             feature: string;
             rank: number | null;
@@ -491,7 +491,7 @@ export interface components {
             has_more: boolean;
             search_id?: string;
             suggestions: string[];
-            /** @description What was probably meant, by the domain's own words */
+            /** @description What was probably meant, according to the domain's vocabulary */
             corrections: string[];
             failed: components["schemas"]["FailedList"][];
             fusion: components["schemas"]["Fusion"];
@@ -523,13 +523,13 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description Names of domains, comma-separated; the first that there is is searched. */
+        /** @description Names of domains, comma-separated; the first that exists is searched. */
         categories: string;
-        /** @description The default domain without it. */
+        /** @description Default: the default domain. */
         domain: string;
-        /** @description Names, comma-separated; all without it. */
+        /** @description Names, comma-separated; default: all. */
         engines: string;
-        /** @description 1 for each list's weight. */
+        /** @description 1 adds each list's weight. */
         explain: 0 | 1;
         /** @description BCP 47; all or auto for any. */
         language: string;
@@ -545,7 +545,7 @@ export interface components {
         /** @description Safe search: 0 off, 1 moderate, 2 strict. */
         safesearch: number;
         /**
-         * @description Values of slots instead of q, each a parameter of its own: slot.NAME=VALUE.
+         * @description Values of slots instead of q, one parameter per slot: slot.NAME=VALUE.
          * @example {
          *       "slot.NAME": "ada"
          *     }
@@ -684,19 +684,19 @@ export interface operations {
                  */
                 q?: components["parameters"]["q"];
                 /**
-                 * @description Values of slots instead of q, each a parameter of its own: slot.NAME=VALUE.
+                 * @description Values of slots instead of q, one parameter per slot: slot.NAME=VALUE.
                  * @example {
                  *       "slot.NAME": "ada"
                  *     }
                  */
                 slots?: components["parameters"]["slots"];
-                /** @description The default domain without it. */
+                /** @description Default: the default domain. */
                 domain?: components["parameters"]["domain"];
                 /** @description Which page of results. */
                 pageno?: components["parameters"]["pageno"];
                 /** @description Results per page. */
                 limit?: components["parameters"]["limit"];
-                /** @description 1 for each list's weight. */
+                /** @description 1 adds each list's weight. */
                 explain?: components["parameters"]["explain"];
                 /** @description BCP 47; all or auto for any. */
                 language?: components["parameters"]["language"];
@@ -704,9 +704,9 @@ export interface operations {
                 time_range?: components["parameters"]["time_range"];
                 /** @description Safe search: 0 off, 1 moderate, 2 strict. */
                 safesearch?: components["parameters"]["safesearch"];
-                /** @description Names, comma-separated; all without it. */
+                /** @description Names, comma-separated; default: all. */
                 engines?: components["parameters"]["engines"];
-                /** @description Names of domains, comma-separated; the first that there is is searched. */
+                /** @description Names of domains, comma-separated; the first that exists is searched. */
                 categories?: components["parameters"]["categories"];
                 /** @description Seconds for all lists. */
                 timeout_limit?: components["parameters"]["timeout_limit"];

@@ -100,8 +100,8 @@ std::optional<AccessRefusal> check_sender(const RouteRules& rules, const Exchang
     if (rules.effect == Effect::none || request.header("Sec-Fetch-Site").empty() || is_followed_link)
       return std::nullopt;
   }
-  return AccessRefusal{403, "origin",
-                       "this request is not from a page of this server; add its origin to cors_origins"};
+  return AccessRefusal{
+      403, "origin", "this request does not come from a page of this server; add its origin to cors_origins"};
 }
 
 AccessRefusal wrong_type(std::string_view wanted) {
@@ -113,7 +113,7 @@ std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& excha
   const std::string type = media_type(request.list("Content-Type"));
   const auto read_form = [&]() -> std::optional<AccessRefusal> {
     auto form = parse_form(request.body);
-    if (!form) return AccessRefusal{400, {}, "the form is damaged"};
+    if (!form) return AccessRefusal{400, {}, "the form is malformed"};
     exchange.form = std::move(*form);
     return std::nullopt;
   };
@@ -171,6 +171,12 @@ Role role_of(Access access) {
   return access == Access::metrics ? Role::metrics : Role::search;
 }
 
+std::string_view name_of_role(Role role) {
+  for (const auto& [name, other] : kRoles)
+    if (other == role) return name;
+  return {};
+}
+
 std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange) {
   if (is_open(access, exchange)) return std::nullopt;
   if (exchange.key == nullptr)
@@ -178,7 +184,8 @@ std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange)
         401, "no_key",
         "this needs an API key; send Authorization: Bearer KEY, or give it to the browser as the password"};
   if (!exchange.may(role_of(access)) && !exchange.may(Role::admin))
-    return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs"};
+    return AccessRefusal{403, "role",
+                         "this needs a key with the role " + std::string(name_of_role(role_of(access)))};
   return std::nullopt;
 }
 
@@ -314,7 +321,7 @@ std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, Exchange& e
   if (found.retry_after_seconds)
     return AccessRefusal{429, "key_rate", "too many wrong API keys from this address; wait",
                          found.retry_after_seconds};
-  if (found.key == nullptr) return AccessRefusal{401, "bad_key", "the API key is not known here"};
+  if (found.key == nullptr) return AccessRefusal{401, "bad_key", "this server does not know the API key"};
   if (found.key->has_expired(unix_time_()))
     return AccessRefusal{401, "bad_key", "the API key has expired; ask for a new one"};
   exchange.key = found.key;
@@ -353,7 +360,7 @@ void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
                                [&](const FormAction& one) { return action.starts_with(one.prefix); });
   if (at == rules.actions.end()) return;
   AccessRefusal refusal{403, "role",
-                        std::string("the key is not known or lacks the role ") +
+                        std::string("the key is unknown or lacks the role ") +
                             (at->access == Access::judge ? "judge" : "admin")};
   if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
     const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,

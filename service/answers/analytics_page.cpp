@@ -68,12 +68,12 @@ void add_first_clicks(const Analytics& analytics, View& page) {
                                                                           {300, "up to 5 minutes"},
                                                                           {INT64_MAX, "later"}}};
   const auto& seconds = analytics.first_click_seconds;
-  PlotTable table{
-      fmt::format("Time to the first click; half came within {} s", *analytics.median_first_click()),
-      "time",
-      {"searches", "share"},
-      {},
-      {}};
+  PlotTable table{fmt::format("Time to the first click; half of the clicks came within {} s",
+                              *analytics.median_first_click()),
+                  "time",
+                  {"searches", "share"},
+                  {},
+                  {}};
   std::vector<Bar> bars;
   auto from = seconds.begin();
   for (const auto& [limit, name] : kUpTo) {
@@ -93,7 +93,7 @@ void add_engines(const Analytics& analytics, View& page) {
   double clicks = 0;
   for (const EngineFigures& engine : analytics.engines) clicks += engine.clicks;
   PlotTable table{
-      fmt::format("Engines' share of clicks (bar) and of failed lists (mark), of the latest {} answers",
+      fmt::format("Engines' share of clicks (bar) and of failed lists (mark), in the latest {} answers",
                   analytics.engine_searches),
       "engine",
       {"lists", "failed", "share failed", "share of clicks"},
@@ -173,7 +173,7 @@ std::string analytics_page(const Exchange& exchange, const LoadedDomain& domain,
   add_first_clicks(analytics, inside);
   add_engines(analytics, inside);
   add_queries("Most asked", analytics.top, inside);
-  add_queries("Rising: asked clearly more often in the second half of the time", analytics.rising, inside);
+  add_queries("Rising: asked clearly more often in the second half of the period", analytics.rising, inside);
   add_queries("Without results", analytics.empty, inside);
   return render_page("analytics", view);
 }

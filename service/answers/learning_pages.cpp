@@ -302,7 +302,7 @@ std::string named(const std::string& version, const char* otherwise) {
 
 void add_score(const InterleavingScore& score, View& view) {
   const InterleavingCounts& counts = score.counts;
-  const char* verdict = "That does not decide it yet.";
+  const char* verdict = "This does not decide it yet.";
   if (score.low > 0.5) verdict = "People prefer the challenger.";
   if (score.high < 0.5) verdict = "People prefer the champion.";
   const std::string share = percent(score.challenger_share);
@@ -328,7 +328,7 @@ void add_versions(const ModelState& state, View& view) {
     row.set("ID", version.version)
         .set("LEARNER", version.learner)
         .set("ORIGIN", version.origin)
-        .set("TIME", version.at > 0 ? utc_text(version.at) : "before the store")
+        .set("TIME", version.at > 0 ? utc_text(version.at) : "before there was a store")
         .set("ROLE", version.is_champion     ? "champion"
                      : version.is_challenger ? "challenger "
                                              : "");
@@ -341,7 +341,7 @@ void add_state(const DomainModels& models, View& item) {
   View& view = item.add("STATE");
   view.set("CHAMPION", named(state.champion, "none: fused by RRF"))
       .set("CHALLENGER", named(state.challenger, "none yet"))
-      .set("PREVIOUS", state.history.empty() ? "nowhere yet" : named(state.history.back(), "no model: RRF"));
+      .set("PREVIOUS", state.history.empty() ? "none yet" : named(state.history.back(), "no model: RRF"));
   if (models.score) add_score(*models.score, view);
   add_versions(state, view);
 }

@@ -162,19 +162,19 @@ std::size_t reasons_each(const SearchAnswer& answer, std::size_t shown) {
   return std::max(kFewestReasons, kReasonBytes * lists / (bytes * shown));
 }
 
-/// The main reason in words: "Most for rank 2 in phrase; without it at place 9."
+/// The main reason in words: "Mainly because of rank 2 in phrase; without that list in place 9."
 std::string plain_reason(const Reason& reason, const std::string& name, const std::string& without) {
   if (reason.rank == 0) return {};
-  std::string out = fmt::format("Most for rank {} in {}", reason.rank, name);
-  if (without == "none") return out + ", the only list that holds it. ";
-  return out + (without.empty() ? "" : "; without it at place " + without) + ". ";
+  std::string out = fmt::format("Mainly because of rank {} in {}", reason.rank, name);
+  if (without == "none") return out + ", the only list that has it. ";
+  return out + (without.empty() ? "" : "; without that list in place " + without) + ". ";
 }
 
 /// Says how the online reranker moved a result; "" if it did not order it.
 std::string moved_text(const SearchAnswer& answer, const FusedResult& result) {
   if (result.moved_from == 0) return {};
-  return "; place " + std::to_string(result.moved_from) + " before what was learned online from " +
-         std::to_string(answer.fusion.online_steps) + " examples of feedback";
+  return "; place " + std::to_string(result.moved_from) + " before online learning from " +
+         std::to_string(answer.fusion.online_steps) + " examples of feedback moved it";
 }
 
 void add_reasons(PageWriter& writer, std::size_t at, View& view) {
@@ -200,7 +200,8 @@ void add_reasons(PageWriter& writer, std::size_t at, View& view) {
   view.set("SCORE", fmt::format("{}Place {}, score {}{}.", plain, at + 1, short_number(result.score),
                                 moved_text(writer.answer, result)));
   if (reasons.size() > writer.most_reasons)
-    view.add("REST").set("TEXT", fmt::format("and {} lighter ones", reasons.size() - writer.most_reasons));
+    view.add("REST").set("TEXT",
+                         fmt::format("and {} lists of less weight", reasons.size() - writer.most_reasons));
 }
 
 void add_marked(std::string_view text, const std::vector<FoldedText>& words, std::string_view name,
@@ -286,7 +287,7 @@ std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer) {
       fmt::format("{}, fused by {}", counted(answer.lists.size(), "list", "lists"), answer.fusion.method);
   if (!answer.fusion.version.empty()) out += fmt::format(" (model {})", answer.fusion.version);
   out += '.';
-  if (is_about(domain, answer)) out += " The engines hold more than they were asked for.";
+  if (is_about(domain, answer)) out += " The engines have more results than they were asked for.";
   if (answer.left_out > 0)
     out += fmt::format(" {} left out, because the engines cannot search for all of your conditions.",
                        counted(answer.left_out, "result was", "results were"));

@@ -40,7 +40,7 @@ bool AddressRange::contains(std::string_view address) const {
 Result<AddressRange> parse_address_range(std::string_view text) {
   const auto wrong = [&] {
     return fail(Code::bad_config,
-                fmt::format("\"{}\" is no address; write one such as 192.0.2.7, or a range such as "
+                fmt::format("\"{}\" is not an address; write one such as 192.0.2.7, or a range such as "
                             "10.0.0.0/8 or 2001:db8::/32",
                             text));
   };

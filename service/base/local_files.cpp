@@ -89,7 +89,7 @@ int open_beneath(int folder, const std::string& path) {
 Result<std::string> read_opened(int file, const std::string& path) {
   struct stat facts {};
   if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
-    return fail(Code::no_input, path + " is no regular file");
+    return fail(Code::no_input, path + " is not a regular file");
   if (facts.st_size > static_cast<off_t>(kMostFileBytes))
     return fail(Code::no_input, path + " is larger than 16 MiB; open it on the machine itself");
   std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
@@ -144,7 +144,7 @@ bool FileLinks::has_signed(std::string_view domain, std::string_view path, std::
 
 Result<LocalFile> read_local_file(const std::vector<std::string>& folders, const std::string& path) {
   const FileType* type = type_of_file(path);
-  if (type == nullptr) return fail(Code::no_input, path + ": files of this type are not handed out");
+  if (type == nullptr) return fail(Code::no_input, path + ": files of this type cannot be opened");
   for (const std::string& folder : folders) {
     const auto inside = below(folder, path);
     if (!inside) continue;
@@ -154,7 +154,7 @@ Result<LocalFile> read_local_file(const std::vector<std::string>& folders, const
     TRY(auto bytes, read_opened(file.number(), path));
     return LocalFile{type->media_type, type->is_shown, std::move(bytes)};
   }
-  return fail(Code::no_input, path + " is not below the folders whose files are handed out");
+  return fail(Code::no_input, path + " is not below the folders that files: names");
 }
 
 }  // namespace metafuse::service

@@ -118,30 +118,31 @@ struct ReadingHelp {
 
 /// The gauges and counters that are read when metrics are requested.
 constexpr ReadingHelp kReadings[] = {
-    {"metafuse_workers_running", "Requests that a worker answers now."},
-    {"metafuse_workers_queue", "Requests that wait for a worker."},
+    {"metafuse_workers_running", "Requests that workers are answering."},
+    {"metafuse_workers_queue", "Requests that are waiting for a worker."},
     {"metafuse_cache_entries", "Fused answers in the cache."},
     {"metafuse_cache_bytes", "Bytes of the fused answers in the cache."},
     {"metafuse_rendered_entries", "Rendered answers in the cache."},
     {"metafuse_rendered_bytes", "Bytes of the rendered answers in the cache."},
-    {"metafuse_connections_open", "Connections that are open."},
-    {"metafuse_connections_busy", "Connections with a request that is not answered yet."},
-    {"metafuse_connections_accepted_total", "Connections that were taken."},
-    {"metafuse_connections_refused_total", "Connections closed for wrong framing or beyond the limit."},
+    {"metafuse_connections_open", "Open connections."},
+    {"metafuse_connections_busy", "Connections with a request that has not been answered yet."},
+    {"metafuse_connections_accepted_total", "Connections accepted."},
+    {"metafuse_connections_refused_total",
+     "Connections closed for malformed framing or because of the limit."},
     {"metafuse_connections_timed_out_total", "Connections closed because the other end was too slow."},
     {"metafuse_connections_displaced_total",
-     "Connections closed while they waited for a request, because another client needed the place."},
-    {"metafuse_log_lines_dropped_total", "Lines of the log that nobody took in time."},
-    {"metafuse_searches_stored_total", "Searches that the store took."},
-    {"metafuse_searches_dropped_total", "Searches that the store could not take."},
+     "Idle connections closed because another client needed the place."},
+    {"metafuse_log_lines_dropped_total", "Log lines dropped because nobody read them in time."},
+    {"metafuse_searches_stored_total", "Searches stored."},
+    {"metafuse_searches_dropped_total", "Searches that could not be stored."},
     {"metafuse_store_available", "0 while the store does not answer."},
-    {"metafuse_spans_sent_total", "Parts of traces that the collector took."},
-    {"metafuse_spans_dropped_total", "Parts of traces that the collector did not take."},
+    {"metafuse_spans_sent_total", "Spans accepted by the collector."},
+    {"metafuse_spans_dropped_total", "Spans that did not reach the collector."},
     {"metafuse_clock_ahead_seconds",
-     "By how much this machine's clock is ahead of the database's, which counts."},
-    {"metafuse_has_duty", "1 where this server deletes, retrains and promotes for all of its store."},
-    {"metafuse_listens", "1 while the store tells changes; 0 while they are looked for."},
-    {"metafuse_reload_failed", "1 when the last reload was refused: the log says why."},
+     "Seconds by which this machine's clock is ahead of the database's, which decides."},
+    {"metafuse_has_duty", "1 if this server deletes, retrains and promotes for all servers of its store."},
+    {"metafuse_listens", "1 while the store reports changes; 0 while the server polls for them."},
+    {"metafuse_reload_failed", "1 if the last reload was refused; the log says why."},
 };
 
 inline const char* help_of(std::string_view name) {
@@ -166,18 +167,18 @@ class Metrics::Body {
                           "stage"};
   Counters engine_lists{registry, "metafuse_engine_lists_total", "Lists asked of an engine, by outcome.",
                         "engine", "outcome"};
-  Latencies engine_seconds{registry, "metafuse_engine_seconds", "Time until an engine's list was there.",
+  Latencies engine_seconds{registry, "metafuse_engine_seconds", "Time until an engine's list arrived.",
                            "engine"};
   Counters searches{registry, "metafuse_searches_total", "Searches, by domain and fusion method.", "domain",
                     "method"};
   Counters cache{registry, "metafuse_cache_lookups_total", "Look-ups in the cache of answers, by outcome.",
                  "outcome"};
-  Counters refused{registry, "metafuse_refused_total", "Requests refused before any work, by reason.",
-                   "reason"};
+  Counters refused{registry, "metafuse_refused_total",
+                   "Requests refused before any work was done, by reason.", "reason"};
   Counters reloads{registry, "metafuse_reloads_total", "Reloads, by outcome.", "outcome"};
   Family<Gauge>& breakers = prometheus::BuildGauge()
                                 .Name("metafuse_engine_breaker_open")
-                                .Help("1 while an engine is left alone because it failed too often.")
+                                .Help("1 while an engine is not asked because it failed too often.")
                                 .Register(registry);
   Members<Gauge> breaker_of;
   Family<Gauge>& models = prometheus::BuildGauge()

@@ -78,7 +78,7 @@ Result<std::unique_ptr<Traces>> Traces::open(Options options) {
   const auto parts = parts_of_url(options.url);
   if (!parts)
     return fail(Code::bad_config,
-                "traces: \"" + options.url + "\" is no URL of a collector; write http://HOST:4318/v1/traces");
+                "traces: \"" + options.url + "\" is not a collector's URL; write http://HOST:4318/v1/traces");
   std::string origin = parts->origin();
   TRY(auto guard, fetchers::AddressGuard::make({origin}));
   return std::unique_ptr<Traces>(

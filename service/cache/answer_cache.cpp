@@ -82,7 +82,8 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
         other->done.wait_for(lock, end - clock_.now() + kGrace, is_done);
       --waiting_;
       if (is_done()) return other->outcome;
-      return fail(Code::try_again, "an equal search is under way and was not ready in time; ask again");
+      return fail(Code::try_again,
+                  "the same search is already running and did not finish in time; try again");
     }
     was_cached = false;
     flights_.emplace(key, flight);
@@ -97,7 +98,7 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
     land(key, flight, outcome);
     return outcome;
   } catch (...) {
-    land(key, flight, fail(Code::internal, "the search that this one waited for broke off"));
+    land(key, flight, fail(Code::internal, "the search that this one waited for was aborted"));
     throw;
   }
 }

@@ -33,7 +33,7 @@ JsonObject list_json(const fetchers::FetchedList& list) {
 }
 
 Error damaged() {
-  return fail(Code::bad_data, "a cached answer that this program did not write");
+  return fail(Code::bad_data, "the cached answer was not written by this program");
 }
 
 Result<Hit> read_hit(const Json& json) {

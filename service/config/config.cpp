@@ -21,23 +21,26 @@ constexpr double kMaxCount = 1e15;
 
 constexpr Setting<LimitsConfig> kLimits[] = {
     {"requests_per_second", &LimitsConfig::requests_per_second, 0, kMaxRate,
-     "per address prefix without a key; 0 for no limit; 10 beyond loopback where it is not set"},
-    {"burst", &LimitsConfig::burst, 1, kMaxRate, "requests that a prefix may send at once"},
+     "per address prefix without a key; 0 for no limit; if not set, 10 when listening beyond loopback"},
+    {"burst", &LimitsConfig::burst, 1, kMaxRate, "requests that an address prefix may send at once"},
     {"failed_keys_per_minute", &LimitsConfig::failed_keys_per_minute, 0, kMaxRate,
-     "wrong API keys per address prefix; 0 for no limit"},
-    {"max_connections", &LimitsConfig::max_connections, 1, 1e6, "open at once"},
+     "wrong API keys per minute and address prefix; 0 for no limit"},
+    {"max_connections", &LimitsConfig::max_connections, 1, 1e6, "connections open at once"},
     {"connections_per_client", &LimitsConfig::connections_per_client, 0, 1e6,
-     "open at once per address prefix; 0 for a quarter of all, and on loopback for all"},
-    {"max_body_bytes", &LimitsConfig::max_body_bytes, 1024, 64 << 20, "of a request"},
+     "connections open at once per address prefix; 0 for a quarter of max_connections, and for all of them "
+     "on loopback"},
+    {"max_body_bytes", &LimitsConfig::max_body_bytes, 1024, 64 << 20, "size of a request's body"},
     {"max_queue", &LimitsConfig::max_queue, 1, 1e5,
-     "searches that wait for a worker before new ones get 503"},
+     "searches that may wait for a worker; further ones get 503"},
     {"queue_seconds", &LimitsConfig::queue_seconds, 0.001, 60,
-     "how long one waits for a worker before its 503"},
-    {"header_seconds", &LimitsConfig::header_seconds, 0.05, 600, "to send a request's head"},
-    {"body_seconds", &LimitsConfig::body_seconds, 0.05, 600, "to send a request's body"},
-    {"idle_seconds", &LimitsConfig::idle_seconds, 0.05, 3600, "between two requests of a connection"},
-    {"write_seconds", &LimitsConfig::write_seconds, 0.05, 600, "to take an answer"},
-    {"drain_seconds", &LimitsConfig::drain_seconds, 0.1, 3600, "from SIGTERM to the end, whatever hangs"},
+     "how long a search waits for a worker before it gets 503"},
+    {"header_seconds", &LimitsConfig::header_seconds, 0.05, 600,
+     "time for a client to send a request's header"},
+    {"body_seconds", &LimitsConfig::body_seconds, 0.05, 600, "time for a client to send a request's body"},
+    {"idle_seconds", &LimitsConfig::idle_seconds, 0.05, 3600, "time between two requests on a connection"},
+    {"write_seconds", &LimitsConfig::write_seconds, 0.05, 600, "time for a client to read an answer"},
+    {"drain_seconds", &LimitsConfig::drain_seconds, 0.1, 3600,
+     "after SIGTERM the process ends within this time, even if requests hang"},
 };
 
 void read_redis(const YamlNode& node, ConfigReading& reading) {
@@ -48,10 +51,10 @@ void read_redis(const YamlNode& node, ConfigReading& reading) {
 }
 
 constexpr Setting<CacheConfig> kCache[] = {
-    {"entries", &CacheConfig::entries, 0, 1e7, "answers that are kept; 0 for no cache"},
-    {"seconds", &CacheConfig::seconds, 0, 86400.0 * 30, "how long"},
-    {"megabytes", &CacheConfig::megabytes, 1, 1 << 20, "of all entries together"},
-    {"redis", &read_redis, 0, 0, "redis://HOST:PORT/NUMBER where several processes share the cache"},
+    {"entries", &CacheConfig::entries, 0, 1e7, "number of answers that are kept; 0 for no cache"},
+    {"seconds", &CacheConfig::seconds, 0, 86400.0 * 30, "how long an answer is kept"},
+    {"megabytes", &CacheConfig::megabytes, 1, 1 << 20, "size of all entries together"},
+    {"redis", &read_redis, 0, 0, "redis://HOST:PORT/NUMBER if several processes share the cache"},
 };
 
 constexpr Setting<PrivacyConfig> kPrivacy[] = {
@@ -62,23 +65,26 @@ constexpr Setting<PrivacyConfig> kPrivacy[] = {
 };
 
 constexpr Setting<LearningConfig> kLearning[] = {
-    {"retrain_hours", &LearningConfig::retrain_hours, 0, 24 * 365, "between trainings; 0: only by command"},
+    {"retrain_hours", &LearningConfig::retrain_hours, 0, 24 * 365,
+     "hours between trainings; 0 trains only on command"},
     {"automatic_promotion", &LearningConfig::is_promotion_automatic, 0, 0,
      "a challenger that is better on held-out judgments becomes the champion"},
     {"interleave_share", &LearningConfig::interleave_share, 0, 1,
-     "of searches that compare champion and challenger"},
+     "share of searches that compare champion and challenger"},
     {"click_half_life_days", &LearningConfig::click_half_life_days, 0.01, 3650,
-     "a click this old counts half"},
+     "age in days at which a click counts half"},
     {"clicks_per_address", &LearningConfig::clicks_per_address, 0, 1e9,
-     "weight per day that counts from one address prefix"},
-    {"clicks_per_key", &LearningConfig::clicks_per_key, 0, 1e9, "the same from one API key"},
-    {"online_reranker", &LearningConfig::has_online_reranker, 0, 0, "feedback changes the order at once"},
+     "weight of clicks that counts per day from one address prefix"},
+    {"clicks_per_key", &LearningConfig::clicks_per_key, 0, 1e9,
+     "weight of clicks that counts per day from one API key"},
+    {"online_reranker", &LearningConfig::has_online_reranker, 0, 0,
+     "whether feedback changes the order at once"},
 };
 
 constexpr Setting<LearnedWaitConfig> kLearnedWait[] = {
-    {"enabled", &LearnedWaitConfig::is_on, 0, 0, "wait for an engine by what it usually takes"},
-    {"floor", &LearnedWaitConfig::floor_seconds, 0.001, 120, "seconds that are always waited"},
-    {"ceiling", &LearnedWaitConfig::ceiling_seconds, 0.001, 120, "seconds that are never waited"},
+    {"enabled", &LearnedWaitConfig::is_on, 0, 0, "wait for each engine about as long as it usually takes"},
+    {"floor", &LearnedWaitConfig::floor_seconds, 0.001, 120, "shortest wait in seconds"},
+    {"ceiling", &LearnedWaitConfig::ceiling_seconds, 0.001, 120, "longest wait in seconds"},
 };
 
 void read_mode(const YamlNode& node, ConfigReading& reading) {
@@ -89,12 +95,13 @@ void read_mode(const YamlNode& node, ConfigReading& reading) {
   else if (node.text == "replay")
     mode = Mode::replay;
   else if (node.text != "off")
-    reading.diagnostics.error(node.place, "mode is off, record or replay, not \"" + node.text + "\"");
+    reading.diagnostics.error(node.place, "mode must be off, record or replay, not \"" + node.text + "\"");
 }
 
 constexpr Setting<RecordingsConfig> kRecordings[] = {
-    {"mode", &read_mode, 0, 0, "off, record or replay what engines answer"},
-    {"directory", PathMember<RecordingsConfig>{&RecordingsConfig::directory}, 0, 0, "where"},
+    {"mode", &read_mode, 0, 0, "off, record or replay: what to do with engines' answers"},
+    {"directory", PathMember<RecordingsConfig>{&RecordingsConfig::directory}, 0, 0,
+     "folder of the recordings"},
 };
 
 void read_listen(const YamlNode& node, ConfigReading& reading) {
@@ -148,17 +155,17 @@ void read_shared_folders(const YamlNode& node, ConfigReading& reading) {
     const auto folder = std::filesystem::absolute(reading.resolve(*text), error).lexically_normal();
     if (text->empty() || !std::filesystem::is_directory(folder, error))
       reading.diagnostics.error(item.place,
-                                fmt::format("files: \"{}\" is no folder; correct the path", *text));
+                                fmt::format("files: \"{}\" is not a folder; correct the path", *text));
     else if (folder == folder.root_path())
-      reading.diagnostics.error(item.place,
-                                "files: all of the machine's files is more than readers need; name a folder");
+      reading.diagnostics.error(
+          item.place, "files: the root folder would expose all files of this machine; name a smaller folder");
     else
       reading.config.files.push_back(folder.string());
   }
 }
 
 void read_proxies(const YamlNode& node, ConfigReading& reading) {
-  if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies is a list of addresses");
+  if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies must be a list of addresses");
   for (const YamlNode& item : node.items) {
     const auto text = yaml_string(item, "trusted_proxies", reading.diagnostics);
     const auto range = parse_address_range(text.value_or("::"));
@@ -177,7 +184,7 @@ void read_metrics(const YamlNode& node, ConfigReading& reading) {
     reading.config.metrics = access;
     return;
   }
-  reading.diagnostics.error(node.place, "metrics is loopback, open or key, not \"" + node.text + "\"");
+  reading.diagnostics.error(node.place, "metrics must be loopback, open or key, not \"" + node.text + "\"");
 }
 
 /// Reads the file of tracking parameters. Its mistakes are reported with that file's name and lines.
@@ -215,7 +222,7 @@ void read_learned_wait(const YamlNode& node, ConfigReading& reading) {
   LearnedWaitConfig& out = reading.config.learned_wait;
   read_section(node, "learned_wait", kLearnedWait, out, reading);
   if (out.ceiling_seconds < out.floor_seconds)
-    reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise it");
+    reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise the ceiling");
 }
 
 void read_page_access(const YamlNode& node, ConfigReading& reading) {
@@ -227,13 +234,14 @@ void read_page_access(const YamlNode& node, ConfigReading& reading) {
     reading.config.pages.access = access;
     return;
   }
-  reading.diagnostics.error(node.place, "access is off, key or search, not \"" + node.text + "\"");
+  reading.diagnostics.error(node.place, "access must be off, key or search, not \"" + node.text + "\"");
 }
 
 constexpr Setting<PagesConfig> kPages[] = {
     {"access", &read_page_access, 0, 0,
-     "off, key (whoever has a key) or search (whoever may search; the default)"},
-    {"allow_private", &PagesConfig::allow_private, 0, 0, "host:port of pages beyond public addresses"},
+     "who may read pages: off (nobody), key (whoever has a key) or search (whoever may search; the default)"},
+    {"allow_private", &PagesConfig::allow_private, 0, 0,
+     "host:port of non-public addresses whose pages may be read"},
 };
 
 void read_pages(const YamlNode& node, ConfigReading& reading) {
@@ -243,9 +251,10 @@ void read_pages(const YamlNode& node, ConfigReading& reading) {
 }
 
 constexpr Setting<PicturesConfig> kPictures[] = {
-    {"icons", &PicturesConfig::has_icons, 0, 0, "of the results' sites"},
-    {"thumbnails", &PicturesConfig::has_thumbnails, 0, 0, "that engines name"},
-    {"allow_private", &PicturesConfig::allow_private, 0, 0, "host:port of pictures beyond public addresses"},
+    {"icons", &PicturesConfig::has_icons, 0, 0, "show icons of the results' sites"},
+    {"thumbnails", &PicturesConfig::has_thumbnails, 0, 0, "show thumbnails that engines name"},
+    {"allow_private", &PicturesConfig::allow_private, 0, 0,
+     "host:port of non-public addresses whose pictures may be fetched"},
 };
 
 void read_pictures(const YamlNode& node, ConfigReading& reading) {
@@ -255,15 +264,15 @@ void read_pictures(const YamlNode& node, ConfigReading& reading) {
 }
 
 constexpr Setting<TracesConfig> kTraces[] = {
-    {"url", &TracesConfig::url, 0, 0, "http://HOST:4318/v1/traces of an OpenTelemetry collector"},
-    {"share", &TracesConfig::share, 0, 1, "of the requests whose caller brings no traceparent"},
+    {"url", &TracesConfig::url, 0, 0, "an OpenTelemetry collector, such as http://HOST:4318/v1/traces"},
+    {"share", &TracesConfig::share, 0, 1, "share of requests to trace if the caller sends no traceparent"},
 };
 
 void read_traces(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "traces", kTraces, reading.config.traces, reading);
   const std::string& url = reading.config.traces.url;
   if (!url.empty() && !parts_of_url(url))
-    reading.diagnostics.error(node.place, fmt::format("traces: \"{}\" is no URL of a collector; write "
+    reading.diagnostics.error(node.place, fmt::format("traces: \"{}\" is not a collector's URL; write "
                                                       "http://HOST:4318/v1/traces",
                                                       url));
 }
@@ -272,39 +281,41 @@ using Path = PathMember<ServerConfig>;
 
 constexpr Setting<ServerConfig> kServer[] = {
     {"listen", &read_listen, 0, 0, "HOST:PORT; port 0 takes a free one"},
-    {"default_domain", &ServerConfig::default_domain, 0, 0, "searched where none is named"},
-    {"templates", &read_templates, 0, 0, "files and patterns, one file per domain"},
-    {"engines", &read_engines, 0, 0, "files and patterns"},
-    {"models", Path{&ServerConfig::models}, 0, 0, "folder of DOMAIN.json"},
+    {"default_domain", &ServerConfig::default_domain, 0, 0,
+     "domain that is searched if a request names none"},
+    {"templates", &read_templates, 0, 0, "template files and patterns, one file per domain"},
+    {"engines", &read_engines, 0, 0, "engine files and patterns"},
+    {"models", Path{&ServerConfig::models}, 0, 0, "folder of the models, DOMAIN.json"},
     {"reports", Path{&ServerConfig::reports}, 0, 0, "folder of evaluation reports"},
     {"store", &read_store, 0, 0, "SQLite file or postgresql://..."},
     {"store_secret", Path{&ServerConfig::store_secret}, 0, 0,
-     "file with the store's secret; STORE.secret beside an SQLite file without it"},
+     "file with the store's secret; default: STORE.secret beside an SQLite file"},
     {"store_max_bytes", &ServerConfig::store_max_bytes, 0, kMaxCount,
-     "of stored searches; the oldest make room. 0 for no limit"},
-    {"recordings", &read_recordings, 0, 0, "engines' answers, kept or served again"},
+     "size of stored searches; the oldest are removed to make room; 0 for no limit"},
+    {"recordings", &read_recordings, 0, 0, "record engines' answers or replay them"},
     {"allow_private", &ServerConfig::allow_private, 0, 0,
-     "host:port that engines may reach beyond their own"},
-    {"server_names", &ServerConfig::server_names, 0, 0, "Host values that are answered beyond listen"},
-    {"trusted_proxies", &read_proxies, 0, 0, "addresses whose X-Forwarded-For is believed"},
-    {"cors_origins", &ServerConfig::cors_origins, 0, 0, "origins whose pages may ask"},
-    {"needs_key", &ServerConfig::needs_key, 0, 0, "searching itself needs a key"},
-    {"keys", &read_keys, 0, 0, "API keys"},
+     "host:port that engines may reach besides their own"},
+    {"server_names", &ServerConfig::server_names, 0, 0, "Host values that are accepted besides listen"},
+    {"trusted_proxies", &read_proxies, 0, 0, "addresses whose X-Forwarded-For is trusted"},
+    {"cors_origins", &ServerConfig::cors_origins, 0, 0, "origins whose pages may send requests"},
+    {"needs_key", &ServerConfig::needs_key, 0, 0, "whether searching needs a key"},
+    {"keys", &read_keys, 0, 0, "list of API keys"},
     {"keys_file", &read_keys_file, 0, 0,
-     "file of more keys (`keys:`), which servers of one PostgreSQL store share"},
+     "file of further keys (`keys:`), which servers of one PostgreSQL store share"},
     {"metrics", &read_metrics, 0, 0, "who reads /metrics without a key: loopback, open or key"},
-    {"deadline", &ServerConfig::deadline_seconds, 0.01, 120, "seconds for all lists of one search"},
+    {"deadline", &ServerConfig::deadline_seconds, 0.01, 120,
+     "time limit in seconds for all lists of one search"},
     {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},
-    {"learned_wait", &read_learned_wait, 0, 0, "how long an engine is waited for"},
-    {"tracking_parameters", &read_tracking, 0, 0, "file of URL parameters that name no page"},
-    {"limits", &read_limits, 0, 0, "keep one client from starving the others"},
-    {"cache", &read_cache, 0, 0, "of fused answers"},
-    {"privacy", &read_privacy, 0, 0, "what the store keeps of searches"},
-    {"learning", &read_learning, 0, 0, "models from feedback"},
-    {"traces", &read_traces, 0, 0, "OpenTelemetry by OTLP over HTTP; off without it"},
+    {"learned_wait", &read_learned_wait, 0, 0, "how long to wait for each engine"},
+    {"tracking_parameters", &read_tracking, 0, 0, "file of URL parameters that do not identify a page"},
+    {"limits", &read_limits, 0, 0, "limits that keep one client from starving the others"},
+    {"cache", &read_cache, 0, 0, "cache of fused answers"},
+    {"privacy", &read_privacy, 0, 0, "what the store keeps about searches"},
+    {"learning", &read_learning, 0, 0, "training models from feedback"},
+    {"traces", &read_traces, 0, 0, "OpenTelemetry traces by OTLP over HTTP; off by default"},
     {"fetch_pages", &read_pages, 0, 0, "reading pages for agents: fetch_page and /extract"},
-    {"pictures", &read_pictures, 0, 0, "beside results, fetched by this server"},
-    {"files", &read_shared_folders, 0, 0, "folders; results that are files below them can be opened"},
+    {"pictures", &read_pictures, 0, 0, "pictures beside results, fetched by this server"},
+    {"files", &read_shared_folders, 0, 0, "folders whose files can be opened from results"},
 };
 
 void read_root(const YamlNode& root, ConfigReading& reading) {
@@ -315,8 +326,8 @@ void read_root(const YamlNode& root, ConfigReading& reading) {
   if (out.templates.empty() && !reading.diagnostics.has_errors())
     reading.diagnostics.error(map.place(), "no templates; add `templates: [templates/*.yaml]`");
   if (out.privacy.hash_queries && is_postgres_url(out.store) && out.store_secret.empty())
-    reading.diagnostics.error(map.place(),
-                              "hash_queries needs the secret outside the database; add `store_secret: FILE`");
+    reading.diagnostics.error(
+        map.place(), "hash_queries needs the secret to be outside the database; add `store_secret: FILE`");
   map.finish();
 }
 
@@ -340,8 +351,8 @@ std::string config_reference() {
 
 Result<ListenAddress> parse_listen(std::string_view text) {
   const auto wrong = [&] {
-    return fail(Code::bad_config,
-                "listen is HOST:PORT such as 127.0.0.1:8080 or [::1]:0, not \"" + std::string(text) + "\"");
+    return fail(Code::bad_config, "listen must be HOST:PORT such as 127.0.0.1:8080 or [::1]:0, not \"" +
+                                      std::string(text) + "\"");
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return wrong();

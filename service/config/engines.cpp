@@ -92,8 +92,8 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
     out.warnings.insert(out.warnings.end(), read->warnings.begin(), read->warnings.end());
     for (Engine& engine : read->engines) {
       if (const auto [at, is_new] = file_of.emplace(engine.name, file); !is_new)
-        mistakes += (mistakes.empty() ? "" : "\n") + file + ": engine " + engine.name + " stands in " +
-                    at->second + " too; rename one";
+        mistakes += (mistakes.empty() ? "" : "\n") + file + ": engine " + engine.name +
+                    " is also defined in " + at->second + "; rename one";
       out.names.push_back(engine.name);
       syntaxes[engine.name] = engine.query_syntax;
       out.traits[engine.name] = traits_of(engine);

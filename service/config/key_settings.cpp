@@ -11,14 +11,15 @@ namespace metafuse::service {
 namespace {
 
 constexpr Setting<KeyConfig> kKey[] = {
-    {"name", &KeyConfig::name, 0, 0, "in logs, judgments and quotas"},
-    {"sha256", &KeyConfig::sha256, 0, 0, "the key's digest; `metafuse key new` prints both"},
-    {"quota_per_day", &KeyConfig::quota_per_day, 0, 1e12, "expanded queries; 0 for no limit"},
-    {"domains", &KeyConfig::domains, 0, 0, "those that it may use; all without it"},
-    {"engines", &KeyConfig::engines, 0, 0, "those that its searches ask; all without it"},
-    {"expires", &KeyConfig::expires, 0, 0, "YYYY-MM-DD: the last day on which it counts (UTC)"},
-    {"requests_per_second", &KeyConfig::requests_per_second, 0, kMaxRate, "0 for no limit"},
-    {"burst", &KeyConfig::burst, 1, kMaxRate, "requests at once"},
+    {"name", &KeyConfig::name, 0, 0, "the key's name in logs, judgments and quotas"},
+    {"sha256", &KeyConfig::sha256, 0, 0, "SHA-256 of the key; `metafuse key new` prints name and digest"},
+    {"quota_per_day", &KeyConfig::quota_per_day, 0, 1e12, "expanded queries per day; 0 for no limit"},
+    {"domains", &KeyConfig::domains, 0, 0, "domains that the key may use; default: all"},
+    {"engines", &KeyConfig::engines, 0, 0, "engines that the key's searches may ask; default: all"},
+    {"expires", &KeyConfig::expires, 0, 0, "YYYY-MM-DD: the last day on which the key is valid (UTC)"},
+    {"requests_per_second", &KeyConfig::requests_per_second, 0, kMaxRate,
+     "requests per second; 0 for no limit"},
+    {"burst", &KeyConfig::burst, 1, kMaxRate, "requests that the key may send at once"},
 };
 
 void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, ConfigReading& reading) {
@@ -28,8 +29,8 @@ void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, ConfigReadin
     if (const auto role = role_named(name))
       key.roles.push_back(*role);
     else
-      reading.diagnostics.error(node.place,
-                                "no role \"" + name + "\"; roles are search, judge, admin, raw, metrics");
+      reading.diagnostics.error(
+          node.place, "unknown role \"" + name + "\"; roles are search, judge, admin, raw, metrics");
   }
 }
 
@@ -43,11 +44,11 @@ void read_key(const YamlNode& node, ConfigReading& reading) {
   const bool is_digest =
       key.sha256.size() == 64 && key.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!key.sha256.empty() && !is_digest)
-    reading.diagnostics.error(node.place,
-                              "sha256 is 64 hexadecimal digits; make it with `printf %s KEY | sha256sum`");
+    reading.diagnostics.error(
+        node.place, "sha256 must be 64 hexadecimal digits; make it with `printf %s KEY | sha256sum`");
   if (!key.expires.empty() && (key.expires.size() != 10 || !moment_of(key.expires)))
     reading.diagnostics.error(node.place,
-                              "expires is a date such as 2027-01-31, not \"" + key.expires + "\"");
+                              "expires must be a date such as 2027-01-31, not \"" + key.expires + "\"");
   read_roles(map, node, key, reading);
   map.finish();
   for (const KeyConfig& other : reading.config.keys)
@@ -59,7 +60,7 @@ void read_key(const YamlNode& node, ConfigReading& reading) {
 }  // namespace
 
 void read_keys(const YamlNode& node, ConfigReading& reading) {
-  if (!node.is_list()) reading.diagnostics.error(node.place, "keys is a list of {name, sha256, roles}");
+  if (!node.is_list()) reading.diagnostics.error(node.place, "keys must be a list of {name, sha256, roles}");
   for (const YamlNode& item : node.items) read_key(item, reading);
 }
 
@@ -86,7 +87,7 @@ void read_keys_file(const YamlNode& node, ConfigReading& reading) {
 
 void describe_keys(std::string& out) {
   describe_settings(out, "keys[].", kKey);
-  out += "keys[].roles: what it may do; list of search, judge, admin, raw, metrics, default search\n";
+  out += "keys[].roles: what the key may do; list of search, judge, admin, raw, metrics, default search\n";
 }
 
 std::optional<Role> role_named(std::string_view name) {

@@ -114,9 +114,9 @@ void describe_settings(std::string& out, std::string_view prefix, const Setting<
         if constexpr (std::is_same_v<Member, bool>)
           return fmt::format("true or false, default {}", defaults.*value);
         else if constexpr (std::is_same_v<Member, std::string>)
-          return "text";
+          return "string";
         else if constexpr (std::is_same_v<Member, std::vector<std::string>>)
-          return "list of texts";
+          return "list of strings";
         else
           return fmt::format("{} from {:g} to {:g}, default {}",
                              std::is_same_v<Member, double> ? "number" : "whole number", setting.low,

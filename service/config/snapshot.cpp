@@ -69,7 +69,7 @@ Result<void> check_features(const fusion::Model& model, const templates::Domain&
       file + ": the model was trained on other templates than domain " + domain.name + " has now;";
   if (!gone.empty()) text += " only in the model: " + listed(gone) + ";";
   if (!added.empty()) text += " only in the templates: " + listed(added) + ";";
-  return fail(Code::bad_data, text + " train it again, or put the templates back");
+  return fail(Code::bad_data, text + " retrain it, or restore the templates");
 }
 
 void load_model(const ServerConfig& config, LoadedDomain& out, Mistakes& mistakes) {
@@ -134,8 +134,8 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   load_challenger(snapshot.config, out, snapshot.warnings);
   const std::string name = out.domain.name;
   if (const auto at = snapshot.domains.find(name); at != snapshot.domains.end())
-    return mistakes.add(Code::bad_config,
-                        file + ": domain " + name + " stands in " + at->second.file + " too; rename one");
+    return mistakes.add(Code::bad_config, file + ": domain " + name + " is also defined in " +
+                                              at->second.file + "; rename one");
   snapshot.domains.emplace(name, std::move(out));
 }
 

@@ -48,7 +48,8 @@ class ListReader {
   Result<void> read(const JsonArray& lists) {
     if (lists.empty()) return fail(Code::usage, "lists: give at least one list");
     if (lists.size() > kMaxFuseLists)
-      return fail(Code::usage, fmt::format("lists: {} lists; {} are the most", lists.size(), kMaxFuseLists));
+      return fail(Code::usage,
+                  fmt::format("lists: {} lists; at most {} are allowed", lists.size(), kMaxFuseLists));
     for (std::size_t i = 0; i < lists.size(); ++i) {
       if (!lists[i].is_object())
         return fail(Code::usage, fmt::format("lists[{}] must be an object with name and results", i));
@@ -72,10 +73,10 @@ class ListReader {
     if (results == nullptr) fields.set_mistake("\"results\" must be a list");
     if (fields.has_failed()) return fail(Code::usage, fmt::format("lists[{}]: {}", at, fields.error().text));
     if (!names_.insert(list.name).second)
-      return fail(Code::usage, fmt::format("two lists are named \"{}\"; names are unique", list.name));
+      return fail(Code::usage, fmt::format("two lists are named \"{}\"; names must be unique", list.name));
     if (results->size() > kMaxFuseResults)
-      return fail(Code::usage, fmt::format("lists[{}] ({}): {} results; {} are the most", at, list.name,
-                                           results->size(), kMaxFuseResults));
+      return fail(Code::usage, fmt::format("lists[{}] ({}): {} results; at most {} are allowed", at,
+                                           list.name, results->size(), kMaxFuseResults));
     list.results.reserve(results->size());
     for (std::size_t i = 0; i < results->size(); ++i)
       if (auto read = read_result((*results)[i], list); !read)
@@ -96,7 +97,7 @@ class ListReader {
       return fail(Code::usage, " must be an id, or an object with \"id\" or \"url\"");
     }
     if (id.empty() || id.size() > kMaxIdBytes)
-      return fail(Code::usage, fmt::format(": an id has 1 to {} bytes", kMaxIdBytes));
+      return fail(Code::usage, fmt::format(": an id must have 1 to {} bytes", kMaxIdBytes));
     list.has_scores = list.has_scores && has_score;
     add(id, result, list);
     return {};
@@ -117,20 +118,19 @@ class ListReader {
         has_score = true;
       } else if (name == "title" || name == "snippet") {
         if (!value.is_string())
-          return fail(Code::usage, fmt::format(": \"{}\" must be a text", std::string_view(name)));
+          return fail(Code::usage, fmt::format(": \"{}\" must be a string", std::string_view(name)));
         result.members = &members;
       } else if (name == "fields") {
         result.members = &members;
       } else {
-        return fail(Code::usage,
-                    fmt::format(": there is no member \"{}\"; what is yours belongs into \"fields\"",
-                                std::string_view(name)));
+        return fail(Code::usage, fmt::format(": unknown member \"{}\"; put your own data into \"fields\"",
+                                             std::string_view(name)));
       }
     }
     if (id == nullptr && url == nullptr) return fail(Code::usage, " has neither \"id\" nor \"url\"");
-    if (url != nullptr && !url->is_string()) return fail(Code::usage, ": \"url\" must be a text");
+    if (url != nullptr && !url->is_string()) return fail(Code::usage, ": \"url\" must be a string");
     if (id != nullptr) {
-      if (!id->is_string()) return fail(Code::usage, ": \"id\" must be a text");
+      if (!id->is_string()) return fail(Code::usage, ": \"id\" must be a string");
       return std::string_view(id->get_string());
     }
     auto key = canonical_url_key(std::string_view(url->get_string()), tracking_);
@@ -153,7 +153,7 @@ class ListReader {
   }
 
   void note_twice(std::string_view id, const CallerList& list) {
-    if (request_.notices.size() == kMostNotices) request_.notices.emplace_back("more results stand twice");
+    if (request_.notices.size() == kMostNotices) request_.notices.emplace_back("more results occur twice");
     if (request_.notices.size() > kMostNotices) return;
     const std::uint32_t document = numbers_.at(id);
     const auto first = std::find_if(list.results.begin(), list.results.end(),
@@ -186,7 +186,7 @@ Result<void> read_options(const JsonObject* object, FuseRequest& out) {
     out.options.normalise = fusion::normalisation_of(*name);
     if (!out.options.normalise)
       fields.set_mistake(
-          fmt::format("no normalisation \"{}\"; there are {}", *name, fusion::normalisation_names()));
+          fmt::format("unknown normalisation \"{}\"; there are {}", *name, fusion::normalisation_names()));
   }
   fields.refuse_others({"k", "normalise"});
   if (fields.has_failed()) return fail(Code::usage, "options: " + fields.error().text);
@@ -204,7 +204,7 @@ Result<void> check_method(FuseRequest& request) {
     return fail(Code::usage, fmt::format("the method {} needs a weight for its lists", method.name));
   if (request.options.normalise && !method.uses_scores)
     return fail(Code::usage,
-                fmt::format("options: the method {} looks at ranks alone; leave normalise out", method.name));
+                fmt::format("options: the method {} uses only ranks; leave normalise out", method.name));
   if (has_weights)
     for (const CallerList& list : request.lists) request.options.weights.push_back(list.weight);
   TRY_VOID(fusion::check_fusion_options(method, request.options, request.lists.size()));
@@ -216,15 +216,15 @@ Result<void> check_method(FuseRequest& request) {
     if (reads_scores && !list.has_scores)
       return fail(Code::usage,
                   fmt::format("the method {} adds up scores, and list {} has results without one; give "
-                              "every result a score, or name a method that looks at ranks",
+                              "every result a score, or name a method that uses ranks",
                               method.name, list.name));
   const bool is_pairwise = std::find(std::begin(kPairwiseMethods), std::end(kPairwiseMethods), method.name) !=
                            std::end(kPairwiseMethods);
   if (is_pairwise && request.documents.size() > kMaxPairwiseDocuments)
-    return fail(Code::usage,
-                fmt::format("the method {} compares documents with each other and takes {} at most; "
-                            "there are {}",
-                            method.name, kMaxPairwiseDocuments, request.documents.size()));
+    return fail(
+        Code::usage,
+        fmt::format("the method {} compares documents with each other and takes at most {}; there are {}",
+                    method.name, kMaxPairwiseDocuments, request.documents.size()));
   return {};
 }
 

@@ -194,10 +194,9 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
                 fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
   TRY(const LoadedDomain* const domain, named_domain(*place.snapshot, request.domain, place.key));
   if (domain->domain.lists.empty())
-    return fail(Code::usage,
-                fmt::format("the domain {} declares no lists that callers bring; add \"lists: [...]\" "
-                            "to its file, or name a method",
-                            request.domain));
+    return fail(Code::usage, fmt::format("the domain {} declares no lists for callers; add \"lists: [...]\" "
+                                         "to its file, or name a method",
+                                         request.domain));
   std::vector<std::string> known;
   for (const fusion::Feature& feature : features_of(domain->domain)) known.push_back(feature.name);
   for (const CallerList& list : request.lists) {
@@ -205,9 +204,9 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
       return fail(Code::usage, fmt::format("the domain {} has no list \"{}\"{}", request.domain, list.name,
                                            did_you_mean(list.name, known)));
     if (list.has_weight)
-      return fail(Code::usage,
-                  fmt::format("lists: a domain's lists have no weights: its model knows what {} is worth",
-                              list.name));
+      return fail(
+          Code::usage,
+          fmt::format("lists: remove the weight of {}; the domain's model weights its lists", list.name));
   }
   for (const auto& [slot, value] : request.slots.slots)
     if (domain->domain.find_slot(slot) == nullptr)
@@ -325,7 +324,7 @@ JsonObject refused_json(const Error& error) {
 Result<void> fuse_batch(const JsonObject& body, const FusingPlace& place, JsonWriter& out) {
   const Json& requests = body.at("requests");
   if (body.size() > 1)
-    return fail(Code::usage, "\"requests\" stands alone: what belongs to a request stands in it");
+    return fail(Code::usage, "\"requests\" must be the only member; move the others into the requests");
   if (!requests.is_array()) return fail(Code::usage, "\"requests\" must be a list of requests");
   if (requests.get_array().size() > kMaxFuseRequests)
     return fail(Code::usage, fmt::format("more than {} requests in a batch", kMaxFuseRequests));
@@ -344,7 +343,7 @@ Result<void> fuse_batch(const JsonObject& body, const FusingPlace& place, JsonWr
 }  // namespace
 
 Result<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
-  if (text.size() > kMaxFuseBytes) return fail(Code::usage, "a request has 4 MiB at most");
+  if (text.size() > kMaxFuseBytes) return fail(Code::usage, "a request may have at most 4 MiB");
   JsonLimits limits;
   limits.max_depth = 32;
   TRY(const auto document, JsonDocument::parse(text, "body", Code::usage, limits));

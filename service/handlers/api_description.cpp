@@ -21,9 +21,9 @@ struct ApiTag {
 };
 constexpr ApiTag kApiTags[] = {
     {Dialect::native, "Native",
-     "Searching, fusing, feedback, templates and models in this server's own words"},
-    {Dialect::searxng, "SearXNG", "What clients of SearXNG ask for"},
-    {Dialect::tavily, "Tavily", "What clients of Tavily ask for"},
+     "Searching, fusing, feedback, templates and models in this server's own dialect"},
+    {Dialect::searxng, "SearXNG", "What SearXNG's clients use"},
+    {Dialect::tavily, "Tavily", "What Tavily's clients use"},
     {Dialect::mcp, "Agents", "The Model Context Protocol"},
     {Dialect::page, "Pages", "Pages for people, and their forms"},
     {Dialect::plain, "Service", "Health, metrics, descriptions and files"},

@@ -117,7 +117,7 @@ boost::system::result<ResultsToJudge, AccessRefusal> results_to_judge(Searcher& 
   if (!found) return found.error();
   const ShownResults shown = searcher.show_to_judge(
       exchange, domain, *found->answer, pooled_positions(*found->answer, pool, exchange.key->name));
-  const AccessRefusal failed{503, {}, "the server's store does not take searches now; try again", 2.0};
+  const AccessRefusal failed{503, {}, "the server's store cannot take searches now; try again", 2.0};
   if (shown.search == nullptr) return failed;
   auto results = read_results(*records.store, *found->answer, shown, exchange.key->name);
   if (results) return std::move(*results);
@@ -291,7 +291,7 @@ HttpResponse handle_grades(Records& records, Log& log, const Exchange& exchange)
   if (items == nullptr || items->empty() || items->size() > kMaxPooled)
     fields.set_mistake(fmt::format("grades: send 1 to {} of {{\"position\",\"grade\"}}", kMaxPooled));
   for (std::size_t i = 0; !fields.has_failed() && i < items->size(); ++i) {
-    if (!(*items)[i].is_object()) return refuse_judging(400, "grades: each is {\"position\",\"grade\"}");
+    if (!(*items)[i].is_object()) return refuse_judging(400, "grades: each must be {\"position\",\"grade\"}");
     JsonFields item((*items)[i].get_object());
     const auto position = item.integer("position", 1, static_cast<int>(kMaxPooled));
     const auto grade = item.integer("grade", 0, kBestGrade);
@@ -334,7 +334,7 @@ Result<GradesByPosition> chosen_grades(const Fields& form) {
     std::int64_t grade = 0;
     if (!to_integer(std::string_view(name).substr(2), position) || !to_integer(value, grade) ||
         position < 1 || position > static_cast<std::int64_t>(kMaxPooled) || grade < 0 || grade > kBestGrade)
-      return fail(Code::usage, "the form is damaged; open the query again");
+      return fail(Code::usage, "the form is malformed; open the query again");
     grades.emplace_back(static_cast<std::uint32_t>(position), static_cast<int>(grade));
   }
   return grades;
@@ -420,8 +420,10 @@ class JudgeForm {
     if (!report) return fail_with(report.error());
     state_.done = fmt::format("{} queries with {} judgments imported.", report->queries, report->judgments);
     if (report->without_search > 0)
-      state_.done += fmt::format(" Of {} no lists are stored: they train once somebody asks or judges them.",
-                                 report->without_search);
+      state_.done += fmt::format(
+          " {} of them have no stored lists yet; they count for training once somebody searches or judges "
+          "them.",
+          report->without_search);
   }
 
   void open_request(const SearchRequest& request) {
@@ -437,7 +439,8 @@ class JudgeForm {
   void open(const QueuedQuery* query) {
     if (query != nullptr) return open_request(request_of(domain_, query->asked.slots, state_.pool));
     if (!state_.done.empty()) state_.done += " ";
-    state_.done += state_.state.queries.empty() ? "No query waits." : "You have judged every query here.";
+    state_.done +=
+        state_.state.queries.empty() ? "No query is waiting." : "You have judged every query here.";
   }
 
   void open_text(const std::string& text) {

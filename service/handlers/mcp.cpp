@@ -242,9 +242,10 @@ Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch
   const Exchange& exchange = parts.exchange;
   const std::string_view version = exchange.request.header("MCP-Protocol-Version");
   if (!version.empty() && version != mcp::kAssumedVersion)
-    return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "this version has no batches", {}});
+    return failed(nullptr,
+                  {mcp::ErrorCode::invalid_request, 400, "this protocol version does not allow batches", {}});
   if (batch.empty() || batch.size() > kMaxBatch)
-    return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch has 1 to 20 messages", {}});
+    return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch must have 1 to 20 messages", {}});
   const auto calls = static_cast<std::size_t>(std::count_if(batch.begin(), batch.end(), is_call));
   if (auto refused = gate.admit_more(exchange, calls - std::min<std::size_t>(calls, 1)))
     return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text, {}});

@@ -43,7 +43,8 @@ HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange) 
 
 HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange) {
   const std::string& text = exchange.request.body;
-  if (text.size() > kMaxFuseBytes) return error_response(Dialect::native, 413, "a body has 4 MiB at most");
+  if (text.size() > kMaxFuseBytes)
+    return error_response(Dialect::native, 413, "the body may have at most 4 MiB");
   const FusingPlace place{exchange.snapshot.get(), exchange.key,
                           [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
                             return searcher.show_fused(exchange, std::move(answer), limit, shown);

@@ -88,12 +88,12 @@ Result<PreviewWish> read_preview(JsonObject body, const LoadedDomain& domain) {
   PreviewWish wish;
   wish.text = domain.text;
   if (const auto at = body.find("text"); at != body.end()) {
-    if (!at->value().is_string()) return fail(Code::usage, "text is the template file, as a string");
+    if (!at->value().is_string()) return fail(Code::usage, "text must be the template file, as a string");
     wish.text = std::string(at->value().get_string());
     body.erase(at);
   }
   if (const auto at = body.find("live"); at != body.end()) {
-    if (!at->value().is_bool()) return fail(Code::usage, "live is true or false");
+    if (!at->value().is_bool()) return fail(Code::usage, "live must be true or false");
     wish.is_live = at->value().get_bool();
     body.erase(at);
   }
@@ -135,7 +135,7 @@ std::optional<HttpResponse> version_refusal(const Records& records, const Exchan
     return refuse_templates(404, no_domain(exchange));
   if (records.store == nullptr)
     return refuse_templates(
-        404, "versions are kept in the store, and there is none; set store: in the configuration");
+        404, "versions are kept in a store, and this server has none; set store: in its configuration");
   return std::nullopt;
 }
 
@@ -180,12 +180,12 @@ SaveOutcome save_templates(Reloader& reloader, Records& records, const std::stri
   const auto edited = edited_domain(*snapshot, current, text);
   if (!edited) return refused(422, edited.error().text);
   if (const std::string conflict = model_conflict(current, *edited); !conflict.empty())
-    return refused(409, conflict + "; train a model for the new templates first, or take " +
+    return refused(409, conflict + "; train a model for the new templates first, or remove " +
                             current.model_file + " away");
   if (records.store == nullptr)
     return refused(
         409,
-        "saving keeps every version in the store, and there is none; set store: in the server configuration");
+        "saving keeps every version in a store, and this server has none; set store: in its configuration");
   if (const auto kept = keep_version(*records.store, domain, *before, text, author, records.unix_time());
       !kept)
     return refused(503, kept.error().text);
@@ -264,7 +264,7 @@ HttpResponse handle_preview_templates(Gate& gate, const Clock& clock, const Exch
   std::string answer = to_text(preview_json(*preview));
   if (answer.size() > most_bytes)
     return refuse_templates(
-        422, fmt::format("the preview would have {} bytes, {} are the most here; preview fewer "
+        422, fmt::format("the preview would have {} bytes, and at most {} are allowed; preview fewer "
                          "or shorter templates, or a smaller depth",
                          answer.size(), most_bytes));
   return make_response(200, "application/json", std::move(answer));

@@ -74,11 +74,11 @@ std::optional<Refusal> parse_target(std::string_view target, HttpRequest& reques
       return refuse_head(400, "the target holds a character that must be percent-encoded");
   const std::size_t mark = target.find('?');
   auto path = percent_decode(target.substr(0, mark), false);
-  if (!path) return refuse_head(400, "the path has a damaged percent-encoding or is not UTF-8");
+  if (!path) return refuse_head(400, "the path has malformed percent-encoding or is not UTF-8");
   request.path = std::move(*path);
   if (mark == std::string_view::npos) return std::nullopt;
   auto query = parse_form(target.substr(mark + 1));
-  if (!query) return refuse_head(400, "the query has a damaged percent-encoding or is not UTF-8");
+  if (!query) return refuse_head(400, "the query has malformed percent-encoding or is not UTF-8");
   request.query = std::move(*query);
   return std::nullopt;
 }
@@ -87,7 +87,7 @@ std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) 
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last)
-    return refuse_head(400, "the request line has not three parts");
+    return refuse_head(400, "the request line does not have three parts");
   const std::string_view method = line.substr(0, first);
   const std::string_view version = line.substr(last + 1);
   if (!is_token(method)) return refuse_head(400, "the method is not a token");
@@ -95,11 +95,11 @@ std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) 
                           version[5] >= '0' && version[5] <= '9' && version[7] >= '0' && version[7] <= '9';
   if (!is_version) return refuse_head(400, "the version is not HTTP/1.1");
   if (version[5] != '1' || version[7] > '1')
-    return refuse_head(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    return refuse_head(505, "only HTTP/1.0 and HTTP/1.1 are supported");
   static constexpr std::array<std::string_view, 7> kMethods = {"GET",   "HEAD",    "POST",  "PUT",
                                                                "PATCH", "OPTIONS", "DELETE"};
   if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
-    return refuse_head(501, "no such method here");
+    return refuse_head(501, "unknown method");
   out.request.method = std::string(method);
   out.is_head = method == "HEAD";
   out.request.is_http_1_0 = version[7] == '0';
@@ -161,7 +161,7 @@ std::optional<Refusal> check_coding(HttpHead& out) {
     return refuse_head(400, "both Content-Length and Transfer-Encoding");
   if (out.request.is_http_1_0) return refuse_head(400, "Transfer-Encoding on HTTP/1.0");
   if (!equal_ignoring_case(out.request.header("Transfer-Encoding"), "chunked"))
-    return refuse_head(501, "no transfer coding but chunked");
+    return refuse_head(501, "the only supported transfer coding is chunked");
   out.is_chunked = true;
   return std::nullopt;
 }
@@ -175,7 +175,7 @@ std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out
   }
   if (count_of(out.request, "Expect") > 0) {
     if (!equal_ignoring_case(out.request.header("Expect"), "100-continue"))
-      return refuse_head(417, "the only expectation met here is 100-continue");
+      return refuse_head(417, "the only supported expectation is 100-continue");
     out.wants_continue = true;
   }
   const std::string connection = out.request.list("Connection");

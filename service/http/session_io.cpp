@@ -190,7 +190,7 @@ void RequestReader::on_body(ErrorCode failure) {
     return events_.on_refusal(Refusal{413, "the body is too long"});
   if (failure.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
       failure != beast::http::error::end_of_stream && failure != beast::http::error::partial_message)
-    return events_.on_refusal(Refusal{400, "the body is framed wrongly"});
+    return events_.on_refusal(Refusal{400, "the body's framing is malformed"});
   if (failure) return events_.on_end(false);
   head_.request.body = std::move(parser_->get().body());
   parser_.reset();

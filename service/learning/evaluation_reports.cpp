@@ -44,7 +44,7 @@ Result<ReportedMethod> read_method(const Json* value, const std::string& file) {
   ReportedMethod method{std::string(name->get_string()), {}, average->to_number<double>()};
   for (const Json& rank : ranks->get_array()) {
     if (!rank.is_int64() || rank.get_int64() < 1 || rank.get_int64() > 1'000'000)
-      return bad_report(file, "a rank in \"best_rank\" is no whole number from 1 on");
+      return bad_report(file, "a rank in \"best_rank\" is not a whole number of at least 1");
     method.best_rank.push_back(static_cast<int>(rank.get_int64()));
   }
   return method;
@@ -54,7 +54,7 @@ Result<void> read_methods(const JsonObject& root, const char* key, const std::st
                           std::vector<ReportedMethod>& out) {
   const Json* list = root.if_contains(key);
   if (list == nullptr || !list->is_array())
-    return bad_report(file, "\"" + std::string(key) + "\" is no list");
+    return bad_report(file, "\"" + std::string(key) + "\" is not a list");
   for (const Json& item : list->get_array()) {
     TRY(auto method, read_method(&item, file));
     out.push_back(std::move(method));
@@ -78,9 +78,9 @@ Result<void> read_table(const std::string& file, EvaluationReport& report) {
   TRY(auto root, parse_json(text, file));
   const JsonObject* object = root.if_object();
   const Json* queries = object == nullptr ? nullptr : object->if_contains("queries");
-  if (queries == nullptr || !queries->is_array()) return bad_report(file, "\"queries\" is no list");
+  if (queries == nullptr || !queries->is_array()) return bad_report(file, "\"queries\" is not a list");
   for (const Json& query : queries->get_array()) {
-    if (!query.is_string()) return bad_report(file, "a query id is no text");
+    if (!query.is_string()) return bad_report(file, "a query id is not a string");
     report.queries.emplace_back(query.get_string());
   }
   if (const Json* depth = object->if_contains("depth"); depth != nullptr && depth->is_int64())
@@ -140,7 +140,7 @@ Result<void> read_curves(const std::string& file, EvaluationReport& report) {
   TRY(auto text, read_text(file, kMaxReportBytes));
   TRY(auto root, parse_json(text, file));
   if (!root.is_object())
-    return fail(Code::bad_data, file + ": no object; metafuse experiment learning-curve writes it");
+    return fail(Code::bad_data, file + ": not an object; write it with metafuse experiment learning-curve");
   for (const auto& [collection, points] : root.as_object()) {
     if (!points.is_array() || points.as_array().size() > kMostPoints) continue;
     ReportedCurves curves{std::string(collection), {}};
@@ -168,7 +168,8 @@ Result<void> read_words(const std::string& file, EvaluationReport& report) {
     const Json* id = object == nullptr ? nullptr : object->if_contains("id");
     const Json* slots = object == nullptr ? nullptr : object->if_contains("slots");
     if (id == nullptr || !id->is_string() || slots == nullptr || !slots->is_object())
-      return fail(Code::bad_data, file + ":" + std::to_string(number) + ": no {\"id\",\"slots\"}");
+      return fail(Code::bad_data,
+                  file + ":" + std::to_string(number) + ": not an object of \"id\" and \"slots\"");
     BaseQuery& query = report.words[std::string(id->get_string())];
     for (const auto& [name, value] : slots->as_object())
       if (value.is_string()) query.slots[std::string(name)] = std::string(value.get_string());

@@ -22,7 +22,7 @@ Error bad(std::string_view field, std::string_view what) {
 Result<std::string> text_field(const JsonObject& body, std::string_view name) {
   const Json* value = body.if_contains(name);
   if (value == nullptr) return std::string();
-  if (!value->is_string() || value->get_string().empty()) return bad(name, "send a text that is not empty");
+  if (!value->is_string() || value->get_string().empty()) return bad(name, "send a string that is not empty");
   return std::string(value->get_string());
 }
 
@@ -50,12 +50,12 @@ Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
   TRY(const auto grade, whole_field(body, "grade", 0, kMaxGrade));
   if (kind == "judgment") {
     request.kind = FeedbackRequest::Kind::judgment;
-    if (!grade) return bad("grade", "a judgment needs one");
+    if (!grade) return bad("grade", "a judgment needs a grade");
     request.grade = *grade;
     return {};
   }
   if (!kind.empty() && kind != "click") return bad("kind", "send click or judgment");
-  if (grade) return bad("grade", "a click has none; send kind judgment");
+  if (grade) return bad("grade", "a click has no grade; send kind judgment");
   return {};
 }
 
@@ -107,9 +107,9 @@ struct OutcomeRow {
 
 constexpr OutcomeRow kOutcomes[] = {
     {FeedbackOutcome::recorded, 200, "recorded", "The feedback was recorded."},
-    {FeedbackOutcome::duplicate, 200, "duplicate", "This result was clicked before in this search."},
+    {FeedbackOutcome::duplicate, 200, "duplicate", "This result was already clicked in this search."},
     {FeedbackOutcome::capped, 429, "capped",
-     "Today's clicks from this address or key count no further; send more tomorrow."},
+     "This address or key has used up its clicks for today; send more tomorrow."},
     {FeedbackOutcome::unknown_search, 404, "unknown_search",
      "No search has that id; send the search_id of an answer."},
     {FeedbackOutcome::expired, 410, "expired", "The search is too old for clicks; search again."},
@@ -160,7 +160,7 @@ Result<FeedbackRequest> parse_feedback(const Json& body) {
   TRY_VOID(check_fields(object));
   FeedbackRequest request;
   TRY(request.search, text_field(object, "search_id"));
-  if (request.search.empty()) return bad("search_id", "is missing; send that of an answer");
+  if (request.search.empty()) return bad("search_id", "is missing; send the search_id of an answer");
   TRY(request.url, text_field(object, "url"));
   if (request.url.size() > kMaxUrlBytes) return bad("url", "is longer than 8 KB");
   TRY(const auto position, whole_field(object, "position", 1, kMaxPosition));

@@ -176,7 +176,7 @@ std::string query_word(const AskedQuery& query, std::string_view plain_slot) {
 
 Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot) {
   const auto damaged = [&] {
-    return fail(Code::bad_data, fmt::format("the query {} is damaged; write it percent-encoded, or as "
+    return fail(Code::bad_data, fmt::format("the query {} is malformed; write it percent-encoded, or as "
                                             "slot.NAME=value&slot.NAME=value",
                                             evaluation::shown(word)));
   };
@@ -214,7 +214,8 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
     std::int64_t grade = 0;
     if (!to_integer(grade_text, grade) || grade > kMaxGrade || !parser.at_line_end())
       return evaluation::bad_line(
-          file, line, fmt::format("a line is: query 0 document grade, with a grade up to {}", kMaxGrade));
+          file, line,
+          fmt::format("a line must be: query 0 document grade, with a grade up to {}", kMaxGrade));
     ImportedQuery& query = queries[word];
     if (word.starts_with(kDigestWord)) {
       query.digest = word.substr(kDigestWord.size());
@@ -299,7 +300,7 @@ Result<std::string> query_line(const AskedQuery& asked, std::string_view plain_s
   JsonArray relevant;
   for (const auto& [document, grade] : grades) {
     if (document.starts_with('#') || asked.slots.slots.empty())
-      return fail(Code::usage, "queries or documents are hashed here; ask for format=qrels");
+      return fail(Code::usage, "this store hashes queries or documents; ask for format=qrels");
     relevant.push_back(JsonObject{{"url", "http://" + document}, {"grade", grade}});
   }
   JsonObject slots;

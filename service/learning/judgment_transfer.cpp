@@ -61,10 +61,10 @@ class KnownJudgments {
     const bool is_known = !before.document.empty();
     const bool is_newer = !is_known || judgment.at >= before.at;
     if (is_known && before.grade != judgment.grade)
-      report.conflicts.push_back(fmt::format("{} in query {}: {} was {}, {} is {}; {} stands",
-                                             judgment.document, judgment.query, judgment.judge, before.grade,
-                                             is_newer ? "the newer" : "the older", judgment.grade,
-                                             is_newer ? judgment.grade : before.grade));
+      report.conflicts.push_back(
+          fmt::format("{} in query {}: {} gave {} and {}; the newer grade, {}, is kept", judgment.document,
+                      judgment.query, judgment.judge, before.grade, judgment.grade,
+                      is_newer ? judgment.grade : before.grade));
     if (!is_newer) {
       ++report.older;
       return false;
@@ -99,9 +99,10 @@ class ExportedLine {
     return &value->get_array();
   }
   Error missing(std::string_view name) const {
-    return fail(Code::bad_data, fmt::format("{}: \"{}\" is missing or of another type; import what `metafuse "
-                                            "store export` wrote",
-                                            place_, name));
+    return fail(Code::bad_data,
+                fmt::format("{}: \"{}\" is missing or has another type; import what `metafuse "
+                            "store export` wrote",
+                            place_, name));
   }
   const JsonObject& object() const { return object_; }
   const std::string& place() const { return place_; }
@@ -185,7 +186,7 @@ class ExportedFile {
 
   Result<void> add(std::string_view text, const std::string& place) {
     TRY(const Json json, parse_json(text, place));
-    if (!json.is_object()) return fail(Code::bad_data, place + ": no object");
+    if (!json.is_object()) return fail(Code::bad_data, place + ": not an object");
     const ExportedLine line(json.get_object(), place);
     TRY(const std::string kind, line.text("kind"));
     TRY(const std::string of, line.text("domain"));
@@ -208,7 +209,7 @@ class ExportedFile {
       TRY(version.at, line.number("at"));
       batch_.templates.push_back(std::move(version));
     } else if (kind != "click") {  // clicks have no addresses any more and are not imported
-      return fail(Code::bad_data, fmt::format("{}: kind \"{}\" is none of search, click, judgment and "
+      return fail(Code::bad_data, fmt::format("{}: unknown kind \"{}\"; expected search, click, judgment or "
                                               "template; import what `metafuse store export` wrote",
                                               place, kind));
     }
@@ -218,7 +219,7 @@ class ExportedFile {
   /// errors: bad_data if all lines are of other domains
   Result<void> check_domain(const std::string& path) const {
     if (has_own_ || others_.empty()) return {};
-    return fail(Code::bad_data, fmt::format("{}: nothing in it is of the domain {}; --domain may be {}", path,
+    return fail(Code::bad_data, fmt::format("{}: no line is of the domain {}; --domain can be {}", path,
                                             domain_, fmt::join(others_, ", ")));
   }
 
@@ -254,7 +255,7 @@ class ExportedFile {
 std::string ImportReport::text() const {
   std::string out = fmt::format(
       "{} searches and {} judgments imported; left out: {} older than the store's, {} of other domains; {} "
-      "judged documents stand in no list; {} conflicts",
+      "judged documents are in no list; {} conflicts",
       searches, judgments, older, foreign, unlisted, conflicts.size());
   for (std::size_t i = 0; i < std::min(conflicts.size(), kMostConflicts); ++i) out += "\n  " + conflicts[i];
   if (conflicts.size() > kMostConflicts) out += "\n  ...";
@@ -292,7 +293,7 @@ Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files
   }
   if (out.empty())
     return fail(Code::bad_data,
-                files.qrels + ": no query of it stands in a run; give the runs of these judgments");
+                files.qrels + ": none of its queries is in a run; give the runs of these judgments");
   return out;
 }
 

@@ -179,7 +179,7 @@ Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions,
   if (!is_automatic) return report;
   if (state->is_promotion_paused) {
     report->is_better = false;
-    report->reason = "somebody went a step back; activate a version, and promotion goes on";
+    report->reason = "the previous champion was restored; activate a version to resume promotion";
     return report;
   }
   if (auto counted = versions.count_test(domain, subject); counted.has_error()) return counted.error();

@@ -69,7 +69,7 @@ class Collector {
     TRY(const auto derived, fusion::derived_features(options_.derive, features_));
     if (fusion::uses_scores(derived))
       return fail(Code::usage,
-                  "--derive score: a store keeps ranks and no scores; leave it out or train on runs");
+                  "--derive score: a store keeps ranks but no scores; leave it out or train on runs");
     features_.insert(features_.end(), derived.begin(), derived.end());
     return {};
   }
@@ -274,7 +274,8 @@ class Collector {
 std::string StoreTrainingReport::text() const {
   return fmt::format(
       "{} judged queries{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
-      "searches; left out: {} with other features, {} of base queries that have their share; a click's pair "
+      "searches; left out: {} with other features, {} of base queries that already have their share; a "
+      "click's pair "
       "counts {:.2f} of a judged one ({} agree with held-out judgments, {} do not); position bias {}",
       judged_queries, offline_queries > 0 ? fmt::format(", {} from files", offline_queries) : "",
       clicked_searches, click_pairs, held_out_queries, held_out_searches, foreign_searches, capped_searches,

@@ -45,14 +45,15 @@ Error failure_of(const fetchers::HttpAnswer& answer) {
   switch (answer.failure) {
     case Failure::not_allowed:
       return fail(Code::no_input,
-                  "it is at no public address, or leads to none; fetch_pages.allow_private of the "
-                  "configuration names others that may be read");
+                  "the page or a redirect is at an address that is not public; add its host:port to "
+                  "fetch_pages.allow_private of the configuration");
     case Failure::too_large:
-      return fail(Code::no_input, "it is larger than 1 MiB");
+      return fail(Code::no_input, "the page is larger than 1 MiB");
     case Failure::timeout:
-      return fail(Code::unavailable, "no whole answer in time");
+      return fail(Code::unavailable, "the site did not answer completely in time");
     default:
-      return fail(Code::unavailable, "it does not answer: " + std::string(fetchers::name_of(answer.failure)));
+      return fail(Code::unavailable,
+                  "the site does not answer: " + std::string(fetchers::name_of(answer.failure)));
   }
 }
 
@@ -72,9 +73,9 @@ Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm 
   } else if (type.starts_with("text/") || type == "application/json" || type.ends_with("+json")) {
     page.text = fetchers::readable_text(answer.body, content_type);
   } else {
-    return fail(Code::no_input, "it is " + type.substr(0, 100) + ", neither HTML nor text");
+    return fail(Code::no_input, "the page is " + type.substr(0, 100) + ", neither HTML nor text");
   }
-  if (page.text.empty()) return fail(Code::no_input, "it holds no text; it may need scripts to be shown");
+  if (page.text.empty()) return fail(Code::no_input, "the page has no text; it may need scripts to show any");
   return page;
 }
 
@@ -151,7 +152,7 @@ void PageReader::look_for_robots(const Transport& transport, std::vector<Reading
       reading.fail_with(why->second);
     } else if (const auto rules = known_robots(site);
                rules == nullptr || !rules->may_read(reading.parts.path_and_query)) {
-      reading.fail_with(fail(Code::no_input, "the site's robots.txt asks programs not to read it"));
+      reading.fail_with(fail(Code::no_input, "the site's robots.txt asks programs not to read the page"));
     }
   }
 }
@@ -176,7 +177,7 @@ void PageReader::fetch_pages(const Transport& transport, std::vector<Reading>& r
     else if (parts)
       targets[i].parts = *parts;
     else
-      targets[i].fail_with(fail(Code::no_input, "it leads to no http or https URL"));
+      targets[i].fail_with(fail(Code::no_input, "the page redirects to a URL that is not http or https"));
   }
   look_for_robots(transport, targets, end);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -208,7 +209,8 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
     reading.form = form;
     const auto parts = urls[i].size() <= kMaxUrl ? parts_of_url(urls[i]) : std::nullopt;
     if (!parts) {
-      reading.fail_with(fail(Code::usage, "no http or https URL without user name, of at most 8 KB"));
+      reading.fail_with(
+          fail(Code::usage, "the URL must be http or https, without user name and at most 8 KB long"));
       continue;
     }
     reading.parts = *parts;
@@ -235,7 +237,8 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
 
 Result<void> check_page_access(const PagesConfig& config, bool has_key) {
   if (config.access == PagesConfig::Access::off)
-    return fail(Code::usage, "this server reads no pages; fetch_pages.access of its configuration says so");
+    return fail(Code::usage,
+                "this server does not read pages; fetch_pages.access of its configuration is off");
   if (config.access == PagesConfig::Access::key && !has_key)
     return fail(Code::usage, "reading pages needs an API key on this server");
   return {};

@@ -121,7 +121,7 @@ PictureLinks PictureReader::links() const {
 
 Result<SharedPicture> PictureReader::fetch(PictureKind kind, const std::string& url) {
   const auto parts = parts_of_url(url);
-  if (!parts) return fail(Code::no_input, "no http or https URL");
+  if (!parts) return fail(Code::no_input, "the URL must be http or https");
   fetchers::HttpAnswer answer =
       std::move(answers_to(*transport_.get(), {picture_request(kind, url, *parts)}).front());
   if (answer.failure != fetchers::Failure::none || answer.status != 200)
@@ -129,7 +129,7 @@ Result<SharedPicture> PictureReader::fetch(PictureKind kind, const std::string& 
   const PictureType type = picture_type(answer.body);
   if (type.media_type.empty() || type.width == 0 || type.height == 0 || type.width > kMaxPixels ||
       type.height > kMaxPixels)
-    return fail(Code::no_input, "it is no picture of a type and size that are passed on");
+    return fail(Code::no_input, "the picture's type or size is not supported");
   return std::make_shared<const Picture>(Picture{type.media_type, std::move(answer.body)});
 }
 

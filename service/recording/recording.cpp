@@ -45,13 +45,13 @@ Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& p
   const JsonObject* object = json.if_object();
   if (object == nullptr)
     return fail(Code::bad_data,
-                place + ": no JSON object; write {\"id\",\"slots\":{...},\"relevant\":[...]}");
+                place + ": not a JSON object; write {\"id\",\"slots\":{...},\"relevant\":[...]}");
   JudgedBaseQuery query;
   query.id = text_in(object->if_contains("id"));
   if (const Json* id = object->if_contains("id"); id != nullptr && id->is_int64())
     query.id = std::to_string(id->as_int64());
   if (query.id.empty() || query.id.find_first_of(" \t\r\n") != std::string::npos)
-    return fail(Code::bad_data, place + ": an id must be a text without blanks");
+    return fail(Code::bad_data, place + ": an id must be a string without blanks");
   const Json* slots = object->if_contains("slots");
   if (slots == nullptr || !slots->is_object())
     return fail(Code::bad_data,
@@ -59,13 +59,13 @@ Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& p
   for (const auto& [name, value] : slots->as_object()) {
     if (!value.is_string())
       return fail(Code::bad_data,
-                  place + ": the slot " + std::string(name) + " is no text; put its value in quotes");
+                  place + ": the slot " + std::string(name) + " is not a string; put its value in quotes");
     query.slots.slots.emplace(name, std::string(value.as_string()));
   }
   const Json* relevant = object->if_contains("relevant");
   if (relevant == nullptr) return query;
   if (!relevant->is_array())
-    return fail(Code::bad_data, place + ": \"relevant\" is no list; write [{\"url\",\"grade\"}]");
+    return fail(Code::bad_data, place + ": \"relevant\" is not a list; write [{\"url\",\"grade\"}]");
   for (const Json& item : relevant->as_array()) {
     TRY(auto answer, read_relevant(item, place, tracking));
     query.relevant.push_back(std::move(answer));
@@ -91,15 +91,15 @@ Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path
     TRY(auto query, read_judged_query(*json, place, tracking));
     const auto [at, is_new] = lines.emplace(query.id, number);
     if (!is_new)
-      return fail(Code::bad_data, place + ": the id " + query.id + " stands in line " +
-                                      std::to_string(at->second) + " already");
+      return fail(Code::bad_data,
+                  place + ": the id " + query.id + " is already used in line " + std::to_string(at->second));
     queries.push_back(std::move(query));
     return {};
   });
   if (!read) return read.error();
   if (queries.empty())
     return fail(Code::bad_data,
-                path + ": no base query; a line is {\"id\",\"slots\":{...},\"relevant\":[...]}");
+                path + ": no base query; a line must be {\"id\",\"slots\":{...},\"relevant\":[...]}");
   return queries;
 }
 
@@ -142,7 +142,7 @@ Result<RecordedQuery> read_journal_line(std::string_view line, const std::string
   const Json* lists = object == nullptr ? nullptr : object->if_contains("lists");
   const Json* urls = object == nullptr ? nullptr : object->if_contains("urls");
   if (lists == nullptr || urls == nullptr || !lists->is_object() || !urls->is_object())
-    return fail(Code::bad_data, place + ": no line of a recording; use another output folder");
+    return fail(Code::bad_data, place + ": not a line of a recording; use another output folder");
   RecordedQuery recorded;
   recorded.id = text_of_member(object->if_contains("id"));
   const Json* complete = object->if_contains("complete");
@@ -151,7 +151,7 @@ Result<RecordedQuery> read_journal_line(std::string_view line, const std::string
     if (keys.is_array())
       for (const Json& key : keys.as_array()) recorded.keys[feature].push_back(text_of_member(&key));
     else
-      return fail(Code::bad_data, place + ": no line of a recording; use another output folder");
+      return fail(Code::bad_data, place + ": not a line of a recording; use another output folder");
   for (const auto& [feature, keys] : lists->as_object()) recorded.keys[feature];
   for (const auto& [key, url] : urls->as_object()) recorded.urls.emplace_back(key, text_of_member(&url));
   return recorded;

@@ -112,7 +112,7 @@ const JsonArray* JsonFields::array(std::string_view name) {
 void JsonFields::refuse_others(std::initializer_list<std::string_view> known) {
   for (const auto& member : *object_)
     if (std::find(known.begin(), known.end(), std::string_view(member.key())) == known.end())
-      set_mistake("there is no member " + quoted(member.key()));
+      set_mistake("unknown member " + quoted(member.key()));
 }
 
 }  // namespace metafuse::service

@@ -35,7 +35,7 @@ RpcError mismatch(std::string text) {
 std::optional<RpcError> check_stateless(const HttpRequest& request, const Message& message) {
   const std::string said = meta_version(message);
   if (request.header("MCP-Protocol-Version").empty())
-    return mismatch("MCP-Protocol-Version is missing; it must say what _meta says");
+    return mismatch("MCP-Protocol-Version is missing; it must equal the protocolVersion of _meta");
   if (!message.is_notification && said != request.header("MCP-Protocol-Version"))
     return mismatch("MCP-Protocol-Version and _meta's protocolVersion differ");
   if (request.header("Mcp-Method") != message.method)
@@ -64,7 +64,7 @@ JsonArray supported_versions() {
 
 std::optional<RpcError> read_message(const Json& value, Message& out) {
   const auto wrong = [](const char* what) { return RpcError{ErrorCode::invalid_request, 400, what, {}}; };
-  if (!value.is_object()) return wrong("a message is a JSON object");
+  if (!value.is_object()) return wrong("a message must be a JSON object");
   const JsonObject& object = value.as_object();
   if (text_member(object, "jsonrpc") != "2.0") return wrong("jsonrpc must be \"2.0\"");
   const Json* id = object.if_contains("id");

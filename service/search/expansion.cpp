@@ -32,7 +32,7 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
   const templates::SearchTemplate* item = find_template(domain.domain, variant.template_id);
   if (item == nullptr)
     return fail(Code::usage, "no template \"" + variant.template_id + "\" in domain " + domain.domain.name +
-                                 "; a variant names the template that it stands for");
+                                 "; a variant must name the template that it replaces");
   if (variant.is_raw) {
     for (const std::string& engine : item->engines) out.push_back({item->id, engine, variant.text});
     return {};
@@ -86,7 +86,7 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
     return fail(Code::usage, "the domain " + domain.domain.name +
                                  " has no search templates: callers bring its lists, to POST /v1/fuse");
   if (queries.empty())
-    return fail(Code::usage, "none of the named engines and lists stands in a template of the domain");
+    return fail(Code::usage, "no template of the domain uses any of the named engines or lists");
   if (queries.size() > kMaxExpandedQueries)
     return fail(Code::usage, "more than 64 expanded queries; give fewer variants or name fewer engines");
   return queries;

@@ -299,11 +299,9 @@ Result<Mirror::Changes> Mirror::push(bool is_forced) {
     wanted.push_back({name, other, std::move(text)});
   }
   if (!both.empty() && !is_forced)
-    return fail(
-        Code::bad_data,
-        fmt::format("changed here and in the store since they were the same: {}; look at both (store pull "
-                    "keeps yours as FILE.mine), or push with --force",
-                    fmt::join(both, ", ")));
+    return fail(Code::bad_data, fmt::format("changed both here and in the store: {}; compare them (store "
+                                            "pull --force keeps yours as FILE.mine), or push with --force",
+                                            fmt::join(both, ", ")));
   Changes changes;
   if (wanted.empty()) return changes;
   TRY(const bool is_sent, store_.change_shared_files(wanted));
@@ -328,11 +326,9 @@ Result<Mirror::Changes> Mirror::pull(bool is_forced) {
     if (is_edited_here(file, here)) edited.push_back(path_of(file.name));
   }
   if (!edited.empty() && !is_forced)
-    return fail(
-        Code::bad_data,
-        fmt::format("changed here since they were the store's: {}; send them with store push, or pull with "
-                    "--force, which keeps yours as FILE.mine",
-                    fmt::join(edited, ", ")));
+    return fail(Code::bad_data, fmt::format("changed here but not yet in the store: {}; send them with store "
+                                            "push, or pull with --force, which keeps yours as FILE.mine",
+                                            fmt::join(edited, ", ")));
   Changes changes;
   for (const SharedFile& file : files) TRY_VOID(take(file, changes));
   TRY_VOID(remember());

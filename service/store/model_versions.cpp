@@ -58,7 +58,7 @@ Result<std::string> text_at(const JsonObject& object, std::string_view name, con
 }
 
 Result<ModelVersion> read_version(const Json& json, const std::string& path) {
-  if (!json.is_object()) return fail(Code::bad_data, path + ": a version that is no object");
+  if (!json.is_object()) return fail(Code::bad_data, path + ": a version that is not an object");
   const JsonObject& object = json.get_object();
   ModelVersion version;
   for (auto [name, field] : {std::pair{"version", &version.version}, std::pair{"learner", &version.learner},
@@ -90,7 +90,7 @@ Result<ModelState> parse_state(std::string_view text, const std::string& path) {
     state.versions.push_back(std::move(version));
   }
   for (const Json& entry : history->get_array()) {
-    if (!entry.is_string()) return fail(Code::bad_data, path + ": a history of something else than versions");
+    if (!entry.is_string()) return fail(Code::bad_data, path + ": the history must be a list of versions");
     state.history.emplace_back(entry.get_string());
   }
   state.tests = static_cast<std::uint32_t>(tests->get_int64());

@@ -64,7 +64,7 @@ class PostgresDatabase final : public SqlDatabase {
     if (options == nullptr) {
       PQfreemem(problem);  // the message repeats the URL with its password
       return fail(Code::bad_config,
-                  "the store's URL is none of PostgreSQL's; write postgresql://USER@HOST/NAME");
+                  "the store's URL is not a PostgreSQL URL; write postgresql://USER@HOST/NAME");
     }
     for (const auto& [name, value] : kParameters) parameters_.emplace_back(name, value);
     std::map<std::string, std::string> given;
@@ -145,7 +145,8 @@ class PostgresDatabase final : public SqlDatabase {
       if (health == Health::broken && !is_new && !is_second && !is_committing) continue;
       note_failure(health, is_new, done.error().text);
       if (is_committing)
-        return fail(Code::unavailable, done.error().text + " (at a commit: the change may be there)");
+        return fail(Code::unavailable,
+                    done.error().text + " (during a commit: the change may have been made)");
       return done;
     }
   }
@@ -188,7 +189,7 @@ class PostgresDatabase final : public SqlDatabase {
   Result<std::unique_ptr<PostgresSession>> borrow(const Waiting& waiting) {
     std::unique_lock lock(mutex_);
     if (resting_until_ && Waiting::now() < *resting_until_)
-      return fail(Code::unavailable, "PostgreSQL did not answer and is left alone for a second");
+      return fail(Code::unavailable, "PostgreSQL did not answer and is not asked again for a second");
     if (!is_free_.wait_until(lock, waiting.statement_end(), [&] { return in_use_ < kConnections; }))
       return fail(Code::try_again, "all connections to PostgreSQL are busy");
     ++in_use_;

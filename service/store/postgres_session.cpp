@@ -187,7 +187,7 @@ Result<void> PostgresSession::transact(const Transaction& work, const Waiting& w
 
 Error PostgresSession::has_no_address() {
   health_ = Health::late;
-  return fail(Code::unavailable, "PostgreSQL's host has no address, or none in time");
+  return fail(Code::unavailable, "PostgreSQL's host name was not resolved in time, or has no address");
 }
 
 Result<void> PostgresSession::command(std::string_view sql) {

@@ -56,16 +56,16 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   }
   if (const std::size_t slash = url.find('/'); slash != std::string_view::npos) {
     const auto database = number_of(url.substr(slash + 1), 1023);
-    if (slash + 1 < url.size() && !database) return bad_redis("has a database that is no number");
+    if (slash + 1 < url.size() && !database) return bad_redis("has a database that is not a number");
     address.database = database.value_or(0);
     url = url.substr(0, slash);
   }
   const std::size_t bracket = url.starts_with('[') ? url.find(']') : 0;
-  if (bracket == std::string_view::npos) return bad_redis("has an open bracket");
+  if (bracket == std::string_view::npos) return bad_redis("has a bracket that is not closed");
   const std::size_t colon = url.find(':', bracket);
   if (colon != std::string_view::npos) {
     const auto port = number_of(url.substr(colon + 1), 65535);
-    if (!port || *port == 0) return bad_redis("has a port that is none");
+    if (!port || *port == 0) return bad_redis("has an invalid port");
     address.port = *port;
   }
   std::string_view host = url.substr(0, colon);

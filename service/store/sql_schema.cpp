@@ -94,13 +94,13 @@ Result<void> prepare_schema(SqlDatabase& database, StoreMode mode) {
     return session.run("SELECT value FROM meta WHERE name = 'schema'", {}, into(version));
   });
   if (!read && mode == StoreMode::read)
-    return fail(Code::bad_data, read.error().text + "; this is no store of metafuse");
+    return fail(Code::bad_data, read.error().text + "; this is not a store of metafuse");
   if (!read) return read;
   if (version == kSchemaVersion) return {};
   return fail(
       Code::bad_data,
       fmt::format("the store has version '{}' and this program knows version {}; {}", version, kSchemaVersion,
-                  version == "1" || version == "2" ? "start the server once, which brings it up to date"
+                  version == "1" || version == "2" ? "start the server once, which updates it"
                                                    : "use the program that made it"));
 }
 

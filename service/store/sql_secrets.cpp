@@ -118,9 +118,10 @@ Result<std::string> SqlStore::secret_in_file() {
     TRY(const auto text, read_text(secret_file_, std::size_t{4096}));
     secret = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
     if (!is_secret(secret))
-      return fail(Code::bad_config, secret_file_ + ": holds no secret of 64 hexadecimal digits");
+      return fail(Code::bad_config, secret_file_ + ": has no secret of 64 hexadecimal digits");
     if ((!mark.empty() && mark_of(secret) != mark) || (!inside.empty() && inside != secret))
-      return fail(Code::bad_config, secret_file_ + ": the secret of another store; put this store's there");
+      return fail(Code::bad_config,
+                  secret_file_ + ": belongs to another store; put this store's secret there");
   } else {
     if (inside.empty() && !mark.empty())
       return fail(Code::no_input,

@@ -223,7 +223,7 @@ Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
   search.lists.clear();
   search.shown.clear();
   for (const Json& document : *documents) {
-    if (!document.is_string()) return damaged_row("a document that is no text");
+    if (!document.is_string()) return damaged_row("a document that is not a string");
     search.documents.emplace_back(document.get_string());
   }
   for (const Json& value : *lists) {
@@ -241,10 +241,10 @@ std::string slots_text(const BaseQuery& slots) {
 
 Result<BaseQuery> read_slots_text(std::string_view text) {
   TRY(const auto json, parse_json(text, "stored slots"));
-  if (!json.is_object()) return damaged_row("slots that are no object");
+  if (!json.is_object()) return damaged_row("slots that are not an object");
   BaseQuery query;
   for (const auto& [name, value] : json.get_object()) {
-    if (!value.is_string()) return damaged_row("a slot that is no text");
+    if (!value.is_string()) return damaged_row("a slot that is not a string");
     query.slots.emplace(std::string(name), std::string(value.get_string()));
   }
   return query;

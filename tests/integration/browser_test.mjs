@@ -188,10 +188,10 @@ async function models(options) {
   await page.goto("/models");
   await page.getByLabel("Key with the role admin").fill("wrong");
   await page.getByRole("button", { name: "Show" }).click();
-  await page.getByRole("alert").filter({ hasText: "not known" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "unknown" }).waitFor();
   await sign(page, "admin", "admin-key");
   await page.getByRole("button", { name: "Train a challenger" }).click();
-  await page.getByText("One step back leads to").waitFor();
+  await page.getByText("Previous champion", { exact: true }).waitFor();
   await findsNoViolation(page, options);
   await page.goto("/analytics/software"); // signed in for the tab
   await sign(page, "admin", "admin-key");

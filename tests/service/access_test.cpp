@@ -156,7 +156,7 @@ TEST_CASE("Metrics are open to this machine or to everybody or to keys", "[servi
   CHECK(status("metrics: key\n", bearer("search-key")) == 403);
   CHECK(status("", forwarded + bearer("metrics-key")) == 200);
   const auto config = parse_config("templates: []\nmetrics: closed\n", "f.yaml");
-  CHECK(config.error().text.find("f.yaml:2:10: metrics is loopback, open or key") != std::string::npos);
+  CHECK(config.error().text.find("f.yaml:2:10: metrics must be loopback, open or key") != std::string::npos);
 }
 
 TEST_CASE("Clients behind a trusted proxy cannot forge their address", "[service][access]") {
@@ -182,7 +182,7 @@ TEST_CASE("Clients behind a trusted proxy cannot forge their address", "[service
   CHECK(client("[10.0.0.1]", {"192.0.2.7, "}) == "10.0.0.1");
   const auto wrong =
       parse_config("templates: " METAFUSE_SOURCE_DIR "/README.md\ntrusted_proxies: [proxy]\n", "f.yaml");
-  CHECK(wrong.error().text.find("f.yaml:2:19: trusted_proxies: \"proxy\" is no address") !=
+  CHECK(wrong.error().text.find("f.yaml:2:19: trusted_proxies: \"proxy\" is not an address") !=
         std::string::npos);
 }
 

@@ -109,10 +109,10 @@ TEST_CASE("Internal errors are told to administrators and the log only", "[servi
   const std::string secret = "db.internal:5432 refused";
   CHECK(told(fail(Code::unavailable, secret), &admin) == "503 " + secret + "\n");
   CHECK(told(fail(Code::unavailable, secret), nullptr) ==
-        "503 what this needs does not answer now; try again in a while\n");
+        "503 something that this request needs does not answer; try again later\n");
   CHECK(told(fail(Code::try_again, secret), nullptr) ==
-        "503 what this needs does not answer now; try again in a while\n");
-  CHECK(told(fail(Code::internal, secret), nullptr) == "500 a mistake of ours; it is in the log\n");
+        "503 something that this request needs does not answer; try again later\n");
+  CHECK(told(fail(Code::internal, secret), nullptr) == "500 internal error; see the server's log\n");
   CHECK(told(fail(Code::internal, secret), &admin) == "500 " + secret + "\n");
   CHECK(told(fail(Code::usage, secret), nullptr) == "400 " + secret + "\n");
   CHECK(told(fail(Code::bad_data, secret), nullptr) == "400 " + secret + "\n");

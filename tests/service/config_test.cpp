@@ -90,23 +90,24 @@ TEST_CASE("A key needs a digest and a valid last day and a unique name",
   };
   const auto is_read = [&](const std::string& keys) {
     const std::string text = mistake(keys);
-    return text.find("sha256 is 64") == std::string::npos &&
-           text.find("expires is a date") == std::string::npos &&
+    return text.find("sha256 must be 64") == std::string::npos &&
+           text.find("expires must be a date") == std::string::npos &&
            text.find("two keys are named") == std::string::npos;
   };
   CHECK(is_read(key("a", digest)));
   CHECK(is_read(key("a", std::string(64, 'F'))));
   for (const std::string& bad :
        {digest.substr(1), digest + "a", digest.substr(1) + "g", digest.substr(1) + " "})
-    CHECK(mistake(key("a", bad)).find("sha256 is 64") != std::string::npos);
+    CHECK(mistake(key("a", bad)).find("sha256 must be 64") != std::string::npos);
   CHECK(is_read(key("a", digest, ", expires: 2027-01-31")));
   for (const std::string bad : {"2027-1-31", "2027-02-30", "2027-01-31T10:00", "31.01.2027", "soon"})
-    CHECK(mistake(key("a", digest, ", expires: '" + bad + "'")).find("expires is a date") !=
+    CHECK(mistake(key("a", digest, ", expires: '" + bad + "'")).find("expires must be a date") !=
           std::string::npos);
   CHECK(is_read(key("a", digest) + ", " + key("b", digest)));
   CHECK(mistake(key("a", digest) + ", " + key("a", std::string(64, 'b'))).find("two keys are named") !=
         std::string::npos);
-  CHECK(mistake(key("a", digest, ", roles: [search, king]")).find("no role \"king\"") != std::string::npos);
+  CHECK(mistake(key("a", digest, ", roles: [search, king]")).find("unknown role \"king\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("Listen addresses are host and port", "[service][config]") {

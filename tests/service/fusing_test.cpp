@@ -135,32 +135,34 @@ TEST_CASE("Every bad request to fuse has one clear error", "[service][fusing]") 
       {R"({"lists":[{"name":"a","results":[7]}]})", "lists[0].results[0] must be an id, or an object"},
       {R"({"lists":[{"name":"a","results":["x",{"title":"t"}]}]})",
        "lists[0].results[1] has neither \"id\" nor \"url\""},
-      {R"({"lists":[{"name":"a","results":[{"id":""}]}]})", "lists[0].results[0]: an id has 1 to 1024 bytes"},
-      {R"({"lists":[{"name":"a","results":[{"id":7}]}]})", "lists[0].results[0]: \"id\" must be a text"},
+      {R"({"lists":[{"name":"a","results":[{"id":""}]}]})",
+       "lists[0].results[0]: an id must have 1 to 1024 bytes"},
+      {R"({"lists":[{"name":"a","results":[{"id":7}]}]})", "lists[0].results[0]: \"id\" must be a string"},
       {R"({"lists":[{"name":"a","results":[{"url":"no url"}]}]})", "lists[0].results[0]: \"url\":"},
       {R"({"lists":[{"name":"a","results":[{"id":"x","score":"NaN"}]}]})", "\"score\" must be a number"},
       {R"({"lists":[{"name":"a","results":[{"id":"x","score":NaN}]}]})", "body:1:52"},
       {R"({"lists":[{"name":"a","results":[{"id":"x","score":1e999}]}]})", "body:1:"},
-      {R"({"lists":[{"name":"a","results":[{"id":"x","rank":1}]}]})", "there is no member \"rank\""},
-      {R"({"lists":[)" + repeated(R"({"name":"l#","results":[]})", 65) + "]}", "65 lists; 64 are the most"},
+      {R"({"lists":[{"name":"a","results":[{"id":"x","rank":1}]}]})", "unknown member \"rank\""},
+      {R"({"lists":[)" + repeated(R"({"name":"l#","results":[]})", 65) + "]}",
+       "65 lists; at most 64 are allowed"},
       {R"({"lists":[{"name":"a","results":[)" + repeated("\"d#\"", 1001) + "]}]}",
-       "(a): 1001 results; 1000 are the most"},
+       "(a): 1001 results; at most 1000 are allowed"},
       {R"({"method":"rff","lists":[]})", "no method \"rff\"; did you mean rrf"},
       {R"({"method":"probfuse","lists":[]})", "learns from judgments"},
       {R"({"method":"combsum","lists":[{"name":"a","results":["x"]}]})", "list a has results without one"},
       {R"({"method":"rrf","options":{"normalise":"min-max"},"lists":[{"name":"a","results":["x"]}]})",
-       "looks at ranks alone"},
-      {R"({"method":"combsum","options":{"normalise":"mean"},"lists":[]})", "no normalisation \"mean\""},
+       "uses only ranks"},
+      {R"({"method":"combsum","options":{"normalise":"mean"},"lists":[]})", "unknown normalisation \"mean\""},
       {R"({"method":"borda","options":{"k":3},"lists":[{"name":"a","results":["x"]}]})", "has no parameter"},
       {R"({"method":"borda","lists":[{"name":"a","weight":2,"results":["x"]}]})", "takes no weights"},
       {R"({"method":"weighted_borda","lists":[{"name":"a","results":["x"]}]})", "needs a weight"},
-      {R"({"options":{"q":3},"lists":[]})", "options: there is no member \"q\""},
+      {R"({"options":{"q":3},"lists":[]})", "options: unknown member \"q\""},
       {R"({"domain":"d","method":"rrf","lists":[]})", "either a domain"},
       {R"({"domain":"d","lists":[{"name":"a","results":[]}]})", "no domain \"d\""},
-      {R"({"lists":[],"wat":1})", "there is no member \"wat\""},
+      {R"({"lists":[],"wat":1})", "unknown member \"wat\""},
       {R"({"lists":[],"limit":0})", "\"limit\" must be a number from 1 to 64000"},
       {R"({"requests":{}})", "\"requests\" must be a list"},
-      {R"({"requests":[],"limit":1})", "\"requests\" stands alone"},
+      {R"({"requests":[],"limit":1})", "\"requests\" must be the only member"},
       {R"([1])", "the body must be a JSON object"},
       {R"(nope)", "body:1:1"},
   };
@@ -182,7 +184,7 @@ TEST_CASE("The largest request is accepted but methods that compare documents ha
   const Json answer = fused("{\"limit\":3,\"lists\":[" + lists + "]}");
   CHECK(answer.at("total") == Json(64000));
   CHECK(ids_of(answer) == "d0-0 d1-0 d2-0");
-  CHECK(refusal_of("{\"method\":\"mc4\",\"lists\":[" + lists + "]}").find("4096 at most") !=
+  CHECK(refusal_of("{\"method\":\"mc4\",\"lists\":[" + lists + "]}").find("at most 4096") !=
         std::string::npos);
   const auto is_taken = [](int documents) {
     std::string some;
@@ -327,7 +329,8 @@ TEST_CASE("Lists that a domain does not declare are refused with similar names",
   refused(R"({"domain":"pages","lists":[{"name":"bm26","results":[]}]})",
           R"(has no list \"bm26\"; did you mean bm25)");
   refused(R"({"domain":"page","lists":[{"name":"bm25","results":[]}]})", R"(no domain \"page\")");
-  refused(R"({"domain":"pages","lists":[{"name":"bm25","weight":2,"results":[]}]})", "have no weights");
+  refused(R"({"domain":"pages","lists":[{"name":"bm25","weight":2,"results":[]}]})",
+          "remove the weight of bm25");
   refused(R"({"domain":"pages","slots":{"WAT":"x"},"lists":[{"name":"bm25","results":[]}]})",
           R"(no slot \"WAT\")");
   TestServer without;

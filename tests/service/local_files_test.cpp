@@ -142,6 +142,6 @@ TEST_CASE("The folders of `files` must exist", "[service][files][config]") {
   };
   CHECK(wrong("docs") == "folders: 1 " + folder.path("docs"));
   CHECK(wrong("[docs/../docs]") == "folders: 1 " + folder.path("docs"));
-  CHECK(wrong("[none]").find("\"none\" is no folder") != std::string::npos);
-  CHECK(wrong("[/]").find("name a folder") != std::string::npos);
+  CHECK(wrong("[none]").find("\"none\" is not a folder") != std::string::npos);
+  CHECK(wrong("[/]").find("name a smaller folder") != std::string::npos);
 }

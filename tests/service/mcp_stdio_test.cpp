@@ -140,8 +140,8 @@ TEST_CASE("MCP on standard streams can relay to a running server", "[service][mc
   check_conversation({kConversation, relay(url + "/mcp", "agent-key")});
   // a refusal has the id of the refused message
   const StdioExchange refused({line_of(1, "ping")}, relay(url, "wrong"));
-  CHECK(std::string_view(refused.to(1).at("error").at("message").as_string()).find("not known") !=
-        std::string_view::npos);
+  CHECK(std::string_view(refused.to(1).at("error").at("message").as_string())
+            .find("does not know the API key") != std::string_view::npos);
   const StdioExchange nobody({line_of(1, "ping")}, relay("http://127.0.0.1:1", ""));
   CHECK(std::string_view(nobody.to(1).at("error").at("message").as_string()).find("is the server running?") !=
         std::string_view::npos);

@@ -236,7 +236,7 @@ TEST_CASE("A tool's page and sites and time range select from all results", "[se
   CHECK(site.find("c.example") < site.find("d.example"));
   CHECK(text(R"("query":"ada","time_range":"week")").find("a.example") == std::string::npos);
   CHECK(text(R"("query":"ada","sites":["none.example"])") ==
-        "Nothing passes the sites and the time range.\n");
+        "No result matches the sites and the time range.\n");
   for (const char* wrong :
        {R"("query":"ada","time_range":"century")", R"("query":"ada","page":0)", R"("query":"ada","limit":51)",
         R"("query":"ada","domain":"pages")", R"("limit":3)"})

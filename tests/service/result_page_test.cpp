@@ -102,9 +102,8 @@ TEST_CASE("The page shows matches and badges and filters and explanations withou
   CHECK(shows(page, "lang=\"pt-BR\">"));
   CHECK(shows(page, "<span>pdf</span>"));
   // each filter of the search has a link that removes it
-  CHECK(shows(
-      page,
-      "<a href=\"/search?q=ada&amp;slot.PLACE=Rome\"><span class=\"hidden\">Take away </span>-charles"));
+  CHECK(shows(page,
+              "<a href=\"/search?q=ada&amp;slot.PLACE=Rome\"><span class=\"hidden\">Remove </span>-charles"));
   CHECK(shows(page, "/search?q=ada+-charles&amp;slot.PLACE=Rome&amp;engines=one\">one <span>4</span>"));
   CHECK(shows(
       page,
@@ -113,7 +112,7 @@ TEST_CASE("The page shows matches and badges and filters and explanations withou
   CHECK(shows(page, "5 results"));
   CHECK(shows(page, "value=\"Rome\""));  // the form of slots keeps the given values
   // b is first because of three lists, and stays first without one of them
-  CHECK(shows(page, "Most for rank "));
+  CHECK(shows(page, "Mainly because of rank "));
   const std::string narrowed = body_in(server.get("/search?q=ada&engines=two"));
   CHECK(shows(narrowed, "engine two <span aria-hidden"));
   const std::string one_list = body_in(server.get("/search?q=ada&lists=placed%40one&format=json"));
@@ -140,7 +139,7 @@ TEST_CASE("A page without results shows how the query was understood", "[service
   const std::string page = body_in(server.get("/search?q=ada+lovelace+site%3Anowhere.example"));
   CHECK(shows(page, "Nothing was found for <b>ada lovelace</b>."));
   CHECK(shows(page, "4 results of the engines did not meet your conditions."));
-  CHECK(shows(page, "Take away a condition above."));
+  CHECK(shows(page, "Remove a condition above."));
 }
 
 TEST_CASE("Preferences are stored in one cookie and shared by one link", "[service][preferences]") {

@@ -172,7 +172,7 @@ TEST_CASE("The editor works as plain forms", "[service][templates]") {
   const std::string wrong = send("preview", "version: 1\nwat: <2>\n", "admin-key");
   CHECK(wrong.find("data-line=\"2\"") != std::string::npos);
   CHECK(wrong.find("<pre>2  wat: &lt;2&gt;\n   ^</pre>") != std::string::npos);  // the line itself, marked
-  CHECK(send("save", edited("X"), "").find("the key is not known") != std::string::npos);
+  CHECK(send("save", edited("X"), "").find("the key is unknown") != std::string::npos);
   CHECK(file_text(server) == kTwoTemplates);
   CHECK(send("save", edited("X"), "admin-key").find("Saved and in use.") != std::string::npos);
   CHECK(file_text(server) == edited("X"));

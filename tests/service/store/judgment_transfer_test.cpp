@@ -75,7 +75,7 @@ TEST_CASE("Runs and qrels are imported as judged searches that a model learns fr
   INFO(again.err);
   REQUIRE(again.status == 0);
   CHECK(again.out.find("10 searches and 30 judgments imported") != std::string::npos);
-  CHECK(again.out.find("10 judged documents stand in no list") != std::string::npos);
+  CHECK(again.out.find("10 judged documents are in no list") != std::string::npos);
   const auto store = transfer_store(files.store());
   const auto judged = store->judged_queries("d");
   REQUIRE(judged->size() == 10);
@@ -153,7 +153,7 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   const auto none = import_lines(*untouched, file, "boots");
   REQUIRE(none.has_error());
   CHECK(none.error().code == Code::bad_data);
-  CHECK(none.error().text.find("--domain may be hats, shoes") != std::string::npos);
+  CHECK(none.error().text.find("--domain can be hats, shoes") != std::string::npos);
   // Clicks are not imported.
   CHECK(import_lines(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"),
                      "shoes")
@@ -214,7 +214,7 @@ TEST_CASE("A recording is imported as judged searches including an empty list", 
   INFO(done.err);
   REQUIRE(done.status == 0);
   CHECK(done.out.find("6 searches and 6 judgments imported") == 0);
-  CHECK(done.out.find("0 judged documents stand in no list") != std::string::npos);
+  CHECK(done.out.find("0 judged documents are in no list") != std::string::npos);
   const auto store = transfer_store(folder.path("store.db"));
   const std::string online = query_digest(*store->secret(), "d", {{{"QUERY", "Word3"}}}, "Q");
   const auto query = store->find_query("d", online);
@@ -233,7 +233,7 @@ TEST_CASE("A recording is imported as judged searches including an empty list", 
   const auto wrong = run_metafuse(
       {"store", "import", "--config", config, "--domain", "d", "--recording", folder.path("nowhere")});
   CHECK(wrong.status == 66);
-  CHECK(wrong.err.find("no recording") != std::string::npos);
+  CHECK(wrong.err.find("not a recording") != std::string::npos);
 }
 
 TEST_CASE("Offline files add training queries and the store's judgments take precedence",

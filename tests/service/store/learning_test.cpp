@@ -410,7 +410,7 @@ TEST_CASE("Promotion needs enough judgments and significance and permission", "[
   CHECK(retrain(*world.store, versions, world.options())->version == trained->version);
   const auto back = promote_if_better(*world.store, versions, "shoes", rules, true);
   CHECK_FALSE(back->is_better);
-  CHECK(back->reason.find("a step back") != std::string::npos);
+  CHECK(back->reason.find("the previous champion was restored") != std::string::npos);
   CHECK(versions.state("shoes")->champion.empty());
   REQUIRE(versions.activate("shoes", trained->version).has_value());
   CHECK_FALSE(versions.state("shoes")->is_promotion_paused);

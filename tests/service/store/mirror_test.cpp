@@ -225,7 +225,7 @@ TEST_CASE("Push and pull transfer files edited by hand and name those changed on
   b.folder.write("shoes.yaml", "edited at b");
   const auto both = b.mirror.push(false);
   REQUIRE(both.has_error());
-  CHECK(both.error().text.find("changed here and in the store") != std::string::npos);
+  CHECK(both.error().text.find("changed both here and in the store") != std::string::npos);
   CHECK(a.mirror.pull(false)->empty());
   const auto pulled = b.mirror.pull(true);
   REQUIRE(pulled.has_value());
