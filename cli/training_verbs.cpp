@@ -97,7 +97,7 @@ Result<DocumentStream> open_stream(const TrainArguments& arguments, const fusion
                 "--resume: that model was trained by the learner " + model.learner + ", not " + learner.name);
   if (!arguments.learner.options.empty())
     return fail(Code::usage, "--" + arguments.learner.options.begin()->first +
-                                 ": a resumed model keeps what it started with; leave it out");
+                                 ": a resumed model keeps its original setting; leave it out");
   return DocumentStream::resume(model);
 }
 

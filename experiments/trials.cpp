@@ -20,7 +20,7 @@ Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet&
 
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
   const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(model.ranker);
-  if (!ranker) return fail(Code::internal, "the model is no sum of thresholded features");
+  if (!ranker) return fail(Code::internal, "the model is not a sum of thresholded features");
   return ranker->rankings();
 }
 

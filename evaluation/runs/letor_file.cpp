@@ -163,14 +163,13 @@ class Rows {
     if (!std::isfinite(cell.value)) [[unlikely]]
       return refuse(begin, " is not finite; give a number or NULL");
     if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value))) [[unlikely]]
-      return refuse(begin, " is not a whole number of at least 1");
+      return refuse(begin, " is not a whole number of at least 1", "the rank of ");
     is_short_ = at_ - begin < 8;
     return true;
   }
 
-  bool refuse(const char* begin, std::string_view why) {
-    const bool is_rank = why.find("whole") != std::string_view::npos;
-    problem_ = (is_rank ? "the rank of " : "the value of ") + shown(field_at(begin)) + std::string(why);
+  bool refuse(const char* begin, std::string_view why, std::string_view what = "the value of ") {
+    problem_ = std::string(what) + shown(field_at(begin)) + std::string(why);
     return false;
   }
 

@@ -214,7 +214,7 @@ Result<Texts> json_texts(const std::string& path, std::string_view body, const A
 Result<void> check_key_path(const std::string& path) {
   const auto parsed = parse_key_path(path);
   if (parsed.keys.empty() && !parsed.is_anchored)
-    return fail(Code::bad_config, "\"" + path + "\" is no key path; write keys with / between them");
+    return fail(Code::bad_config, "\"" + path + "\" is not a key path; write keys with / between them");
   for (const char c : path)
     if (static_cast<unsigned char>(c) < 0x20)
       return fail(Code::bad_config, "a key path with a control character");
@@ -246,7 +246,7 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
   const element root = *tree.root();
   int64_t status = 0;
   if (root.at_pointer("/0/0").get(status) != simdjson::SUCCESS)
-    return fail(Code::bad_data, "the answer is no answer of groonga's select");
+    return fail(Code::bad_data, "the answer is not from groonga's select");
   if (element message; status != 0) {
     std::optional<PartText> text;
     if (root.at_pointer("/0/3").get(message) == simdjson::SUCCESS) text = text_of(message);

@@ -132,7 +132,7 @@ Result<element> parse_answer_text(std::string_view body, const AnswerContext& co
   if (root.error() != simdjson::SUCCESS)
     if (const auto repaired = repaired_json(text)) root = parse(*repaired);
   if (root.error() != simdjson::SUCCESS)
-    return fail(Code::bad_data, std::string("the answer is no JSON: ") + why);
+    return fail(Code::bad_data, std::string("the answer is not valid JSON: ") + why);
   return root.value_unsafe();
 }
 

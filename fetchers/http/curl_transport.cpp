@@ -312,7 +312,8 @@ class CurlTransport final : public Transport {
       while (!lane.waiting.empty() && lane.waiting.front()->is_overdue(moment)) {
         const Transfer transfer = std::move(lane.waiting.front());
         lane.waiting.pop_front();
-        transfer->finish(Failure::rate_limited, "no place within the engine's own limits in time", moment);
+        transfer->finish(Failure::rate_limited,
+                         "none of the connections allowed for the engine became free in time", moment);
       }
   }
 

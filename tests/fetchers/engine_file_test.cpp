@@ -120,7 +120,7 @@ TEST_CASE("Every mistake of an engine file is reported at once and with its plac
     headers: {"Bad Name": x}
 )");
   for (const std::string expected :
-       {"e.yaml:4:17: search_url: the URL must contain {query}", "e.yaml:5:16: \"//\" is no key path",
+       {"e.yaml:4:17: search_url: the URL must contain {query}", "e.yaml:5:16: \"//\" is not a key path",
         "e.yaml:7:5: unknown key \"colour\"",
         "e.yaml:8:11: the engine \"a\" is defined twice (first in line 2)",
         "e.yaml:10:17: search_url: {query} before the path",
