@@ -79,7 +79,7 @@ TEST_CASE("Anchored key paths match from the root and * matches every child", "[
 TEST_CASE("An answer that is not a list of results gives the reason", "[fetchers][json]") {
   const AnswerRules rules = rules_of(Format::json, "results", "url", "title", "");
   CHECK(why(rules, "").find("empty") != std::string::npos);
-  CHECK(why(rules, "<html>").find("no JSON") != std::string::npos);
+  CHECK(why(rules, "<html>").find("not valid JSON") != std::string::npos);
   CHECK(why(rules, R"({"a":1})").find("without \"results\"") != std::string::npos);
   CHECK(why(rules, R"({"error":{"message":"quota"}})").find("the engine says: quota") != std::string::npos);
   CHECK(why(rules, R"({"results":5})") != "");

@@ -76,7 +76,7 @@ TEST_CASE("A part may have fallback paths and url_format comes last", "[fetchers
   CHECK(links[0].url == "http://e.example/x");
   CHECK(links[1].url == "http://e.example/y");
   CHECK(error_of_keys("engine: json_engine, " + kUrl + "url_query: [a, \"/\"], title_query: t")
-            .find("no key path") != std::string::npos);
+            .find("not a key path") != std::string::npos);
 }
 
 TEST_CASE("Several values are joined and arrays element by element", "[fetchers][definition]") {
