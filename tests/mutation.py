@@ -72,6 +72,7 @@ class Bench:
         self.backup = self.folder / "mutation.backup"
         self.results = self.folder / "mutation.jsonl"
         self.seconds = dict(SECONDS)
+        self.is_program_stale = False  # whether `metafuse` may contain an earlier mutant
         self.restore()
 
     def known(self):
@@ -128,11 +129,13 @@ class Bench:
     def outcome(self, mutant):
         self.apply(mutant)
         try:
-            if not self.build(mutant.suite, mutant.is_in_program):
+            if not self.build(mutant.suite, mutant.is_in_program or self.is_program_stale):
                 return "does not build"
+            self.is_program_stale = mutant.is_in_program
             if mutant.tests and not self.passes(mutant.suite, mutant.tests):
                 return "killed"
             # Some tests run the program, which must contain the mutant before it counts as a survivor.
+            self.is_program_stale = True
             if not self.build(mutant.suite, True):
                 return "does not build"
             return "survived" if self.passes(mutant.suite, "") else "killed"

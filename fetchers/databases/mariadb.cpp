@@ -182,9 +182,10 @@ class Mariadb final : public Database {
       return maria_failure(statement.get());
     BoundArguments arguments(text.arguments(window));
     if (mysql_stmt_param_count(statement.get()) != arguments.values.size())
-      return fail(Code::bad_config,
-                  "MariaDB: the statement contains \"?\" placeholders besides the named values; use :query, "
-                  ":limit and :offset only");
+      return fail(
+          Code::bad_config,
+          "MariaDB: the number of placeholders differs from the named values; check quotes and comments, "
+          "and write values as :query");
     if (mysql_stmt_bind_param(statement.get(), arguments.binds.data()) ||
         mysql_stmt_execute(statement.get()) != 0)
       return maria_failure(statement.get());

@@ -299,7 +299,7 @@ class CurlTransport final : public Transport {
   }
 
   /// libcurl enforces the total and the connect timeout; the first-byte timeout and the time spent waiting
-  /// for a connection are checked here.
+  /// for a connection or for the engine's rate are checked here.
   void end_overdue() {
     const TimePoint moment = now();
     for (auto at = active_.begin(); at != active_.end();) {
@@ -313,7 +313,7 @@ class CurlTransport final : public Transport {
         const Transfer transfer = std::move(lane.waiting.front());
         lane.waiting.pop_front();
         transfer->finish(Failure::rate_limited,
-                         "none of the connections allowed for the engine became free in time", moment);
+                         "the engine's max_connections or requests_per_second left no room in time", moment);
       }
   }
 

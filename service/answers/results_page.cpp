@@ -201,7 +201,7 @@ void add_reasons(PageWriter& writer, std::size_t at, View& view) {
                                 moved_text(writer.answer, result)));
   if (reasons.size() > writer.most_reasons)
     view.add("REST").set("TEXT",
-                         fmt::format("and {} lists of less weight", reasons.size() - writer.most_reasons));
+                         fmt::format("and {} more of less weight", reasons.size() - writer.most_reasons));
 }
 
 void add_marked(std::string_view text, const std::vector<FoldedText>& words, std::string_view name,

@@ -180,8 +180,8 @@ SaveOutcome save_templates(Reloader& reloader, Records& records, const std::stri
   const auto edited = edited_domain(*snapshot, current, text);
   if (!edited) return refused(422, edited.error().text);
   if (const std::string conflict = model_conflict(current, *edited); !conflict.empty())
-    return refused(409, conflict + "; train a model for the new templates first, or remove " +
-                            current.model_file + " away");
+    return refused(409,
+                   conflict + "; train a model for the new templates first, or remove " + current.model_file);
   if (records.store == nullptr)
     return refused(
         409,

@@ -36,7 +36,8 @@ void declare_options(OptionTable& table, BlendOptions& options) {
   table.count("fused-rounds", options.fused_rounds, 0, 100'000,
               "rounds of the RankBoost that starts from reciprocal rank fusion");
   table.number("prior-queries", options.prior_queries, 0.0, 1e12,
-               "number of judged queries at which RRF and the learned rankings weigh the same");
+               "number of judged queries at which the ranking that starts from RRF and the learned ones "
+               "weigh the same");
   table.number("k", options.k, 0.0, 1e6, "the constant k in 1 / (k + rank)");
 }
 
@@ -161,8 +162,9 @@ Learner blend_learner() {
   Learner row;
   row.name = "rankboost-blend";
   row.meaning =
-      "the mean of RankBoosts on thresholds and on values, and RRF with a weight that shrinks as more "
-      "queries are judged";
+      "the mean of RankBoosts on thresholds and on values, and a RankBoost that starts from RRF, with a "
+      "weight "
+      "that shrinks as more queries are judged";
   row.source =
       "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours";
   row.options = option_rows<BlendOptions>();
