@@ -126,6 +126,14 @@ TEST_CASE("A query without a relevant document counts except under gdeval", "[ev
   options.rules.mode = Mode::gdeval;
   CHECK(evaluate_run(*run, *judgments, *parse_measures("ndcg_cut_20"), options)->queries ==
         std::vector<std::string>{"1"});
+  const std::string letor = folder.write("l", "1 qid:1 1:1\n0 qid:2 1:1\n");
+  const std::string scores = folder.write("s", "1\n1\n");
+  const auto set_of_gains = *parse_measures("ndcg_cut_20");
+  CHECK(evaluate_letor(letor, false, scores, set_of_gains, options)->queries ==
+        std::vector<std::string>{"1"});
+  options.rules.mode = Mode::letor4;
+  CHECK(evaluate_letor(letor, false, scores, set_of_gains, options)->queries ==
+        std::vector<std::string>{"1", "2"});
 }
 
 TEST_CASE("A negative grade does not count as judged", "[evaluation][report]") {
