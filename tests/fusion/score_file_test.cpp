@@ -89,3 +89,18 @@ TEST_CASE("A file is scored like the matrix of its rows and with 17 digits", "[f
     REQUIRE(*scored == wanted);
   }
 }
+
+TEST_CASE("A row with a feature that the model does not have is refused with its line", "[fusion][score]") {
+  Random random(5);
+  const metafuse::test::TemporaryFolder folder;
+  Model model;
+  model.learner = "rankboost";
+  model.features = features_of(FeatureKind::value);
+  model.ranker = std::make_shared<StepRanker>(score_rankings_of(random, FeatureKind::value), model.features);
+  CHECK(score_letor_file(model, folder.write("rows.txt", "0 qid:1 4:1\n"), false).has_value());
+  const auto scored = score_letor_file(model, folder.write("rows.txt", "0 qid:1 4:1\n0 qid:1 5:1\n"), false);
+  REQUIRE(scored.has_error());
+  CHECK(scored.error().text.find(":2:") != std::string::npos);
+  CHECK(scored.error().text.find("contains feature 5, but the model has features up to 4") !=
+        std::string::npos);
+}
