@@ -42,4 +42,6 @@ TEST_CASE("NDCG has the paper's discount of 1 at the first two positions", "[fus
   CHECK(rows[0][2] == Approx((3.0 + 1.0 / std::log2(3.0)) / 4.0));
   CHECK(rows[0][3] == rows[0][2]);
   CHECK(mean_ndcg(set, {3, 1, 2, 0, 0}, 5) == Approx(1.0));
+  // documents with equal scores keep their order
+  CHECK(ndcg_by_query(set, {0.5, 0.5, 0.5, 0.3, 0.2}, 1)[0][0] == Approx(1.0));
 }
