@@ -35,7 +35,8 @@
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.status === 401 || answer.status === 403) sessionStorage.removeItem(nameOf(form));
-    else if (answer.ok && key) sessionStorage.setItem(nameOf(form), key);
+    // An action that is refused for another reason has accepted the key as well.
+    else if (key && (answer.ok || answer.status === 409 || answer.status === 422)) sessionStorage.setItem(nameOf(form), key);
     const content = page.getElementById("main");
     if (!content) return form.submit();
     main.replaceChildren(...content.childNodes);
