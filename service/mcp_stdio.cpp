@@ -218,7 +218,7 @@ class StdioResponder final : public Responder {
   StdioResponder(Output& output, Posted posted) : output_(output), posted_(std::move(posted)) {}
   StdioResponder(const StdioResponder&) = delete;
   StdioResponder& operator=(const StdioResponder&) = delete;
-  /// If nothing was sent, memory ran out: the client gets an error.
+  /// If nothing was sent because memory ran out, the client gets an error.
   ~StdioResponder() override {
     if (!is_done_)
       output_.end_one(posted_.wants_reply ? to_text(mcp::error_message(

@@ -48,8 +48,8 @@ struct ListWorthOptions {
   double most_loss = 0.005;            ///< what lists may cost together and still count as dispensable
 };
 
-/// Measures lists by leaving them out: first one list at a time, then more and more lists, beginning with the
-/// one whose absence costs least. A learner is trained anew each time, by query-level cross-validation;
+/// Measures lists by what their absence costs, first one list at a time, then more and more lists, beginning
+/// with the one that costs least. A learner is trained anew each time, by query-level cross-validation;
 /// if no crucial pair is left to learn from, the lists are fused by RRF instead. The measure counts documents
 /// that only a removed list holds as not found.
 ///

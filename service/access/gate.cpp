@@ -359,9 +359,8 @@ void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
   const auto at = std::find_if(rules.actions.begin(), rules.actions.end(),
                                [&](const FormAction& one) { return action.starts_with(one.prefix); });
   if (at == rules.actions.end()) return;
-  AccessRefusal refusal{403, "role",
-                        std::string("the key is unknown or lacks the role ") +
-                            (at->access == Access::judge ? "judge" : "admin")};
+  AccessRefusal refusal{
+      403, "role", "the key is unknown or lacks the role " + std::string(name_of_role(role_of(at->access)))};
   if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
     const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,
                                                     address_prefix(exchange.client), exchange.arrived);

@@ -40,10 +40,7 @@ fetchers::HttpRequest request_for(std::string url, const UrlParts& parts, Durati
   return request;
 }
 
-constexpr const char* kPageTooLarge = "the page is larger than 1 MiB";
-
-/// in: too_large - the error for a body beyond its limit
-Error failure_of(const fetchers::HttpAnswer& answer, const std::string& too_large) {
+Error failure_of(const fetchers::HttpAnswer& answer) {
   using fetchers::Failure;
   switch (answer.failure) {
     case Failure::not_allowed:
@@ -51,7 +48,7 @@ Error failure_of(const fetchers::HttpAnswer& answer, const std::string& too_larg
                   "the page or a redirect is at an address that is not public; add its host:port to "
                   "fetch_pages.allow_private of the configuration");
     case Failure::too_large:
-      return fail(Code::no_input, too_large);
+      return fail(Code::no_input, "the page is larger than 1 MiB");
     case Failure::timeout:
       return fail(Code::unavailable, "the site did not answer completely in time");
     default:
@@ -62,7 +59,7 @@ Error failure_of(const fetchers::HttpAnswer& answer, const std::string& too_larg
 
 /// The page in an answer.
 Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm form) {
-  if (answer.failure != fetchers::Failure::none) return failure_of(answer, kPageTooLarge);
+  if (answer.failure != fetchers::Failure::none) return failure_of(answer);
   if (answer.status < 200 || answer.status > 299)
     return fail(Code::no_input, "the site answered with status " + std::to_string(answer.status));
   const std::string_view content_type = answer.header("content-type");
@@ -135,7 +132,10 @@ void PageReader::look_for_robots(const Transport& transport, std::vector<Reading
     const fetchers::HttpAnswer& answer = answers[i];
     // RFC 9309, 2.3.1: a missing file allows everything, an unreachable one forbids everything
     if (answer.failure != fetchers::Failure::none) {
-      unreadable.emplace(sites[i], failure_of(answer, "the site's robots.txt is larger than 500 KiB"));
+      const bool is_too_large = answer.failure == fetchers::Failure::too_large;
+      unreadable.emplace(sites[i], is_too_large
+                                       ? fail(Code::no_input, "the site's robots.txt is larger than 500 KiB")
+                                       : failure_of(answer));
     } else if (answer.status >= 500) {
       unreadable.emplace(sites[i], fail(Code::unavailable, "the site's robots.txt answers with status " +
                                                                std::to_string(answer.status)));
@@ -176,7 +176,7 @@ void PageReader::fetch_pages(const Transport& transport, std::vector<Reading>& r
     targets[i].url = readings[wanted[i]].url;
     const auto parts = parts_of_url(answers[i].url);
     if (answers[i].failure != fetchers::Failure::none)
-      targets[i].fail_with(failure_of(answers[i], kPageTooLarge));
+      targets[i].fail_with(failure_of(answers[i]));
     else if (parts)
       targets[i].parts = *parts;
     else

@@ -77,7 +77,7 @@ struct CalibrationSplit {
   std::vector<RowRange> queries;         ///< ranges of the documents left out, for queries that have any
 };
 
-/// Draws a random share of the documents to leave out: at least one document, and at least one stays.
+/// Draws a random share of the documents to leave out, which is at least one and never all.
 ///
 /// Requires two documents or more.
 CalibrationSplit draw_split(const GradedDocuments& documents, double share, Random random);
