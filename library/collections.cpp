@@ -185,9 +185,7 @@ using namespace metafuse;
 using namespace metafuse::library;
 
 int metafuse_run_new(const char* name, metafuse_run** run) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(name, "name"));
-    TRY_VOID(check_given(run, "run"));
+  return guarded({{name, "name"}, {run, "run"}}, [&]() -> Result<void> {
     auto made = std::make_unique<metafuse_run>();
     made->run.name = name;
     *run = made.release();
@@ -196,9 +194,7 @@ int metafuse_run_new(const char* name, metafuse_run** run) {
 }
 
 int metafuse_run_read(const char* file, metafuse_run** run) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(file, "file"));
-    TRY_VOID(check_given(run, "run"));
+  return guarded({{file, "file"}, {run, "run"}}, [&]() -> Result<void> {
     TRY(auto read, evaluation::read_run(file, {.is_lenient = true}));
     auto made = std::make_unique<metafuse_run>();
     made->run.name = read.name;
@@ -214,22 +210,19 @@ void metafuse_run_free(metafuse_run* run) {
 
 int metafuse_run_add(metafuse_run* run, const char* query, const char* const* documents, const double* scores,
                      size_t count) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(run, "run"));
-    TRY_VOID(check_given(query, "query"));
-    if (count > 0) TRY_VOID(check_given(documents, "documents"));
+  return guarded({{run, "run"}, {query, "query"}}, [&]() -> Result<void> {
+    if (count > 0) TRY_VOID(check_given({{documents, "documents"}}));
     return add_ordered(*run, query, documents, scores, count);
   });
 }
 
 int metafuse_run_add_rows(metafuse_run* run, const char* const* queries, const char* const* documents,
                           const double* scores, const int64_t* ranks, size_t count) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(run, "run"));
+  return guarded({{run, "run"}}, [&]() -> Result<void> {
     if (count == 0) return {};
-    TRY_VOID(check_given(queries, "queries"));
-    TRY_VOID(check_given(documents, "documents"));
-    if (scores == nullptr) TRY_VOID(check_given(ranks, "ranks"));
+    TRY_VOID(check_given({{queries, "queries"}}));
+    TRY_VOID(check_given({{documents, "documents"}}));
+    if (scores == nullptr) TRY_VOID(check_given({{ranks, "ranks"}}));
     TRY(const auto groups, rows_by_query(queries, count));
     for (const QueryRows& group : groups) {
       TRY(auto entries, ordered_rows(group, documents, scores, ranks));
@@ -241,11 +234,8 @@ int metafuse_run_add_rows(metafuse_run* run, const char* const* queries, const c
 }
 
 int metafuse_run_write(const metafuse_run* run, const char* file) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(run, "run"));
-    TRY_VOID(check_given(file, "file"));
-    return write_run(run->sorted(), file);
-  });
+  return guarded({{run, "run"}, {file, "file"}},
+                 [&]() -> Result<void> { return write_run(run->sorted(), file); });
 }
 
 const char* metafuse_run_name(const metafuse_run* run) {
@@ -277,17 +267,14 @@ double metafuse_run_score(const metafuse_run* run, size_t query, size_t position
 }
 
 int metafuse_qrels_new(metafuse_qrels** qrels) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(qrels, "qrels"));
+  return guarded({{qrels, "qrels"}}, [&]() -> Result<void> {
     *qrels = std::make_unique<metafuse_qrels>().release();
     return {};
   });
 }
 
 int metafuse_qrels_read(const char* file, metafuse_qrels** qrels) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(file, "file"));
-    TRY_VOID(check_given(qrels, "qrels"));
+  return guarded({{file, "file"}, {qrels, "qrels"}}, [&]() -> Result<void> {
     TRY(auto read, evaluation::read_qrels(file));
     auto made = std::make_unique<metafuse_qrels>();
     for (const evaluation::QueryJudgments& query : read.queries) made->queries.insert(query.query);
@@ -303,12 +290,11 @@ void metafuse_qrels_free(metafuse_qrels* qrels) {
 
 int metafuse_qrels_add_rows(metafuse_qrels* qrels, const char* const* queries, const char* const* documents,
                             const int32_t* grades, size_t count) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(qrels, "qrels"));
+  return guarded({{qrels, "qrels"}}, [&]() -> Result<void> {
     if (count == 0) return {};
-    TRY_VOID(check_given(queries, "queries"));
-    TRY_VOID(check_given(documents, "documents"));
-    TRY_VOID(check_given(grades, "grades"));
+    TRY_VOID(check_given({{queries, "queries"}}));
+    TRY_VOID(check_given({{documents, "documents"}}));
+    TRY_VOID(check_given({{grades, "grades"}}));
     TRY(const auto groups, rows_by_query(queries, count));
     for (const QueryRows& group : groups) TRY_VOID(add_judged(*qrels, group, documents, grades));
     return {};

@@ -1,35 +1,58 @@
-// Options and results that all kinds of fusing share; see fusing.h.
-#include "library/fusing.h"
-
+// Fuses the lists of one query or whole runs, by a method (which may first have to learn) or by a model, and
+// explains a document's score.
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <fmt/format.h>
 
-#include "core/near_names.h"
+#include "core/json.h"
 #include "core/number.h"
+#include "core/parallel.h"
+#include "fusion/model/fuse.h"
+#include "fusion/unsupervised/fuse_runs.h"
+#include "fusion/unsupervised/supervised_fusion.h"
+#include "library/handles.h"
 
 namespace metafuse::library {
 namespace {
 
-Result<std::vector<double>> weights_of(const std::string& text) {
-  std::vector<double> weights;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    double weight = 0.0;
-    if (!to_double(std::string_view(text).substr(at, end - at), weight))
-      return fail(Code::usage, fmt::format("weights {}: give numbers separated by commas", text));
-    weights.push_back(weight);
-    at = end + 1;
-  }
-  return weights;
-}
-
-}  // namespace
-
+using evaluation::Run;
 using evaluation::RunTopic;
 using fusion::FusionMethod;
 using fusion::FusionOptions;
+using fusion::ListEntry;
 using fusion::QueryLists;
+using fusion::ScoreQuery;
+
+/// The score of a document whose list has no scores. Methods that use scores never see it, because
+/// check_scores() refuses such lists; a model with score features treats the document as unranked.
+constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
+
+/// The settings that any kind of fusing may take.
+struct FuseSettings {
+  fusion::FusionOptions method;
+  std::size_t depth = 0;
+  std::size_t limit = 0;
+  unsigned threads = hardware_threads();
+  int relevance_level = 1;
+  std::string tag = "metafuse";
+  bool may_be_missing = false;
+};
+
+using DeclareSettings = void (*)(fusion::OptionTable&, FuseSettings&);
+
+Result<std::vector<double>> weights_of(const std::string& text) {
+  std::vector<double> weights;
+  for (const std::string& part : comma_separated(text))
+    if (!to_double(part, weights.emplace_back()))
+      return fail(Code::usage, fmt::format("weights {}: give numbers separated by commas", text));
+  return weights;
+}
 
 void declare_limit(fusion::OptionTable& table, FuseSettings& settings) {
   table.count("limit", settings.limit, 0, 1U << 31, "documents in the result, 0 for all");
@@ -52,13 +75,21 @@ void declare_method(fusion::OptionTable& table, FuseSettings& settings) {
 
 void declare_output(fusion::OptionTable& table, FuseSettings& settings) {
   table.count("threads", settings.threads, 1, 1024, "threads to use");
-  table.custom({"tag", "NAME", "metafuse", "the name of the result"},
-               [&settings](const std::string& given) -> Result<void> {
-                 settings.tag = given;
-                 return {};
-               });
+  declare_text(table, "tag", settings.tag, "the name of the result");
 }
 
+void declare_training(fusion::OptionTable& table, FuseSettings& settings) {
+  table.count("depth", settings.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
+  table.count("relevance-level", settings.relevance_level, 1, 1000, "the lowest relevant grade in training");
+}
+
+void declare_missing(fusion::OptionTable& table, FuseSettings& settings) {
+  table.choice("missing", settings.may_be_missing, {{"refuse", false}, {"unranked", true}},
+               "whether a run of the model may be missing");
+}
+
+/// Reads the caller's options into settings; only the declared options are allowed.
+/// errors: usage: an option that is not declared; a value out of range
 Result<FuseSettings> read_settings(const metafuse_option* options, std::size_t count,
                                    std::initializer_list<DeclareSettings> declared) {
   FuseSettings settings;
@@ -69,15 +100,9 @@ Result<FuseSettings> read_settings(const metafuse_option* options, std::size_t c
   return settings;
 }
 
-Result<const FusionMethod*> method_named(const char* name) {
-  TRY_VOID(check_given(name, "method"));
-  const FusionMethod* const method = fusion::find_fusion_method(name);
-  if (method != nullptr) return method;
-  std::vector<std::string> names;
-  for (const FusionMethod& row : fusion::fusion_methods()) names.push_back(row.name);
-  return fail(Code::usage, fmt::format("no method \"{}\"{}", name, did_you_mean(name, names)));
-}
-
+/// Checks that the method can work with lists without scores, if there are such.
+///
+/// errors: usage: it needs scores
 Result<void> check_scores(const FusionMethod& method, const FusionOptions& options, bool has_scores,
                           std::string_view list) {
   using fusion::Normalisation;
@@ -90,6 +115,10 @@ Result<void> check_scores(const FusionMethod& method, const FusionOptions& optio
                                        method.name, list));
 }
 
+/// The best documents of a query as a topic, whose views point into the query.
+///
+/// in:  order - documents, best first
+///      limit - how many documents at most; 0: all
 RunTopic fused_topic(std::string_view topic, const QueryLists& query, const std::vector<double>& scores,
                      const std::vector<std::uint32_t>& order, std::size_t limit) {
   RunTopic out{topic, {}};
@@ -99,6 +128,7 @@ RunTopic fused_topic(std::string_view topic, const QueryLists& query, const std:
   return out;
 }
 
+/// A run that owns its texts, made of topics in ascending order.
 metafuse_run* owned_run(const std::string& name, std::vector<RunTopic> topics) {
   auto run = std::make_unique<metafuse_run>();
   run->run.name = name;
@@ -111,4 +141,253 @@ metafuse_run* owned_run(const std::string& name, std::vector<RunTopic> topics) {
   return run.release();
 }
 
+/// The documents of a list with their scores. A document that occurs twice counts at its better rank.
+Result<std::vector<ListEntry>> entries_of(const metafuse_list& list, evaluation::IdTable& ids) {
+  if (list.count > 0) TRY_VOID(check_given({{list.documents, "the documents of a list"}}));
+  std::vector<ListEntry> entries;
+  std::vector<char> is_seen;
+  bool is_new = false;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    if (list.documents[i] == nullptr || *list.documents[i] == '\0')
+      return fail(Code::usage,
+                  fmt::format("list {}, document {}: the id is empty; give one", list.name, i + 1));
+    const double score = list.scores == nullptr ? kNoScore : list.scores[i];
+    if (list.scores != nullptr && !std::isfinite(score))
+      return fail(Code::usage,
+                  fmt::format("list {}: the score of {} is not finite; give every document a number",
+                              list.name, list.documents[i]));
+    const std::uint32_t document = ids.insert(list.documents[i], is_new);
+    if (document >= is_seen.size()) is_seen.resize(document + 1);
+    if (is_seen[document] != 0) continue;
+    is_seen[document] = 1;
+    entries.push_back({document, score});
+  }
+  return entries;
+}
+
+Result<QueryLists> query_of(const metafuse_list* lists, std::size_t count) {
+  if (count == 0) return fail(Code::usage, "no list is given; give one or more");
+  TRY_VOID(check_given({{lists, "lists"}}));
+  QueryLists query;
+  evaluation::IdTable ids;
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < count; ++i) {
+    TRY_VOID(check_given({{lists[i].name, "the name of a list"}}));
+    if (!names.insert(lists[i].name).second)
+      return fail(Code::usage,
+                  fmt::format("two lists are named \"{}\"; names must be unique", lists[i].name));
+    TRY(auto entries, entries_of(lists[i], ids));
+    query.lists.push_back(std::move(entries));
+  }
+  query.documents = ids.ids();
+  return query;
+}
+
+/// Orders documents by descending score, then by best rank, then by the order in which the lists first
+/// name them.
+std::vector<std::uint32_t> callers_order(const QueryLists& query, const std::vector<double>& scores) {
+  const auto standing = standings(query);
+  std::vector<std::uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (scores[a] != scores[b]) return scores[a] > scores[b];
+    const std::uint32_t best_of_a = standing[a].best_rank;
+    const std::uint32_t best_of_b = standing[b].best_rank;
+    return best_of_a != best_of_b ? best_of_a < best_of_b : a < b;
+  });
+  return order;
+}
+
+metafuse_run* fused_query(const QueryLists& query, const std::vector<double>& scores, std::size_t limit) {
+  std::vector<RunTopic> topics{fused_topic("", query, scores, callers_order(query, scores), limit)};
+  return owned_run("metafuse", std::move(topics));
+}
+
+Result<std::vector<double>> scores_by_method(const metafuse_list* lists, const QueryLists& query,
+                                             const FusionMethod& method, const FusionOptions& options) {
+  if (method.is_supervised)
+    return fail(Code::usage,
+                fmt::format("the method {} learns from judgments; use it on runs, or fuse the lists with "
+                            "another method or a model",
+                            method.name));
+  TRY_VOID(check_fusion_options(method, options, query.lists.size()));
+  for (std::size_t i = 0; i < query.lists.size(); ++i)
+    TRY_VOID(check_scores(method, options, lists[i].scores != nullptr || lists[i].count == 0, lists[i].name));
+  return fuse_scores(method, query, options);
+}
+
+Result<ScoreQuery> score_by_model(const metafuse_model& model, const metafuse_list* lists,
+                                  std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.emplace_back(lists[i].name);
+  return score_with_model(model.model, names, true);
+}
+
+JsonObject explanation_json(const fusion::Model& model, const fusion::Explanation& explanation) {
+  JsonArray features;
+  for (const fusion::FeatureShare& share : explanation.features)
+    features.push_back(JsonObject{{"feature", model.features[share.feature].name},
+                                  {"rank", share.rank > 0 ? Json(share.rank) : Json(nullptr)},
+                                  {"weight", share.weight}});
+  return {{"score", explanation.score}, {"features", std::move(features)}};
+}
+
+Result<std::string> explained(const metafuse_model& model, const metafuse_list* lists, std::size_t count,
+                              std::string_view document) {
+  TRY(const QueryLists query, query_of(lists, count));
+  TRY_VOID(score_by_model(model, lists, count));  // refuses names that the model does not know
+  std::vector<std::vector<std::string_view>> ids(model.lists.size());
+  std::vector<std::vector<double>> scores(model.lists.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::size_t>(
+        std::find(model.lists.begin(), model.lists.end(), lists[i].name) - model.lists.begin());
+    for (const ListEntry& entry : query.lists[i]) {
+      ids[place].push_back(query.documents[entry.document]);
+      scores[place].push_back(entry.score);
+    }
+  }
+  const auto ranking =
+      fusion::fuse(model.model, std::vector<fusion::RankedIds>(ids.begin(), ids.end()), scores);
+  const auto& known = ranking.instances.documents;
+  const auto at = std::lower_bound(known.begin(), known.end(), document);
+  if (at == known.end() || *at != document)
+    return fail(Code::usage,
+                fmt::format("no list contains the document {} within the model's depth", document));
+  JsonObject out{{"document", document}};
+  const auto why = explain(model.model, ranking, static_cast<std::size_t>(at - known.begin()));
+  for (auto& [name, value] : explanation_json(model.model, why)) out[name] = value;
+  return to_text(out);
+}
+
+QueryLists lists_of(const std::vector<const Run*>& runs, std::string_view topic, std::size_t depth) {
+  std::vector<const RunTopic*> lists;
+  for (const Run* const run : runs) lists.push_back(run->find(topic));
+  return fusion::join_lists(lists, depth);
+}
+
+/// Wraps `score` so that runs without scores have kNoScore instead of the scores derived from their order.
+ScoreQuery without_made_up_scores(ScoreQuery score, const metafuse_run* const* runs, std::size_t count) {
+  std::vector<std::size_t> bare;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!runs[i]->has_scores) bare.push_back(i);
+  if (bare.empty()) return score;
+  return [score = std::move(score), bare](const QueryLists& query) {
+    QueryLists known = query;
+    for (const std::size_t list : bare)
+      for (ListEntry& entry : known.lists[list]) entry.score = kNoScore;
+    return score(known);
+  };
+}
+
+metafuse_run* fuse_topics(const std::vector<const Run*>& runs, const ScoreQuery& score,
+                          const FuseSettings& settings) {
+  std::set<std::string_view> topics;
+  for (const Run* const run : runs)
+    for (const RunTopic& topic : run->topics) topics.insert(topic.topic);
+  const std::vector<std::string_view> ids(topics.begin(), topics.end());
+  std::vector<RunTopic> fused(ids.size());
+  parallel_for(ids.size(), settings.threads, [&](std::size_t i) {
+    const QueryLists query = lists_of(runs, ids[i], settings.depth);
+    const std::vector<double> scores = score(query);
+    fused[i] = fused_topic(ids[i], query, scores, fused_order(query, scores), settings.limit);
+  });
+  return owned_run(settings.tag, std::move(fused));
+}
+
+/// Learns the method's parameters from the judged topics of the runs.
+Result<FusionOptions> learned_options(const FusionMethod& method, const std::vector<const Run*>& runs,
+                                      const metafuse_qrels& train, const FuseSettings& settings) {
+  std::vector<fusion::JudgedLists> queries;
+  for (const evaluation::QueryJudgments& query : train.sorted().queries) {
+    QueryLists lists = lists_of(runs, query.query, settings.depth);
+    if (lists.size() > 0) queries.push_back(judge_lists(std::move(lists), query, settings.relevance_level));
+  }
+  if (queries.empty())
+    return fail(Code::bad_data, "the judgments share no query with the runs; are they of one collection?");
+  return train_fusion(method, queries, settings.method);
+}
+
+Result<ScoreQuery> score_by_method(const FusionMethod& method, const std::vector<const Run*>& runs,
+                                   const metafuse_run* const* handles, const metafuse_qrels* train,
+                                   const FuseSettings& settings) {
+  FusionOptions options = settings.method;
+  const bool learns = method.is_supervised || (method.needs_weights && options.weights.empty());
+  if (train != nullptr && !learns)
+    return fail(Code::usage,
+                fmt::format("the method {} does not learn; leave the training judgments out", method.name));
+  if (learns && train == nullptr)
+    return fail(Code::usage, fmt::format("the method {} learns from judgments; give them{}", method.name,
+                                         method.needs_weights ? ", or weights" : ""));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    TRY_VOID(check_scores(method, options, handles[i]->has_scores, runs[i]->name));
+  if (learns) {
+    TRY(options, learned_options(method, runs, *train, settings));
+  }
+  TRY_VOID(check_fusion_options(method, options, runs.size()));
+  return ScoreQuery(
+      [&method, options](const QueryLists& query) { return fuse_scores(method, query, options); });
+}
+
+}  // namespace
 }  // namespace metafuse::library
+
+using namespace metafuse;
+using namespace metafuse::library;
+
+int metafuse_fuse_lists(const metafuse_list* lists, size_t count, const char* method,
+                        const metafuse_option* options, size_t option_count, metafuse_run** fused) {
+  return guarded({{fused, "fused"}}, [&]() -> Result<void> {
+    TRY(const auto* const row, row_named(fusion::fusion_methods(), "method", method));
+    TRY(const auto settings, read_settings(options, option_count, {declare_limit, declare_method}));
+    TRY(const auto query, query_of(lists, count));
+    TRY(const auto scores, scores_by_method(lists, query, *row, settings.method));
+    *fused = fused_query(query, scores, settings.limit);
+    return {};
+  });
+}
+
+int metafuse_model_fuse_lists(const metafuse_model* model, const metafuse_list* lists, size_t count,
+                              const metafuse_option* options, size_t option_count, metafuse_run** fused) {
+  return guarded({{model, "model"}, {fused, "fused"}}, [&]() -> Result<void> {
+    TRY(const auto settings, read_settings(options, option_count, {declare_limit}));
+    TRY(const auto query, query_of(lists, count));
+    TRY(const auto score, score_by_model(*model, lists, count));
+    *fused = fused_query(query, score(query), settings.limit);
+    return {};
+  });
+}
+
+int metafuse_model_explain(const metafuse_model* model, const metafuse_list* lists, size_t count,
+                           const char* document, char** json) {
+  return guarded_text({{model, "model"}, {document, "document"}, {json, "json"}}, json,
+                      [&] { return explained(*model, lists, count, document); });
+}
+
+int metafuse_fuse_runs(const metafuse_run* const* runs, size_t count, const char* method,
+                       const metafuse_qrels* train, const metafuse_option* options, size_t option_count,
+                       metafuse_run** fused) {
+  return guarded({{fused, "fused"}}, [&]() -> Result<void> {
+    TRY(const auto* const row, row_named(fusion::fusion_methods(), "method", method));
+    TRY(const auto settings,
+        read_settings(options, option_count,
+                      {declare_limit, declare_method, declare_output, declare_training}));
+    TRY(const auto views, runs_of(runs, count));
+    TRY(const auto score, score_by_method(*row, views, runs, train, settings));
+    *fused = fuse_topics(views, score, settings);
+    return {};
+  });
+}
+
+int metafuse_model_fuse_runs(const metafuse_model* model, const metafuse_run* const* runs, size_t count,
+                             const metafuse_option* options, size_t option_count, metafuse_run** fused) {
+  return guarded({{model, "model"}, {fused, "fused"}}, [&]() -> Result<void> {
+    TRY(const auto settings,
+        read_settings(options, option_count, {declare_limit, declare_output, declare_missing}));
+    TRY(const auto views, runs_of(runs, count));
+    std::vector<std::string> names;
+    for (const Run* const run : views) names.push_back(run->name);
+    TRY(const auto score, score_with_model(model->model, names, settings.may_be_missing));
+    *fused = fuse_topics(views, without_made_up_scores(score, runs, count), settings);
+    return {};
+  });
+}

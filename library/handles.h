@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -18,6 +20,7 @@
 
 #include <metafuse.h>
 
+#include "core/near_names.h"
 #include "core/progress.h"
 #include "core/result.h"
 #include "evaluation/reports/run_evaluation.h"
@@ -42,11 +45,22 @@ struct Stopped {};
 
 void set_last_error(std::string_view text) noexcept;
 
-/// Runs the work of one function of the C interface and returns its status.
+/// A pointer that the caller must give, and the name of the parameter.
+struct Required {
+  const void* pointer;
+  const char* name;
+};
+
+/// errors: usage: the first of the pointers that is null
+Result<void> check_given(std::initializer_list<Required> pointers);
+
+/// Runs the work of one function of the C interface and returns its status. The work is not begun if a
+/// required pointer is null.
 template <class Work>
-int guarded(Work work) noexcept {
+int guarded(std::initializer_list<Required> required, Work work) noexcept {
   try {
-    const Result<void> done = work();
+    Result<void> done = check_given(required);
+    if (done) done = work();
     if (done) return METAFUSE_OK;
     const Error error = done.error();
     set_last_error(error.text);
@@ -66,11 +80,18 @@ int guarded(Work work) noexcept {
   }
 }
 
-/// errors: usage when a required pointer is null
-Result<void> check_given(const void* pointer, const char* name);
-
 /// A copy of the text that the caller frees with metafuse_text_free().
-char* as_owned(std::string_view text);
+char* as_owned(const std::string& text);
+
+/// As guarded(), for work that returns a text, which the caller will own.
+template <class Work>
+int guarded_text(std::initializer_list<Required> required, char** text, Work work) noexcept {
+  return guarded(required, [&]() -> Result<void> {
+    TRY(const std::string made, work());
+    *text = as_owned(made);
+    return {};
+  });
+}
 
 using Options = std::map<std::string, std::string>;
 
@@ -82,8 +103,30 @@ Result<Options> options_of(const metafuse_option* options, std::size_t count);
 /// errors: usage: an option that the table does not have, with similar names; a value out of range
 Result<void> read_options(const fusion::OptionTable& table, const Options& given);
 
-/// errors: usage: a null among them, or two runs of the same name
-Result<std::vector<evaluation::Run>> runs_of(const metafuse_run* const* runs, std::size_t count);
+/// Declares an option that takes any text.
+void declare_text(fusion::OptionTable& table, std::string name, std::string& value, std::string meaning);
+
+/// The parts of a text between commas.
+std::vector<std::string> comma_separated(std::string_view text);
+
+/// The row of a table of methods or learners.
+/// in:     kind - what a row is called
+/// errors: usage: no name, or an unknown one, with similar names
+template <class Row>
+Result<const Row*> row_named(std::span<const Row> rows, const char* kind, const char* name) {
+  TRY_VOID(check_given({{name, kind}}));
+  std::vector<std::string> names;
+  for (const Row& row : rows) {
+    if (row.name == name) return &row;
+    names.push_back(row.name);
+  }
+  return fail(Code::usage, std::string("no ") + kind + " \"" + name + "\"" + did_you_mean(name, names));
+}
+
+/// The runs of the handles, with their queries in ascending order.
+/// errors: usage: no run, a null among them, or two runs of the same name
+Result<std::vector<const evaluation::Run*>> runs_of(const metafuse_run* const* runs, std::size_t count);
+Result<std::vector<evaluation::Run>> copies_of(const metafuse_run* const* runs, std::size_t count);
 
 /// A report that calls the caller's function and throws Stopped when that asks to stop.
 ProgressReport progress_of(metafuse_progress progress, void* context);
@@ -121,7 +164,8 @@ struct metafuse_model {
 
 namespace metafuse::library {
 
-std::unique_ptr<metafuse_model> model_handle(fusion::Model model);
+/// A model that the caller frees.
+metafuse_model* model_handle(fusion::Model model);
 
 }  // namespace metafuse::library
 

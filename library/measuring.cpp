@@ -63,7 +63,7 @@ void settle(const Options& given, const evaluation::Judgments& judgments, Evalua
 }
 
 Result<evaluation::MeasureSet> measures_of(const char* text) {
-  TRY_VOID(check_given(text, "measures"));
+  TRY_VOID(check_given({{text, "measures"}}));
   return evaluation::parse_measures(text);
 }
 
@@ -88,11 +88,8 @@ void declare_report(fusion::OptionTable& table, ReportSettings& settings) {
                 {"csv", Format::csv},
                 {"html", Format::html}},
                "format of the report");
-  table.custom({"baseline", "NAME", "", "the run against which the others are tested"},
-               [&settings](const std::string& name) -> Result<void> {
-                 settings.comparison.baseline = name;
-                 return {};
-               });
+  declare_text(table, "baseline", settings.comparison.baseline,
+               "the run against which the others are tested");
 }
 
 Result<std::string> compared(const metafuse_run* const* runs, std::size_t count, const metafuse_qrels* qrels,
@@ -103,30 +100,31 @@ Result<std::string> compared(const metafuse_run* const* runs, std::size_t count,
   declare_lists(table, settings.evaluation);
   declare_report(table, settings);
   TRY_VOID(read_options(table, given));
-  TRY_VOID(check_given(qrels, "qrels"));
+  TRY_VOID(check_given({{qrels, "qrels"}}));
   settle(given, qrels->sorted(), settings.evaluation);
   evaluation::Report report;
   TRY(report.set, measures_of(measures));
   report.is_per_query = settings.is_per_query;
-  TRY(const auto copies, runs_of(runs, count));
-  for (const evaluation::Run& run : copies) {
-    TRY(auto row, evaluate_run(run, qrels->sorted(), report.set, settings.evaluation.options));
+  TRY(const auto all, runs_of(runs, count));
+  for (const evaluation::Run* const run : all) {
+    TRY(auto row, evaluate_run(*run, qrels->sorted(), report.set, settings.evaluation.options));
     report.runs.push_back(std::move(row));
   }
   if (!settings.comparison.baseline.empty()) TRY_VOID(compare_with_baseline(report, settings.comparison));
   return format_report(report, settings.format);
 }
 
-/// Splits names separated by commas; "none" means no names.
-std::vector<std::string> names_of(const std::string& text) {
-  std::vector<std::string> names;
-  if (text == "none") return names;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    names.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return names;
+void declare_methods(fusion::OptionTable& table, fusion::MethodComparisonOptions& options) {
+  table.count("folds", options.folds, 2, 1000, "number of parts of the queries");
+  table.count("depth", options.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
+  declare_text(table, "derive", options.derive, "derived features of the learners");
+  for (auto* names : {&options.methods, &options.learners})
+    table.custom(
+        {names == &options.methods ? "methods" : "learners", "NAME,...", "", "names of the rows, or none"},
+        [names](const std::string& text) -> Result<void> {
+          *names = text == "none" ? std::vector<std::string>() : comma_separated(text);
+          return {};
+        });
 }
 
 Result<std::string> methods_compared(const metafuse_run* const* runs, std::size_t count,
@@ -140,24 +138,11 @@ Result<std::string> methods_compared(const metafuse_run* const* runs, std::size_
   fusion::OptionTable table;
   declare_rules(table, settings.evaluation);
   declare_report(table, settings);
-  table.count("folds", options.folds, 2, 1000, "number of parts of the queries");
-  table.count("depth", options.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
-  table.custom({"derive", "NAME,...", "", "derived features of the learners"},
-               [&options](const std::string& names) -> Result<void> {
-                 options.derive = names;
-                 return {};
-               });
+  declare_methods(table, options);
   table.count("limit", settings.evaluation.options.depth, 0, 1U << 31,
               "how far down fused lists are evaluated");
-  for (auto* names : {&options.methods, &options.learners})
-    table.custom(
-        {names == &options.methods ? "methods" : "learners", "NAME,...", "", "names of the rows, or none"},
-        [names](const std::string& text) -> Result<void> {
-          *names = names_of(text);
-          return {};
-        });
   TRY_VOID(read_options(table, given));
-  TRY_VOID(check_given(qrels, "qrels"));
+  TRY_VOID(check_given({{qrels, "qrels"}}));
   settle(given, qrels->sorted(), settings.evaluation);
   TRY(options.set, measures_of(measures));
   options.evaluation = settings.evaluation.options;
@@ -165,7 +150,7 @@ Result<std::string> methods_compared(const metafuse_run* const* runs, std::size_
   options.test = settings.comparison.test;
   options.seed = settings.comparison.seed;
   options.progress = std::move(progress);
-  TRY(const auto copies, runs_of(runs, count));
+  TRY(const auto copies, copies_of(runs, count));
   TRY(auto comparison, fusion::compare_methods(copies, qrels->sorted(), options));
   comparison.report.is_per_query = settings.is_per_query;
   comparison.report.title = "Fusion methods";
@@ -246,21 +231,15 @@ const char* metafuse_method_meaning(size_t method) {
 }
 
 int metafuse_describe(const char* table, char** json) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(table, "table"));
-    TRY_VOID(check_given(json, "json"));
+  return guarded_text({{table, "table"}, {json, "json"}}, json, [&]() -> Result<std::string> {
     TRY(const auto rows, described(table));
-    *json = as_owned(to_text(rows));
-    return {};
+    return to_text(rows);
   });
 }
 
 int metafuse_evaluate(const metafuse_run* run, const metafuse_qrels* qrels, const char* measures,
                       const metafuse_option* options, size_t option_count, metafuse_evaluation** evaluation) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(run, "run"));
-    TRY_VOID(check_given(qrels, "qrels"));
-    TRY_VOID(check_given(evaluation, "evaluation"));
+  return guarded({{run, "run"}, {qrels, "qrels"}, {evaluation, "evaluation"}}, [&]() -> Result<void> {
     EvaluationSettings settings;
     fusion::OptionTable table;
     declare_rules(table, settings);
@@ -310,24 +289,17 @@ const double* metafuse_evaluation_summary(const metafuse_evaluation* evaluation)
 int metafuse_compare(const metafuse_run* const* runs, size_t count, const metafuse_qrels* qrels,
                      const char* measures, const metafuse_option* options, size_t option_count,
                      char** report) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(report, "report"));
+  return guarded_text({{report, "report"}}, report, [&]() -> Result<std::string> {
     TRY(const auto given, options_of(options, option_count));
-    TRY(const auto text, compared(runs, count, qrels, measures, given));
-    *report = as_owned(text);
-    return {};
+    return compared(runs, count, qrels, measures, given);
   });
 }
 
 int metafuse_compare_methods(const metafuse_run* const* runs, size_t count, const metafuse_qrels* qrels,
                              const char* measures, const metafuse_option* options, size_t option_count,
                              metafuse_progress progress, void* context, char** report) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(report, "report"));
+  return guarded_text({{report, "report"}}, report, [&]() -> Result<std::string> {
     TRY(const auto given, options_of(options, option_count));
-    TRY(const auto text,
-        methods_compared(runs, count, qrels, measures, given, progress_of(progress, context)));
-    *report = as_owned(text);
-    return {};
+    return methods_compared(runs, count, qrels, measures, given, progress_of(progress, context));
   });
 }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "core/near_names.h"
 #include "core/parallel.h"
 #include "fusion/input/input_files.h"
 #include "fusion/training/cross_validation.h"
@@ -31,14 +30,6 @@ struct TrainSettings {
   std::size_t patience = 50;
   std::size_t folds = 4;
 };
-
-void declare_text(fusion::OptionTable& table, std::string name, std::string& value, std::string meaning) {
-  table.custom({std::move(name), "TEXT", value, std::move(meaning)},
-               [&value](const std::string& given) -> Result<void> {
-                 value = given;
-                 return {};
-               });
-}
 
 void declare_train_options(fusion::OptionTable& table, TrainSettings& settings) {
   fusion::TrainingInput& input = settings.input;
@@ -64,15 +55,6 @@ void declare_train_options(fusion::OptionTable& table, TrainSettings& settings) 
   table.count("threads", settings.threads, 1, 1024, "threads to use");
 }
 
-Result<const Learner*> learner_named(const char* name) {
-  TRY_VOID(check_given(name, "learner"));
-  const Learner* const learner = fusion::find_learner(name);
-  if (learner != nullptr) return learner;
-  std::vector<std::string> names;
-  for (const Learner& row : fusion::learners()) names.push_back(row.name);
-  return fail(Code::usage, fmt::format("no learner \"{}\"{}", name, did_you_mean(name, names)));
-}
-
 /// Reads the options that are not the learner's own, and returns the learner's.
 Result<Options> read_train_options(const Learner& learner, const fusion::OptionTable& table,
                                    const Options& given) {
@@ -93,8 +75,8 @@ Result<Options> read_train_options(const Learner& learner, const fusion::OptionT
 
 Result<TrainingSet> training_set(const metafuse_run* const* runs, std::size_t count,
                                  const metafuse_qrels* qrels, const fusion::TrainingInput& input) {
-  TRY_VOID(check_given(qrels, "qrels"));
-  TRY(auto copies, runs_of(runs, count));
+  TRY_VOID(check_given({{qrels, "qrels"}}));
+  TRY(auto copies, copies_of(runs, count));
   for (std::size_t i = 0; i < count; ++i) {
     if (runs[i]->has_scores) continue;
     for (evaluation::RunTopic& topic : copies[i].topics)
@@ -138,7 +120,7 @@ Result<void> set_validation(const TrainCall& call, const Learner& learner, const
 }
 
 Result<fusion::Model> trained(const TrainCall& call, const char* name, const Options& given) {
-  TRY(const auto* const learner, learner_named(name));
+  TRY(const auto* const learner, row_named(fusion::learners(), "learner", name));
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);
@@ -164,7 +146,7 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
 }
 
 Result<std::string> cross_validated(const TrainCall& call, const char* name, const Options& given) {
-  TRY(const auto* const learner, learner_named(name));
+  TRY(const auto* const learner, row_named(fusion::learners(), "learner", name));
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);
@@ -194,12 +176,11 @@ using namespace metafuse::library;
 int metafuse_train(const metafuse_run* const* runs, size_t count, const metafuse_qrels* qrels,
                    const metafuse_qrels* validate, const char* learner, const metafuse_option* options,
                    size_t option_count, metafuse_progress progress, void* context, metafuse_model** model) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(model, "model"));
+  return guarded({{model, "model"}}, [&]() -> Result<void> {
     TRY(const auto given, options_of(options, option_count));
     const TrainCall call{runs, count, qrels, validate, progress_of(progress, context)};
     TRY(auto made, trained(call, learner, given));
-    *model = model_handle(std::move(made)).release();
+    *model = model_handle(std::move(made));
     return {};
   });
 }
@@ -207,12 +188,9 @@ int metafuse_train(const metafuse_run* const* runs, size_t count, const metafuse
 int metafuse_cross_validate(const metafuse_run* const* runs, size_t count, const metafuse_qrels* qrels,
                             const char* learner, const metafuse_option* options, size_t option_count,
                             metafuse_progress progress, void* context, char** json) {
-  return guarded([&]() -> Result<void> {
-    TRY_VOID(check_given(json, "json"));
+  return guarded_text({{json, "json"}}, json, [&]() -> Result<std::string> {
     TRY(const auto given, options_of(options, option_count));
     const TrainCall call{runs, count, qrels, nullptr, progress_of(progress, context)};
-    TRY(const auto text, cross_validated(call, learner, given));
-    *json = as_owned(text);
-    return {};
+    return cross_validated(call, learner, given);
   });
 }

@@ -23,14 +23,6 @@ using metafuse::Model;
 using metafuse::Options;
 using namespace metafuse_python;
 
-template <class Call>
-std::string text_from(Call call) {
-  char* text = nullptr;
-  call_library([&] { return call(&text); });
-  const metafuse::detail::Owned<char> owned(text);
-  return owned.get();
-}
-
 /// Calls a Python callable with the progress of long work, holding the interpreter's lock. It also checks for
 /// signals, so that Ctrl-C stops the work.
 class Listener {
@@ -50,11 +42,11 @@ class Listener {
       return 1;
     }
   }
-  /// Runs the work; raises an exception of the callable again.
+  /// Runs the work, which gets this function and its context; raises an exception of the callable again.
   template <class Call>
   void run(Call work) {
     try {
-      call_library(work);
+      call_library([&] { return work(call, this); });
     } catch (const Error&) {
       if (raised_) std::rethrow_exception(raised_);
       throw;
@@ -66,6 +58,22 @@ class Listener {
   std::exception_ptr raised_;
 };
 
+/// The text that `make(char**)` writes.
+template <class Make>
+std::string text_from(Make make) {
+  char* text = nullptr;
+  call_library([&] { return make(&text); });
+  return metafuse::detail::Owned<char>(text).get();
+}
+
+/// The same for work that reports its progress: `make(progress, context, char**)`.
+template <class Make>
+std::string text_from(const py::object& progress, Make make) {
+  char* text = nullptr;
+  Listener(progress).run([&](auto... listener) { return make(listener..., &text); });
+  return metafuse::detail::Owned<char>(text).get();
+}
+
 std::vector<const metafuse_run*> handles_of(const std::vector<const PythonRun*>& runs) {
   std::vector<const metafuse_run*> out;
   for (const PythonRun* const run : runs) out.push_back(run->handle());
@@ -76,8 +84,15 @@ const metafuse_qrels* handle_or_null(const PythonQrels* qrels) {
   return qrels == nullptr ? nullptr : qrels->handle();
 }
 
-py::list fused_pairs(metafuse_run* owned) {
-  const PythonRun run(owned);
+/// The run that `make(metafuse_run**)` writes.
+template <class Make>
+PythonRun run_from(Make make) {
+  metafuse_run* run = nullptr;
+  call_library([&] { return make(&run); });
+  return PythonRun(run);
+}
+
+py::list fused_pairs(const PythonRun& run) {
   py::list out;
   for (std::size_t i = 0; i < metafuse_run_size(run.handle(), 0); ++i)
     out.append(
@@ -88,23 +103,19 @@ py::list fused_pairs(metafuse_run* owned) {
 py::list fuse_lists(const py::list& lists, const std::string& method, const Options& options) {
   const PythonLists rows(lists);
   const metafuse::detail::OptionList given(options);
-  metafuse_run* fused = nullptr;
-  call_library([&] {
-    return metafuse_fuse_lists(rows.data(), rows.size(), method.c_str(), given.data(), given.size(), &fused);
-  });
-  return fused_pairs(fused);
+  return fused_pairs(run_from([&](metafuse_run** fused) {
+    return metafuse_fuse_lists(rows.data(), rows.size(), method.c_str(), given.data(), given.size(), fused);
+  }));
 }
 
 PythonRun fuse_runs(const std::vector<const PythonRun*>& runs, const std::string& method,
                     const PythonQrels* train, const Options& options) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
-  metafuse_run* fused = nullptr;
-  call_library([&] {
+  return run_from([&](metafuse_run** fused) {
     return metafuse_fuse_runs(handles.data(), handles.size(), method.c_str(), handle_or_null(train),
-                              given.data(), given.size(), &fused);
+                              given.data(), given.size(), fused);
   });
-  return PythonRun(fused);
 }
 
 Model model_load(const std::string& file) {
@@ -116,24 +127,20 @@ Model model_load(const std::string& file) {
 py::list model_fuse_lists(const Model& model, const py::list& lists, const Options& options) {
   const PythonLists rows(lists);
   const metafuse::detail::OptionList given(options);
-  metafuse_run* fused = nullptr;
-  call_library([&] {
+  return fused_pairs(run_from([&](metafuse_run** fused) {
     return metafuse_model_fuse_lists(model.handle(), rows.data(), rows.size(), given.data(), given.size(),
-                                     &fused);
-  });
-  return fused_pairs(fused);
+                                     fused);
+  }));
 }
 
 PythonRun model_fuse_runs(const Model& model, const std::vector<const PythonRun*>& runs,
                           const Options& options) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
-  metafuse_run* fused = nullptr;
-  call_library([&] {
+  return run_from([&](metafuse_run** fused) {
     return metafuse_model_fuse_runs(model.handle(), handles.data(), handles.size(), given.data(),
-                                    given.size(), &fused);
+                                    given.size(), fused);
   });
-  return PythonRun(fused);
 }
 
 std::string model_explain(const Model& model, const py::list& lists, const std::string& document) {
@@ -148,10 +155,9 @@ Model train(const std::vector<const PythonRun*>& runs, const PythonQrels& qrels,
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
   metafuse_model* model = nullptr;
-  Listener listener(progress);
-  listener.run([&] {
+  Listener(progress).run([&](auto... listener) {
     return metafuse_train(handles.data(), handles.size(), qrels.handle(), handle_or_null(validate),
-                          learner.c_str(), given.data(), given.size(), Listener::call, &listener, &model);
+                          learner.c_str(), given.data(), given.size(), listener..., &model);
   });
   return Model(model);
 }
@@ -160,14 +166,10 @@ std::string cross_validate(const std::vector<const PythonRun*>& runs, const Pyth
                            const std::string& learner, const Options& options, const py::object& progress) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
-  char* json = nullptr;
-  Listener listener(progress);
-  listener.run([&] {
+  return text_from(progress, [&](auto... rest) {
     return metafuse_cross_validate(handles.data(), handles.size(), qrels.handle(), learner.c_str(),
-                                   given.data(), given.size(), Listener::call, &listener, &json);
+                                   given.data(), given.size(), rest...);
   });
-  const metafuse::detail::Owned<char> owned(json);
-  return owned.get();
 }
 
 /// The numbers of an evaluation, as arrays that share its memory.
@@ -206,14 +208,10 @@ std::string compare_methods(const std::vector<const PythonRun*>& runs, const Pyt
                             const std::string& measures, const Options& options, const py::object& progress) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
-  char* report = nullptr;
-  Listener listener(progress);
-  listener.run([&] {
+  return text_from(progress, [&](auto... rest) {
     return metafuse_compare_methods(handles.data(), handles.size(), qrels.handle(), measures.c_str(),
-                                    given.data(), given.size(), Listener::call, &listener, &report);
+                                    given.data(), given.size(), rest...);
   });
-  const metafuse::detail::Owned<char> owned(report);
-  return owned.get();
 }
 
 }  // namespace
