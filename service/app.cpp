@@ -223,10 +223,15 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
 }
 
 void App::run(Call& call, Reply& reply) {
-  HttpResponse response = call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_,
-                                              operations_, metrics_, log_, clock_, pages_, pictures_});
-  if (!reply.has_begun()) return reply.send(std::move(response));
-  reply.end();
+  Answered answered = call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_,
+                                          operations_, metrics_, log_, clock_, pages_, pictures_});
+  if (reply.has_begun()) return reply.end();
+  if (answered) return reply.send(std::move(*answered));
+  const Dialect dialect = error_dialect(call.route, call.exchange.request);
+  const auto why = answered.error();
+  if (const auto* refused = std::get_if<AccessRefusal>(&why))
+    return reply.send(refusal_response(dialect, *refused));
+  reply.send(failure_response(dialect, call.exchange, log_, std::get<Error>(why)));
 }
 
 /// Runs one step of a request. An exception becomes a 500, or ends an answer that has begun.

@@ -10,56 +10,34 @@
 namespace metafuse::service {
 namespace {
 
-HttpResponse json_response(int status, std::string_view type, const JsonObject& body) {
-  return make_response(status, type, to_text(body) + "\n");
-}
-
-HttpResponse problem(int status, const std::string& text) {
-  JsonObject body;
-  body["type"] = "about:blank";
-  body["title"] = reason_of(status);
-  body["status"] = status;
-  body["detail"] = text;
-  return json_response(status, "application/problem+json", body);
-}
-
-HttpResponse rpc_error(int status, const std::string& text) {
-  JsonObject error;
-  error["code"] = -32000;
-  error["message"] = text;
-  JsonObject body;
-  body["jsonrpc"] = "2.0";
-  body["id"] = nullptr;
-  body["error"] = std::move(error);
-  return json_response(status, "application/json", body);
+HttpResponse told_in(Dialect dialect, int status, const std::string& text) {
+  const auto json = [&](const JsonObject& body, std::string_view type = "application/json") {
+    return make_response(status, type, to_text(body) + "\n");
+  };
+  switch (dialect) {
+    case Dialect::native:
+      return json(
+          {{"type", "about:blank"}, {"title", reason_of(status)}, {"status", status}, {"detail", text}},
+          "application/problem+json");
+    case Dialect::tavily:
+      return json(JsonObject{{"detail", JsonObject{{"error", text}}}});
+    case Dialect::searxng:
+      return json(JsonObject{{"error", text}});
+    case Dialect::mcp:
+      return json(
+          {{"jsonrpc", "2.0"}, {"id", nullptr}, {"error", JsonObject{{"code", -32000}, {"message", text}}}});
+    case Dialect::page:
+      return html_response(error_page(status, text), status);
+    case Dialect::plain:
+      break;
+  }
+  return make_response(status, "text/plain; charset=utf-8", text + "\n");
 }
 
 }  // namespace
 
-HttpResponse error_response(Dialect dialect, int status, std::string_view text_in) {
-  const std::string text = to_valid_utf8(text_in);
-  HttpResponse response;
-  switch (dialect) {
-    case Dialect::native:
-      response = problem(status, text);
-      break;
-    case Dialect::tavily:
-      response =
-          json_response(status, "application/json", JsonObject{{"detail", JsonObject{{"error", text}}}});
-      break;
-    case Dialect::searxng:
-      response = json_response(status, "application/json", JsonObject{{"error", text}});
-      break;
-    case Dialect::mcp:
-      response = rpc_error(status, text);
-      break;
-    case Dialect::page:
-      response = make_response(status, "text/html; charset=utf-8", error_page(status, text));
-      break;
-    case Dialect::plain:
-      response = make_response(status, "text/plain; charset=utf-8", text + "\n");
-      break;
-  }
+HttpResponse error_response(Dialect dialect, int status, std::string_view text) {
+  HttpResponse response = told_in(dialect, status, to_valid_utf8(text));
   if (status == 429 || status == 503) response.set("Retry-After", "1");
   if (status == 401)
     response.set("WWW-Authenticate", dialect == Dialect::page ? "Basic realm=\"metafuse\", charset=\"UTF-8\""
@@ -120,6 +98,11 @@ int status_of(Code code) {
       return 500;
   }
   return 500;
+}
+
+int status_of(const std::variant<AccessRefusal, Error>& why) {
+  const auto* refused = std::get_if<AccessRefusal>(&why);
+  return refused != nullptr ? refused->status : status_of(std::get<Error>(why).code);
 }
 
 }  // namespace metafuse::service

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "core/result.h"
 #include "service/base/log.h"
@@ -34,5 +35,6 @@ Dialect error_dialect(const Route* route, const HttpRequest& request);
 
 /// The HTTP status of an expected failure.
 int status_of(Code code);
+int status_of(const std::variant<AccessRefusal, Error>& why);
 
 }  // namespace metafuse::service

@@ -14,14 +14,14 @@ using enum Cost;
 using enum Where;
 using Body = BodyType;
 
-template <class... Needs>
-HttpResponse call_with(HttpResponse (*handle)(Needs...), const Parts& parts) {
+template <class Made, class... Needs>
+Answered call_with(Made (*handle)(Needs...), const Parts& parts) {
   return handle(std::get<Needs>(parts)...);
 }
 
 /// Adapts a handler for the table: calls it with the parts whose types its parameters have.
 template <auto Handle>
-HttpResponse with(const Parts& parts) {
+Answered with(const Parts& parts) {
   return call_with(Handle, parts);
 }
 

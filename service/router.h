@@ -41,7 +41,7 @@ struct Route {
   RouteRules rules;          ///< what the gate checks
   Where where;
   /// The handler. Its return value is not sent if it has begun a reply in pieces.
-  HttpResponse (*handle)(const Parts& parts);
+  Answered (*handle)(const Parts& parts);
   std::string_view summary;  ///< one line for /openapi.json and docs
 };
 

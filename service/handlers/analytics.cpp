@@ -9,8 +9,6 @@
 #include "core/number.h"
 #include "service/answers/analytics_page.h"
 #include "service/base/log.h"
-#include "service/errors.h"
-#include "service/handlers/domain_page.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
@@ -48,41 +46,35 @@ Result<Analytics> figures_of(Records& records, const std::string& domain, int da
 
 }  // namespace
 
-HttpResponse handle_get_analytics(Records& records, Log& log, const Exchange& exchange) {
-  const auto refuse = [](int status, std::string_view text) {
-    return error_response(Dialect::native, status, text);
-  };
-  const std::string& domain = exchange.path_values.front();
-  if (exchange.find_domain(domain) == nullptr) return refuse(404, "no domain \"" + domain + "\"");
-  if (records.store == nullptr) return refuse(404, "this server has no store, so it remembers no searches");
+Answered handle_get_analytics(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
+  if (records.store == nullptr) return refusal(404, "this server has no store, so it remembers no searches");
   const auto days = days_of(exchange.request.parameter("days").value_or(""));
-  if (!days) return refuse(400, fmt::format("days: send 1 to {}", kMaxAnalyticsDays));
+  if (!days) return refusal(400, fmt::format("days: send 1 to {}", kMaxAnalyticsDays));
   const std::string_view format = exchange.request.parameter("format").value_or("json");
   const std::string_view table = exchange.request.parameter("table").value_or("days");
-  if (format != "json" && format != "csv") return refuse(400, "format: send json or csv");
+  if (format != "json" && format != "csv") return refusal(400, "format: send json or csv");
   if (!is_analytics_table(table))
-    return refuse(400, fmt::format("table: send one of {}", fmt::join(kAnalyticsTables, ", ")));
-  const auto figures = figures_of(records, domain, *days);
-  if (!figures) return failure_response(Dialect::native, exchange, log, figures.error());
-  if (format == "csv") return csv_response(*figures, table, domain);
-  return make_response(200, "application/json", to_text(to_json(*figures)));
+    return refusal(400, fmt::format("table: send one of {}", fmt::join(kAnalyticsTables, ", ")));
+  const std::string& name = domain->domain.name;
+  TRY(const auto figures, figures_of(records, name, *days));
+  if (format == "csv") return csv_response(figures, table, name);
+  return json_response(to_json(figures));
 }
 
 HttpResponse handle_analytics_list(const Exchange& exchange) {
-  return make_response(200, kDomainPageType, analytics_list_page(exchange));
+  return html_response(analytics_list_page(exchange));
 }
 
-HttpResponse handle_analytics_page(Records& records, const Exchange& exchange) {
+Answered handle_analytics_page(Records& records, const Exchange& exchange) {
   return first_domain_page<AnalyticsPageState>(records, exchange, analytics_page);
 }
 
-HttpResponse handle_analytics_form(Records& records, Log& log, const Exchange& exchange) {
+Answered handle_analytics_form(Records& records, Log& log, const Exchange& exchange) {
   AnalyticsPageState state;
   state.days = days_of(form_value(exchange.form, "days")).value_or(state.days);
   state.are_queries_hashed = exchange.snapshot->config.privacy.hash_queries;
-  auto found = domain_of_form(records, exchange, analytics_page, state);
-  if (auto* refused = std::get_if<HttpResponse>(&found)) return std::move(*refused);
-  const LoadedDomain* domain = std::get<const LoadedDomain*>(found);
+  TRY(const LoadedDomain* domain, domain_of_form(records, exchange, analytics_page, state));
   int status = 200;
   if (auto figures = figures_of(records, domain->domain.name, state.days)) {
     const std::string action = form_value(exchange.form, "action");
@@ -95,7 +87,7 @@ HttpResponse handle_analytics_form(Records& records, Log& log, const Exchange& e
     state.wrong = "the server's store does not answer; try again";
     status = 503;
   }
-  return make_response(status, kDomainPageType, analytics_page(exchange, *domain, state));
+  return html_response(analytics_page(exchange, *domain, state), status);
 }
 
 }  // namespace metafuse::service

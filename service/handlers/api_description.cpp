@@ -1,12 +1,14 @@
-#include "service/handlers/api_description.h"
-
 #include <utility>
-#include <vector>
 
 #include "core/ascii.h"
 #include "core/contract.h"
 #include "service/answers/page.h"
 #include "service/base/process.h"
+#include "service/handlers/handlers.h"
+
+// /openapi.json and /docs: the OpenAPI 3.1 description of the API, made from the table of routes and from
+// service/api/openapi.json, which has the operations' parameters, schemas and examples. Operations are named
+// by method and path, so that a name stays the same when routes are added.
 
 namespace metafuse::service {
 namespace {
@@ -42,7 +44,7 @@ JsonObject parsed_source() {
 }
 
 /// The id of a route's operation, such as "post_v1_templates_domain_preview".
-std::string operation_id(const DescribedRoute& route) {
+std::string operation_id(const Route& route) {
   std::string out = ascii_lower(route.method);
   for (const char c : route.pattern) {
     const bool is_word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -60,22 +62,22 @@ class Describer {
  public:
   explicit Describer(const JsonObject& source) : source_(source) {}
 
-  JsonObject operation_of(const DescribedRoute& route) const {
+  JsonObject operation_of(const Route& route) const {
     const std::string id = operation_id(route);
     const Json* found = source_.at("operations").as_object().if_contains(id);
     static const JsonObject kNothing;
     const JsonObject& own = found == nullptr ? kNothing : found->as_object();
     JsonObject out{{"operationId", id}, {"summary", route.summary}};
-    out["tags"] = JsonArray{tag_of(route.rules->dialect)};
+    out["tags"] = JsonArray{tag_of(route.rules.dialect)};
     JsonArray parameters = path_parameters(route.pattern);
     if (const Json* more = own.if_contains("parameters"))
       parameters.insert(parameters.end(), more->as_array().begin(), more->as_array().end());
     if (!parameters.empty()) out["parameters"] = std::move(parameters);
     if (const Json* request = own.if_contains("request"))
-      out["requestBody"] = JsonObject{{"required", route.rules->body != BodyType::optional_json},
+      out["requestBody"] = JsonObject{{"required", route.rules.body != BodyType::optional_json},
                                       {"content", content_of(request->as_object())}};
-    out["responses"] = responses_of(own, route.rules->dialect);
-    out["security"] = security_of(route.rules->access);
+    out["responses"] = responses_of(own, route.rules.dialect);
+    out["security"] = security_of(route.rules.access);
     return out;
   }
 
@@ -170,13 +172,12 @@ class Describer {
   const JsonObject& source_;
 };
 
-}  // namespace
-
-JsonObject api_description(std::span<const DescribedRoute> routes) {
+/// The description without `servers`.
+JsonObject api_description() {
   JsonObject source = parsed_source();
   const Describer describer(source);
   JsonObject paths;
-  for (const DescribedRoute& route : routes) {
+  for (const Route& route : routes()) {
     Json& path = paths[route.pattern];
     if (!path.is_object()) path = JsonObject();
     path.as_object()[ascii_lower(route.method)] = describer.operation_of(route);
@@ -201,7 +202,11 @@ JsonObject api_description(std::span<const DescribedRoute> routes) {
   return out;
 }
 
-namespace {
+/// The description, made once, because the table of routes never changes.
+const JsonObject& described_api() {
+  static const JsonObject description = api_description();
+  return description;
+}
 
 const JsonObject& resolved(const JsonObject& description, const Json& value) {
   const Json* reference = value.as_object().if_contains("$ref");
@@ -287,8 +292,7 @@ void add_content(const JsonObject& description, std::string_view part, const std
   }
 }
 
-}  // namespace
-
+/// The description as an HTML page: each operation with its parameters, members and examples.
 std::string api_page(const JsonObject& description) {
   View view = page_view(nullptr, "The HTTP API", "", "");
   for (const Json& tag : description.at("tags").as_array()) {
@@ -316,6 +320,18 @@ std::string api_page(const JsonObject& description) {
       }
   }
   return render_page("docs", view);
+}
+
+}  // namespace
+
+HttpResponse handle_openapi(const Exchange& exchange) {
+  JsonObject out = described_api();
+  out["servers"] = JsonArray{JsonObject{{"url", exchange.origin()}, {"description", "This server"}}};
+  return json_response(out);
+}
+
+HttpResponse handle_docs() {
+  return html_response(api_page(described_api()));
 }
 
 }  // namespace metafuse::service

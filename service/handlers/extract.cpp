@@ -49,42 +49,36 @@ Result<Extraction> read_extraction(const JsonObject& body) {
 
 }  // namespace
 
-HttpResponse handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const Exchange& exchange) {
-  const auto refuse = [](int status, std::string_view text) {
-    return error_response(Dialect::tavily, status, text);
-  };
+Answered handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const Exchange& exchange) {
   if (const auto access = check_page_access(exchange.snapshot->config.pages, exchange.key != nullptr);
       !access)
-    return refuse(403, access.error().text);
-  const auto body = json_body(exchange.request);
-  if (!body) return refuse(400, body.error().text);
-  const auto wanted = read_extraction(*body);
-  if (!wanted) return refuse(400, wanted.error().text);
-  if (const auto refused = gate.admit_more(exchange, wanted->urls.size() - 1))
-    return refusal_response(Dialect::tavily, *refused);
+    return refusal(403, access.error().text);
+  TRY(const auto body, json_body(exchange.request));
+  TRY(const auto wanted, read_extraction(body));
+  if (auto refused = gate.admit_more(exchange, wanted.urls.size() - 1)) return std::move(*refused);
   const auto read =
-      pages.read(wanted->urls, wanted->form,
-                 std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wanted->seconds)));
+      pages.read(wanted.urls, wanted.form,
+                 std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wanted.seconds)));
   JsonArray results;
   JsonArray failed;
   for (std::size_t i = 0; i < read.size(); ++i) {
     if (!read[i]) {
-      failed.push_back(JsonObject{{"url", wanted->urls[i]}, {"error", read[i].error().text}});
+      failed.push_back(JsonObject{{"url", wanted.urls[i]}, {"error", read[i].error().text}});
       continue;
     }
-    JsonObject result{{"url", wanted->urls[i]}, {"raw_content", (*read[i])->text}, {"images", JsonArray{}}};
+    JsonObject result{{"url", wanted.urls[i]}, {"raw_content", (*read[i])->text}, {"images", JsonArray{}}};
     if (!(*read[i])->title.empty()) result["title"] = (*read[i])->title;
-    if (wanted->wants_favicon) result["favicon"] = nullptr;
+    if (wanted.wants_favicon) result["favicon"] = nullptr;
     results.push_back(std::move(result));
   }
   JsonObject out;
   out["results"] = std::move(results);
   out["failed_results"] = std::move(failed);
   out["response_time"] = std::chrono::duration<double>(clock.now() - exchange.arrived).count();
-  return make_response(200, "application/json", to_text(out));
+  return json_response(out);
 }
 
-HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange) {
+Answered handle_picture(PictureReader& pictures, const Exchange& exchange) {
   const PictureLinks links = pictures.links();
   for (const PictureKind kind : {PictureKind::icon, PictureKind::thumbnail}) {
     const auto text = exchange.request.parameter(name_of(kind));
@@ -93,28 +87,25 @@ HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange) {
         links.picture_url(kind, std::string(*text), exchange.request.parameter("sign").value_or(""));
     if (url.empty()) break;
     const auto picture = pictures.read(kind, url);
-    if (!picture && picture.error().code == Code::try_again)
-      return error_response(Dialect::plain, 503, picture.error().text);
+    if (!picture && picture.error().code == Code::try_again) return refusal(503, picture.error().text);
     HttpResponse response = picture ? make_response(200, (*picture)->media_type, (*picture)->bytes)
                                     : error_response(Dialect::plain, 404, "there is no such picture");
     response.set("Cache-Control", picture ? "private, max-age=86400" : "private, max-age=600");
     return response;
   }
-  return error_response(Dialect::plain, 404, "pictures are off, or this server did not make the link");
+  return refusal(404, "pictures are off, or this server did not make the link");
 }
 
-HttpResponse handle_file(PictureReader& pictures, const Exchange& exchange) {
+Answered handle_file(PictureReader& pictures, const Exchange& exchange) {
   const FileLinks links{pictures.links().secret, exchange.snapshot->config.files};
   const std::string path(exchange.request.parameter("path").value_or(""));
   if (!links.has_signed(exchange.path_values.front(), path, exchange.request.parameter("sign").value_or("")))
-    return error_response(Dialect::page, 404,
-                          "files are not handed out, or this server did not make the link");
-  auto file = read_local_file(links.folders, path);
-  if (!file) return error_response(Dialect::page, 404, file.error().text);
-  HttpResponse response = make_response(200, file->media_type, std::move(file->bytes));
+    return refusal(404, "files are not handed out, or this server did not make the link");
+  TRY(auto file, read_local_file(links.folders, path));
+  HttpResponse response = make_response(200, file.media_type, std::move(file.bytes));
   const std::string name = percent_encoded(path.substr(path.rfind('/') + 1));
   response.set("Content-Disposition",
-               (file->is_shown ? "inline; filename*=UTF-8''" : "attachment; filename*=UTF-8''") + name);
+               (file.is_shown ? "inline; filename*=UTF-8''" : "attachment; filename*=UTF-8''") + name);
   // A page from the folder runs no scripts, loads nothing, and has an opaque origin.
   response.set(
       "Content-Security-Policy",

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
@@ -13,8 +12,6 @@
 #include "core/number.h"
 #include "service/answers/judging_page.h"
 #include "service/base/log.h"
-#include "service/errors.h"
-#include "service/handlers/domain_page.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
@@ -39,24 +36,11 @@ constexpr std::size_t kMostImported = 5000;  ///< queries per file
 constexpr std::size_t kMostSuggested = 100;
 constexpr std::string_view kTelling = "telling";  ///< name of the queue's order by suggestion
 
-HttpResponse refuse_judging(int status, std::string_view text) {
-  return error_response(Dialect::native, status, text);
-}
-HttpResponse refuse_judging(const Exchange& exchange, Log& log, const Error& error) {
-  return failure_response(Dialect::native, exchange, log, error);
-}
-HttpResponse judging_json(const JsonObject& body) {
-  return make_response(200, "application/json", to_text(body));
-}
-
-/// The domain that the path names, or the response that says why it cannot be judged.
-std::variant<const LoadedDomain*, HttpResponse> domain_to_judge(const Records& records,
-                                                                const Exchange& exchange) {
-  const LoadedDomain* found = exchange.find_domain(exchange.path_values.front());
-  if (found == nullptr) return refuse_judging(404, "no domain \"" + exchange.path_values.front() + "\"");
-  if (records.store == nullptr)
-    return refuse_judging(404, "this server has no store, so it takes no judgments");
-  return found;
+/// The domain that the path names, if it can be judged.
+OrRefusal<const LoadedDomain*> domain_to_judge(const Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
+  if (records.store != nullptr) return domain;
+  return refusal(404, "this server has no store, so it takes no judgments");
 }
 
 StoreIdentity identity_of(const Records& records, const Exchange& exchange, const LoadedDomain& domain) {
@@ -107,21 +91,28 @@ Result<ResultsToJudge> read_results(Store& store, const SearchAnswer& answer, co
   return out;
 }
 
+/// A judge's request, and the parts that answer it.
+struct Judging {
+  Searcher& searcher;
+  Records& records;
+  Log& log;
+  const Exchange& exchange;
+  const LoadedDomain& domain;
+
+  const std::string& judge() const { return exchange.key->name; }
+};
+
 /// Searches and returns the pool of results for the judge.
-boost::system::result<ResultsToJudge, AccessRefusal> results_to_judge(Searcher& searcher, Records& records,
-                                                                      Log& log, const Exchange& exchange,
-                                                                      const LoadedDomain& domain,
-                                                                      const SearchRequest& request,
-                                                                      const JudgedPool& pool) {
-  auto found = searcher.find(exchange, {request, 0, 0});
-  if (!found) return found.error();
-  const ShownResults shown = searcher.show_to_judge(
-      exchange, domain, *found->answer, pooled_positions(*found->answer, pool, exchange.key->name));
+OrRefusal<ResultsToJudge> results_to_judge(const Judging& by, const SearchRequest& request,
+                                           const JudgedPool& pool) {
+  TRY(const auto found, by.searcher.find(by.exchange, {request, 0, 0}));
+  const ShownResults shown = by.searcher.show_to_judge(by.exchange, by.domain, *found.answer,
+                                                       pooled_positions(*found.answer, pool, by.judge()));
   const AccessRefusal failed{503, {}, "the server's store cannot take searches now; try again", 2.0};
   if (shown.search == nullptr) return failed;
-  auto results = read_results(*records.store, *found->answer, shown, exchange.key->name);
+  auto results = read_results(*by.records.store, *found.answer, shown, by.judge());
   if (results) return std::move(*results);
-  log.write(Log::Level::error, "store failed", {{"reason", results.error().text}});
+  by.log.write(Log::Level::error, "store failed", {{"reason", results.error().text}});
   return failed;
 }
 
@@ -218,51 +209,37 @@ JsonObject results_json(const ResultsToJudge& found) {
 
 }  // namespace
 
-HttpResponse handle_get_judgments(Records& records, Log& log, const Exchange& exchange) {
-  auto at = domain_to_judge(records, exchange);
-  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
-  const LoadedDomain& domain = *std::get<const LoadedDomain*>(at);
+Answered handle_get_judgments(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_to_judge(records, exchange));
   const std::string_view name = exchange.request.parameter("format").value_or("qrels");
-  if (name != "qrels" && name != "jsonl") return refuse_judging(400, "format: send qrels or jsonl");
+  if (name != "qrels" && name != "jsonl") return refusal(400, "format: send qrels or jsonl");
   const auto format = name == "qrels" ? JudgmentFormat::qrels : JudgmentFormat::lines;
-  const auto text = judgments_text(*records.store, domain.domain.name, plain_slot(domain.domain), format,
-                                   exchange.request.parameter("judge").value_or(""));
-  if (!text) return refuse_judging(exchange, log, text.error());
-  return file_response(*text, format, domain.domain.name);
+  const std::string& domain_name = domain->domain.name;
+  TRY(const auto text, judgments_text(*records.store, domain_name, plain_slot(domain->domain), format,
+                                      exchange.request.parameter("judge").value_or("")));
+  return file_response(text, format, domain_name);
 }
 
-HttpResponse handle_post_judgments(Records& records, Log& log, const Exchange& exchange) {
-  auto at = domain_to_judge(records, exchange);
-  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
-  const auto report =
-      run_import(records, exchange, *std::get<const LoadedDomain*>(at), exchange.request.body);
-  if (!report)
-    return report.error().code == Code::bad_data ? refuse_judging(400, report.error().text)
-                                                 : refuse_judging(exchange, log, report.error());
-  return judging_json({{"queries", report->queries},
-                       {"judgments", report->judgments},
-                       {"without_search", report->without_search}});
+Answered handle_post_judgments(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_to_judge(records, exchange));
+  TRY(const auto report, run_import(records, exchange, *domain, exchange.request.body));
+  return json_response({{"queries", report.queries},
+                        {"judgments", report.judgments},
+                        {"without_search", report.without_search}});
 }
 
-HttpResponse handle_judging_queue(Records& records, Log& log, const Exchange& exchange) {
-  auto at = domain_to_judge(records, exchange);
-  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
-  const LoadedDomain& domain = *std::get<const LoadedDomain*>(at);
+Answered handle_judging_queue(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_to_judge(records, exchange));
   const std::string_view order = exchange.request.parameter("order").value_or("asked");
-  if (order != "asked" && order != kTelling) return refuse_judging(400, "order: send asked or telling");
-  const auto state = state_of_judging(records, domain, exchange.key->name, order == kTelling);
-  if (!state) return refuse_judging(exchange, log, state.error());
-  return judging_json(queue_json(domain.domain.name, exchange.key->name, *state));
+  if (order != "asked" && order != kTelling) return refusal(400, "order: send asked or telling");
+  TRY(const auto state, state_of_judging(records, *domain, exchange.key->name, order == kTelling));
+  return json_response(queue_json(domain->domain.name, exchange.key->name, state));
 }
 
-HttpResponse handle_judging_results(Searcher& searcher, Records& records, Log& log,
-                                    const Exchange& exchange) {
-  auto at = domain_to_judge(records, exchange);
-  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
-  const LoadedDomain& domain = *std::get<const LoadedDomain*>(at);
-  const auto body = json_body(exchange.request);
-  if (!body) return refuse_judging(400, body.error().text);
-  JsonFields fields(*body);
+Answered handle_judging_results(Searcher& searcher, Records& records, Log& log, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_to_judge(records, exchange));
+  TRY(const auto body, json_body(exchange.request));
+  JsonFields fields(body);
   BaseQuery slots{fields.text_map("slots")};
   const std::string text = fields.text("query").value_or("");
   const std::string pool_name = fields.text("pool").value_or("fused");
@@ -270,20 +247,17 @@ HttpResponse handle_judging_results(Searcher& searcher, Records& records, Log& l
   fields.refuse_others({"query", "slots", "pool", "depth"});
   if (pool_name != "fused" && pool_name != "lists") fields.set_mistake("pool: send fused or lists");
   if (text.empty() == slots.slots.empty()) fields.set_mistake("query: send either query or slots");
-  if (fields.has_failed()) return refuse_judging(400, fields.error().text);
-  SearchRequest request = request_of(domain, slots, pool);
+  if (fields.has_failed()) return fields.error();
+  SearchRequest request = request_of(*domain, slots, pool);
   if (!text.empty()) request.text = text;
-  const auto results = results_to_judge(searcher, records, log, exchange, domain, request, pool);
-  if (!results) return refusal_response(Dialect::native, results.error());
-  return judging_json(results_json(*results));
+  TRY(const auto results, results_to_judge({searcher, records, log, exchange, *domain}, request, pool));
+  return json_response(results_json(results));
 }
 
-HttpResponse handle_grades(Records& records, Log& log, const Exchange& exchange) {
-  auto at = domain_to_judge(records, exchange);
-  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
-  const auto body = json_body(exchange.request);
-  if (!body) return refuse_judging(400, body.error().text);
-  JsonFields fields(*body);
+Answered handle_grades(Records& records, const Exchange& exchange) {
+  TRY_VOID(domain_to_judge(records, exchange));
+  TRY(const auto body, json_body(exchange.request));
+  JsonFields fields(body);
   const std::string search = fields.text("search_id").value_or("");
   const JsonArray* items = fields.array("grades");
   fields.refuse_others({"search_id", "grades"});
@@ -291,23 +265,22 @@ HttpResponse handle_grades(Records& records, Log& log, const Exchange& exchange)
   if (items == nullptr || items->empty() || items->size() > kMaxPooled)
     fields.set_mistake(fmt::format("grades: send 1 to {} of {{\"position\",\"grade\"}}", kMaxPooled));
   for (std::size_t i = 0; !fields.has_failed() && i < items->size(); ++i) {
-    if (!(*items)[i].is_object()) return refuse_judging(400, "grades: each must be {\"position\",\"grade\"}");
+    if (!(*items)[i].is_object()) return refusal(400, "grades: each must be {\"position\",\"grade\"}");
     JsonFields item((*items)[i].get_object());
     const auto position = item.integer("position", 1, static_cast<int>(kMaxPooled));
     const auto grade = item.integer("grade", 0, kBestGrade);
     item.refuse_others({"position", "grade"});
     if (!position || !grade) item.set_mistake("each has a position and a grade");
-    if (item.has_failed()) return refuse_judging(400, "grades: " + item.error().text);
+    if (item.has_failed()) return refusal(400, "grades: " + item.error().text);
     grades.emplace_back(static_cast<std::uint32_t>(*position), *grade);
   }
-  if (fields.has_failed()) return refuse_judging(400, fields.error().text);
+  if (fields.has_failed()) return fields.error();
   records.search_log->flush(kWrittenPatience);
   const auto stored = store_grades(*records.store, exchange.path_values.front(), exchange.key->name, search,
                                    grades, records.unix_time());
-  if (!stored)
-    return stored.error().code == Code::usage ? refuse_judging(422, stored.error().text)
-                                              : refuse_judging(exchange, log, stored.error());
-  return judging_json({{"stored", grades.size()}});
+  if (!stored && stored.error().code == Code::usage) return refusal(422, stored.error().text);
+  TRY_VOID(stored);
+  return json_response(JsonObject{{"stored", grades.size()}});
 }
 
 namespace {
@@ -343,11 +316,7 @@ Result<GradesByPosition> chosen_grades(const Fields& form) {
 /// Answers one request of the page's form.
 class JudgeForm {
  public:
-  JudgeForm(Searcher& searcher, Records& records, FileLinks files, Log& log, const Exchange& exchange,
-            const LoadedDomain& domain)
-      : searcher_(searcher), records_(records), log_(log), exchange_(exchange), domain_(domain) {
-    state_.files = std::move(files);
-  }
+  JudgeForm(const Judging& by, FileLinks files) : by_(by) { state_.files = std::move(files); }
 
   HttpResponse answer() {
     state_.is_signed_in = true;
@@ -369,24 +338,21 @@ class JudgeForm {
   }
 
  private:
-  std::string field(std::string_view name) const { return form_value(exchange_.form, name); }
-  const std::string& name() const { return domain_.domain.name; }
-  const std::string& judge() const { return exchange_.key->name; }
+  std::string field(std::string_view name) const { return form_value(by_.exchange.form, name); }
+  const std::string& name() const { return by_.domain.domain.name; }
 
-  HttpResponse page() const {
-    return make_response(status_, kDomainPageType, judging_page(exchange_, domain_, state_));
-  }
+  HttpResponse page() const { return html_response(judging_page(by_.exchange, by_.domain, state_), status_); }
 
   /// Shows a failure to the judge. The text of a failure of the store itself goes to the log only.
   void fail_with(const Error& error) {
     const bool is_theirs = error.code == Code::usage || error.code == Code::bad_data;
     status_ = is_theirs ? 422 : 503;
     state_.wrong = is_theirs ? error.text : "the server's store does not answer; try again";
-    if (!is_theirs) log_.write(Log::Level::error, "store failed", {{"reason", error.text}});
+    if (!is_theirs) by_.log.write(Log::Level::error, "store failed", {{"reason", error.text}});
   }
 
   bool read_state() {
-    auto state = state_of_judging(records_, domain_, judge(), state_.is_by_suggestion);
+    auto state = state_of_judging(by_.records, by_.domain, by_.judge(), state_.is_by_suggestion);
     if (!state) {
       fail_with(state.error());
       return false;
@@ -397,7 +363,7 @@ class JudgeForm {
 
   HttpResponse file(const std::string& action) {
     const auto format = action == "export-qrels" ? JudgmentFormat::qrels : JudgmentFormat::lines;
-    const auto text = judgments_text(*records_.store, name(), plain_slot(domain_.domain), format);
+    const auto text = judgments_text(*by_.records.store, name(), plain_slot(by_.domain.domain), format);
     if (text) return file_response(*text, format, name());
     fail_with(text.error());
     read_state();
@@ -405,18 +371,18 @@ class JudgeForm {
   }
 
   void save() {
-    const auto grades = chosen_grades(exchange_.form);
+    const auto grades = chosen_grades(by_.exchange.form);
     if (!grades) return fail_with(grades.error());
     if (grades->empty()) return;
-    records_.search_log->flush(kWrittenPatience);
-    const auto stored =
-        store_grades(*records_.store, name(), judge(), field("search"), *grades, records_.unix_time());
+    by_.records.search_log->flush(kWrittenPatience);
+    const auto stored = store_grades(*by_.records.store, name(), by_.judge(), field("search"), *grades,
+                                     by_.records.unix_time());
     if (!stored) return fail_with(stored.error());
     state_.done = fmt::format("{} grade{} saved.", grades->size(), grades->size() == 1 ? "" : "s");
   }
 
   void import() {
-    const auto report = run_import(records_, exchange_, domain_, field("file"));
+    const auto report = run_import(by_.records, by_.exchange, by_.domain, field("file"));
     if (!report) return fail_with(report.error());
     state_.done = fmt::format("{} queries with {} judgments imported.", report->queries, report->judgments);
     if (report->without_search > 0)
@@ -427,7 +393,7 @@ class JudgeForm {
   }
 
   void open_request(const SearchRequest& request) {
-    auto results = results_to_judge(searcher_, records_, log_, exchange_, domain_, request, state_.pool);
+    auto results = results_to_judge(by_, request, state_.pool);
     if (results) {
       state_.open = std::move(*results);
       return;
@@ -437,14 +403,14 @@ class JudgeForm {
   }
 
   void open(const QueuedQuery* query) {
-    if (query != nullptr) return open_request(request_of(domain_, query->asked.slots, state_.pool));
+    if (query != nullptr) return open_request(request_of(by_.domain, query->asked.slots, state_.pool));
     if (!state_.done.empty()) state_.done += " ";
     state_.done +=
         state_.state.queries.empty() ? "No query is waiting." : "You have judged every query here.";
   }
 
   void open_text(const std::string& text) {
-    SearchRequest request = request_of(domain_, {}, state_.pool);
+    SearchRequest request = request_of(by_.domain, {}, state_.pool);
     request.slots = {};
     request.text = text;
     open_request(request);
@@ -456,11 +422,7 @@ class JudgeForm {
     fail_with(fail(Code::usage, "that query is not stored any more"));
   }
 
-  Searcher& searcher_;
-  Records& records_;
-  Log& log_;
-  const Exchange& exchange_;
-  const LoadedDomain& domain_;
+  const Judging by_;
   JudgingPageState state_;
   int status_ = 200;
 };
@@ -468,19 +430,18 @@ class JudgeForm {
 }  // namespace
 
 HttpResponse handle_judge_list(const Exchange& exchange) {
-  return make_response(200, kDomainPageType, judge_list_page(exchange));
+  return html_response(judge_list_page(exchange));
 }
 
-HttpResponse handle_judge_page(Records& records, const Exchange& exchange) {
+Answered handle_judge_page(Records& records, const Exchange& exchange) {
   return first_domain_page<JudgingPageState>(records, exchange, judging_page);
 }
 
-HttpResponse handle_judge_form(Searcher& searcher, Records& records, PictureReader& pictures, Log& log,
-                               const Exchange& exchange) {
-  auto domain = domain_of_form(records, exchange, judging_page, JudgingPageState());
-  if (auto* refused = std::get_if<HttpResponse>(&domain)) return std::move(*refused);
-  return JudgeForm(searcher, records, {pictures.links().secret, exchange.snapshot->config.files}, log,
-                   exchange, *std::get<const LoadedDomain*>(domain))
+Answered handle_judge_form(Searcher& searcher, Records& records, PictureReader& pictures, Log& log,
+                           const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_of_form(records, exchange, judging_page, JudgingPageState()));
+  return JudgeForm({searcher, records, log, exchange, *domain},
+                   {pictures.links().secret, exchange.snapshot->config.files})
       .answer();
 }
 

@@ -263,8 +263,7 @@ HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcom
   const std::string mark = new_mark();
   outcome.found->marks.push_back({Gap::request_id, '"' + mark + '"', to_text(reply.at("id"))});
   reply["id"] = mark;
-  return searcher.finish(exchange, std::move(*outcome.found),
-                         make_response(200, "application/json", to_text(reply)));
+  return searcher.finish(exchange, std::move(*outcome.found), json_response(reply));
 }
 
 }  // namespace

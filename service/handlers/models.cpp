@@ -22,23 +22,20 @@
 namespace metafuse::service {
 namespace {
 
-HttpResponse refuse(int status, std::string_view text) {
-  return error_response(Dialect::native, status, text);
-}
-HttpResponse refuse(const Error& error) {
-  return refuse(status_of(error.code), error.text);
-}
-HttpResponse accept(const JsonObject& body) {
-  return make_response(200, "application/json", to_text(body));
+bool is_off(const Records& records) {
+  return records.store == nullptr || records.model_versions == nullptr;
 }
 
-/// The response that says why models cannot be managed here, or nothing.
-std::optional<HttpResponse> model_refusal(const Records& records, const Exchange& exchange) {
-  if (records.store == nullptr || records.model_versions == nullptr)
-    return refuse(404, "this server has no store or no folder of models; name them in its configuration");
-  if (!exchange.path_values.empty() && !exchange.snapshot->domains.contains(exchange.path_values.front()))
-    return refuse(404, "no domain \"" + exchange.path_values.front() + "\"");
-  return std::nullopt;
+/// Whether models can be managed here.
+OrRefusal<void> check_models(const Records& records) {
+  if (!is_off(records)) return {};
+  return refusal(404, "this server has no store or no folder of models; name them in its configuration");
+}
+
+/// The domain that the path names, if its models can be managed here.
+OrRefusal<const LoadedDomain*> domain_with_models(const Records& records, const Exchange& exchange) {
+  TRY_VOID(check_models(records));
+  return exchange.domain_in_path();
 }
 
 JsonObject interleaving_json(const InterleavingScore& score) {
@@ -101,12 +98,11 @@ JsonObject report_json(const PromotionReport& report) {
 
 }  // namespace
 
-HttpResponse handle_get_models(Records& records, const Exchange& exchange) {
-  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
-  const auto all = domain_models(exchange.domains(), *records.model_versions, *records.store);
-  if (!all) return refuse(all.error());
+Answered handle_get_models(Records& records, const Exchange& exchange) {
+  TRY_VOID(check_models(records));
+  TRY(const auto all, domain_models(exchange.domains(), *records.model_versions, *records.store));
   JsonArray models;
-  for (const DomainModels& domain : *all) {
+  for (const DomainModels& domain : all) {
     JsonObject entry = state_json(domain.domain, domain.state);
     if (exchange.snapshot->config.learning.has_online_reranker)
       entry["online_examples"] =
@@ -114,110 +110,89 @@ HttpResponse handle_get_models(Records& records, const Exchange& exchange) {
     if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
     models.emplace_back(std::move(entry));
   }
-  return accept({{"models", std::move(models)}});
+  return json_response(JsonObject{{"models", std::move(models)}});
 }
 
-HttpResponse handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange) {
-  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
-  const auto body = fields_of(exchange.request, {"version", "previous"});
-  if (!body) return refuse(body.error());
-  const auto is_back = flag_of(*body, "previous");
-  if (!is_back) return refuse(is_back.error());
-  const Json* version = body->if_contains("version");
-  if ((version != nullptr && version->is_string()) == *is_back)
-    return refuse(400, "send {\"version\":\"...\"} or {\"previous\":true}");
-  const std::string& domain = exchange.path_values.front();
+Answered handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
+  TRY(const auto body, fields_of(exchange.request, {"version", "previous"}));
+  TRY(const bool is_back, flag_of(body, "previous"));
+  const Json* version = body.if_contains("version");
+  if ((version != nullptr && version->is_string()) == is_back)
+    return refusal(400, "send {\"version\":\"...\"} or {\"previous\":true}");
+  const std::string& name = domain->domain.name;
   ModelVersions& versions = *records.model_versions;
-  const auto before = versions.state(domain);
-  if (!before) return refuse(before.error());
-  const auto done =
-      *is_back ? versions.revert(domain) : versions.activate(domain, std::string(version->get_string()));
-  if (!done) return refuse(done.error());
+  TRY(const auto before, versions.state(name));
+  TRY_VOID(is_back ? versions.revert(name) : versions.activate(name, std::string(version->get_string())));
   if (const auto loaded = reloader.reload(); !loaded) {
     // The model does not fit the current templates, so the previous one is restored.
-    const auto restored =
-        *is_back ? versions.activate(domain, before->champion) : versions.revert(domain, false);
-    return refuse(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
+    const auto restored = is_back ? versions.activate(name, before.champion) : versions.revert(name, false);
+    return refusal(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
   }
-  const auto state = versions.state(domain);
-  if (!state) return refuse(state.error());
-  return accept(state_json(domain, *state));
+  TRY(const auto state, versions.state(name));
+  return json_response(state_json(name, state));
 }
 
-HttpResponse handle_retrain_model(Reloader& reloader, Records& records, const Exchange& exchange) {
-  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
-  const auto body = fields_of(exchange.request, {"learner"});
-  if (!body) return refuse(body.error());
-  const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
-  RetrainOptions options = retrain_options(domain, exchange.snapshot->config.learning, records.unix_time());
-  if (const Json* learner = body->if_contains("learner")) {
-    if (!learner->is_string()) return refuse(400, "learner: send its name");
+Answered handle_retrain_model(Reloader& reloader, Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
+  TRY(const auto body, fields_of(exchange.request, {"learner"}));
+  RetrainOptions options = retrain_options(*domain, exchange.snapshot->config.learning, records.unix_time());
+  if (const Json* learner = body.if_contains("learner")) {
+    if (!learner->is_string()) return refusal(400, "learner: send its name");
     options.learner = std::string(learner->get_string());
   }
   records.search_log->flush();
   const auto trained = retrain(*records.store, *records.model_versions, options);
-  if (!trained)
-    return trained.error().code == Code::bad_data ? refuse(409, trained.error().text)
-                                                  : refuse(trained.error());
+  if (!trained && trained.error().code == Code::bad_data) return refusal(409, trained.error().text);
+  TRY_VOID(trained);
   reloader.reload_soon();
-  return accept({{"version", trained->version},
-                 {"is_champion_again", trained->is_champion_again},
-                 {"data", trained->report.text()},
-                 {"summary", trained->summary}});
+  return json_response({{"version", trained->version},
+                        {"is_champion_again", trained->is_champion_again},
+                        {"data", trained->report.text()},
+                        {"summary", trained->summary}});
 }
 
-HttpResponse handle_measure_model(Records& records, const Exchange& exchange) {
-  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
+Answered handle_measure_model(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
   const auto report =
-      promote_if_better(*records.store, *records.model_versions, exchange.path_values.front(), {}, false);
-  if (!report)
-    return report.error().code == Code::usage ? refuse(409, report.error().text) : refuse(report.error());
-  return accept(report_json(*report));
+      promote_if_better(*records.store, *records.model_versions, domain->domain.name, {}, false);
+  if (!report && report.error().code == Code::usage) return refusal(409, report.error().text);
+  TRY_VOID(report);
+  return json_response(report_json(*report));
 }
 
-HttpResponse handle_reset_feedback(Records& records, const Exchange& exchange) {
-  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
-  const auto body = fields_of(exchange.request, {"clicks", "judgments", "online"});
-  if (!body) return refuse(body.error());
-  const auto clicks = flag_of(*body, "clicks");
-  if (!clicks) return refuse(clicks.error());
-  const auto judgments = flag_of(*body, "judgments");
-  if (!judgments) return refuse(judgments.error());
-  const auto online = flag_of(*body, "online");
-  if (!online) return refuse(online.error());
-  if (!*clicks && !*judgments && !*online)
-    return refuse(400, "send {\"clicks\":true}, {\"judgments\":true}, {\"online\":true} or several");
-  const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
-  if (*online)
-    if (const auto forgotten = records.online_rerankers->reset(domain); !forgotten)
-      return refuse(forgotten.error());
-  const auto removed = records.store->reset_feedback(exchange.path_values.front(), *clicks, *judgments);
-  if (!removed) return refuse(removed.error());
-  return accept({{"clicks", removed->clicks}, {"judgments", removed->judgments}});
+Answered handle_reset_feedback(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
+  TRY(const auto body, fields_of(exchange.request, {"clicks", "judgments", "online"}));
+  TRY(const bool has_clicks, flag_of(body, "clicks"));
+  TRY(const bool has_judgments, flag_of(body, "judgments"));
+  TRY(const bool has_online, flag_of(body, "online"));
+  if (!has_clicks && !has_judgments && !has_online)
+    return refusal(400, "send {\"clicks\":true}, {\"judgments\":true}, {\"online\":true} or several");
+  if (has_online) {
+    TRY_VOID(records.online_rerankers->reset(*domain));
+  }
+  TRY(const auto removed, records.store->reset_feedback(domain->domain.name, has_clicks, has_judgments));
+  return json_response({{"clicks", removed.clicks}, {"judgments", removed.judgments}});
 }
 
 namespace {
 
-constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kActivate = "activate-";
 
-bool is_off(const Records& records) {
-  return records.store == nullptr || records.model_versions == nullptr;
-}
-
-/// The message for people in an action's response: its own sentence, or else `done`.
-std::string sentence_of(const HttpResponse& response, const std::string& done) {
+/// The message for people in an action's answer: its own sentence, or else "Done and in use."
+std::string sentence_of(const HttpResponse& response) {
   const auto body = parse_json(response.body, "answer");
-  if (!body || !body->is_object()) return done;
-  for (const char* name : {"detail", "reason", "data"})
-    if (const Json* text = body->as_object().if_contains(name); text != nullptr && text->is_string())
+  for (const char* name : {"reason", "data"})
+    if (const Json* text = body ? body->as_object().if_contains(name) : nullptr;
+        text != nullptr && text->is_string())
       return std::string(text->get_string());
-  return done;
+  return "Done and in use.";
 }
 
 /// Runs the action of a button on the page by the handler of the same route of /v1/models.
-HttpResponse run_action(Reloader& reloader, Records& records, const Exchange& exchange,
-                        const std::string& action) {
+Answered run_action(Reloader& reloader, Records& records, const Exchange& exchange,
+                    const std::string& action) {
   Exchange call = exchange;
   call.request.body.clear();
   if (action == "retrain") return handle_retrain_model(reloader, records, call);
@@ -230,7 +205,7 @@ HttpResponse run_action(Reloader& reloader, Records& records, const Exchange& ex
     call.request.body = to_text(JsonObject{{"version", action.substr(kActivate.size())}});
     return handle_activate_model(reloader, records, call);
   }
-  return make_response(200, "application/json", "{}");  // no action: only shows the state
+  return json_response({});  // no action: only shows the state
 }
 
 }  // namespace
@@ -238,29 +213,29 @@ HttpResponse run_action(Reloader& reloader, Records& records, const Exchange& ex
 HttpResponse handle_model_page(Records& records, const Exchange& exchange) {
   ModelPageState state;
   state.is_off = is_off(records);
-  return make_response(200, kHtml, model_page(exchange, state));
+  return html_response(model_page(exchange, state));
 }
 
-HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
-  if (!exchange.snapshot->domains.contains(exchange.path_values.front()))
-    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+Answered handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
+  TRY_VOID(exchange.domain_in_path());
   if (is_off(records)) return handle_model_page(records, exchange);
   ModelPageState state;
   if (exchange.refused_action) {
     state.wrong = exchange.refused_action->text;
-    return make_response(exchange.refused_action->status, kHtml, model_page(exchange, state));
+    return html_response(model_page(exchange, state), exchange.refused_action->status);
   }
   const std::string action = form_value(exchange.form, "action");
-  const HttpResponse done = run_action(reloader, records, exchange, action);
+  const Answered done = run_action(reloader, records, exchange, action);
+  const int status = done ? 200 : status_of(done.error());
   log.write(Log::Level::info, "form",
             {{"route", exchange.route},
              {"key", exchange.key->name},
              {"action", action.substr(0, 64)},
-             {"status", done.status}});
-  if (done.status != 200)
-    state.wrong = sentence_of(done, "it failed");
+             {"status", status}});
+  if (!done)
+    state.wrong = std::visit([](const auto& why) { return why.text; }, done.error());
   else if (action != "show")
-    state.done = sentence_of(done, "Done and in use.");
+    state.done = sentence_of(*done);
   Exchange now = exchange;
   now.snapshot = reloader.snapshot();
   auto models = domain_models(now.domains(), *records.model_versions, *records.store);
@@ -268,7 +243,7 @@ HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, c
     state.models = std::move(*models);
   else
     state.wrong = models.error().text;
-  return make_response(done.status, kHtml, model_page(now, state));
+  return html_response(model_page(now, state), status);
 }
 
 }  // namespace metafuse::service

@@ -26,34 +26,28 @@ void add_correction(FoundSearch& found, const std::string& typed) {
 
 }  // namespace
 
-HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange) {
-  const auto body = json_body(exchange.request);
-  if (!body) return error_response(Dialect::native, 400, body.error().text);
-  const auto wanted = read_native_search(*body);
-  if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
-  return searcher.serve(
-      exchange, Dialect::native, {wanted->search, wanted->first(), wanted->limit, wanted->sites},
-      [&](FoundSearch& found) {
-        add_correction(found, wanted->search.text);
-        return make_response(
-            200, "application/json",
-            to_text(native_json(*exchange.snapshot, *found.answer, found.shown, wanted->is_explained)));
-      });
+Answered handle_native_search(Searcher& searcher, const Exchange& exchange) {
+  TRY(const auto body, json_body(exchange.request));
+  TRY(const auto wanted, read_native_search(body));
+  return searcher.serve(exchange, Dialect::native,
+                        {wanted.search, wanted.first(), wanted.limit, wanted.sites}, [&](FoundSearch& found) {
+                          add_correction(found, wanted.search.text);
+                          return json_response(native_json(*exchange.snapshot, *found.answer, found.shown,
+                                                           wanted.is_explained));
+                        });
 }
 
-HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange) {
+Answered handle_fuse(Searcher& searcher, const Exchange& exchange) {
   const std::string& text = exchange.request.body;
-  if (text.size() > kMaxFuseBytes)
-    return error_response(Dialect::native, 413, "the body may have at most 4 MiB");
+  if (text.size() > kMaxFuseBytes) return refusal(413, "the body may have at most 4 MiB");
   const FusingPlace place{exchange.snapshot.get(), exchange.key,
                           [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
                             return searcher.show_fused(exchange, std::move(answer), limit, shown);
                           }};
   if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson")
     return make_response(200, "application/x-ndjson", fuse_lines(text, place));
-  auto answer = fuse_text(text, place);
-  if (!answer) return error_response(Dialect::native, status_of(answer.error().code), answer.error().text);
-  return make_response(200, "application/json", std::move(*answer));
+  TRY(auto answer, fuse_text(text, place));
+  return make_response(200, "application/json", std::move(answer));
 }
 
 namespace {
@@ -65,28 +59,28 @@ std::string event(std::string_view name, const JsonObject& data) {
 
 }  // namespace
 
-HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange) {
-  const auto parameters = read_parameters(exchange.request.query, *exchange.snapshot);
-  if (!parameters) return error_response(Dialect::native, 400, parameters.error().text);
+Answered stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange) {
+  TRY(const auto parameters, read_parameters(exchange.request.query, *exchange.snapshot));
   const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
-    return native_json(*exchange.snapshot, answer, shown, parameters->wants_explanation);
+    return native_json(*exchange.snapshot, answer, shown, parameters.wants_explanation);
   };
   SearchEvents events;
   events.on_admitted = [&] { reply.begin(make_response(200, "text/event-stream; charset=utf-8", "")); };
   events.on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
-    JsonObject data = body(so_far, shown_results(so_far, parameters->first(), parameters->limit, {}));
+    JsonObject data = body(so_far, shown_results(so_far, parameters.first(), parameters.limit, {}));
     data["arrived"] = arrived;
     data["wanted"] = wanted;
     reply.write(event("partial", data));
   };
-  auto found = searcher.find(exchange, {parameters->search, parameters->first(), parameters->limit}, events);
-  if (!reply.has_begun()) return refusal_response(Dialect::native, found.error());
-  if (found) add_correction(*found, parameters->search.text);
-  if (found)
+  auto found = searcher.find(exchange, {parameters.search, parameters.first(), parameters.limit}, events);
+  if (!reply.has_begun()) return std::move(found.error());
+  if (found) {
+    add_correction(*found, parameters.search.text);
     reply.write(event("final", body(*found->answer, found->shown)));
-  else
+  } else {
     reply.write(event("error", JsonObject{{"detail", found.error().text}}));
-  return {};
+  }
+  return HttpResponse();
 }
 
 namespace {
@@ -109,18 +103,13 @@ void learn_online(const Snapshot& snapshot, Records& records, Log& log, const Fe
 
 }  // namespace
 
-HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
-                             const Exchange& exchange) {
-  const auto refuse = [](int status, std::string_view text) {
-    return error_response(Dialect::native, status, text);
-  };
-  if (records.store == nullptr) return refuse(404, "this server has no store, so it takes no feedback");
+Answered handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
+                         const Exchange& exchange) {
+  if (records.store == nullptr) return refusal(404, "this server has no store, so it takes no feedback");
   FeedbackRules rules;
   rules.end = SteadyClock().now() + kFeedbackPatience - (clock.now() - exchange.arrived);
-  const auto body = json_body(exchange.request);
-  if (!body) return refuse(400, body.error().text);
-  const auto request = parse_feedback(*body);
-  if (!request) return refuse(400, request.error().text);
+  TRY(const auto body, json_body(exchange.request));
+  TRY(const auto request, parse_feedback(body));
   FeedbackSender sender;
   sender.address = exchange.client;
   sender.key = exchange.key == nullptr ? "" : exchange.key->name;
@@ -131,13 +120,11 @@ HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, con
   rules.tracking = config.tracking;
   rules.secret = records.secret;
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
-  const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
-  if (!outcome)  // any failure here is the server's
-    return failure_response(Dialect::native, exchange, log, fail(Code::unavailable, outcome.error().text));
+  const auto outcome = take_feedback(*records.store, request, sender, rules, records.unix_time());
+  if (!outcome) return fail(Code::unavailable, outcome.error().text);  // any failure here is the server's
   const int status = http_status(*outcome);
-  if (status >= 400) return refuse(status, explanation_of(*outcome));
-  if (*outcome == FeedbackOutcome::recorded)
-    learn_online(*reloader.snapshot(), records, log, *request, rules);
+  if (status >= 400) return refusal(status, std::string(explanation_of(*outcome)));
+  if (*outcome == FeedbackOutcome::recorded) learn_online(*reloader.snapshot(), records, log, request, rules);
   return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
 }
 

@@ -5,7 +5,6 @@
 #include "service/answers/page.h"
 #include "service/base/digest.h"
 #include "service/base/metrics.h"
-#include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/learning/evaluation_reports.h"
@@ -32,14 +31,14 @@ std::string_view type_of(std::string_view file) {
 HttpResponse handle_home(const Exchange& exchange) {
   const LoadedDomain* domain = exchange.find_domain(exchange.request.parameter("domain").value_or(""));
   if (domain == nullptr) domain = exchange.find_domain("");
-  return make_response(200, "text/html; charset=utf-8", home_page(exchange, domain));
+  return html_response(home_page(exchange, domain));
 }
 
-HttpResponse handle_static(const Exchange& exchange) {
+Answered handle_static(const Exchange& exchange) {
   const std::string& name = exchange.path_values.front();
   const std::string_view type = type_of(name);
   const std::string_view content = page_file(name);
-  if (type.empty() || content.empty()) return error_response(Dialect::plain, 404, "no such file");
+  if (type.empty() || content.empty()) return refusal(404, "no such file");
   const std::string etag = '"' + sha256_hex(content).substr(0, 16) + '"';
   HttpResponse response = make_response(200, type, std::string(content));
   if (exchange.request.header("If-None-Match") == etag) {
@@ -59,10 +58,6 @@ void forget(SitePreferences& preferences, const std::string& site) {
   for (auto* list : {&preferences.raised, &preferences.lowered, &preferences.blocked})
     std::erase(*list, site);
 }
-
-}  // namespace
-
-namespace {
 
 /// `target` if it is a results page or the preferences page; else the home page.
 std::string way_back(std::string_view target) {
@@ -85,8 +80,7 @@ HttpResponse handle_get_preferences(const Exchange& exchange) {
   std::string_view from = exchange.request.header("Referer");
   const std::string origin = exchange.origin();
   if (from.starts_with(origin)) page.back = way_back(from.substr(origin.size()));
-  HttpResponse response =
-      make_response(200, "text/html; charset=utf-8", preferences_page(exchange, preferences, page));
+  HttpResponse response = html_response(preferences_page(exchange, preferences, page));
   response.set("Cache-Control", "no-store");
   return response;
 }
@@ -117,21 +111,12 @@ HttpResponse handle_preferences(const Exchange& exchange) {
   return response;
 }
 
-namespace {
-
-const LoadedDomain* wanted_domain(const Exchange& exchange) {
-  return exchange.find_domain(exchange.request.parameter("domain").value_or(""));
-}
-
-}  // namespace
-
-HttpResponse handle_get_evaluation(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
+Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchange& exchange) {
   JsonObject domains;
   for (const LoadedDomain* domain : exchange.domains()) {
     const std::string& name = domain->domain.name;
     const auto report = records.reports.read(exchange.snapshot->config.reports, name);
-    if (!report)
-      return failure_response(Dialect::native, exchange, log, fail(Code::internal, report.error().text));
+    if (!report) return fail(Code::internal, report.error().text);
     domains[name] = to_json(**report);
   }
   JsonArray engines;
@@ -140,13 +125,12 @@ HttpResponse handle_get_evaluation(Records& records, Metrics& metrics, Log& log,
                                  {"lists", engine.lists},
                                  {"mean_seconds", engine.mean_seconds},
                                  {"p95_seconds_at_most", engine.p95_seconds}});
-  return make_response(200, "application/json",
-                       to_text(JsonObject{{"domains", std::move(domains)}, {"engines", std::move(engines)}}));
+  return json_response({{"domains", std::move(domains)}, {"engines", std::move(engines)}});
 }
 
-HttpResponse handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
-  const LoadedDomain* domain = wanted_domain(exchange);
-  if (domain == nullptr) return error_response(Dialect::page, 404, "no such domain");
+Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.request.parameter("domain").value_or(""));
+  if (domain == nullptr) return refusal(404, "no such domain");
   const auto report = records.reports.read(exchange.snapshot->config.reports, domain->domain.name);
   std::string problem = report ? "" : report.error().text;
   if (const std::string folder = exchange.snapshot->config.reports + "/"; problem.starts_with(folder))
@@ -154,8 +138,7 @@ HttpResponse handle_evaluation_page(Records& records, Metrics& metrics, Log& log
   if (!report)
     log.write(Log::Level::error, "reports cannot be read",
               {{"domain", domain->domain.name}, {"reason", report.error().text}});
-  return make_response(200, "text/html; charset=utf-8",
-                       evaluation_page(exchange, *domain, report ? **report : EvaluationReport(),
+  return html_response(evaluation_page(exchange, *domain, report ? **report : EvaluationReport(),
                                        metrics.engine_latencies(), problem));
 }
 

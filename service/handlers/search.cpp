@@ -130,20 +130,18 @@ JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result) 
 }
 
 /// POST /search with JSON: Tavily's dialect.
-HttpResponse tavily_search(Searcher& searcher, const Exchange& exchange) {
-  const auto body = json_body(exchange.request);
-  if (!body) return error_response(Dialect::tavily, 400, body.error().text);
-  const auto wanted = read_tavily(*body);
-  if (!wanted) return error_response(Dialect::tavily, 400, wanted.error().text);
-  return searcher.serve(exchange, Dialect::tavily, {wanted->search}, [&](FoundSearch& found) {
+Answered tavily_search(Searcher& searcher, const Exchange& exchange) {
+  TRY(const auto body, json_body(exchange.request));
+  TRY(const auto wanted, read_tavily(body));
+  return searcher.serve(exchange, Dialect::tavily, {wanted.search}, [&](FoundSearch& found) {
     JsonArray results;
     for (const FusedResult& result : found.answer->results) {
-      if (results.size() >= static_cast<std::size_t>(wanted->max_results)) break;
-      if (is_wanted(*wanted, result.hit, searcher.unix_time()))
-        results.push_back(tavily_result(*wanted, result));
+      if (results.size() >= static_cast<std::size_t>(wanted.max_results)) break;
+      if (is_wanted(wanted, result.hit, searcher.unix_time()))
+        results.push_back(tavily_result(wanted, result));
     }
     JsonObject out;
-    out["query"] = wanted->search.text;
+    out["query"] = wanted.search.text;
     out["follow_up_questions"] = nullptr;
     out["answer"] = nullptr;
     out["images"] = JsonArray{};
@@ -152,7 +150,7 @@ HttpResponse tavily_search(Searcher& searcher, const Exchange& exchange) {
     out["response_time"] = mark;
     found.marks.push_back(
         {Gap::seconds, '"' + mark + '"', seconds_text(searcher.time_since(exchange.arrived))});
-    return make_response(200, "application/json", to_text(out));
+    return json_response(out);
   });
 }
 
@@ -182,7 +180,7 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
     case Format::html:
       break;
   }
-  return make_response(200, "text/html; charset=utf-8", results_page(exchange, answer, page));
+  return html_response(results_page(exchange, answer, page));
 }
 
 /// The request's fields, completed by the reader's preferences.
@@ -272,7 +270,7 @@ HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Ex
   return search_fields(searcher, pictures, exchange, exchange.request.query);
 }
 
-HttpResponse handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {
+Answered handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {
   // LangChain's SearXNG client sends an empty body and puts its parameters into the target
   if (exchange.request.body.empty() && !exchange.request.query.empty())
     return search_fields(searcher, pictures, exchange, exchange.request.query);
@@ -336,7 +334,7 @@ HttpResponse handle_searxng_config(const Exchange& exchange) {
   out["doi_resolvers"] = JsonArray{};
   out["default_doi_resolver"] = nullptr;
   out["public_instance"] = false;
-  return make_response(200, "application/json", to_text(out));
+  return json_response(out);
 }
 
 HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange) {

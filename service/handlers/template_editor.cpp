@@ -4,7 +4,6 @@
 #include "service/editing/template_editing.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/handlers/template_saving.h"
 #include "service/http/head.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
@@ -15,7 +14,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kEditorHtml = "text/html; charset=utf-8";
 constexpr std::string_view kVersionAction = "version-";
 
 /// Browsers send the text of text areas with CRLF line ends; this makes them LF.
@@ -91,19 +89,20 @@ void open_version(const Records& records, const LoadedDomain& domain, std::strin
 
 int save(Reloader& reloader, Records& records, Log& log, const Exchange& exchange,
          TemplateEditorState& state) {
-  const SaveOutcome outcome = save_templates(reloader, records, exchange.path_values.front(), state.text,
-                                             state.etag, exchange.key->name);
+  auto saved = save_templates(reloader, records,
+                              {exchange.path_values.front(), state.text, state.etag, exchange.key->name});
+  const int status = saved ? 200 : saved.error().status;
   log.write(Log::Level::info, "form",
-            {{"route", exchange.route},
-             {"key", exchange.key->name},
-             {"action", "save"},
-             {"status", outcome.status}});
-  if (outcome.status == 422)
-    state.messages = line_messages(Error{Code::bad_config, outcome.text});
-  else
-    state.notice = outcome.status == 200 ? "Saved and in use." : "not saved: " + outcome.text;
-  if (outcome.status == 200) state.etag = outcome.etag;
-  return outcome.status;
+            {{"route", exchange.route}, {"key", exchange.key->name}, {"action", "save"}, {"status", status}});
+  if (saved) {
+    state.etag = std::move(*saved);
+    state.notice = "Saved and in use.";
+  } else if (status == 422) {
+    state.messages = line_messages(fail(Code::bad_config, saved.error().text));
+  } else {
+    state.notice = "not saved: " + saved.error().text;
+  }
+  return status;
 }
 
 /// Renders the page. If it would be longer than an answer may be, it leaves out the preview and
@@ -118,30 +117,23 @@ HttpResponse editor_response(int status, const Exchange& exchange, const LoadedD
     state.notice = "the page would be too long; preview fewer or shorter templates";
     page = template_editor_page(exchange, domain, state);
   }
-  return make_response(status, kEditorHtml, std::move(page));
-}
-
-HttpResponse no_such_domain(const Exchange& exchange) {
-  return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  return html_response(std::move(page), status);
 }
 
 }  // namespace
 
 HttpResponse handle_template_list(const Exchange& exchange) {
-  return make_response(200, kEditorHtml, template_list_page(exchange));
+  return html_response(template_list_page(exchange));
 }
 
-HttpResponse handle_template_editor(Records& records, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr) return no_such_domain(exchange);
-  return make_response(200, kEditorHtml,
-                       template_editor_page(exchange, *domain, state_of(records, exchange, *domain)));
+Answered handle_template_editor(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
+  return html_response(template_editor_page(exchange, *domain, state_of(records, exchange, *domain)));
 }
 
-HttpResponse handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock,
-                                  Log& log, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr) return no_such_domain(exchange);
+Answered handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock, Log& log,
+                              const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
   TemplateEditorState state = state_of(records, exchange, *domain);
   state.text = with_unix_line_ends(form_value(exchange.form, "text"));
   state.etag = form_value(exchange.form, "etag");

@@ -14,11 +14,8 @@
 #include "core/utf8.h"
 #include "fusion/model/model_file.h"
 #include "service/access/gate.h"
-#include "service/base/log.h"
 #include "service/editing/template_editing.h"
-#include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/handlers/template_saving.h"
 #include "service/http/message.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
@@ -31,12 +28,16 @@ namespace {
 
 constexpr std::size_t kMaxTemplateFileBytes = std::size_t{1} << 20;
 
-HttpResponse refuse_templates(int status, std::string_view text) {
-  return error_response(Dialect::native, status, text);
-}
-
-std::string no_domain(const Exchange& exchange) {
-  return "no domain \"" + exchange.path_values.front() + "\"";
+/// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
+bool names_etag(std::string_view header, std::string_view etag) {
+  while (!header.empty()) {
+    const std::string_view raw = header.substr(0, header.find(','));
+    header.remove_prefix(std::min(header.size(), raw.size() + 1));
+    std::string_view item = trimmed(raw);
+    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
+    if (item == "*" || item == etag) return true;
+  }
+  return false;
 }
 
 /// Says in which names the edited templates differ from those that the model was trained on; empty if
@@ -49,14 +50,29 @@ std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edit
   return matched ? std::string() : matched.error().text;
 }
 
+/// Whether an edit of the file as it is may be saved.
+///
+/// errors: 412 it began with another version; 422 mistakes; 409 the model does not fit it
+OrRefusal<void> check_edit(const Snapshot& snapshot, const LoadedDomain& current, std::string_view before,
+                           const TemplateEdit& edit) {
+  if (!names_etag(edit.if_match, text_etag(before)))
+    return refusal(412, "the file changed since it was read; load it again and repeat the change");
+  const auto edited = edited_domain(snapshot, current, edit.text);
+  if (!edited) return refusal(422, edited.error().text);
+  if (const std::string conflict = model_conflict(current, *edited); !conflict.empty())
+    return refusal(409,
+                   conflict + "; train a model for the new templates first, or remove " + current.model_file);
+  return {};
+}
+
 /// Stores the new version. The first save also stores the text before it.
-Result<void> keep_version(Store& store, const std::string& domain, const std::string& before,
-                          std::string_view text, std::string_view author, UnixTime now) {
-  TRY(const auto versions, store.template_versions(domain));
+Result<void> keep_version(Store& store, const std::string& before, const TemplateEdit& edit, UnixTime now) {
+  TRY(const auto versions, store.template_versions(edit.domain));
   if (versions.empty()) {
-    TRY_VOID(store.add_template_version({domain, 0, before, "", now}));
+    TRY_VOID(store.add_template_version({edit.domain, 0, before, "", now}));
   }
-  TRY_VOID(store.add_template_version({domain, 0, std::string(text), std::string(author), now}));
+  TRY_VOID(
+      store.add_template_version({edit.domain, 0, std::string(edit.text), std::string(edit.author), now}));
   return {};
 }
 
@@ -70,10 +86,43 @@ Result<bool> replace_file(Records& records, const LoadedDomain& domain, std::str
   return true;
 }
 
-HttpResponse saved_response(const SaveOutcome& outcome) {
-  if (outcome.status != 200) return refuse_templates(outcome.status, outcome.text);
-  HttpResponse response = make_response(200, "application/json", to_text(JsonObject{{"etag", outcome.etag}}));
-  response.set("ETag", '"' + outcome.etag + '"');
+/// Replaces the file and reloads; restores the file if that fails.
+///
+/// errors: 412 another server was faster; 409 the configuration does not load with the new text; 503
+OrRefusal<void> put_in_use(Reloader& reloader, Records& records, const LoadedDomain& domain,
+                           std::string_view before, std::string_view text) {
+  const auto written = replace_file(records, domain, before, text);
+  if (!written) return refusal(503, written.error().text);
+  if (!*written) {
+    reloader.reload_soon();
+    return refusal(
+        412,
+        "another server changed the templates since they were read; load them again and repeat the change");
+  }
+  const auto reloaded = reloader.reload();
+  if (reloaded) return {};
+  std::string why = reloaded.error().text;
+  if (const auto restored = replace_file(records, domain, text, before); !restored)
+    why += "; " + restored.error().text;
+  return refusal(409, why);
+}
+
+/// in: hint - what to send if the header is missing
+OrRefusal<std::string> if_match_of(const Exchange& exchange, const char* hint) {
+  std::string if_match = exchange.request.list("If-Match");
+  if (if_match.empty()) return refusal(428, hint);
+  return if_match;
+}
+
+std::string_view author_of(const Exchange& exchange) {
+  return exchange.key == nullptr ? std::string_view() : exchange.key->name;
+}
+
+/// Saves an edit and answers with the new entity tag.
+Answered answer_saving(Reloader& reloader, Records& records, const TemplateEdit& edit) {
+  TRY(const auto etag, save_templates(reloader, records, edit));
+  HttpResponse response = json_response(JsonObject{{"etag", etag}});
+  response.set("ETag", '"' + etag + '"');
   return response;
 }
 
@@ -129,14 +178,12 @@ JsonObject preview_json(const TemplatePreview& preview) {
   return out;
 }
 
-/// The response that says why there are no versions, or nothing.
-std::optional<HttpResponse> version_refusal(const Records& records, const Exchange& exchange) {
-  if (!exchange.snapshot->domains.contains(exchange.path_values.front()))
-    return refuse_templates(404, no_domain(exchange));
-  if (records.store == nullptr)
-    return refuse_templates(
-        404, "versions are kept in a store, and this server has none; set store: in its configuration");
-  return std::nullopt;
+/// The domain that the path names, if its versions are kept.
+OrRefusal<const LoadedDomain*> domain_with_versions(const Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
+  if (records.store != nullptr) return domain;
+  return refusal(404,
+                 "versions are kept in a store, and this server has none; set store: in its configuration");
 }
 
 JsonObject version_json(const TemplateVersion& version) {
@@ -157,71 +204,31 @@ Result<TemplateVersion> wanted_version(Records& records, const Exchange& exchang
 
 }  // namespace
 
-SaveOutcome save_templates(Reloader& reloader, Records& records, const std::string& domain,
-                           std::string_view text, std::string_view if_match, std::string_view author) {
+OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, const TemplateEdit& edit) {
   const std::lock_guard one_at_a_time(reloader.files_mutex());
   const auto snapshot = reloader.snapshot();
-  const auto at = snapshot->domains.find(domain);
-  if (at == snapshot->domains.end()) return {404, "no domain \"" + domain + "\"", ""};
-  const LoadedDomain& current = at->second;
-  const auto refused = [&](int status, std::string why) {
-    return SaveOutcome{status, std::move(why), current.etag};
-  };
-  const auto folder = std::filesystem::path(current.file).parent_path();
+  const LoadedDomain* current = snapshot->find_domain(edit.domain);
+  if (current == nullptr) return refusal(404, "no domain \"" + edit.domain + "\"");
+  const auto folder = std::filesystem::path(current->file).parent_path();
   const auto lock = FileLock::take(folder.empty() ? "." : folder.string(),
                                    "another process is saving templates there; try again");
-  if (!lock) return refused(503, lock.error().text);
-  const auto before = read_text(current.file, kMaxTemplateFileBytes);
-  if (!before) return refused(503, before.error().text);
-  const std::string etag = text_etag(*before);
-  if (etag != current.etag) reloader.reload_soon();  // somebody has edited the file by hand
-  if (!names_etag(if_match, etag))
-    return {412, "the file changed since it was read; load it again and repeat the change", etag};
-  const auto edited = edited_domain(*snapshot, current, text);
-  if (!edited) return refused(422, edited.error().text);
-  if (const std::string conflict = model_conflict(current, *edited); !conflict.empty())
-    return refused(409,
-                   conflict + "; train a model for the new templates first, or remove " + current.model_file);
+  if (!lock) return refusal(503, lock.error().text);
+  const auto before = read_text(current->file, kMaxTemplateFileBytes);
+  if (!before) return refusal(503, before.error().text);
+  if (text_etag(*before) != current->etag) reloader.reload_soon();  // somebody has edited the file by hand
+  TRY_VOID(check_edit(*snapshot, *current, *before, edit));
   if (records.store == nullptr)
-    return refused(
+    return refusal(
         409,
         "saving keeps every version in a store, and this server has none; set store: in its configuration");
-  if (const auto kept = keep_version(*records.store, domain, *before, text, author, records.unix_time());
-      !kept)
-    return refused(503, kept.error().text);
-  const auto written = replace_file(records, current, *before, text);
-  if (!written) return refused(503, written.error().text);
-  if (!*written) {
-    reloader.reload_soon();
-    return {
-        412,
-        "another server changed the templates since they were read; load them again and repeat the change",
-        etag};
-  }
-  if (const auto reloaded = reloader.reload(); !reloaded) {
-    std::string why = reloaded.error().text;
-    if (const auto restored = replace_file(records, current, text, *before); !restored)
-      why += "; " + restored.error().text;
-    return refused(409, why);
-  }
-  const LoadedDomain* saved = reloader.snapshot()->find_domain(domain);
-  return {200, "saved", saved == nullptr ? edited->etag : saved->etag};
+  if (const auto kept = keep_version(*records.store, *before, edit, records.unix_time()); !kept)
+    return refusal(503, kept.error().text);
+  TRY_VOID(put_in_use(reloader, records, *current, *before, edit.text));
+  return text_etag(edit.text);
 }
 
-bool names_etag(std::string_view header, std::string_view etag) {
-  while (!header.empty()) {
-    const std::string_view raw = header.substr(0, header.find(','));
-    header.remove_prefix(std::min(header.size(), raw.size() + 1));
-    std::string_view item = trimmed(raw);
-    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
-    if (item == "*" || item == etag) return true;
-  }
-  return false;
-}
-
-HttpResponse handle_get_templates(const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr) return refuse_templates(404, no_domain(exchange));
+Answered handle_get_templates(const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
   HttpResponse response = make_response(200, "application/yaml", domain->text);
   response.set("ETag", '"' + domain->etag + '"');
   response.set("Cache-Control", "no-cache");
@@ -232,78 +239,66 @@ HttpResponse handle_get_templates(const Exchange& exchange) {
   return response;
 }
 
-HttpResponse handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange) {
-  const std::string if_match = exchange.request.list("If-Match");
-  if (if_match.empty())
-    return refuse_templates(428, "send If-Match with the ETag of the file that was edited");
-  return saved_response(save_templates(reloader, records, exchange.path_values.front(), exchange.request.body,
-                                       if_match, exchange.key == nullptr ? "" : exchange.key->name));
+Answered handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange) {
+  TRY(const auto if_match, if_match_of(exchange, "send If-Match with the ETag of the file that was edited"));
+  return answer_saving(reloader, records,
+                       {exchange.path_values.front(), exchange.request.body, if_match, author_of(exchange)});
 }
 
-HttpResponse handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr) return refuse_templates(404, no_domain(exchange));
-  auto body = json_body(exchange.request);
-  if (!body) return refuse_templates(400, body.error().text);
-  const auto wish = read_preview(std::move(*body), *domain);
-  if (!wish) return refuse_templates(400, wish.error().text);
-  if ((wish->is_live || wish->text != domain->text) && !exchange.may(Role::admin))
-    return refuse_templates(403, "an edited text and live lists need a key with the role admin");
-  if (auto refused = gate.admit_search(exchange, 0, wish->search.is_raw()))
-    return refusal_response(Dialect::native, *refused);
+Answered handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, exchange.domain_in_path());
+  TRY(auto body, json_body(exchange.request));
+  TRY(const auto wish, read_preview(std::move(body), *domain));
+  if ((wish.is_live || wish.text != domain->text) && !exchange.may(Role::admin))
+    return refusal(403, "an edited text and live lists need a key with the role admin");
+  if (auto refused = gate.admit_search(exchange, 0, wish.search.is_raw())) return std::move(*refused);
   const std::size_t most_bytes = max_preview_answer(exchange.request.body.size());
-  const auto edited = previewed_domain(*exchange.snapshot, *domain, wish->text, clock);
-  if (!edited) return refuse_templates(422, truncate_utf8(edited.error().text, most_bytes / 8));
-  auto preview = preview_templates(*exchange.snapshot, *edited, wish->search.search, false, clock);
-  if (preview && wish->is_live) {
-    if (auto refused = gate.admit_search(exchange, preview->expansions.size(), wish->search.is_raw()))
-      return refusal_response(Dialect::native, *refused);
-    preview = preview_templates(*exchange.snapshot, *edited, wish->search.search, true, clock);
+  const auto edited = previewed_domain(*exchange.snapshot, *domain, wish.text, clock);
+  if (!edited) return refusal(422, std::string(truncate_utf8(edited.error().text, most_bytes / 8)));
+  const auto preview_of = [&](bool is_live) {
+    return preview_templates(*exchange.snapshot, *edited, wish.search.search, is_live, clock);
+  };
+  TRY(auto preview, preview_of(false));
+  if (wish.is_live) {
+    if (auto refused = gate.admit_search(exchange, preview.expansions.size(), wish.search.is_raw()))
+      return std::move(*refused);
+    TRY(preview, preview_of(true));
   }
-  if (!preview) return refuse_templates(status_of(preview.error().code), preview.error().text);
-  std::string answer = to_text(preview_json(*preview));
+  std::string answer = to_text(preview_json(preview));
   if (answer.size() > most_bytes)
-    return refuse_templates(
-        422, fmt::format("the preview would have {} bytes, and at most {} are allowed; preview fewer "
-                         "or shorter templates, or a smaller depth",
-                         answer.size(), most_bytes));
+    return refusal(422,
+                   fmt::format("the preview would have {} bytes, and at most {} are allowed; preview fewer "
+                               "or shorter templates, or a smaller depth",
+                               answer.size(), most_bytes));
   return make_response(200, "application/json", std::move(answer));
 }
 
-HttpResponse handle_template_versions(Records& records, Log& log, const Exchange& exchange) {
-  if (auto refused = version_refusal(records, exchange)) return std::move(*refused);
-  const auto versions = records.store->template_versions(exchange.path_values.front());
-  if (!versions) return failure_response(Dialect::native, exchange, log, versions.error());
+Answered handle_template_versions(Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_with_versions(records, exchange));
+  TRY(const auto versions, records.store->template_versions(domain->domain.name));
   JsonArray list;
-  for (const TemplateVersion& version : *versions) list.emplace_back(version_json(version));
-  const std::string& etag = exchange.snapshot->domains.at(exchange.path_values.front()).etag;
-  HttpResponse response =
-      make_response(200, "application/json",
-                    to_text(JsonObject{{"domain", exchange.path_values.front()}, {"versions", list}}));
-  response.set("ETag", '"' + etag + '"');
+  for (const TemplateVersion& version : versions) list.emplace_back(version_json(version));
+  HttpResponse response = json_response({{"domain", domain->domain.name}, {"versions", list}});
+  response.set("ETag", '"' + domain->etag + '"');
   return response;
 }
 
-HttpResponse handle_template_version(Records& records, Log& log, const Exchange& exchange) {
-  if (auto refused = version_refusal(records, exchange)) return std::move(*refused);
-  const auto version = wanted_version(records, exchange);
-  if (!version) return failure_response(Dialect::native, exchange, log, version.error());
-  JsonObject body = version_json(*version);
-  body["text"] = version->text;
-  HttpResponse response = make_response(200, "application/json", to_text(body));
-  response.set("ETag", '"' + text_etag(version->text) + '"');
+Answered handle_template_version(Records& records, const Exchange& exchange) {
+  TRY_VOID(domain_with_versions(records, exchange));
+  TRY(const auto version, wanted_version(records, exchange));
+  JsonObject body = version_json(version);
+  body["text"] = version.text;
+  HttpResponse response = json_response(body);
+  response.set("ETag", '"' + text_etag(version.text) + '"');
   return response;
 }
 
-HttpResponse handle_revert_templates(Reloader& reloader, Records& records, Log& log,
-                                     const Exchange& exchange) {
-  if (auto refused = version_refusal(records, exchange)) return std::move(*refused);
-  const std::string if_match = exchange.request.list("If-Match");
-  if (if_match.empty()) return refuse_templates(428, "send If-Match with the ETag of the file as it is now");
-  const auto version = wanted_version(records, exchange);
-  if (!version) return failure_response(Dialect::native, exchange, log, version.error());
-  return saved_response(save_templates(reloader, records, exchange.path_values.front(), version->text,
-                                       if_match, exchange.key == nullptr ? "" : exchange.key->name));
+Answered handle_revert_templates(Reloader& reloader, Records& records, const Exchange& exchange) {
+  TRY_VOID(domain_with_versions(records, exchange));
+  TRY(const auto if_match, if_match_of(exchange, "send If-Match with the ETag of the file as it is now"));
+  TRY(const auto version, wanted_version(records, exchange));
+  return answer_saving(reloader, records,
+                       {exchange.path_values.front(), version.text, if_match, author_of(exchange)});
 }
 
 }  // namespace metafuse::service

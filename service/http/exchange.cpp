@@ -59,6 +59,12 @@ bool is_lower_hex(std::string_view text) {
 
 }  // namespace
 
+OrRefusal<const LoadedDomain*> Exchange::domain_in_path() const {
+  const std::string& name = path_values.front();
+  if (const LoadedDomain* found = find_domain(name); found != nullptr) return found;
+  return refusal(404, "no domain \"" + name + "\"");
+}
+
 std::string client_address(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
   std::string client = request.peer;
   const std::string lines = request.list("X-Forwarded-For");

@@ -6,9 +6,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include <boost/system/result.hpp>
+
 #include "core/deadline.h"
+#include "core/result.h"
 #include "service/base/addresses.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
@@ -26,6 +31,18 @@ struct AccessRefusal {
   std::string text;
   std::optional<double> retry_after_seconds = {};  ///< with 429
 };
+
+inline AccessRefusal refusal(int status, std::string text) {
+  return {status, {}, std::move(text)};
+}
+
+/// A value, or why the request for it is refused.
+template <class T>
+using OrRefusal = boost::system::result<T, AccessRefusal>;
+
+/// A handler's answer, or why there is none: the request is refused, or something failed. The dialect of the
+/// route decides how that is told.
+using Answered = boost::system::result<HttpResponse, std::variant<AccessRefusal, Error>>;
 
 /// One request with everything that a handler may use.
 struct Exchange {
@@ -55,6 +72,8 @@ struct Exchange {
   const LoadedDomain* find_domain(std::string_view name) const {
     return snapshot->find_domain_for(key, name);
   }
+  /// The domain that the path names first.
+  OrRefusal<const LoadedDomain*> domain_in_path() const;
 };
 
 /// The address of the client. If the peer is a trusted proxy, that is the last address in X-Forwarded-For

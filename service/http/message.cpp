@@ -117,6 +117,14 @@ HttpResponse make_response(int status, std::string_view content_type, std::strin
   return response;
 }
 
+HttpResponse json_response(const JsonObject& body) {
+  return make_response(200, "application/json", to_text(body));
+}
+
+HttpResponse html_response(std::string page, int status) {
+  return make_response(status, "text/html; charset=utf-8", std::move(page));
+}
+
 std::string_view reason_of(int status) {
   const auto at =
       std::find_if(kReasons.begin(), kReasons.end(), [&](const auto& row) { return row.first == status; });

@@ -62,6 +62,8 @@ struct HttpResponse {
 std::string_view trimmed(std::string_view text);
 
 HttpResponse make_response(int status, std::string_view content_type, std::string body);
+HttpResponse json_response(const JsonObject& body);
+HttpResponse html_response(std::string page, int status = 200);
 
 /// Sends the answer to the client. May be called from any thread: either send() once, or begin() once, then
 /// write() and end().

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/json.h"
@@ -16,22 +16,6 @@
 #include "templates/typed_query.h"
 
 namespace metafuse::service {
-
-/// The documents of one list, best first, each once: position 0 has rank 1. Recordings and searches both use
-/// it, so that ranks mean the same in both.
-struct ListKeys {
-  std::vector<std::string> keys;  ///< canonical URL keys
-  std::vector<std::size_t> hits;  ///< position of each in the list's hits
-};
-
-/// The keys of URLs seen before in the same search, for hits that came without a key.
-using KeyMemory = std::unordered_map<std::string, std::string>;
-
-/// The keys of a list's documents.
-///
-/// in:  depth - how far down the list counts, 0 for all of it
-/// out: hits with an invalid URL are left out and take no rank
-ListKeys list_keys(const RankedList& list, int depth, KeyMemory& memory);
 
 /// The rank that one list gave a result.
 struct Placement {
@@ -87,7 +71,10 @@ struct SearchAnswer {
   double fetch_seconds = 0;
   double fuse_seconds = 0;
 
-  bool has_failures() const;
+  bool has_failures() const {
+    return std::any_of(lists.begin(), lists.end(),
+                       [](const fetchers::FetchedList& list) { return list.has_failed(); });
+  }
 };
 
 }  // namespace metafuse::service
