@@ -1,7 +1,6 @@
 #include "service/app.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <utility>
@@ -19,13 +18,6 @@ namespace {
 /// Work that may hang with the store has its own threads, so that searches never wait for the store.
 constexpr unsigned kStoreWorkers = 4;
 constexpr QueueLimits kStoreQueue{32, std::chrono::milliseconds(300)};
-
-/// How long after a server's death another one takes the caretaker's duty.
-constexpr std::int64_t kDutySeconds = 6;
-constexpr std::chrono::seconds kBetweenDutyLooks{2};
-
-/// A machine's clock that differs by more than this from the database's gets a warning.
-constexpr std::int64_t kNotableSkewMs = 5000;
 
 /// Counts the keys' use in the store, so that the count outlives the process and several processes share it.
 SharedUsage shared_usage(Store* store) {
@@ -48,44 +40,47 @@ std::string owner_of(const Exchange& exchange) {
 App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records,
          std::unique_ptr<Traces> traces)
     : clock_(*options.clock),
-      traces_(std::move(traces)),
+      telemetry_{{}, {}, std::move(traces)},
       records_(std::move(records)),
-      gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
-      searcher_({options.config, clock_, gate_, *records_, metrics_, log_, traces_.get()}),
-      pages_(clock_),
-      pictures_(clock_, records_->secret),
+      gate_({options.config, telemetry_.metrics, clock_, records_->unix_time,
+             shared_usage(records_->store.get())}),
+      searcher_(options.config, {clock_, gate_, *records_, telemetry_}),
+      readers_{PageReader(clock_), PictureReader(clock_, records_->secret)},
       pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
-      operations_({metrics_, log_, pool_, searcher_, *records_, traces_.get()}),
-      server_id_(random_hex(16)),
-      duty_until_(records_->mirror == nullptr ? TimePoint::max() : TimePoint::min()),
+      operations_({telemetry_, pool_, searcher_, *records_}),
+      others_(*records_, telemetry_, clock_),
       reloader_({options.config, options.load_engines, options.reread,
                  [this](const Snapshot& loaded) { take_limits(loaded); },
-                 records_->mirror == nullptr ? std::function<bool()>() : [this] { return look_at_others(); },
-                 [this] { return is_told_.load(); }, metrics_, log_},
+                 others_.can_change_files() ? std::function<bool()>([this] { return others_.look(); })
+                                            : std::function<bool()>(),
+                 [this] { return others_.is_told(); }, telemetry_},
                 std::move(snapshot)) {
-  pages_.configure(options.config.pages);
-  pictures_.configure(options.config.pictures);
+  readers_.configure(options.config);
   if (records_->store == nullptr) return;
-  if (records_->mirror != nullptr) news_ = records_->store->listen([this] { reloader_.look_soon(); });
+  if (others_.can_change_files()) others_.listen([this] { reloader_.look_soon(); });
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
-    log_.write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
+    log().write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
   });
+  caretaker_ = std::make_unique<Caretaker>(care_options());
+  caretaker_->start();
+}
+
+CaretakerOptions App::care_options() {
   CaretakerOptions care;
   care.store = records_->store.get();
   care.versions = records_->model_versions.get();
   care.snapshot = [this] { return reloader_.snapshot(); };
   care.unix_time = records_->unix_time;
-  care.has_duty = [this] { return clock_.now() < duty_until_.load(); };
+  care.has_duty = [this] { return others_.has_duty(); };
   care.on_asked = [this](const std::string& domain, std::vector<std::string> queries) {
     searcher_.set_asked(domain, std::move(queries));
   };
   care.on_models_changed = [this] { reloader_.reload_soon(); };
   care.on_event = [this](std::string_view event, JsonObject fields) {
-    log_.write(Log::Level::info, event, std::move(fields));
+    log().write(Log::Level::info, event, std::move(fields));
   };
-  caretaker_ = std::make_unique<Caretaker>(std::move(care));
-  caretaker_->start();
+  return care;
 }
 
 App::~App() {
@@ -113,44 +108,13 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
   }
   std::unique_ptr<App> app(
       new App(std::move(options), std::move(snapshot), std::move(records), std::move(traces)));
-  app->note_shared(shared);
+  app->others_.note(shared);
   return app;
 }
 
-void App::look_at_duty() {
-  const TimePoint now = clock_.now();
-  if (now < next_duty_look_) return;
-  next_duty_look_ = now + kBetweenDutyLooks;
-  const auto is_held = records_->store->hold_task("care", server_id_, kDutySeconds);
-  if (is_held) duty_until_ = *is_held ? now + std::chrono::seconds(kDutySeconds) : TimePoint::min();
-  metrics_.set("metafuse_has_duty", clock_.now() < duty_until_.load() ? 1 : 0);
-  metrics_.set("metafuse_listens", is_told_ ? 1 : 0);
-  if (records_->clock == nullptr || !records_->clock->adjust()) return;
-  const std::int64_t ahead = records_->clock->machine_ahead_ms();
-  metrics_.set("metafuse_clock_ahead_seconds", static_cast<double>(ahead) / 1000);
-  const bool is_notable = std::abs(ahead) > kNotableSkewMs;
-  if (is_notable && !is_clock_off_)
-    log_.write(Log::Level::warning, "this machine's clock differs from the database's, which counts",
-               {{"ahead_ms", ahead}});
-  is_clock_off_ = is_notable;
-}
-
-bool App::look_at_others() {
-  is_told_ = news_ != nullptr && news_->is_listening();
-  look_at_duty();
-  const auto changes = records_->mirror->step();
-  if (is_store_heard_.exchange(changes.has_value()) && !changes)
-    log_.write(Log::Level::warning, "shared files not looked at", {{"reason", changes.error().text}});
-  if (!changes) return false;
-  note_shared(*changes);
-  return !changes->taken.empty();
-}
-
-void App::note_shared(const Mirror::Changes& changes) {
-  for (const std::string& name : changes.taken)
-    log_.write(Log::Level::info, "taken from the store", {{"file", name}});
-  for (const std::string& path : changes.set_aside)
-    log_.write(Log::Level::warning, "changed here and in the store; the store's is used", {{"kept", path}});
+void App::Readers::configure(const ServerConfig& config) {
+  pages.configure(config.pages);
+  pictures.configure(config.pictures);
 }
 
 void App::take_limits(const Snapshot& snapshot) {
@@ -159,16 +123,15 @@ void App::take_limits(const Snapshot& snapshot) {
   gate_.set_limits(snapshot.config);
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);
-  pages_.configure(snapshot.config.pages);
-  pictures_.configure(snapshot.config.pictures);
+  readers_.configure(snapshot.config);
   searcher_.clear();
 }
 
 void App::stop() {
   if (records_->store != nullptr) records_->store->hurry();
   if (caretaker_ != nullptr) caretaker_->stop();
-  news_.reset();
   reloader_.stop();
+  others_.stop();
   pool_.stop();
   store_pool_.stop();
 }
@@ -210,7 +173,7 @@ void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& r
 void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
   if (call->route->where == Where::inline_thread) return run(*call, reply);
   const auto too_busy = [this](const Call& late, Reply& to) {
-    metrics_.refused("overload");
+    telemetry_.metrics.refused("overload");
     to.send(error_response(error_dialect(late.route, late.exchange.request), 503,
                            "too many requests are waiting; try again in a second"));
   };
@@ -223,22 +186,23 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
 }
 
 void App::run(Call& call, Reply& reply) {
-  Answered answered = call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_,
-                                          operations_, metrics_, log_, clock_, pages_, pictures_});
+  Answered answered =
+      call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_, operations_,
+                          telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures});
   if (reply.has_begun()) return reply.end();
   if (answered) return reply.send(std::move(*answered));
   const Dialect dialect = error_dialect(call.route, call.exchange.request);
   const auto why = answered.error();
   if (const auto* refused = std::get_if<AccessRefusal>(&why))
     return reply.send(refusal_response(dialect, *refused));
-  reply.send(failure_response(dialect, call.exchange, log_, std::get<Error>(why)));
+  reply.send(failure_response(dialect, call.exchange, log(), std::get<Error>(why)));
 }
 
 /// Runs one step of a request. An exception becomes a 500, or ends an answer that has begun.
 void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept {
   std::string failure;
   try {
-    Reply reply(call.exchange, *call.responder, clock_, metrics_, log_, traces_.get());
+    Reply reply(call.exchange, *call.responder, clock_, telemetry_);
     try {
       return work(reply);
     } catch (const std::exception& error) {
@@ -246,7 +210,7 @@ void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept 
     } catch (...) {
       failure = "something other than an exception was thrown";
     }
-    log_.write(Log::Level::error, "a mistake of ours", {{"route", call.exchange.route}, {"what", failure}});
+    log().write(Log::Level::error, "a mistake of ours", {{"route", call.exchange.route}, {"what", failure}});
     if (reply.has_begun()) return reply.end();
     reply.send(error_response(error_dialect(call.route, call.exchange.request), 500,
                               "internal error; see the server's log"));

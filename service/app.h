@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,8 +7,6 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/access/gate.h"
-#include "service/base/log.h"
-#include "service/base/metrics.h"
 #include "service/base/traces.h"
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
@@ -18,6 +14,7 @@
 #include "service/learning/caretaker.h"
 #include "service/learning/records.h"
 #include "service/operations.h"
+#include "service/other_servers.h"
 #include "service/reading/page_reader.h"
 #include "service/reading/picture_reader.h"
 #include "service/reloader.h"
@@ -55,7 +52,7 @@ class App {
   Operations& operations() { return operations_; }
   Searcher& searcher() { return searcher_; }
   Records& records() { return *records_; }
-  Log& log() { return log_; }
+  Log& log() { return telemetry_.log; }
 
  private:
   /// A request with its responder, kept until it is answered.
@@ -73,37 +70,27 @@ class App {
   void guarded(Call& call, const std::function<void(Reply&)>& work) noexcept;
   /// Applies what a reload changes beyond the snapshot.
   void take_limits(const Snapshot& snapshot);
-  /// Takes over files that other servers of the store changed, and renews or takes the caretaker's duty: one
-  /// server of the store retrains and removes old data for all of them.
-  ///
-  /// out: whether a file here changed
-  bool look_at_others();
-  /// Renews or takes the caretaker's duty, and asks the database for the time. The duty also ends by this
-  /// server's own clock, because a database that no longer answers may have given it to another server.
-  void look_at_duty();
-  void note_shared(const Mirror::Changes& changes);
+  CaretakerOptions care_options();
+
+  /// What reads other sites for requests.
+  struct Readers {
+    PageReader pages;
+    PictureReader pictures;
+    void configure(const ServerConfig& config);
+  };
 
   const Clock& clock_;
-  std::unique_ptr<Traces> traces_;  ///< nullptr unless the configuration names a collector
-  Metrics metrics_;
-  Log log_;
+  Telemetry telemetry_;
   std::unique_ptr<Records> records_;
   Gate gate_;
   Searcher searcher_;
-  PageReader pages_;
-  PictureReader pictures_;
+  Readers readers_;
   WorkerPool pool_;
   WorkerPool store_pool_;
   Operations operations_;
-  const std::string server_id_;
-  TimePoint next_duty_look_{};                           ///< only for the reloader's thread
-  std::atomic<TimePoint> duty_until_{TimePoint::max()};  ///< max() while no other server uses the store
-  std::atomic<bool> is_store_heard_ = true;
-  std::atomic<bool> is_told_ = false;  ///< whether the store notifies us of changes
-  bool is_clock_off_ = false;          ///< only for the reloader's thread
-  Reloader reloader_;                  // after the members that its thread uses
+  OtherServers others_;
+  Reloader reloader_;  // after the members that its thread uses
   std::unique_ptr<Caretaker> caretaker_;
-  std::unique_ptr<Listener> news_;  ///< of changes in the store; nullptr if no other server uses it
 };
 
 }  // namespace metafuse::service

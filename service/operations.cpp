@@ -32,7 +32,7 @@ std::string Operations::versions(const std::vector<const LoadedDomain*>& domains
 
 std::string Operations::metrics_text() {
   const auto set = [&](std::string_view name, std::size_t value) {
-    sources_.metrics.set(name, static_cast<double>(value));
+    sources_.telemetry.metrics.set(name, static_cast<double>(value));
   };
   set("metafuse_workers_running", sources_.pool.running());
   set("metafuse_workers_queue", sources_.pool.queued());
@@ -40,15 +40,15 @@ std::string Operations::metrics_text() {
   set("metafuse_cache_bytes", sources_.searcher.cache().bytes());
   set("metafuse_rendered_entries", sources_.searcher.rendered().size());
   set("metafuse_rendered_bytes", sources_.searcher.rendered().bytes());
-  set("metafuse_log_lines_dropped_total", sources_.log.dropped());
+  set("metafuse_log_lines_dropped_total", sources_.telemetry.log.dropped());
   if (const auto& search_log = sources_.records.search_log; search_log != nullptr) {
     set("metafuse_searches_stored_total", search_log->written());
     set("metafuse_searches_dropped_total", search_log->dropped());
     set("metafuse_store_available", troubles().empty() ? 1 : 0);
   }
-  if (sources_.traces != nullptr) {
-    set("metafuse_spans_sent_total", sources_.traces->sent());
-    set("metafuse_spans_dropped_total", sources_.traces->dropped());
+  if (const auto& traces = sources_.telemetry.traces; traces != nullptr) {
+    set("metafuse_spans_sent_total", traces->sent());
+    set("metafuse_spans_dropped_total", traces->dropped());
   }
   const std::lock_guard lock(sockets_mutex_);
   if (sockets_.counts) {
@@ -60,7 +60,7 @@ std::string Operations::metrics_text() {
     set("metafuse_connections_timed_out_total", connections.timed_out);
     set("metafuse_connections_displaced_total", connections.displaced);
   }
-  return sources_.metrics.text();
+  return sources_.telemetry.metrics.text();
 }
 
 }  // namespace metafuse::service

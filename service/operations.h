@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "service/base/log.h"
-#include "service/base/metrics.h"
 #include "service/base/traces.h"
 #include "service/http/server.h"
 #include "service/learning/records.h"
@@ -29,12 +27,10 @@ class Operations {
 
   /// The parts that it reads; all must outlive it.
   struct Sources {
-    Metrics& metrics;
-    const Log& log;
+    Telemetry& telemetry;
     const WorkerPool& pool;
     const Searcher& searcher;
     const Records& records;
-    const Traces* traces;  ///< nullptr if none are made
   };
   explicit Operations(const Sources& sources) : sources_(sources) {}
   Operations(const Operations&) = delete;

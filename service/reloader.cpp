@@ -29,8 +29,8 @@ std::shared_ptr<const Snapshot> Reloader::snapshot() const {
 
 void Reloader::note_models(const Snapshot& snapshot) {
   for (const auto& [name, domain] : snapshot.domains)
-    options_.metrics.serves(name, domain.etag.substr(0, 12),
-                            domain.model ? domain.model_digest.substr(0, 12) : "rrf");
+    options_.telemetry.metrics.serves(name, domain.etag.substr(0, 12),
+                                      domain.model ? domain.model_digest.substr(0, 12) : "rrf");
 }
 
 Result<void> Reloader::reload() {
@@ -40,9 +40,9 @@ Result<void> Reloader::reload() {
     return load_snapshot(config, options_.load_engines);
   };
   auto loaded = load();
-  options_.metrics.reload(loaded.has_value());
+  options_.telemetry.metrics.reload(loaded.has_value());
   if (!loaded) {
-    options_.log.write(Log::Level::error, "reload refused", {{"reason", loaded.error().text}});
+    options_.telemetry.log.write(Log::Level::error, "reload refused", {{"reason", loaded.error().text}});
     return loaded.error();
   }
   const std::shared_ptr<const Snapshot> next = std::move(*loaded);
@@ -53,7 +53,7 @@ Result<void> Reloader::reload() {
     snapshot_ = next;
   }
   if (options_.on_loaded) options_.on_loaded(*next);
-  options_.log.write(Log::Level::info, "reloaded");
+  options_.telemetry.log.write(Log::Level::info, "reloaded");
   return {};
 }
 
@@ -62,7 +62,7 @@ Result<void> Reloader::reload() {
 void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
   const ServerConfig& now = options_.config;
   const auto note = [&](std::string_view key, bool is_same) {
-    if (!is_same) options_.log.write(Log::Level::warning, "needs a restart", {{"key", key}});
+    if (!is_same) options_.telemetry.log.write(Log::Level::warning, "needs a restart", {{"key", key}});
   };
   note("listen", now.listen_host == next.listen_host && now.port == next.port);
   note("store", now.store == next.store);
@@ -72,18 +72,10 @@ void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
   note("traces.url", now.traces.url == next.traces.url);
 }
 
-void Reloader::reload_soon() {
+void Reloader::wish(bool Reloader::*what) {
   {
     const std::lock_guard lock(wishes_mutex_);
-    is_reload_wanted_ = true;
-  }
-  wakes_.notify_all();
-}
-
-void Reloader::look_soon() {
-  {
-    const std::lock_guard lock(wishes_mutex_);
-    is_look_wanted_ = true;
+    this->*what = true;
   }
   wakes_.notify_all();
 }
@@ -118,7 +110,7 @@ void Reloader::reload_when_wanted() {
     if (options_.has_news && options_.has_news()) is_due = true;
     if (is_due) {
       const auto done = reload();
-      options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log has the reason
+      options_.telemetry.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log has the reason
       if (done) make_vocabularies();
     }
     lock.lock();
@@ -126,11 +118,7 @@ void Reloader::reload_when_wanted() {
 }
 
 void Reloader::stop() {
-  {
-    const std::lock_guard lock(wishes_mutex_);
-    is_stopping_ = true;
-  }
-  wakes_.notify_all();
+  wish(&Reloader::is_stopping_);
   if (thread_.joinable()) thread_.join();
 }
 

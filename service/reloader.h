@@ -7,13 +7,12 @@
 #include <thread>
 
 #include "core/result.h"
-#include "service/base/log.h"
-#include "service/base/metrics.h"
+#include "service/base/traces.h"
 #include "service/config/snapshot.h"
 
 namespace metafuse::service {
 
-/// The parts that a reloader works with; `metrics` and `log` must outlive it.
+/// The parts that a reloader works with; `telemetry` must outlive it.
 struct ReloaderOptions {
   ServerConfig config;  ///< the configuration that the process started with
   LoadEngines load_engines;
@@ -23,8 +22,7 @@ struct ReloaderOptions {
   /// while `is_told` holds, every second and after look_soon().
   std::function<bool()> has_news;
   std::function<bool()> is_told;  ///< whether changes are announced by look_soon(); required with `has_news`
-  Metrics& metrics;
-  Log& log;
+  Telemetry& telemetry;
 };
 
 /// Holds the snapshot from which requests are answered, and replaces it when the configuration, templates,
@@ -40,15 +38,17 @@ class Reloader {
   /// Loads everything again. On any error the old snapshot stays.
   Result<void> reload();
   /// Requests a reload on the reloader's thread; several requests become one reload.
-  void reload_soon();
+  void reload_soon() { wish(&Reloader::is_reload_wanted_); }
   /// Requests a check for changes by other servers, on the reloader's thread.
-  void look_soon();
+  void look_soon() { wish(&Reloader::is_look_wanted_); }
   /// Stops the thread. No reload begins after this.
   void stop();
   /// To be locked while a template file is saved.
   std::mutex& files_mutex() { return files_mutex_; }
 
  private:
+  /// Sets one of the flags for which the thread waits.
+  void wish(bool Reloader::*what);
   void note_models(const Snapshot& snapshot);
   void note_what_needs_a_restart(const ServerConfig& next);
   void make_vocabularies();

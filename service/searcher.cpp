@@ -126,34 +126,28 @@ bool Searcher::Plan::has_raw() const {
                      [](const QueryVariant& variant) { return variant.is_raw; });
 }
 
-Searcher::Searcher(const SearcherOptions& options)
-    : has_cache_(options.config.cache.entries > 0),
-      clock_(options.clock),
-      gate_(options.gate),
-      records_(options.records),
-      metrics_(options.metrics),
-      log_(options.log),
-      traces_(options.traces),
-      cache_(options.config.cache.entries, lifetime_of(options.config), options.clock,
-             cache_bytes(options.config) - rendered_bytes(options.config)),
-      rendered_(rendered_bytes(options.config), options.clock),
-      shared_answers_(shared_answers(options.config, options.clock)) {}
+Searcher::Searcher(const ServerConfig& config, const SearcherParts& parts)
+    : parts_(parts),
+      has_cache_(config.cache.entries > 0),
+      cache_(config.cache.entries, lifetime_of(config), parts.clock,
+             cache_bytes(config) - rendered_bytes(config)),
+      rendered_(rendered_bytes(config), parts.clock),
+      shared_answers_(shared_answers(config, parts.clock)) {}
 
 HttpResponse Searcher::serve(const Exchange& exchange, Dialect dialect, const WantedSearch& wanted,
                              const std::function<HttpResponse(FoundSearch& found)>& render) {
   auto found = find(exchange, wanted);
   if (!found) return refusal_response(dialect, found.error());
-  const TimePoint begin = clock_.now();
+  const TimePoint begin = parts_.clock.now();
   HttpResponse rendered = render(*found);
   HttpResponse response = finish(exchange, std::move(*found), std::move(rendered));
-  metrics_.stage("render", std::chrono::duration<double>(clock_.now() - begin).count());
+  parts_.telemetry.metrics.stage("render", std::chrono::duration<double>(parts_.clock.now() - begin).count());
   return response;
 }
 
 /// errors: 403 a domain or engines beyond the key's scope; those of expand_request()
-boost::system::result<Searcher::Plan, AccessRefusal> Searcher::plan_of(const Exchange& exchange,
-                                                                       SearchRequest request) const {
-  const TimePoint began = clock_.now();
+OrRefusal<Searcher::Plan> Searcher::plan_of(const Exchange& exchange, SearchRequest request) const {
+  const TimePoint began = parts_.clock.now();
   const Snapshot& snapshot = *exchange.snapshot;
   const auto domain = named_domain(snapshot, request.domain, exchange.key);
   if (!domain) {
@@ -165,25 +159,26 @@ boost::system::result<Searcher::Plan, AccessRefusal> Searcher::plan_of(const Exc
     return AccessRefusal{403, "scope", "the key may not ask these engines"};
   request.hops = hops_of(exchange.request);
   const std::string identity = take_forwarded(exchange, request);
-  auto prepared = prepare_search(snapshot, **domain, std::move(request), clock_);
+  auto prepared = prepare_search(snapshot, **domain, std::move(request), parts_.clock);
   if (!prepared) return refusal_of(prepared.error());
   std::string digest = shared_key(**domain, prepared->request) + identity;
-  return Plan{exchange, std::move(*prepared), std::move(digest), began, clock_.now()};
+  return Plan{exchange, std::move(*prepared), std::move(digest), began, parts_.clock.now()};
 }
 
-Searcher::Found Searcher::find(const Exchange& exchange, const WantedSearch& wanted,
-                               const SearchEvents& events) {
-  const auto planned = plan_of(exchange, wanted.search);
-  if (!planned) return planned.error();
-  const Plan& plan = *planned;
-  if (auto refused = gate_.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
+OrRefusal<FoundSearch> Searcher::find(const Exchange& exchange, const WantedSearch& wanted,
+                                      const SearchEvents& events) {
+  TRY(const Plan plan, plan_of(exchange, wanted.search));
+  if (auto refused = parts_.gate.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
   auto answer = search(plan, wanted.sites, events.on_partial);
   if (!answer) return refusal_of(answer.error());
   const LoadedDomain& domain = plan.prepared.domain;
-  FoundSearch found{
-      std::move(*answer), &domain, {}, plan.cache_key(1), wanted.limit > 0 && records_.search_log != nullptr};
+  FoundSearch found{std::move(*answer),
+                    &domain,
+                    {},
+                    plan.cache_key(1),
+                    wanted.limit > 0 && parts_.records.search_log != nullptr};
   if (wanted.limit > 0) {
     found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
     remember(exchange, domain, *found.answer, found.shown);
@@ -215,19 +210,20 @@ std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
   if (!has_cache_ || is_scoped(exchange.key) || has_identities(*exchange.snapshot)) return std::nullopt;
   const auto key = rendered_key(exchange);
   const auto kept = key ? rendered_.find(key->text) : nullptr;
-  if (kept == nullptr || !gate_.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
+  if (kept == nullptr || !parts_.gate.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
   std::string search_id;
   // if the store cannot keep up, the id stays empty: the answer is sent, but cannot be clicked
-  if (kept->search != nullptr && may_be_stored(exchange.request) && records_.search_log->add(kept->search))
-    search_id = delivered_id(records_.secret, kept->search->id, address_prefix(exchange.client));
+  if (kept->search != nullptr && may_be_stored(exchange.request) &&
+      parts_.records.search_log->add(kept->search))
+    search_id = delivered_id(parts_.records.secret, kept->search->id, address_prefix(exchange.client));
   HttpResponse response;
   response.headers = kept->headers;
   response.frame = kept->frame;
   response.fillings = fillings_of(std::array{
       GapMark{Gap::search_id, {}, std::move(search_id)}, GapMark{Gap::request_id, {}, key->request_id},
-      GapMark{Gap::seconds, {}, seconds_text(clock_.now() - exchange.arrived)}});
-  metrics_.cache("rendered");
-  metrics_.search(kept->domain, kept->method);
+      GapMark{Gap::seconds, {}, seconds_text(parts_.clock.now() - exchange.arrived)}});
+  parts_.telemetry.metrics.cache("rendered");
+  parts_.telemetry.metrics.search(kept->domain, kept->method);
   return response;
 }
 
@@ -257,7 +253,7 @@ void Searcher::clear() {
 }
 
 bool Searcher::is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const {
-  return snapshot.config.learning.interleave_share > 0 && records_.store != nullptr &&
+  return snapshot.config.learning.interleave_share > 0 && parts_.records.store != nullptr &&
          domain.challenger.has_value();
 }
 
@@ -288,14 +284,14 @@ ShownResults Searcher::show_to_judge(const Exchange& exchange, const LoadedDomai
 
 void Searcher::store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                            std::uint64_t times, ShownResults& shown) {
-  if (records_.search_log == nullptr) return;
-  const SearchStoring storing{records_.secret, exchange.snapshot->config.privacy.hash_queries,
+  if (parts_.records.search_log == nullptr) return;
+  const SearchStoring storing{parts_.records.secret, exchange.snapshot->config.privacy.hash_queries,
                               plain_slot(domain.domain)};
-  StoredSearch made = stored_search(answer, shown.positions, storing, records_.unix_time());
+  StoredSearch made = stored_search(answer, shown.positions, storing, parts_.records.unix_time());
   made.times = times;
   auto search = std::make_shared<const StoredSearch>(std::move(made));
-  if (!records_.search_log->add(search)) return;
-  shown.search_id = delivered_id(records_.secret, search->id, address_prefix(exchange.client));
+  if (!parts_.records.search_log->add(search)) return;
+  shown.search_id = delivered_id(parts_.records.secret, search->id, address_prefix(exchange.client));
   shown.search = std::move(search);
 }
 
@@ -306,8 +302,8 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
   for (int windows = 2;
        wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites));
        ++windows) {
-    if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
-    if (gate_.admit_search(plan.exchange, prepared.queries.size(), plan.has_raw())) break;
+    if (parts_.clock.now() >= prepared.end) break;  // an engine without any time left would count as failed
+    if (parts_.gate.admit_search(plan.exchange, prepared.queries.size(), plan.has_raw())) break;
     auto deeper = search_window(plan, windows, {});
     if (!deeper) break;
     answer = std::move(*deeper);
@@ -318,17 +314,17 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
 /// errors: those of another request's search for which this one waited
 Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, const PartialAnswer& on_partial) {
   bool was_cached = false;
-  const TimePoint began = clock_.now();
+  const TimePoint began = parts_.clock.now();
   TRY(auto answer, cache_.get(
                        plan.cache_key(windows), [&] { return search_uncached(plan, windows, on_partial); },
                        was_cached, plan.prepared.end));
-  metrics_.cache(was_cached ? "hit" : "miss");
-  metrics_.search(answer->domain, answer->fusion.method);
+  parts_.telemetry.metrics.cache(was_cached ? "hit" : "miss");
+  parts_.telemetry.metrics.search(answer->domain, answer->fusion.method);
   trace_search(plan, *answer, was_cached, began);
   if (was_cached) return answer;
   if (plan.prepared.request.forwarded.empty()) suggester_.learn(answer->domain, answer->suggestions);
-  metrics_.stage("fetch", answer->fetch_seconds);
-  metrics_.stage("fuse", answer->fuse_seconds);
+  parts_.telemetry.metrics.stage("fetch", answer->fetch_seconds);
+  parts_.telemetry.metrics.stage("fuse", answer->fuse_seconds);
   note_lists(answer->lists);
   return answer;
 }
@@ -338,7 +334,7 @@ Result<SearchAnswer> Searcher::search_uncached(const Plan& plan, int windows,
   if (shared_answers_ == nullptr) return search_engines(plan, windows, on_partial);
   const std::string key = plan.shared_key(windows);
   if (auto answer = shared_answers_->find(key, plan.prepared.domain, plan.at_window(windows))) {
-    metrics_.cache("shared");
+    parts_.telemetry.metrics.cache("shared");
     return std::move(*answer);
   }
   auto made = search_engines(plan, windows, on_partial);
@@ -348,32 +344,33 @@ Result<SearchAnswer> Searcher::search_uncached(const Plan& plan, int windows,
 
 Result<SearchAnswer> Searcher::search_engines(const Plan& plan, int windows,
                                               const PartialAnswer& on_partial) {
-  if (windows <= 1) return search_prepared(plan.prepared, clock_, on_partial);
+  if (windows <= 1) return search_prepared(plan.prepared, parts_.clock, on_partial);
   bool was_cached = false;
   TRY(const auto so_far,
       cache_.get(
           plan.cache_key(windows - 1), [&] { return search_uncached(plan, windows - 1, {}); }, was_cached,
           plan.prepared.end));
-  return search_further(plan.prepared, clock_, *so_far);
+  return search_further(plan.prepared, parts_.clock, *so_far);
 }
 
 /// Applies what was learned to an answer: the online reranker's order, then interleaving with the challenger.
 SharedAnswer Searcher::learned_order(const Snapshot& snapshot, const LoadedDomain& domain,
                                      std::string_view digest, SharedAnswer answer) const {
   const LearningConfig& learning = snapshot.config.learning;
-  if (learning.has_online_reranker && records_.online_rerankers != nullptr && !answer->results.empty()) {
-    if (const RerankerPointer reranker = records_.online_rerankers->find(domain); reranker != nullptr)
+  if (learning.has_online_reranker && parts_.records.online_rerankers != nullptr &&
+      !answer->results.empty()) {
+    if (const RerankerPointer reranker = parts_.records.online_rerankers->find(domain); reranker != nullptr)
       answer = std::make_shared<const SearchAnswer>(reranked_answer(domain, *answer, *reranker));
   }
   if (!is_interleaving(snapshot, domain)) return answer;
-  Random random(interleaving_seed(digest, records_.unix_time()));
+  Random random(interleaving_seed(digest, parts_.records.unix_time()));
   if (!is_interleaved(learning.interleave_share, random)) return answer;
   return std::make_shared<const SearchAnswer>(interleaved_answer(domain, *answer, random.next()));
 }
 
 SharedAnswer Searcher::show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
                                   ShownResults& shown) {
-  metrics_.search(answer->domain, answer->fusion.method);
+  parts_.telemetry.metrics.search(answer->domain, answer->fusion.method);
   const Snapshot& snapshot = *exchange.snapshot;
   const LoadedDomain& domain = *snapshot.find_domain(answer->domain);
   answer = learned_order(snapshot, domain, sha256_hex(exchange.request.body), std::move(answer));
@@ -385,20 +382,22 @@ SharedAnswer Searcher::show_fused(const Exchange& exchange, SharedAnswer answer,
 void Searcher::trace_search(const Plan& plan, const SearchAnswer& answer, bool was_cached,
                             TimePoint began) const {
   const std::string& traceparent = plan.exchange.traceparent;
-  if (traces_ == nullptr || traceparent.empty() || !trace_context(traceparent).is_sampled) return;
-  traces_->add(
-      search_spans(traceparent, answer, was_cached, {plan.began, plan.expanded, began, clock_.now()}));
+  if (parts_.telemetry.traces == nullptr || traceparent.empty() || !trace_context(traceparent).is_sampled)
+    return;
+  parts_.telemetry.traces->add(
+      search_spans(traceparent, answer, was_cached, {plan.began, plan.expanded, began, parts_.clock.now()}));
 }
 
 void Searcher::note_lists(const std::vector<fetchers::FetchedList>& lists) {
   for (const fetchers::FetchedList& list : lists) {
     const std::string& engine = list.query.engine;
     const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
-    metrics_.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
-    metrics_.breaker(engine, list.failure == fetchers::Failure::breaker_open);
+    parts_.telemetry.metrics.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
+    parts_.telemetry.metrics.breaker(engine, list.failure == fetchers::Failure::breaker_open);
     // the message may contain the query, so it is not logged
-    if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), clock_.now()))
-      log_.write(Log::Level::warning, "engine failed", {{"engine", engine}, {"failure", outcome}});
+    if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), parts_.clock.now()))
+      parts_.telemetry.log.write(Log::Level::warning, "engine failed",
+                                 {{"engine", engine}, {"failure", outcome}});
   }
 }
 

@@ -8,15 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/system/result.hpp>
-
 #include "core/deadline.h"
 #include "core/query.h"
 #include "core/result.h"
 #include "service/access/gate.h"
 #include "service/answers/rendered_answers.h"
-#include "service/base/log.h"
-#include "service/base/metrics.h"
 #include "service/base/traces.h"
 #include "service/cache/answer_cache.h"
 #include "service/cache/shared_answers.h"
@@ -58,14 +54,11 @@ struct SearchEvents {
 };
 
 /// The parts that a searcher works with; all must outlive it.
-struct SearcherOptions {
-  const ServerConfig& config;  ///< used only by the constructor
+struct SearcherParts {
   const Clock& clock;
   Gate& gate;
   Records& records;
-  Metrics& metrics;
-  Log& log;
-  Traces* traces = nullptr;  ///< nullptr if none are made
+  Telemetry& telemetry;
 };
 
 /// Answers searches for every dialect. It combines the quota, the cache of rendered answers, the caches of
@@ -73,7 +66,8 @@ struct SearcherOptions {
 /// serve(), which calls it, block.
 class Searcher {
  public:
-  explicit Searcher(const SearcherOptions& options);
+  /// in: config - used only here
+  Searcher(const ServerConfig& config, const SearcherParts& parts);
   Searcher(const Searcher&) = delete;
   Searcher& operator=(const Searcher&) = delete;
 
@@ -83,13 +77,12 @@ class Searcher {
   HttpResponse serve(const Exchange& exchange, Dialect dialect, const WantedSearch& wanted,
                      const std::function<HttpResponse(FoundSearch& found)>& render);
 
-  using Found = boost::system::result<FoundSearch, AccessRefusal>;
-
   /// The sequence that all dialects share: expands the templates, charges the quota, searches, chooses the
   /// results to show and stores them.
   ///
   /// errors: those of expand_request() by their HTTP status, those of Gate::admit_search()
-  Found find(const Exchange& exchange, const WantedSearch& wanted, const SearchEvents& events = {});
+  OrRefusal<FoundSearch> find(const Exchange& exchange, const WantedSearch& wanted,
+                              const SearchEvents& events = {});
   /// Prepares a rendered answer for sending: fills its gaps, and adds a header that names the engines whose
   /// lists are missing. The rendered answer is kept for equal requests if the fused answer behind it is
   /// cached and was requested before.
@@ -118,8 +111,8 @@ class Searcher {
   void set_asked(const std::string& domain, std::vector<std::string> queries) {
     suggester_.set_asked(domain, std::move(queries));
   }
-  UnixTime unix_time() const { return records_.unix_time(); }
-  Duration time_since(TimePoint begin) const { return clock_.now() - begin; }
+  UnixTime unix_time() const { return parts_.records.unix_time(); }
+  Duration time_since(TimePoint begin) const { return parts_.clock.now() - begin; }
   /// Clears this process's caches of answers.
   void clear();
   const AnswerCache& cache() const { return cache_; }
@@ -140,7 +133,7 @@ class Searcher {
     bool has_raw() const;
   };
 
-  boost::system::result<Plan, AccessRefusal> plan_of(const Exchange& exchange, SearchRequest request) const;
+  OrRefusal<Plan> plan_of(const Exchange& exchange, SearchRequest request) const;
   Result<SharedAnswer> search(const Plan& plan, const SitePreferences& sites,
                               const PartialAnswer& on_partial);
   Result<SharedAnswer> search_window(const Plan& plan, int windows, const PartialAnswer& on_partial);
@@ -162,13 +155,8 @@ class Searcher {
   /// Counts the engines' outcomes, and logs failures.
   void note_lists(const std::vector<fetchers::FetchedList>& lists);
 
+  const SearcherParts parts_;
   const bool has_cache_;
-  const Clock& clock_;
-  Gate& gate_;
-  Records& records_;
-  Metrics& metrics_;
-  Log& log_;
-  Traces* const traces_;
   AnswerCache cache_;
   RenderedAnswers rendered_;
   std::unique_ptr<SharedAnswers> shared_answers_;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -31,93 +33,40 @@ inline const Histogram::BucketBoundaries& latency_buckets() {
   return buckets;
 }
 
-inline Family<Counter>& counter(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
-}
-
-inline Family<Histogram>& histogram(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
-}
-
-/// The members of a metric family by the values of their labels, so that counting costs a look-up instead of
-/// building the labels.
-template <class Metric>
-class Members {
- public:
-  /// in: make - adds the member to its family if it is missing
-  template <class Make>
-  Metric& at(std::string_view first, std::string_view second, const Make& make) {
-    thread_local std::string name;
-    name.assign(first).append(1, '\0').append(second);
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto found = members_.find(name); found != members_.end()) return *found->second;
-    }
-    Metric& made = make();
-    const std::unique_lock lock(mutex_);
-    members_.emplace(name, &made);
-    return made;
-  }
-
- private:
-  std::shared_mutex mutex_;
-  std::unordered_map<std::string, Metric*> members_;
-};
-
-/// A family of counters with up to two labels.
-class Counters {
- public:
-  Counters(prometheus::Registry& registry, const char* name, const char* help, std::string first,
-           std::string second = "")
-      : family_(counter(registry, name, help)), first_(std::move(first)), second_(std::move(second)) {}
-
-  void add(std::string_view first, std::string_view second = {}) {
-    members_
-        .at(first, second,
-            [&]() -> Counter& {
-              std::map<std::string, std::string> labels{{first_, std::string(first)}};
-              if (!second_.empty()) labels.emplace(second_, second);
-              return family_.Add(labels);
-            })
-        .Increment();
-  }
-
- private:
-  Family<Counter>& family_;
-  std::string first_;
-  std::string second_;
-  Members<Counter> members_;
-};
-
-/// A family of latencies with one label.
-class Latencies {
- public:
-  Latencies(prometheus::Registry& registry, const char* name, const char* help, std::string label)
-      : family_(histogram(registry, name, help)), label_(std::move(label)) {}
-
-  void add(std::string_view value, double seconds) {
-    members_
-        .at(value, {},
-            [&]() -> Histogram& {
-              return family_.Add({{label_, std::string(value)}}, latency_buckets());
-            })
-        .Observe(seconds);
-  }
-  auto collect() const { return family_.Collect(); }
-
- private:
-  Family<Histogram>& family_;
-  std::string label_;
-  Members<Histogram> members_;
-};
-
-struct ReadingHelp {
-  std::string_view name;
+/// A family of metrics, with the names of its labels.
+struct FamilyRow {
+  const char* name;
   const char* help;
+  const char* first = nullptr;
+  const char* second = nullptr;
 };
+
+constexpr FamilyRow kRequests{"metafuse_http_requests_total", "Requests answered, by route and status.",
+                              "route", "status"};
+constexpr FamilyRow kEngineLists{"metafuse_engine_lists_total", "Lists asked of an engine, by outcome.",
+                                 "engine", "outcome"};
+constexpr FamilyRow kSearches{"metafuse_searches_total", "Searches, by domain and fusion method.", "domain",
+                              "method"};
+constexpr FamilyRow kLookups{"metafuse_cache_lookups_total", "Look-ups in the cache of answers, by outcome.",
+                             "outcome"};
+constexpr FamilyRow kRefused{"metafuse_refused_total",
+                             "Requests refused before any work was done, by reason.", "reason"};
+constexpr FamilyRow kReloads{"metafuse_reloads_total", "Reloads, by outcome.", "outcome"};
+
+constexpr FamilyRow kRequestSeconds{"metafuse_http_request_seconds", "Time from the request to its answer.",
+                                    "route"};
+constexpr FamilyRow kStageSeconds{"metafuse_search_stage_seconds", "Time of one stage of a search.", "stage"};
+constexpr FamilyRow kEngineSeconds{"metafuse_engine_seconds", "Time until an engine's list arrived.",
+                                   "engine"};
+
+constexpr FamilyRow kBreakers{"metafuse_engine_breaker_open",
+                              "1 while an engine is not asked because it failed too often.", "engine"};
+constexpr FamilyRow kModels{"metafuse_model_info", "1 for the model version that serves a domain."};
+constexpr FamilyRow kTemplates{"metafuse_templates_info",
+                               "1 for the version of the templates that serves a domain."};
 
 /// The gauges and counters that are read when metrics are requested.
-constexpr ReadingHelp kReadings[] = {
+constexpr FamilyRow kReadings[] = {
     {"metafuse_workers_running", "Requests that workers are answering."},
     {"metafuse_workers_queue", "Requests that are waiting for a worker."},
     {"metafuse_cache_entries", "Fused answers in the cache."},
@@ -145,12 +94,46 @@ constexpr ReadingHelp kReadings[] = {
     {"metafuse_reload_failed", "1 if the last reload was refused; the log says why."},
 };
 
-inline const char* help_of(std::string_view name) {
-  for (const ReadingHelp& reading : kReadings)
-    if (reading.name == name) return reading.help;
-  require(false, "every reading stands in the table");
-  return "";
+/// The family of a row, which the first call registers.
+template <class Metric>
+Family<Metric>& family_of(prometheus::Registry& registry, const FamilyRow& row) {
+  return prometheus::detail::Builder<Metric>().Name(row.name).Help(row.help).Register(registry);
 }
+
+/// The metrics of all families of one type by the values of their labels, so that counting costs a look-up
+/// instead of building the labels.
+template <class Metric>
+class Members {
+ public:
+  explicit Members(prometheus::Registry& registry) : registry_(registry) {}
+
+  /// The metric with these values of the row's labels; added if it is missing.
+  Metric& at(const FamilyRow& row, std::string_view first = {}, std::string_view second = {}) {
+    thread_local std::string name;
+    name.assign(row.name).append(1, ' ').append(first).append(1, '\0').append(second);
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto found = members_.find(name); found != members_.end()) return *found->second;
+    }
+    std::map<std::string, std::string> labels;
+    if (row.first != nullptr) labels.emplace(row.first, first);
+    if (row.second != nullptr) labels.emplace(row.second, second);
+    Family<Metric>& family = family_of<Metric>(registry_, row);
+    Metric* made = nullptr;
+    if constexpr (std::is_same_v<Metric, Histogram>)
+      made = &family.Add(labels, latency_buckets());
+    else
+      made = &family.Add(labels);
+    const std::unique_lock lock(mutex_);
+    members_.emplace(name, made);
+    return *made;
+  }
+
+ private:
+  prometheus::Registry& registry_;
+  std::shared_mutex mutex_;
+  std::unordered_map<std::string, Metric*> members_;
+};
 
 }  // namespace detail
 
@@ -158,41 +141,20 @@ using namespace detail;
 
 class Metrics::Body {
  public:
+  Body() {  // fixes the order in which the families are listed
+    for (const FamilyRow& row : {kRequests, kEngineLists, kSearches, kLookups, kRefused, kReloads})
+      family_of<Counter>(registry, row);
+    for (const FamilyRow& row : {kRequestSeconds, kStageSeconds, kEngineSeconds})
+      family_of<Histogram>(registry, row);
+    for (const FamilyRow& row : {kBreakers, kModels, kTemplates}) family_of<Gauge>(registry, row);
+  }
+
   prometheus::Registry registry;
-  Counters requests{registry, "metafuse_http_requests_total", "Requests answered, by route and status.",
-                    "route", "status"};
-  Latencies request_seconds{registry, "metafuse_http_request_seconds", "Time from the request to its answer.",
-                            "route"};
-  Latencies stage_seconds{registry, "metafuse_search_stage_seconds", "Time of one stage of a search.",
-                          "stage"};
-  Counters engine_lists{registry, "metafuse_engine_lists_total", "Lists asked of an engine, by outcome.",
-                        "engine", "outcome"};
-  Latencies engine_seconds{registry, "metafuse_engine_seconds", "Time until an engine's list arrived.",
-                           "engine"};
-  Counters searches{registry, "metafuse_searches_total", "Searches, by domain and fusion method.", "domain",
-                    "method"};
-  Counters cache{registry, "metafuse_cache_lookups_total", "Look-ups in the cache of answers, by outcome.",
-                 "outcome"};
-  Counters refused{registry, "metafuse_refused_total",
-                   "Requests refused before any work was done, by reason.", "reason"};
-  Counters reloads{registry, "metafuse_reloads_total", "Reloads, by outcome.", "outcome"};
-  Family<Gauge>& breakers = prometheus::BuildGauge()
-                                .Name("metafuse_engine_breaker_open")
-                                .Help("1 while an engine is not asked because it failed too often.")
-                                .Register(registry);
-  Members<Gauge> breaker_of;
-  Family<Gauge>& models = prometheus::BuildGauge()
-                              .Name("metafuse_model_info")
-                              .Help("1 for the model version that serves a domain.")
-                              .Register(registry);
-  Family<Gauge>& templates = prometheus::BuildGauge()
-                                 .Name("metafuse_templates_info")
-                                 .Help("1 for the version of the templates that serves a domain.")
-                                 .Register(registry);
-  std::mutex mutex;
-  std::map<std::string, Gauge*, std::less<>> gauges;
-  std::map<std::string, Counter*, std::less<>> totals;
-  std::map<std::string, Gauge*, std::less<>> versions;
+  Members<Counter> counters{registry};
+  Members<Histogram> latencies{registry};
+  Members<Gauge> gauges{registry};
+  std::mutex mutex;                        ///< for set() and serves(), which read before they write
+  std::map<std::string, Gauge*> versions;  ///< that serve now, by family and domain
 };
 
 Metrics::Metrics() : body_(std::make_unique<Body>()) {}
@@ -201,71 +163,63 @@ Metrics::~Metrics() = default;
 void Metrics::request(std::string_view route, int status, double seconds) {
   std::array<char, 8> digits{};
   const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), status);
-  body_->requests.add(route, {digits.data(), static_cast<std::size_t>(written.ptr - digits.data())});
-  body_->request_seconds.add(route, seconds);
+  const std::string_view text(digits.data(), static_cast<std::size_t>(written.ptr - digits.data()));
+  body_->counters.at(kRequests, route, text).Increment();
+  body_->latencies.at(kRequestSeconds, route).Observe(seconds);
 }
 
 void Metrics::stage(std::string_view stage, double seconds) {
-  body_->stage_seconds.add(stage, seconds);
+  body_->latencies.at(kStageSeconds, stage).Observe(seconds);
 }
 
 void Metrics::engine(std::string_view engine, std::string_view outcome, double seconds) {
-  body_->engine_lists.add(engine, outcome);
-  body_->engine_seconds.add(engine, seconds);
+  body_->counters.at(kEngineLists, engine, outcome).Increment();
+  body_->latencies.at(kEngineSeconds, engine).Observe(seconds);
 }
 
 void Metrics::breaker(std::string_view engine, bool is_open) {
-  body_->breaker_of
-      .at(engine, {},
-          [&]() -> Gauge& {
-            return body_->breakers.Add({{"engine", std::string(engine)}});
-          })
-      .Set(is_open ? 1 : 0);
+  body_->gauges.at(kBreakers, engine).Set(is_open ? 1 : 0);
 }
 
 void Metrics::search(std::string_view domain, std::string_view method) {
-  body_->searches.add(domain, method);
+  body_->counters.at(kSearches, domain, method).Increment();
 }
 
 void Metrics::cache(std::string_view outcome) {
-  body_->cache.add(outcome);
+  body_->counters.at(kLookups, outcome).Increment();
 }
 
 void Metrics::refused(std::string_view why) {
-  body_->refused.add(why);
+  body_->counters.at(kRefused, why).Increment();
 }
 
 void Metrics::reload(bool is_done) {
-  body_->reloads.add(is_done ? "done" : "refused");
+  body_->counters.at(kReloads, is_done ? "done" : "refused").Increment();
 }
 
 void Metrics::set(std::string_view reading, double value) {
+  const auto row = std::find_if(std::begin(kReadings), std::end(kReadings),
+                                [&](const FamilyRow& one) { return one.name == reading; });
+  require(row != std::end(kReadings), "every reading stands in the table");
   const std::lock_guard lock(body_->mutex);
-  const std::string name(reading);
-  if (reading.ends_with("_total")) {
-    Counter*& total = body_->totals[name];
-    if (total == nullptr) total = &counter(body_->registry, name.c_str(), help_of(reading)).Add({});
-    total->Increment(value - total->Value());
-    return;
-  }
-  Gauge*& gauge = body_->gauges[name];
-  if (gauge == nullptr)
-    gauge = &prometheus::BuildGauge().Name(name).Help(help_of(reading)).Register(body_->registry).Add({});
-  gauge->Set(value);
+  if (!reading.ends_with("_total")) return body_->gauges.at(*row).Set(value);
+  Counter& total = body_->counters.at(*row);
+  total.Increment(value - total.Value());
 }
 
 void Metrics::serves(std::string_view domain, std::string_view templates, std::string_view model) {
   const std::lock_guard lock(body_->mutex);
-  const auto show = [&](Family<Gauge>& family, std::string_view kind, std::string_view version) {
+  const auto show = [&](const FamilyRow& row, std::string_view version) {
     const std::string name(domain);
-    Gauge*& shown = body_->versions[std::string(kind) + ' ' + name];
+    Family<Gauge>& family = family_of<Gauge>(body_->registry, row);
+    Gauge*& shown = body_->versions[std::string(row.name) + ' ' + name];
     Gauge& now = family.Add({{"domain", name}, {"version", std::string(version)}});
     if (shown != nullptr && shown != &now) family.Remove(shown);
     shown = &now;
     now.Set(1);
   };
-  show(body_->templates, "templates", templates);
-  show(body_->models, "model", model);
+  show(kTemplates, templates);
+  show(kModels, model);
 }
 
 std::string Metrics::text() const {
@@ -274,7 +228,7 @@ std::string Metrics::text() const {
 
 std::vector<Metrics::EngineLatency> Metrics::engine_latencies() const {
   std::vector<EngineLatency> out;
-  for (const auto& family : body_->engine_seconds.collect())
+  for (const auto& family : family_of<Histogram>(body_->registry, kEngineSeconds).Collect())
     for (const auto& metric : family.metric) {
       const auto& measured = metric.histogram;
       EngineLatency latency{metric.label.empty() ? "" : metric.label.front().value, measured.sample_count,

@@ -17,6 +17,8 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fetchers/http/transport.h"
+#include "service/base/log.h"
+#include "service/base/metrics.h"
 
 namespace metafuse::service {
 
@@ -93,6 +95,13 @@ class Traces {
   std::deque<Span> waiting_;
   bool is_stopping_ = false;
   std::thread thread_;
+};
+
+/// What the process tells about its work.
+struct Telemetry {
+  Metrics metrics;
+  Log log;
+  std::unique_ptr<Traces> traces;  ///< nullptr if none are made
 };
 
 }  // namespace metafuse::service

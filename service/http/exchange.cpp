@@ -162,7 +162,7 @@ void Reply::end() {
 
 void Reply::trace(int status) const {
   const TraceContext here = trace_context(exchange_.traceparent);
-  if (traces_ == nullptr || !here.is_sampled) return;
+  if (telemetry_.traces == nullptr || !here.is_sampled) return;
   Span span{std::string(here.trace), std::string(here.span), {},          {},
             Span::Kind::server,      exchange_.arrived,      clock_.now()};
   // next_traceparent() keeps the caller's trace id when the caller's header is well formed
@@ -173,22 +173,23 @@ void Reply::trace(int status) const {
   span.attributes = {{"http.request.method", exchange_.request.method},
                      {"http.response.status_code", fmt::format("{}", status)}};
   span.has_failed = status >= 500;
-  traces_->add({std::move(span)});
+  telemetry_.traces->add({std::move(span)});
 }
 
 void Reply::count(int status) {
   const double seconds = std::chrono::duration<double>(clock_.now() - exchange_.arrived).count();
-  metrics_.request(exchange_.route, status, seconds);
+  telemetry_.metrics.request(exchange_.route, status, seconds);
   if (exchange_.route == "healthz" || exchange_.route == "readyz" || exchange_.route == "metrics") return;
   if (!exchange_.traceparent.empty()) trace(status);
-  log_.request({.route = exchange_.route,
-                .method = exchange_.request.method,
-                .status = status,
-                .seconds = seconds,
-                .bytes = bytes_,
-                .key = exchange_.key == nullptr ? std::string_view() : std::string_view(exchange_.key->name),
-                .refused = exchange_.refused,
-                .trace = exchange_.traceparent});
+  telemetry_.log.request(
+      {.route = exchange_.route,
+       .method = exchange_.request.method,
+       .status = status,
+       .seconds = seconds,
+       .bytes = bytes_,
+       .key = exchange_.key == nullptr ? std::string_view() : std::string_view(exchange_.key->name),
+       .refused = exchange_.refused,
+       .trace = exchange_.traceparent});
 }
 
 }  // namespace metafuse::service

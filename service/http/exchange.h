@@ -15,8 +15,6 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/base/addresses.h"
-#include "service/base/log.h"
-#include "service/base/metrics.h"
 #include "service/base/traces.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
@@ -100,15 +98,8 @@ std::string next_traceparent(std::string_view incoming, double share = 1);
 /// answer once.
 class Reply {
  public:
-  /// in: traces - nullptr if none are made
-  Reply(const Exchange& exchange, Responder& responder, const Clock& clock, Metrics& metrics, Log& log,
-        Traces* traces)
-      : exchange_(exchange),
-        responder_(responder),
-        clock_(clock),
-        metrics_(metrics),
-        log_(log),
-        traces_(traces) {}
+  Reply(const Exchange& exchange, Responder& responder, const Clock& clock, Telemetry& telemetry)
+      : exchange_(exchange), responder_(responder), clock_(clock), telemetry_(telemetry) {}
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
@@ -127,9 +118,7 @@ class Reply {
   const Exchange& exchange_;
   Responder& responder_;
   const Clock& clock_;
-  Metrics& metrics_;
-  Log& log_;
-  Traces* traces_;
+  Telemetry& telemetry_;
   std::size_t bytes_ = 0;
   int status_ = 0;
   bool has_begun_ = false;

@@ -46,12 +46,11 @@ class Session : public std::enable_shared_from_this<Session> {
       : socket_(std::move(socket)),
         context_(std::move(context)),
         seat_(std::move(seat)),
-        limits_(context_->limits()),
         // pending operations end with an error; the socket stays open for a last answer
         deadline_(socket_.get_executor(), [this] { socket_.cancel(); }),
-        writer_(socket_,
-                {[this] { limit(limits_->write_seconds); }, [this](bool is_done) { on_settled(is_done); }}),
-        reader_(socket_, deadline_, limits_,
+        writer_(socket_, {[this] { limit(reader_.limits().write_seconds); },
+                          [this](bool is_done) { on_settled(is_done); }}),
+        reader_(socket_, deadline_, context_->limits(),
                 {[this] { dispatch(); }, [this](const Refusal& refusal) { refuse(refusal); },
                  [this](bool is_too_idle) {
                    if (is_too_idle) ++context_->timed_out;
@@ -108,7 +107,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void limit(double time) { deadline_.set(time, shared_from_this()); }
 
   void next_request(bool is_first) {
-    const double idle = context_->is_draining ? std::min(1.0, limits_->idle_seconds) : limits_->idle_seconds;
+    const double usual = reader_.limits().idle_seconds;
+    const double idle = context_->is_draining ? std::min(1.0, usual) : usual;
     reader_.next(is_first, idle, shared_from_this());
   }
 
@@ -200,7 +200,6 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionSocket socket_;
   std::shared_ptr<SessionContext> context_;
   ConnectionTable::Seat seat_;
-  std::shared_ptr<const LimitsConfig> limits_;
   SessionDeadline deadline_;
   SessionWriter writer_;
   RequestReader reader_;

@@ -151,6 +151,7 @@ class RequestReader {
 
   /// The head of the last request.
   HttpHead& head() { return head_; }
+  const LimitsConfig& limits() const { return *limits_; }
   /// Whether bytes beyond the requests so far have arrived.
   bool has_more() const { return buffer_.size() > 0; }
 

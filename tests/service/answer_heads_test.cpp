@@ -222,9 +222,8 @@ TEST_CASE("A request is answered once and is logged once unless it is a probe", 
     return standard_error_of([&] {
       Counting responder;
       const SteadyClock clock;
-      Metrics metrics;
-      Log log;
-      Reply reply(exchange, responder, clock, metrics, log, nullptr);
+      Telemetry telemetry;
+      Reply reply(exchange, responder, clock, telemetry);
       HttpResponse response = make_response(200, "text/plain", "a");
       if (!cache_control.empty()) response.set("Cache-Control", cache_control);
       reply.end();  // no stream was begun
@@ -237,7 +236,7 @@ TEST_CASE("A request is answered once and is logged once unless it is a probe", 
       CHECK(responder.last.header("Strict-Transport-Security").empty());
 
       Counting streamed;
-      Reply pieces(exchange, streamed, clock, metrics, log, nullptr);
+      Reply pieces(exchange, streamed, clock, telemetry);
       pieces.begin(response);
       pieces.send(response);
       pieces.end();
