@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/searches.h"
-#include "fusion/learners/reciprocal_ranks/blend.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
 
 namespace {
 

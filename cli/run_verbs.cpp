@@ -18,7 +18,6 @@
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/rankboost/margins.h"
 #include "fusion/model/fuse.h"
-#include "fusion/model/score_file.h"
 #include "fusion/training/auto_learner.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"

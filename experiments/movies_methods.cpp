@@ -7,7 +7,7 @@
 #include "evaluation/measures/measure.h"
 #include "experiments/movies.h"
 #include "experiments/trials.h"
-#include "fusion/learners/baselines/adaboost_ordering.h"
+#include "fusion/learners/baselines/baselines.h"
 
 namespace metafuse::experiments::movies {
 namespace {

@@ -75,13 +75,7 @@ std::vector<WeakRanking> fired_rankings(const StepRanker& ranker, std::size_t fe
   for (const WeakRanking& ranking : ranker.rankings()) {
     if (ranking.feature != feature) continue;
     if (value.is_ranked ? !(value.value > ranking.threshold) : ranking.q_default == 0.0) continue;
-    const auto at = std::find_if(fired.begin(), fired.end(), [&](const WeakRanking& item) {
-      return item.threshold == ranking.threshold && item.q_default == ranking.q_default;
-    });
-    if (at == fired.end())
-      fired.push_back(ranking);
-    else
-      at->alpha += ranking.alpha;
+    add_ranking(ranking, fired);
   }
   std::sort(fired.begin(), fired.end(),
             [](const WeakRanking& a, const WeakRanking& b) { return a.threshold > b.threshold; });

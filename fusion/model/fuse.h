@@ -1,7 +1,8 @@
 #pragma once
 
-// Fuses the lists of one base query with a trained model, and explains the result. The server, the library
-// and the command line all fuse by these functions. Models are immutable, so any thread may call them.
+// Fuses the lists of one base query with a trained model, explains the result, and scores the rows of files.
+// The server, the library and the command line all fuse by these functions. Models are immutable, so any
+// thread may call them.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,5 +70,13 @@ std::size_t list_count(const Model& model);
 /// errors: as match_features; bad_data if the model has features that are not ranks
 Result<ScoreQuery> score_with_model(const Model& model, const std::vector<std::string>& names,
                                     bool may_be_missing);
+
+/// Scores every row of a LETOR file: one score per line, in the file's order, with 17 significant digits.
+///
+/// in:     are_ranks - whether it is an aggregation file, whose values are ranks
+/// errors: those of the reader; bad_data if the file names a feature that the model does not have, or holds
+///         values for a model of ranks or the other way round
+/// cost:   O(cells + rows x features) time; memory for one block of rows
+Result<std::string> score_letor_file(const Model& model, const std::string& path, bool are_ranks);
 
 }  // namespace metafuse::fusion

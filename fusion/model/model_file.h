@@ -24,7 +24,10 @@ class Ranker {
 
   /// What each feature contributes to one document's score; the contributions sum to the score. Empty if the
   /// ranker is not a sum over features.
-  virtual std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const = 0;
+  virtual std::vector<double> contributions(const FeatureMatrix& /*documents*/,
+                                            std::size_t /*document*/) const {
+    return {};
+  }
 
   /// The "body" object of the model file.
   virtual JsonObject body() const = 0;
@@ -32,6 +35,8 @@ class Ranker {
   /// The text that `metafuse model show` prints below the header, for people.
   virtual std::string describe(const std::vector<Feature>& features) const = 0;
 };
+
+using SharedRanker = std::shared_ptr<const Ranker>;
 
 /// The content of a model file:
 /// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],
@@ -41,7 +46,7 @@ class Ranker {
 struct Model {
   std::string learner;
   std::vector<Feature> features;
-  std::shared_ptr<const Ranker> ranker;
+  SharedRanker ranker;
   JsonObject training;  ///< options, counts and final losses; nothing that differs between equal runs
   bool is_absent_zero = false;
 };
@@ -50,8 +55,8 @@ struct Model {
 std::string model_text(const Model& model);
 
 /// Reads the "body" of a model file. Errors name the field.
-using ReadRanker = std::function<Result<std::shared_ptr<const Ranker>>(const JsonObject& body,
-                                                                       const std::vector<Feature>& features)>;
+using ReadRanker =
+    std::function<Result<SharedRanker>(const JsonObject& body, const std::vector<Feature>& features)>;
 /// Finds the reader of a learner by the learner's name; empty if there is no such learner.
 using FindReader = std::function<ReadRanker(std::string_view learner)>;
 

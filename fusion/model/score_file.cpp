@@ -1,8 +1,7 @@
-#include "fusion/model/score_file.h"
-
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,8 @@ void append_score(std::string& text, double score) {
   text.append(line, static_cast<std::size_t>(end + 1 - line));
 }
 
-std::string score_lines(const std::vector<double>& scores) {
-  std::string text;
-  for (const double score : scores) append_score(text, score);
-  return text;
+void append_scores(std::string& text, std::span<const double> scores, std::size_t count) {
+  for (const double score : scores.first(count)) append_score(text, score);
 }
 
 Result<void> check_features(const evaluation::LetorRow& row, std::size_t known) {
@@ -37,108 +34,88 @@ Result<void> check_features(const evaluation::LetorRow& row, std::size_t known) 
                                   "; score files with the features that it was trained on");
 }
 
+/// Whether a cell's value counts: a rank below the feature's depth does not.
+bool is_ranked(const evaluation::LetorCell& cell, const Feature& feature, bool are_ranks) {
+  return !cell.is_unranked && (!are_ranks || feature.depth == 0 || cell.value <= feature.depth);
+}
+
+// A scorer takes the rows of a file one by one and appends their scores to a text, at once or when a later
+// row or finish() completes their group.
+
 /// Scores row by row with step tables. Adds the same parts in the same order as StepRanker::score().
 class StepScorer {
  public:
   StepScorer(const Model& model, const StepRanker& ranker, bool are_ranks)
-      : known_(model.features.size()), are_ranks_(are_ranks), places_(model.features.size(), kUnused) {
-    for (std::size_t feature = 0; feature < known_; ++feature) {
+      : features_(model.features), are_ranks_(are_ranks), places_(model.features.size(), kUnused) {
+    for (std::size_t feature = 0; feature < features_.size(); ++feature) {
       const StepTable& table = ranker.tables()[feature];
       if (table.thresholds.empty()) continue;
       places_[feature] = tables_.size();
       tables_.push_back(&table);
-      depths_.push_back(model.features[feature].depth);
       absent_.push_back(model.is_absent_zero ? table.at(0.0) : table.unranked);
     }
-    parts_ = absent_;
   }
 
-  Result<void> take(const evaluation::LetorRow& row) {
-    if (auto known = check_features(row, known_); !known) return known;
+  Result<void> take(const evaluation::LetorRow& row, std::string& text) {
     parts_ = absent_;
     for (const evaluation::LetorCell& cell : row.cells) {
       const std::size_t place = places_[cell.index - 1];
-      if (place != kUnused) parts_[place] = part_of(cell, place);
+      if (place == kUnused) continue;
+      const StepTable& table = *tables_[place];
+      parts_[place] = is_ranked(cell, features_[cell.index - 1], are_ranks_)
+                          ? table.at(are_ranks_ ? -cell.value : cell.value)
+                          : table.unranked;
     }
     double score = 0.0;
     for (const double part : parts_) score += part;
-    append_score(text_, score);
+    append_score(text, score);
     return {};
   }
 
-  std::string finish() { return std::move(text_); }
+  void finish(std::string&) {}
 
  private:
   static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
 
-  double part_of(const evaluation::LetorCell& cell, std::size_t place) const {
-    const StepTable& table = *tables_[place];
-    if (cell.is_unranked || (are_ranks_ && depths_[place] != 0 && cell.value > depths_[place]))
-      return table.unranked;
-    return table.at(are_ranks_ ? -cell.value : cell.value);
-  }
-
-  std::size_t known_;
+  const std::vector<Feature>& features_;
   bool are_ranks_;
   std::vector<std::size_t> places_;  // by feature: its index among the features that the model uses
   std::vector<const StepTable*> tables_;
-  std::vector<int> depths_;
   std::vector<double> absent_;
   std::vector<double> parts_;
-  std::string text_;
 };
 
-/// Collects rows into a block and writes their scores when it is full.
+/// Collects rows into a block and scores it when it is full.
 class BlockScorer {
  public:
-  BlockScorer(const Model& model, bool are_ranks) : model_(model), are_ranks_(are_ranks) { restart(); }
+  BlockScorer(const Model& model, bool are_ranks)
+      : model_(model), are_ranks_(are_ranks), block_(model.features, kBlockRows) {}
 
-  Result<void> take(const evaluation::LetorRow& row) {
-    if (auto known = check_features(row, model_.features.size()); !known) return known;
+  Result<void> take(const evaluation::LetorRow& row, std::string& text) {
     if (model_.is_absent_zero)
       for (std::size_t f = 0; f < model_.features.size(); ++f) block_.set(rows_, f, 0.0);
-    for (const evaluation::LetorCell& cell : row.cells) set_cell(cell);
-    if (++rows_ == kBlockRows) flush();
+    for (const evaluation::LetorCell& cell : row.cells) {
+      const std::size_t feature = cell.index - 1;
+      if (is_ranked(cell, model_.features[feature], are_ranks_))
+        block_.set(rows_, feature, are_ranks_ ? -cell.value : cell.value);
+      else
+        block_.clear(rows_, feature);  // NULL means unranked even where an absent cell means 0
+    }
+    if (++rows_ == kBlockRows) finish(text);
     return {};
   }
 
-  std::string finish() {
-    flush();
-    return std::move(text_);
-  }
-
- private:
-  void restart() {
+  void finish(std::string& text) {
+    append_scores(text, model_.ranker->score(block_), rows_);
     block_ = FeatureMatrix(model_.features, kBlockRows);
     rows_ = 0;
   }
 
-  void set_cell(const evaluation::LetorCell& cell) {
-    const std::size_t feature = cell.index - 1;
-    const int depth = model_.features[feature].depth;
-    if (cell.is_unranked) {
-      // NULL means unranked even where an absent cell means 0: undo the 0 that the row began with.
-      if (model_.is_absent_zero) block_.clear(rows_, feature);
-      return;
-    }
-    if (!are_ranks_)
-      block_.set(rows_, feature, cell.value);
-    else if (depth == 0 || cell.value <= depth)
-      block_.set(rows_, feature, -cell.value);
-  }
-
-  void flush() {
-    std::vector<double> scores = model_.ranker->score(block_);
-    scores.resize(rows_);
-    text_ += score_lines(scores);
-    restart();
-  }
-
+ private:
   const Model& model_;
   bool are_ranks_;
   FeatureMatrix block_;
   std::size_t rows_ = 0;
-  std::string text_;
 };
 
 /// Collects the rows of a query before scoring them, since derived features may compare its documents.
@@ -146,10 +123,9 @@ class QueryScorer {
  public:
   explicit QueryScorer(const Model& model) : model_(model) { instances_.lists = list_count(model); }
 
-  Result<void> take(const evaluation::LetorRow& row) {
-    if (auto known = check_features(row, instances_.lists); !known) return known;
+  Result<void> take(const evaluation::LetorRow& row, std::string& text) {
     if (instances_.documents.empty() || row.query != query_) {
-      flush();
+      finish(text);
       query_ = row.query;
       if (!seen_.insert(query_).second)
         return fail(Code::bad_data, "the lines of query \"" + query_ +
@@ -159,43 +135,38 @@ class QueryScorer {
     instances_.documents.emplace_back();
     instances_.ranks.resize(instances_.documents.size() * instances_.lists, 0);
     std::uint32_t* ranks = instances_.ranks.data() + instances_.ranks.size() - instances_.lists;
-    for (const evaluation::LetorCell& cell : row.cells) {
-      const int depth = model_.features[cell.index - 1].depth;
-      if (!cell.is_unranked && (depth == 0 || cell.value <= depth))
+    for (const evaluation::LetorCell& cell : row.cells)
+      if (is_ranked(cell, model_.features[cell.index - 1], true))
         ranks[cell.index - 1] = static_cast<std::uint32_t>(cell.value);
-    }
     return {};
   }
 
-  std::string finish() {
-    flush();
-    return std::move(text_);
-  }
-
- private:
-  void flush() {
-    text_ += score_lines(model_.ranker->score(feature_matrix(model_.features, instances_)));
+  void finish(std::string& text) {
+    const std::size_t rows = instances_.documents.size();
+    append_scores(text, model_.ranker->score(feature_matrix(model_.features, instances_)), rows);
     instances_.documents.clear();
     instances_.ranks.clear();
   }
 
+ private:
   const Model& model_;
   QueryInstances instances_;
   std::string query_;
   std::set<std::string> seen_;
-  std::string text_;
 };
 
 template <class Scorer>
-Result<std::string> score_rows(Scorer scorer, const std::string& path, bool are_ranks) {
-  auto read =
+Result<std::string> score_rows(Scorer scorer, const std::string& path, bool are_ranks, std::size_t known) {
+  std::string text;
+  TRY_VOID(
       evaluation::for_each_letor_row(path, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
-        auto taken = scorer.take(row);
+        auto taken = check_features(row, known);
+        if (taken) taken = scorer.take(row, text);
         if (!taken) return fail(taken.error().code, located(path, {row.line, 0}, taken.error().text));
         return {};
-      });
-  if (!read) return read.error();
-  return scorer.finish();
+      }));
+  scorer.finish(text);
+  return text;
 }
 
 }  // namespace
@@ -206,10 +177,11 @@ Result<std::string> score_letor_file(const Model& model, const std::string& path
   if (std::any_of(model.features.begin(), model.features.end(), differs))
     return fail(Code::bad_data, path + ": the model was trained on " + (are_ranks ? "values" : "ranks") +
                                     "; use " + (are_ranks ? "--letor" : "--letor-ranks"));
-  if (list_count(model) < model.features.size()) return score_rows(QueryScorer(model), path, are_ranks);
+  const std::size_t known = list_count(model);
+  if (known < model.features.size()) return score_rows(QueryScorer(model), path, are_ranks, known);
   if (const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get()))
-    return score_rows(StepScorer(model, *steps, are_ranks), path, are_ranks);
-  return score_rows(BlockScorer(model, are_ranks), path, are_ranks);
+    return score_rows(StepScorer(model, *steps, are_ranks), path, are_ranks, known);
+  return score_rows(BlockScorer(model, are_ranks), path, are_ranks, known);
 }
 
 }  // namespace metafuse::fusion

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "fusion/learners/rankboost/value_ranker.h"
-#include "fusion/learners/reciprocal_ranks/blend.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/model/weak_ranking.h"
 
@@ -28,7 +27,7 @@ constexpr std::size_t kManyLists = 30;
 
 /// The ranker after the first rounds; the whole ranker if it does not consist of rounds.
 PartOfModel first_rounds(std::size_t rounds) {
-  return [rounds](const Model& model) -> std::shared_ptr<const Ranker> {
+  return [rounds](const Model& model) -> SharedRanker {
     if (const auto* sum = dynamic_cast<const reciprocal_ranks::ReciprocalRanker*>(model.ranker.get()))
       return std::make_shared<reciprocal_ranks::ReciprocalRanker>(sum->first_rounds(rounds, model.features));
     const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
@@ -42,12 +41,12 @@ PartOfModel first_rounds(std::size_t rounds) {
   };
 }
 
-std::shared_ptr<const Ranker> values_of_blend(const Model& model) {
+SharedRanker values_of_blend(const Model& model) {
   const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
   return blend == nullptr ? model.ranker : std::make_shared<rankboost::ValueRanker>(blend->values());
 }
 
-std::shared_ptr<const Ranker> fused_of_blend(const Model& model) {
+SharedRanker fused_of_blend(const Model& model) {
   const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
   return blend == nullptr ? model.ranker
                           : std::make_shared<reciprocal_ranks::ReciprocalRanker>(blend->fused());

@@ -26,7 +26,7 @@ inline constexpr std::size_t kFewestForRich = 20;
 
 /// Extracts from a trial's model the model that fewer rounds, or one component alone, would have given. One
 /// training thereby measures several options.
-using PartOfModel = std::function<std::shared_ptr<const Ranker>(const Model& model)>;
+using PartOfModel = std::function<SharedRanker(const Model& model)>;
 
 /// One option to choose, and how it is trained once it is chosen.
 struct Option {

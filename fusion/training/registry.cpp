@@ -2,16 +2,13 @@
 
 #include <vector>
 
-#include "fusion/learners/adaboost_mh/learner.h"
-#include "fusion/learners/baselines/adaboost_ordering.h"
-#include "fusion/learners/baselines/learners.h"
-#include "fusion/learners/baselines/similarity_feature.h"
-#include "fusion/learners/monotone_trees/learner.h"
+#include "fusion/learners/adaboost_mh/ranker.h"
+#include "fusion/learners/baselines/baselines.h"
+#include "fusion/learners/monotone_trees/boost.h"
 #include "fusion/learners/mpboost/learner.h"
 #include "fusion/learners/online/learner.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/rankboost_plus/learner.h"
-#include "fusion/learners/reciprocal_ranks/blend.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/training/auto_learner.h"
 

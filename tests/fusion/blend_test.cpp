@@ -1,5 +1,3 @@
-#include "fusion/learners/reciprocal_ranks/blend.h"
-
 #include <cmath>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/training/registry.h"
 
 using namespace metafuse;

@@ -10,7 +10,6 @@
 #include "fusion/input/input_files.h"
 #include "fusion/learners/baselines/baselines.h"
 #include "fusion/model/fuse.h"
-#include "fusion/model/score_file.h"
 #include "fusion/training/registry.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,5 +1,3 @@
-#include "fusion/model/score_file.h"
-
 #include <cstdio>
 #include <limits>
 #include <vector>
@@ -7,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/model/fuse.h"
 #include "fusion/model/weak_ranking.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,5 +1,3 @@
-#include "fusion/model/sum_ranker.h"
-
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "fusion/input/training_set_builder.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/model/fuse.h"
+#include "fusion/model/weak_ranking.h"
 #include "fusion/training/registry.h"
 
 using namespace metafuse;

@@ -69,7 +69,7 @@ std::vector<double> calibrated_scores(const Calibration& calibration, std::span<
 struct Source {
   std::string name;  ///< "tree 20", "product 4", or the learner's name
   StrongClassifier classifier;
-  std::shared_ptr<const Ranker> ranker;  ///< for another learner; else empty
+  SharedRanker ranker;  ///< for another learner; else empty
   /// The ranker's lowest and highest score on the training documents, which map to -1 and 1.
   double low = 0.0;
   double high = 1.0;

@@ -8,7 +8,6 @@
 
 #include "core/random.h"
 #include "fusion/data/training_set.h"
-#include "fusion/learners/adaboost_mh/learner.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
 #include "fusion/learners/common/options.h"

@@ -1,5 +1,3 @@
-#include "fusion/learners/adaboost_mh/learner.h"
-
 #include <sstream>
 
 #include "fusion/learners/adaboost_mh/boost.h"

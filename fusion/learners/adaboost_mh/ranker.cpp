@@ -35,10 +35,6 @@ std::vector<double> MhRanker::score(const FeatureMatrix& documents) const {
   return posterior_scores(classifier_.votes(rows, all)[0], gains_of(grades_));
 }
 
-std::vector<double> MhRanker::contributions(const FeatureMatrix&, std::size_t) const {
-  return {};
-}
-
 JsonObject MhRanker::body() const {
   return JsonObject{
       {"grades", to_array(grades_)}, {"cuts", to_json(table_)}, {"rounds", to_json(classifier_)}};
@@ -61,15 +57,13 @@ std::string MhRanker::describe(const std::vector<Feature>& features) const {
   return text.str();
 }
 
-Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
-                                                  const std::vector<Feature>& features) {
+Result<SharedRanker> read_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   TRY(auto graded, read_graded_cuts(body, features.size()));
   StateFields fields(body);
   const JsonArray* rounds = fields.array("rounds");
   if (fields.failed()) return fields.error();
   TRY(auto classifier, read_classifier(*rounds, graded.grades.size(), graded.table));
-  return std::shared_ptr<const Ranker>(
-      std::make_shared<MhRanker>(std::move(graded.grades), std::move(graded.table), std::move(classifier)));
+  return std::make_shared<MhRanker>(std::move(graded.grades), std::move(graded.table), std::move(classifier));
 }
 
 namespace {
@@ -139,10 +133,6 @@ std::vector<double> EnsembleRanker::score(const FeatureMatrix& documents) const 
   return scores;
 }
 
-std::vector<double> EnsembleRanker::contributions(const FeatureMatrix&, std::size_t) const {
-  return {};
-}
-
 JsonObject EnsembleRanker::body() const {
   JsonArray sources;
   for (const Source& source : sources_) {
@@ -189,9 +179,8 @@ const Learner* find_other(std::span<const Learner> others, std::string_view name
   return nullptr;
 }
 
-Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
-                                                    const std::vector<Feature>& features,
-                                                    std::span<const Learner> others) {
+Result<SharedRanker> read_ensemble(const JsonObject& body, const std::vector<Feature>& features,
+                                   std::span<const Learner> others) {
   TRY(auto graded, read_graded_cuts(body, features.size()));
   StateFields fields(body);
   const JsonArray* source_items = fields.array("sources");
@@ -209,8 +198,8 @@ Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
     TRY(auto member, read_member(item.get_object(), sources));
     members.push_back(std::move(member));
   }
-  return std::shared_ptr<const Ranker>(std::make_shared<EnsembleRanker>(
-      std::move(graded.grades), std::move(graded.table), std::move(sources), std::move(members)));
+  return std::make_shared<EnsembleRanker>(std::move(graded.grades), std::move(graded.table),
+                                          std::move(sources), std::move(members));
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

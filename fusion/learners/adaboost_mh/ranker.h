@@ -1,5 +1,7 @@
 #pragma once
 
+// The learners adaboost-mh and calibrated-adaboost, and the rankers that they train.
+
 #include <memory>
 #include <span>
 #include <string>
@@ -14,9 +16,19 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
+/// Plain AdaBoost.MH (Busa-Fekete et al. 2011, sec. 4): a single setting; documents are ordered by the Bayes
+/// score, eq. (2), of the posterior of eq. (3).
+Learner learner();
+
+/// The ensemble of calibrated classifiers with exponential weights (sec. 4 and 5).
+///
+/// in: others - the learners that --others may name; no ensemble among them, so that models are not
+///     nested endlessly
+Learner ensemble_learner(std::vector<Learner> others);
+
 /// AdaBoost.MH as a ranker: scores are Bayes scores, eq. (2), of the posterior of eq. (3). Body:
 /// {"grades","cuts","rounds"}.
-class MhRanker : public Ranker {
+class MhRanker final : public Ranker {
  public:
   MhRanker(std::vector<double> grades, CutTable table, StrongClassifier classifier)
       : grades_(std::move(grades)), table_(std::move(table)), classifier_(std::move(classifier)) {}
@@ -26,7 +38,6 @@ class MhRanker : public Ranker {
   const StrongClassifier& classifier() const { return classifier_; }
 
   std::vector<double> score(const FeatureMatrix& documents) const override;
-  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
 
@@ -43,14 +54,13 @@ std::vector<double> gains_of(const std::vector<double>& grades);
 std::vector<double> posterior_scores(std::span<const double> votes, std::span<const double> gains);
 
 /// errors: bad_data, naming the field
-Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
-                                                  const std::vector<Feature>& features);
+Result<SharedRanker> read_ranker(const JsonObject& body, const std::vector<Feature>& features);
 
 /// A calibrated ensemble as a ranker: scores are the weighted mean of its members' scores, eq. (6), in about
 /// [0, 1]. Body:
 /// {"grades","cuts","sources":[{"name","rounds"} or {"name","body","low","high"}...],
 /// "members":[{"source","weight","quality","calibration",...}...]}
-class EnsembleRanker : public Ranker {
+class EnsembleRanker final : public Ranker {
  public:
   EnsembleRanker(std::vector<double> grades, CutTable table, std::vector<Source> sources,
                  std::vector<Member> members);
@@ -58,7 +68,6 @@ class EnsembleRanker : public Ranker {
   const std::vector<Member>& members() const { return members_; }
 
   std::vector<double> score(const FeatureMatrix& documents) const override;
-  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
 
@@ -75,8 +84,7 @@ const Learner* find_other(std::span<const Learner> others, std::string_view name
 
 /// in:     others - the learners that may be members
 /// errors: bad_data, naming the field; those of the nested learners
-Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
-                                                    const std::vector<Feature>& features,
-                                                    std::span<const Learner> others);
+Result<SharedRanker> read_ensemble(const JsonObject& body, const std::vector<Feature>& features,
+                                   std::span<const Learner> others);
 
 }  // namespace metafuse::fusion::adaboost_mh

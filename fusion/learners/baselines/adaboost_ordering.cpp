@@ -1,11 +1,9 @@
-#include "fusion/learners/baselines/adaboost_ordering.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "fusion/data/thresholds.h"
+#include "fusion/learners/baselines/baselines.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/step_result.h"
 
@@ -52,8 +50,11 @@ Classifier best_of(const CodedFeatures& features, const std::vector<double>& sig
   return best;
 }
 
-std::vector<WeakRanking> boost(const TrainingSet& set, double level, const OrderingOptions& options) {
-  const CodedFeatures features(set.matrix, options.thresholds);
+}  // namespace
+
+std::vector<WeakRanking> adaboost_ordering(const TrainingSet& set, double level, std::size_t rounds,
+                                           const ThresholdOptions& thresholds) {
+  const CodedFeatures features(set.matrix, thresholds);
   const auto count = static_cast<double>(set.grades.size());
   std::vector<double> labels;
   double positive = 0.0;
@@ -64,7 +65,7 @@ std::vector<WeakRanking> boost(const TrainingSet& set, double level, const Order
   std::vector<WeakRanking> rankings;
   if (positive == 0.0 || positive == count) return rankings;
   std::vector<double> weights(labels.size(), 1.0 / count);
-  while (rankings.size() < options.rounds) {
+  while (rankings.size() < rounds) {
     std::vector<double> signed_weights(labels.size());
     double total = 0.0;
     for (std::size_t x = 0; x < labels.size(); ++x) total += signed_weights[x] = weights[x] * labels[x];
@@ -87,13 +88,15 @@ std::vector<WeakRanking> boost(const TrainingSet& set, double level, const Order
   return rankings;
 }
 
+namespace {
+
 Result<TrainingResult> train_ordering(const TrainingRequest& request) {
   TRY(const auto options, read_options<OrderingOptions>(request.options));
   const TrainingSet& set = *request.train;
   if (!set.pairs.empty())
     return fail(Code::usage,
                 "adaboost-ordering learns from grades only; leave --pairs out, or use rankboost");
-  auto rankings = boost(set, set.feedback.relevance_level, options);
+  auto rankings = adaboost_ordering(set, set.feedback.relevance_level, options.rounds, options.thresholds);
   if (rankings.empty() && options.rounds > 0)
     return fail(Code::bad_data,
                 "adaboost-ordering needs relevant and other documents that differ in some feature; check the "
@@ -106,10 +109,6 @@ Result<TrainingResult> train_ordering(const TrainingRequest& request) {
 }
 
 }  // namespace
-
-std::vector<WeakRanking> adaboost_ordering(const TrainingSet& set, double level, std::size_t rounds) {
-  return boost(set, level, {rounds, {}});
-}
 
 Learner adaboost_ordering_learner() {
   return {.name = "adaboost-ordering",

@@ -2,14 +2,97 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 
 #include <Eigen/Dense>
+#include <fmt/format.h>
 
 #include "fusion/learners/common/feedback_grades.h"
+#include "fusion/learners/common/options.h"
+#include "fusion/learners/common/state_fields.h"
 #include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::fusion::baselines {
+
+namespace {
+
+double term_value(const LinearTerm& term, const FeatureMatrix& documents, std::size_t document) {
+  const bool is_unranked = documents.is_unranked(document, term.feature);
+  return term.weight * (is_unranked ? term.unranked : documents.value(document, term.feature));
+}
+
+}  // namespace
+
+LinearRanker::LinearRanker(double offset, std::vector<LinearTerm> terms, std::size_t feature_count)
+    : offset_(offset), terms_(std::move(terms)), feature_count_(feature_count) {}
+
+std::vector<double> LinearRanker::score(const FeatureMatrix& documents) const {
+  std::vector<double> scores(documents.document_count(), offset_);
+  for (std::size_t x = 0; x < scores.size(); ++x)
+    for (const LinearTerm& term : terms_) scores[x] += term_value(term, documents, x);
+  return scores;
+}
+
+std::vector<double> LinearRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
+  std::vector<double> parts(feature_count_,
+                            feature_count_ == 0 ? 0.0 : offset_ / static_cast<double>(feature_count_));
+  for (const LinearTerm& term : terms_) parts[term.feature] += term_value(term, documents, document);
+  return parts;
+}
+
+JsonObject LinearRanker::body() const {
+  JsonArray terms;
+  for (const LinearTerm& term : terms_)
+    terms.push_back(
+        JsonObject{{"feature", term.feature}, {"weight", term.weight}, {"default", term.unranked}});
+  return {{"offset", offset_}, {"terms", std::move(terms)}};
+}
+
+std::string LinearRanker::describe(const std::vector<Feature>& features) const {
+  std::ostringstream text;
+  text << "score = " << offset_ << " + sum of weight * value\n";
+  for (const LinearTerm& term : terms_)
+    text << "  " << features[term.feature].name << ": weight " << term.weight << ", unranked as "
+         << term.unranked << "\n";
+  return text.str();
+}
+
+Result<SharedRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features) {
+  StateFields fields(body);
+  const double offset = fields.number("offset");
+  const JsonArray* list = fields.array("terms");
+  if (fields.failed()) return fields.error();
+  std::vector<LinearTerm> terms;
+  for (const Json& item : *list) {
+    const std::string name = fmt::format("body.terms[{}]", terms.size());
+    if (!item.is_object()) return fail(Code::bad_data, name + ": must be an object; train the model again");
+    StateFields own(item.get_object(), name + '.');
+    LinearTerm term;
+    const std::uint64_t feature = own.count("feature");
+    term.weight = own.number("weight");
+    term.unranked = own.number("default");
+    if (own.failed()) return own.error();
+    if (feature >= features.size())
+      return fail(Code::bad_data, name + ".feature: not one of the model's features; train the model again");
+    term.feature = static_cast<std::uint32_t>(feature);
+    terms.push_back(term);
+  }
+  return std::make_shared<LinearRanker>(offset, std::move(terms), features.size());
+}
+
+namespace {
+
+/// A feature seen as a viewer's ratings (Freund et al. 2003, sec. 6.2.1), over all documents of the set, in
+/// feedback or not.
+struct Viewer {
+  std::size_t rated = 0;
+  double mean = 0.0;       ///< 0 if nothing is rated
+  double deviation = 0.0;  ///< standard deviation; 0 if all ratings are equal
+  double lowest = 0.0;
+  std::vector<double> values;  ///< distinct, ascending
+};
 
 std::vector<Viewer> viewers_of(const FeatureMatrix& matrix) {
   std::vector<Viewer> viewers(matrix.feature_count());
@@ -35,6 +118,7 @@ std::vector<Viewer> viewers_of(const FeatureMatrix& matrix) {
   return viewers;
 }
 
+/// The rating scale R: the distinct values of all features together if there are at most `most`, else empty.
 std::vector<double> shared_scale(const std::vector<Viewer>& viewers, std::size_t most) {
   std::set<double> scale;
   for (const Viewer& viewer : viewers) {
@@ -44,7 +128,9 @@ std::vector<double> shared_scale(const std::vector<Viewer>& viewers, std::size_t
   return {scale.begin(), scale.end()};
 }
 
-namespace {
+Result<rankboost_plus::PairRows> all_pairs(const TrainingSet& set) {
+  return rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1));
+}
 
 constexpr std::size_t kLargestScale = 100;
 
@@ -102,7 +188,7 @@ class Search {
 }  // namespace
 
 Result<LinearRanker> nearest_neighbour(const TrainingSet& set, const NeighbourOptions& options) {
-  TRY(const auto pairs, rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
+  TRY(const auto pairs, all_pairs(set));
   const Search search(set, pairs);
   std::vector<Neighbour> neighbours;
   for (std::size_t f = 0; f < set.matrix.feature_count(); ++f)
@@ -119,7 +205,7 @@ Result<LinearRanker> nearest_neighbour(const TrainingSet& set, const NeighbourOp
 }
 
 Result<LinearRanker> best_feature(const TrainingSet& set) {
-  TRY(const auto pairs, rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
+  TRY(const auto pairs, all_pairs(set));
   const Search search(set, pairs);
   Neighbour best;
   for (std::size_t f = 0; f < set.matrix.feature_count(); ++f) {
@@ -130,10 +216,6 @@ Result<LinearRanker> best_feature(const TrainingSet& set) {
   std::vector<LinearTerm> terms;
   if (best.loss < 2.0) terms.push_back({static_cast<std::uint32_t>(best.feature), 1.0, best.unranked});
   return LinearRanker(0.0, std::move(terms), set.matrix.feature_count());
-}
-
-LinearRanker random_guessing(const TrainingSet& set) {
-  return LinearRanker(0.0, {}, set.matrix.feature_count());
 }
 
 namespace {
@@ -155,7 +237,7 @@ Eigen::VectorXd shortest_solution(const Eigen::MatrixXd& c, const Eigen::VectorX
 }  // namespace
 
 Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions& options) {
-  TRY_VOID(rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
+  TRY_VOID(all_pairs(set));
   const std::vector<Viewer> viewers = viewers_of(set.matrix);
   const std::vector<std::size_t> documents = judged_documents(set);
   const auto scale = [&](const Viewer& viewer) {
@@ -200,7 +282,7 @@ double rating_offset(const Feature& feature, const Viewer& viewer) {
 }  // namespace
 
 Result<LinearRanker> vector_similarity(const TrainingSet& set) {
-  TRY_VOID(rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
+  TRY_VOID(all_pairs(set));
   const std::vector<Viewer> viewers = viewers_of(set.matrix);
   const std::vector<std::size_t> documents = judged_documents(set);
   double mean = 0.0;
@@ -235,6 +317,77 @@ Result<LinearRanker> vector_similarity(const TrainingSet& set) {
     terms.push_back({static_cast<std::uint32_t>(f), weight, viewers[f].mean});  // no deviation if unrated
   }
   return LinearRanker(offset, std::move(terms), viewers.size());
+}
+
+void declare_options(OptionTable& table, NeighbourOptions& options) {
+  table.count("neighbours", options.k, 1, 1'000'000, "number of features to average", "K");
+  table.choice("default", options.is_mean_default, {{"loss", false}, {"mean", true}},
+               "value for unranked documents: the one with the least loss, or the mean");
+}
+
+void declare_options(OptionTable& table, RegressionOptions& options) {
+  table.choice("normalised", options.is_normalised, {{"no", false}, {"yes", true}},
+               "first scale every feature and the grades to mean 0 and variance 1");
+}
+
+namespace {
+
+/// Fits a ranker to the request's training set by its options.
+using Fit = std::function<Result<LinearRanker>(const TrainingRequest&)>;
+
+template <class Options>
+Fit with_options(Result<LinearRanker> (*fit)(const TrainingSet&, const Options&)) {
+  return [fit](const TrainingRequest& request) -> Result<LinearRanker> {
+    TRY(const auto options, read_options<Options>(request.options));
+    return fit(*request.train, options);
+  };
+}
+
+Fit without_options(Result<LinearRanker> (*fit)(const TrainingSet&)) {
+  return [fit](const TrainingRequest& request) { return fit(*request.train); };
+}
+
+Result<LinearRanker> random_guessing(const TrainingSet& set) {
+  return LinearRanker(0.0, {}, set.matrix.feature_count());
+}
+
+Learner row(std::string name, std::string meaning, std::string source, std::vector<LearnerOption> options,
+            Fit fit) {
+  const auto train = [name, fit = std::move(fit)](const TrainingRequest& request) -> Result<TrainingResult> {
+    TRY(auto ranker, fit(request));
+    const TrainingSet& set = *request.train;
+    TrainingResult result;
+    result.model.learner = name;
+    result.model.features = set.matrix.features();
+    if (const auto pairs = all_pairs(set)) {
+      const double loss = rankboost_plus::rank_losses(*pairs, ranker.score(set.matrix)).r2;
+      result.model.training["crucial_pairs"] = pairs->pair_count;
+      result.model.training["ranking_loss"] = loss;
+      result.summary = fmt::format("{}: ranking loss {:f} over {} crucial pairs with {} features\n", name,
+                                   loss, pairs->pair_count, ranker.terms().size());
+    }
+    result.model.ranker = std::make_shared<LinearRanker>(std::move(ranker));
+    return result;
+  };
+  return {std::move(name), std::move(meaning), std::move(source), std::move(options),
+          train,           read_linear_ranker};
+}
+
+}  // namespace
+
+std::vector<Learner> learners() {
+  const std::string source = "Freund, Iyer, Schapire, Singer 2003, sec. 6.2.3";
+  return {
+      row("nearest-neighbour", "the ranking feature nearest to the feedback, or the mean of the k nearest",
+          source + " and 6.2.6", option_rows<NeighbourOptions>(), with_options(nearest_neighbour)),
+      row("regression", "minimum-norm least squares on the grades", source + " and 6.2.6",
+          option_rows<RegressionOptions>(), with_options(regression)),
+      row("vector-similarity", "features weighted by their cosine with the grades", source, {},
+          without_options(vector_similarity)),
+      row("best-feature", "the single ranking feature with the least training loss",
+          "Freund, Iyer, Schapire, Singer 2003, sec. 6.1.2", {}, without_options(best_feature)),
+      row("random-guessing", "ties all documents, which equals random guessing in expectation", source, {},
+          without_options(random_guessing))};
 }
 
 }  // namespace metafuse::fusion::baselines

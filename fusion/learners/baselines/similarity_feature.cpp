@@ -1,5 +1,3 @@
-#include "fusion/learners/baselines/similarity_feature.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -21,12 +19,11 @@ std::size_t similarity_place(const std::vector<Feature>& features) {
 /// A ranker, and the similarities from which one of its features is computed.
 class SimilarityRanker final : public Ranker {
  public:
-  SimilarityRanker(std::shared_ptr<const LinearRanker> similarity, std::shared_ptr<const Ranker> inner,
-                   std::size_t place)
+  SimilarityRanker(std::shared_ptr<const LinearRanker> similarity, SharedRanker inner, std::size_t place)
       : similarity_(std::move(similarity)), inner_(std::move(inner)), place_(place) {}
 
   const std::shared_ptr<const LinearRanker>& similarity() const { return similarity_; }
-  const std::shared_ptr<const Ranker>& inner() const { return inner_; }
+  const SharedRanker& inner() const { return inner_; }
 
   std::vector<double> score(const FeatureMatrix& documents) const override {
     return inner_->score(filled(documents));
@@ -48,7 +45,7 @@ class SimilarityRanker final : public Ranker {
   }
 
   std::shared_ptr<const LinearRanker> similarity_;
-  std::shared_ptr<const Ranker> inner_;
+  SharedRanker inner_;
   std::size_t place_;
 };
 
@@ -99,8 +96,8 @@ Result<TrainingResult> train_with_similarity(const Learner& learner, const Train
   return result;
 }
 
-Result<std::shared_ptr<const Ranker>> read_with_similarity(const ReadRanker& read, const JsonObject& body,
-                                                           const std::vector<Feature>& features) {
+Result<SharedRanker> read_with_similarity(const ReadRanker& read, const JsonObject& body,
+                                          const std::vector<Feature>& features) {
   const std::size_t place = similarity_place(features);
   if (place == features.size()) return read(body, features);
   StateFields fields(body);
@@ -109,8 +106,8 @@ Result<std::shared_ptr<const Ranker>> read_with_similarity(const ReadRanker& rea
   if (fields.failed()) return fields.error();
   TRY(auto linear, read_linear_ranker(*similarity, features));
   TRY(auto inner, read(*ranker, features));
-  return std::shared_ptr<const Ranker>(std::make_shared<SimilarityRanker>(
-      std::dynamic_pointer_cast<const LinearRanker>(linear), std::move(inner), place));
+  return std::make_shared<SimilarityRanker>(std::dynamic_pointer_cast<const LinearRanker>(linear),
+                                            std::move(inner), place);
 }
 
 }  // namespace

@@ -9,13 +9,7 @@ ValidationScores::ValidationScores(const FeatureMatrix& matrix)
 
 const std::vector<double>& ValidationScores::add(const WeakRanking& ranking) {
   Part& part = parts_[ranking.feature];
-  const auto same = std::find_if(part.rankings.begin(), part.rankings.end(), [&](const WeakRanking& item) {
-    return item.threshold == ranking.threshold && item.q_default == ranking.q_default;
-  });
-  if (same == part.rankings.end())
-    part.rankings.push_back(ranking);
-  else
-    same->alpha += ranking.alpha;
+  add_ranking(ranking, part.rankings);
   const StepTable table = step_tables(part.rankings, matrix_->features())[ranking.feature];
   part.scores.resize(scores_.size());
   for (std::size_t row = 0; row < scores_.size(); ++row)

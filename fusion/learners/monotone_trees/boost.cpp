@@ -9,8 +9,6 @@
 
 #include "core/contract.h"
 #include "core/portable_math.h"
-#include "fusion/data/thresholds.h"
-#include "fusion/learners/monotone_trees/push_sums.h"
 
 namespace metafuse::fusion::monotone_trees {
 
@@ -239,7 +237,7 @@ class Grower {
     const bool is_all = node.count() == order_.size();
     if (!is_all && has_sparse_) mark(node);
     const std::span<const std::uint32_t> documents = std::span(order_).subspan(node.begin, node.count());
-    PushColumns columns;
+    std::vector<PushColumn> columns;
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       WholePush* const own = sums.data() + starts_[i];
       const std::span<const RankedDocument> ranked = in_.data.ranked(in_.askable[i]);
@@ -248,10 +246,10 @@ class Grower {
         for (const RankedDocument& place : ranked)
           if (is_all || is_inside_[place.document] != 0) own[place.code] += pushes_[place.document];
       } else {
-        columns.add(in_.data.codes(in_.askable[i]).data(), own, documents, pushes_);
+        columns.push_back({in_.data.codes(in_.askable[i]).data(), own});
       }
     }
-    columns.sum_up(documents, pushes_);
+    sum_pushes(columns, documents, pushes_);
     return sums;
   }
 

@@ -8,6 +8,7 @@
 
 #include "core/random.h"
 #include "fusion/data/thresholds.h"
+#include "fusion/learners/common/learner.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/learners/rankboost/feedback.h"
 
@@ -19,6 +20,34 @@ struct Push {
   double potential = 0.0;  ///< minus the derivative of the loss
   double curvature = 0.0;  ///< an upper bound of the loss's second derivative
 };
+
+/// A push in whole numbers, so that sums are exact in any order, and stay exact when a part is subtracted.
+struct WholePush {
+  std::int64_t potential = 0;
+  std::int64_t curvature = 0;
+
+  WholePush& operator+=(const WholePush& other) {
+    potential += other.potential;
+    curvature += other.curvature;
+    return *this;
+  }
+  WholePush& operator-=(const WholePush& other) {
+    potential -= other.potential;
+    curvature -= other.curvature;
+    return *this;
+  }
+};
+
+/// A column of codes, one per document of the whole data, and a sum of pushes per code.
+struct PushColumn {
+  const std::uint8_t* codes = nullptr;
+  WholePush* sums = nullptr;
+};
+
+/// Adds the documents' pushes to the columns' sums by code, several columns at a time. A document's push is
+/// then read once for all these columns, and an addition need not wait for the previous one to the same sum.
+void sum_pushes(std::span<const PushColumn> columns, std::span<const std::uint32_t> documents,
+                std::span<const WholePush> pushes);
 
 /// Draws pairs for the logistic loss log(1 + e^(H(x0) - H(x1))). Each document that has a crucial pair draws
 /// one partner among the documents of its query with other grades. So a round costs O(documents), and each
@@ -135,5 +164,13 @@ struct BoostOptions {
 std::vector<Tree> boost_trees(const CodedFeatures& features, std::span<const FeatureKind> kinds,
                               const rankboost::Feedback& feedback, const BoostOptions& options,
                               Random random);
+
+/// The mean of several boosted sums of monotone trees, each learned from a different sample of the base
+/// queries and from different drawn pairs. A step table states what a rank in one list is worth; a tree
+/// states what it is worth given the ranks in other lists.
+///
+/// source: Friedman, Greedy function approximation, 2001; Burges et al. 2005; Chen, Guestrin 2016; Breiman,
+///         Bagging predictors, 1996; not in any of the papers that metafuse reimplements
+Learner learner();
 
 }  // namespace metafuse::fusion::monotone_trees

@@ -1,5 +1,3 @@
-#include "fusion/learners/monotone_trees/learner.h"
-
 #include <algorithm>
 #include <chrono>
 

@@ -208,8 +208,7 @@ Result<Tree> read_tree(const Json& item, const std::vector<Feature>& features, s
 
 }  // namespace
 
-Result<std::shared_ptr<const Ranker>> read_tree_ranker(const JsonObject& body,
-                                                       const std::vector<Feature>& features) {
+Result<SharedRanker> read_tree_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   StateFields fields(body);
   const JsonArray* items = fields.array("trees");
   if (fields.failed()) return fields.error();
@@ -218,7 +217,7 @@ Result<std::shared_ptr<const Ranker>> read_tree_ranker(const JsonObject& body,
     TRY(auto tree, read_tree(item, features, trees.size()));
     trees.push_back(std::move(tree));
   }
-  return std::shared_ptr<const Ranker>(std::make_shared<TreeRanker>(std::move(trees), features));
+  return std::make_shared<TreeRanker>(std::move(trees), features);
 }
 
 }  // namespace metafuse::fusion::monotone_trees

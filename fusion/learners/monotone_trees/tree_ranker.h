@@ -79,7 +79,6 @@ void add_to_scores(const FeatureMatrix& documents, std::span<const Tree> trees, 
 /// The `read` function of the learner.
 /// errors: bad_data naming tree and node: nodes that form no tree, a tree that is not monotone, numbers out
 ///         of range, an unknown feature
-Result<std::shared_ptr<const Ranker>> read_tree_ranker(const JsonObject& body,
-                                                       const std::vector<Feature>& features);
+Result<SharedRanker> read_tree_ranker(const JsonObject& body, const std::vector<Feature>& features);
 
 }  // namespace metafuse::fusion::monotone_trees

@@ -58,7 +58,6 @@ class OnlineRanker : public Ranker {
 };
 
 /// errors: bad_data, naming the field
-Result<std::shared_ptr<const Ranker>> read_online_ranker(const JsonObject& body,
-                                                         const std::vector<Feature>& features);
+Result<SharedRanker> read_online_ranker(const JsonObject& body, const std::vector<Feature>& features);
 
 }  // namespace metafuse::fusion::online

@@ -52,11 +52,11 @@ class Reranker {
   JsonObject state() const { return model_.state(); }
 
  private:
-  Reranker(std::shared_ptr<const Ranker> base, std::size_t features, OnlineModel model)
+  Reranker(SharedRanker base, std::size_t features, OnlineModel model)
       : base_(std::move(base)), features_(features), model_(std::move(model)) {}
   std::vector<double> rows(const FeatureMatrix& search) const;
 
-  std::shared_ptr<const Ranker> base_;
+  SharedRanker base_;
   std::size_t features_ = 0;
   OnlineModel model_;
 };

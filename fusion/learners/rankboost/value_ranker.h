@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fusion/model/sum_ranker.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::rankboost {
 

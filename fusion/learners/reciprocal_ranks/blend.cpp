@@ -1,5 +1,3 @@
-#include "fusion/learners/reciprocal_ranks/blend.h"
-
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/feedback.h"
 #include "fusion/learners/rankboost/learner.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
 
 // Blends three rankings that err in different places, each scaled to a standard deviation of 1 within
 // queries. The sum of RankBoost of thresholds and RankBoost of values is what was learned. The third
@@ -72,8 +71,9 @@ Result<ReciprocalRanker> train_fused(const TrainingRequest& request, const Blend
   return dynamic_cast<const ReciprocalRanker&>(*model.ranker);
 }
 
-std::vector<WeakRanking> scaled(std::vector<WeakRanking> rankings, double factor) {
-  for (WeakRanking& ranking : rankings) ranking.alpha *= factor;
+template <class Ranking>
+std::vector<Ranking> scaled(std::vector<Ranking> rankings, double factor) {
+  for (Ranking& ranking : rankings) ranking.alpha *= factor;
   return rankings;
 }
 
@@ -81,6 +81,23 @@ ReciprocalRanker scaled(const ReciprocalRanker& fused, double factor, const std:
   std::vector<double> weights = fused.weights();
   for (double& weight : weights) weight *= factor;
   return {fused.k(), std::move(weights), StepRanker(scaled(fused.steps().rankings(), factor), features)};
+}
+
+/// The factors that scale the two learned rankings, and then their sum.
+struct LearnedFactors {
+  double steps = 0.0;
+  double values = 0.0;
+  double sum = 0.0;
+};
+
+LearnedFactors factors_of(const TrainingSet& set, const Ranker& steps, const Ranker& values) {
+  std::vector<double> learned = steps.score(set.matrix);
+  const std::vector<double> by_values = values.score(set.matrix);
+  LearnedFactors factors{factor_of(set, learned), factor_of(set, by_values), 0.0};
+  for (std::size_t row = 0; row < learned.size(); ++row)
+    learned[row] = learned[row] * factors.steps + by_values[row] * factors.values;
+  factors.sum = factor_of(set, learned);
+  return factors;
 }
 
 Result<TrainingResult> train_blend(const TrainingRequest& request) {
@@ -94,21 +111,16 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
   TRY(const Model values,
       train_part(rankboost::learner(), request,
                  {{"rounds", std::to_string(options.value_rounds)}, {"weak-ranking", "value"}}));
-  std::vector<double> learned = steps.ranker->score(set.matrix);
-  const std::vector<double> by_values = values.ranker->score(set.matrix);
-  const double factor_of_steps = factor_of(set, learned);
-  const double factor_of_values = factor_of(set, by_values);
-  for (std::size_t row = 0; row < learned.size(); ++row)
-    learned[row] = learned[row] * factor_of_steps + by_values[row] * factor_of_values;
+  const LearnedFactors factors = factors_of(set, *steps.ranker, *values.ranker);
   const double factor_of_fused = factor_of(set, fused.score(set.matrix));
   const auto queries = static_cast<double>(feedback.query_count);
   const double prior = factor_of_fused > 0.0 ? options.prior_queries : 0.0;
   const double share = queries * queries / (queries * queries + prior * prior);
-  const double factor_of_learned = factor_of(set, learned) * share;
-
-  std::vector<rankboost::ValueRanking> lines =
-      dynamic_cast<const rankboost::ValueRanker&>(*values.ranker).rankings();
-  for (rankboost::ValueRanking& line : lines) line.alpha *= factor_of_values * factor_of_learned;
+  const double factor_of_learned = factors.sum * share;
+  auto thresholded =
+      scaled(dynamic_cast<const StepRanker&>(*steps.ranker).rankings(), factors.steps * factor_of_learned);
+  auto lines = scaled(dynamic_cast<const rankboost::ValueRanker&>(*values.ranker).rankings(),
+                      factors.values * factor_of_learned);
   TrainingResult result;
   result.summary =
       "a blend of RankBoost of thresholds, RankBoost of values and RankBoost from reciprocal rank fusion\n";
@@ -119,10 +131,7 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
   result.model.training["crucial_pairs"] = feedback.crucial_pairs;
   result.model.training["share_of_learned"] = share;
   result.model.ranker = std::make_shared<BlendRanker>(
-      scaled(fused, factor_of_fused * (1.0 - share), features),
-      StepRanker(scaled(dynamic_cast<const StepRanker&>(*steps.ranker).rankings(),
-                        factor_of_steps * factor_of_learned),
-                 features),
+      scaled(fused, factor_of_fused * (1.0 - share), features), StepRanker(std::move(thresholded), features),
       rankboost::ValueRanker(std::move(lines), features));
   return result;
 }
@@ -134,17 +143,16 @@ Result<const JsonObject*> part_of(const JsonObject& body, std::string_view key) 
   return &part->get_object();
 }
 
-Result<std::shared_ptr<const Ranker>> read_blend(const JsonObject& body,
-                                                 const std::vector<Feature>& features) {
+Result<SharedRanker> read_blend(const JsonObject& body, const std::vector<Feature>& features) {
   TRY(const JsonObject* fused_body, part_of(body, "fused"));
   TRY(const JsonObject* steps_body, part_of(body, "steps"));
   TRY(const JsonObject* values_body, part_of(body, "values"));
   TRY(const auto fused, read_reciprocal(*fused_body, features));
   TRY(auto steps, read_weak_rankings(*steps_body, features));
   TRY(const auto values, rankboost::read_value_ranker(*values_body, features));
-  return std::shared_ptr<const Ranker>(std::make_shared<BlendRanker>(
-      dynamic_cast<const ReciprocalRanker&>(*fused), StepRanker(std::move(steps), features),
-      dynamic_cast<const rankboost::ValueRanker&>(*values)));
+  return std::make_shared<BlendRanker>(dynamic_cast<const ReciprocalRanker&>(*fused),
+                                       StepRanker(std::move(steps), features),
+                                       dynamic_cast<const rankboost::ValueRanker&>(*values));
 }
 
 }  // namespace
@@ -159,19 +167,16 @@ std::string BlendRanker::describe(const std::vector<Feature>& features) const {
 }
 
 Learner blend_learner() {
-  Learner row;
-  row.name = "rankboost-blend";
-  row.meaning =
-      "the mean of RankBoosts on thresholds and on values, and a RankBoost that starts from RRF, with a "
-      "weight "
-      "that shrinks as more queries are judged";
-  row.source =
-      "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours";
-  row.options = option_rows<BlendOptions>();
-  row.train = train_blend;
-  row.read = read_blend;
-  row.can_limit_time = true;
-  return row;
+  return {.name = "rankboost-blend",
+          .meaning =
+              "the mean of RankBoosts on thresholds and on values, and a RankBoost that starts from RRF, "
+              "with a weight that shrinks as more queries are judged",
+          .source =
+              "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours",
+          .options = option_rows<BlendOptions>(),
+          .train = train_blend,
+          .read = read_blend,
+          .can_limit_time = true};
 }
 
 }  // namespace metafuse::fusion::reciprocal_ranks

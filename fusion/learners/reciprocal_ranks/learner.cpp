@@ -279,6 +279,32 @@ double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
          (1.0 - share) * std::min(1.0 / deviation, steepest);
 }
 
+/// Boosts on top of the fused scores, whose weights are scaled for it.
+/// out: the weak rankings, shrunk by how much the feedback can teach; training - what the model records of it
+Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const ReciprocalOptions& options,
+                                         ListSum& sum, JsonObject& training) {
+  const TrainingSet& set = *request.train;
+  TRY(const auto feedback, rankboost::make_feedback(set));
+  double share = share_of_learned(feedback, options);
+  std::vector<double> scores =
+      ReciprocalRanker(sum.k, sum.weights, StepRanker({}, set.matrix.features())).score(set.matrix);
+  const bool is_from_fused = options.start == StartOfRounds::fused;
+  const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);
+  for (double& weight : sum.weights) weight *= alpha;
+  for (double& score : scores) score = is_from_fused ? score * alpha : 0.0;
+  if (options.shrink_by == ShrinkBy::halves) {
+    const double agreement = agreement_of_halves(request, scores, options.rounds);
+    training["agreement_of_halves"] = agreement;
+    share *= agreement;
+  }
+  TRY(auto rankings, options.bags > 1 ? boosted_bags(request, scores, options)
+                                      : boosted_once(request, set, scores, options.rounds));
+  for (WeakRanking& ranking : rankings) ranking.alpha *= share;
+  training["crucial_pairs"] = feedback.crucial_pairs;
+  training["share_of_learned"] = share;
+  return rankings;
+}
+
 Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   const TrainingSet& set = *request.train;
   const std::vector<Feature>& features = set.matrix.features();
@@ -290,24 +316,7 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   std::vector<WeakRanking> rankings;
   TrainingResult result;
   if (options.rounds > 0) {
-    TRY(const auto feedback, rankboost::make_feedback(set));
-    double share = share_of_learned(feedback, options);
-    std::vector<double> scores =
-        ReciprocalRanker(sum.k, sum.weights, StepRanker({}, features)).score(set.matrix);
-    const bool is_from_fused = options.start == StartOfRounds::fused;
-    const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);
-    for (double& weight : sum.weights) weight *= alpha;
-    for (double& score : scores) score = is_from_fused ? score * alpha : 0.0;
-    if (options.shrink_by == ShrinkBy::halves) {
-      const double agreement = agreement_of_halves(request, scores, options.rounds);
-      result.model.training["agreement_of_halves"] = agreement;
-      share *= agreement;
-    }
-    TRY(rankings, options.bags > 1 ? boosted_bags(request, scores, options)
-                                   : boosted_once(request, set, scores, options.rounds));
-    for (WeakRanking& ranking : rankings) ranking.alpha *= share;
-    result.model.training["crucial_pairs"] = feedback.crucial_pairs;
-    result.model.training["share_of_learned"] = share;
+    TRY(rankings, boosted(request, options, sum, result.model.training));
   }
   result.summary = "reciprocal rank fusion of " + std::to_string(features.size()) + " features, and " +
                    std::to_string(rankings.size()) + " weak rankings on top\n";
@@ -324,39 +333,29 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
 }  // namespace
 
 double squares_within_queries(const TrainingSet& set, const std::vector<double>& scores) {
-  double squares = 0.0;
-  for (const QueryRange& query : set.queries) {
-    const std::span own(scores.data() + query.begin, query.end - query.begin);
-    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
-    for (const double score : own) squares += (score - mean) * (score - mean);
-  }
-  return squares;
+  const std::vector<double> differences = centred(scores, set);
+  return product(differences, differences);
 }
 
-Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
-                                                      const std::vector<Feature>& features) {
-  const auto finite = [](const Json* value) {
-    return value != nullptr && value->is_number() && std::isfinite(value->to_number<double>());
-  };
-  const Json* k = body.if_contains("k");
-  if (!finite(k) || k->to_number<double>() < 0.0)
+Result<SharedRanker> read_reciprocal(const JsonObject& body, const std::vector<Feature>& features) {
+  double k = 0.0;
+  if (!finite_number(body.if_contains("k"), k) || k < 0.0)
     return fail(Code::bad_data, "body.k: must be a number of at least 0; train the model again");
   const Json* list = body.if_contains("weights");
   if (list == nullptr || !list->is_array() || list->get_array().size() != features.size())
     return fail(Code::bad_data, "body.weights: must be one number per feature; train the model again");
   std::vector<double> weights;
   for (std::size_t feature = 0; feature < features.size(); ++feature) {
-    const Json& item = list->get_array()[feature];
-    if (!finite(&item) || (features[feature].kind != FeatureKind::rank && item.to_number<double>() != 0.0))
+    if (double& weight = weights.emplace_back();
+        !finite_number(&list->get_array()[feature], weight) ||
+        (features[feature].kind != FeatureKind::rank && weight != 0.0))
       return fail(Code::bad_data,
                   "body.weights[" + std::to_string(feature) +
                       "]: must be a finite number, and 0 for a feature that is not a rank; train the "
                       "model again");
-    weights.push_back(item.to_number<double>());
   }
   TRY(auto rankings, read_weak_rankings(body, features));
-  return std::shared_ptr<const Ranker>(std::make_shared<ReciprocalRanker>(
-      k->to_number<double>(), std::move(weights), StepRanker(std::move(rankings), features)));
+  return std::make_shared<ReciprocalRanker>(k, std::move(weights), StepRanker(std::move(rankings), features));
 }
 
 double ReciprocalRanker::part(std::size_t feature, double value) const {
@@ -388,15 +387,13 @@ std::string ReciprocalRanker::describe(const std::vector<Feature>& features) con
 }
 
 Learner learner() {
-  Learner row;
-  row.name = "reciprocal-ranks";
-  row.meaning = "reciprocal rank fusion, optionally with learned weights or as the prior of RankBoost";
-  row.source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1";
-  row.options = option_rows<ReciprocalOptions>();
-  row.train = train_reciprocal;
-  row.read = read_reciprocal;
-  row.can_limit_time = true;
-  return row;
+  return {.name = "reciprocal-ranks",
+          .meaning = "reciprocal rank fusion, optionally with learned weights or as the prior of RankBoost",
+          .source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1",
+          .options = option_rows<ReciprocalOptions>(),
+          .train = train_reciprocal,
+          .read = read_reciprocal,
+          .can_limit_time = true};
 }
 
 }  // namespace metafuse::fusion::reciprocal_ranks

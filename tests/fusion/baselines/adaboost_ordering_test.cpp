@@ -1,5 +1,3 @@
-#include "fusion/learners/baselines/adaboost_ordering.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/learners/baselines/baselines.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 

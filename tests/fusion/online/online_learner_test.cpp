@@ -22,7 +22,7 @@ namespace {
 /// A ranker whose scores are those of another ranker times a constant.
 class ScaledRanker final : public Ranker {
  public:
-  ScaledRanker(std::shared_ptr<const Ranker> base, double factor) : base_(std::move(base)), factor_(factor) {}
+  ScaledRanker(SharedRanker base, double factor) : base_(std::move(base)), factor_(factor) {}
 
   std::vector<double> score(const FeatureMatrix& documents) const override {
     return scaled(base_->score(documents));
@@ -39,7 +39,7 @@ class ScaledRanker final : public Ranker {
     return numbers;
   }
 
-  std::shared_ptr<const Ranker> base_;
+  SharedRanker base_;
   double factor_;
 };
 
