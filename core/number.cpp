@@ -42,6 +42,12 @@ bool to_integer(std::string_view text, std::int64_t& value) {
   return read_integer(at, text.data() + text.size(), value) && at == text.data() + text.size();
 }
 
+std::string number_text(double value) {
+  std::string text;
+  append_number(text, value);
+  return text;
+}
+
 void append_number(std::string& text, double value) {
   char digits[32];
   const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);

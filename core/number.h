@@ -20,7 +20,9 @@ bool read_integer(const char*& at, const char* end, std::int64_t& value);
 bool to_double(std::string_view text, double& value);
 bool to_integer(std::string_view text, std::int64_t& value);
 
-/// Appends the shortest digits that read back as the same double.
+/// The shortest digits that read back as the same double.
+std::string number_text(double value);
+/// Appends number_text().
 void append_number(std::string& text, double value);
 void append_number(std::string& text, std::int64_t value);
 

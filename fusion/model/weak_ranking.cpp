@@ -99,12 +99,6 @@ namespace {
 
 constexpr double kLargestRank = 1e9;
 
-std::string number_text(double value) {
-  std::string text;
-  append_number(text, value);
-  return text;
-}
-
 Error bad_field(std::size_t place, std::string_view what) {
   return fail(Code::bad_data, "body: weak_rankings[" + std::to_string(place) + "]: " + std::string(what) +
                                   "; train the model again");

@@ -46,15 +46,9 @@ std::string ValueRanker::describe(const std::vector<Feature>& features) const {
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const Line& line = lines_[i];
     if (line.by_default[0] == 0.0 && line.by_default[1] == 0.0) continue;
-    text += features[i].name + "\n  unranked: ";
-    append_number(text, line.by_default[1]);
-    text += "\n  from 0 at ";
-    append_number(text, line.low);
-    text += " to ";
-    append_number(text, line.by_default[0] + line.by_default[1]);
-    text += " at ";
-    append_number(text, line.high);
-    text += "\n";
+    text += fmt::format("{}\n  unranked: {}\n  from 0 at {} to {} at {}\n", features[i].name,
+                        number_text(line.by_default[1]), number_text(line.low),
+                        number_text(line.by_default[0] + line.by_default[1]), number_text(line.high));
   }
   return text;
 }
