@@ -5,10 +5,10 @@
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/baselines/baselines.h"
 #include "fusion/learners/monotone_trees/boost.h"
-#include "fusion/learners/mpboost/learner.h"
+#include "fusion/learners/mpboost/boost.h"
 #include "fusion/learners/online/learner.h"
 #include "fusion/learners/rankboost/learner.h"
-#include "fusion/learners/rankboost_plus/learner.h"
+#include "fusion/learners/rankboost_plus/boost.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/training/auto_learner.h"
 

@@ -3,9 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "core/portable_math.h"
 
 namespace metafuse::fusion {
+namespace {
+
+void sort_distinct(std::vector<double>& grades) {
+  std::sort(grades.begin(), grades.end());
+  grades.erase(std::unique(grades.begin(), grades.end()), grades.end());
+}
+
+}  // namespace
 
 double grade_weight(const FeedbackOptions& options, double low, double high) {
   switch (options.grade_weights) {
@@ -19,6 +29,19 @@ double grade_weight(const FeedbackOptions& options, double low, double high) {
   return 1.0;
 }
 
+std::vector<double> grades_of(const TrainingSet& set, const QueryRange& query) {
+  std::vector<double> grades;
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    if (is_in_feedback(set, row)) grades.push_back(feedback_grade(set, row));
+  sort_distinct(grades);
+  return grades;
+}
+
+double weight_of_query(const FeedbackOptions& options, const QueryRange& query, double total) {
+  if (options.query_weights == FeedbackOptions::QueryWeights::pairs) return total;
+  return options.query_weights == FeedbackOptions::QueryWeights::given ? query.weight : 1.0;
+}
+
 std::vector<std::size_t> judged_documents(const TrainingSet& set) {
   std::vector<std::size_t> documents;
   for (std::size_t document = 0; document < set.grades.size(); ++document)
@@ -30,8 +53,7 @@ Result<std::vector<double>> grade_scale(const TrainingSet& set) {
   constexpr std::size_t kMost = 100;
   std::vector<double> grades;
   for (const std::size_t document : judged_documents(set)) grades.push_back(feedback_grade(set, document));
-  std::sort(grades.begin(), grades.end());
-  grades.erase(std::unique(grades.begin(), grades.end()), grades.end());
+  sort_distinct(grades);
   if (grades.empty()) return fail(Code::bad_data, "no judged documents to learn from; check the judgments");
   if (grades.size() == 1)
     return fail(Code::bad_data, "every document has the same grade; ranking needs two grades or more");
@@ -44,9 +66,8 @@ Result<std::vector<double>> grade_scale(const TrainingSet& set) {
     for (std::size_t i = 0; i < grades.size(); ++i) grades[i] = lowest + static_cast<double>(i);
   }
   if (grades.size() > kMost)
-    return fail(Code::bad_data, std::to_string(grades.size()) +
-                                    " different grades; this learner allows at most " +
-                                    std::to_string(kMost) + ": round them");
+    return fail(Code::bad_data, fmt::format("{} different grades; this learner allows at most {}: round them",
+                                            grades.size(), kMost));
   return grades;
 }
 

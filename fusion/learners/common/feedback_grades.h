@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "core/result.h"
@@ -21,6 +23,17 @@ inline double feedback_grade(const TrainingSet& set, std::size_t document) {
 
 /// The unnormalised weight of a pair of documents of two grades, low < high (--grade-weights).
 double grade_weight(const FeedbackOptions& options, double low, double high);
+
+/// The distinct grades of a query's documents in the feedback, ascending.
+std::vector<double> grades_of(const TrainingSet& set, const QueryRange& query);
+
+/// The index of a grade among ascending grades, which must hold it.
+inline std::size_t place_of(std::span<const double> grades, double grade) {
+  return static_cast<std::size_t>(std::lower_bound(grades.begin(), grades.end(), grade) - grades.begin());
+}
+
+/// The weight of all pairs of a query together (--query-weights); `total` is the sum of their own weights.
+double weight_of_query(const FeedbackOptions& options, const QueryRange& query, double total);
 
 /// The documents that the feedback includes, ascending.
 std::vector<std::size_t> judged_documents(const TrainingSet& set);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -25,6 +24,7 @@ constexpr double kNoPairs = 1e-12;
 constexpr double kNoGain = 1e-12;
 constexpr double kTieShare = 1e-9;
 constexpr std::size_t kMostHalvings = 60;
+constexpr auto kUnlimited = static_cast<std::size_t>(-1);
 
 struct Choice {
   std::size_t feature = 0;
@@ -57,9 +57,7 @@ Choice best_stump(const StumpSums& sums, double total) {
 /// Checks that the table has every two grades of each query.
 Result<void> check_table(const TrainingSet& set, const DistanceTable& table) {
   for (const QueryRange& query : set.queries) {
-    std::set<double> grades;
-    for (std::size_t x = query.begin; x < query.end; ++x)
-      if (is_in_feedback(set, x)) grades.insert(feedback_grade(set, x));
+    const std::vector<double> grades = grades_of(set, query);
     for (auto low = grades.begin(); low != grades.end(); ++low)
       for (auto high = std::next(low); high != grades.end(); ++high)
         if (!table.contains({*low, *high}))
@@ -153,14 +151,16 @@ class Rounds {
 }  // namespace
 
 Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& options, const RoundWatch& watch) {
-  TRY(const auto pairs, rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
+  const bool is_factored = FactoredWeights::can_hold(set);
+  TRY(const auto pairs,
+      rankboost_plus::pair_rows(set, is_factored ? kUnlimited : PairWeights::most_pairs(options.memory_mb)));
   const CodedFeatures features(set.matrix, ThresholdOptions{options.max_thresholds});
   if (options.table != nullptr) TRY_VOID(check_table(set, *options.table));
-  if (FactoredWeights::can_hold(set)) {
+  if (is_factored) {
     FactoredWeights weights(set, features, options);
     return Rounds(weights, features, set.matrix.features(), pairs, options).run(watch);
   }
-  TRY(auto weights, PairWeights::make(set, features, options));
+  PairWeights weights(set, features, pairs, options);
   BoostRun run = Rounds(weights, features, set.matrix.features(), pairs, options).run(watch);
   run.is_by_pairs = true;
   return run;

@@ -9,6 +9,7 @@
 
 #include "core/result.h"
 #include "fusion/data/training_set.h"
+#include "fusion/learners/common/learner.h"
 #include "fusion/learners/mpboost/distance.h"
 #include "fusion/learners/rankboost_plus/pair_rows.h"
 #include "fusion/model/weak_ranking.h"
@@ -86,5 +87,8 @@ struct Selection {
 /// cost:   parameters * training
 Result<Selection> select_on_validation(const TrainingSet& train, const TrainingSet& validate,
                                        const BoostOptions& options, const std::vector<double>& parameters);
+
+/// The learner MPBoost.
+Learner learner();
 
 }  // namespace metafuse::fusion::mpboost

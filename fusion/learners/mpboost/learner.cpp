@@ -1,8 +1,7 @@
-#include "fusion/learners/mpboost/learner.h"
-
 #include <memory>
 #include <optional>
-#include <sstream>
+
+#include <fmt/format.h>
 
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/step_result.h"
@@ -65,20 +64,18 @@ bool has_parameter(Distance kind) {
 }
 
 std::string summarise(const Options& options, const BoostRun& run) {
-  std::ostringstream text;
-  text << "MPBoost, " << distance_name(options.boost.distance);
-  if (has_parameter(options.boost.distance)) text << " parameter " << options.boost.parameter;
-  text << ": " << run.rounds.size() << " rounds over " << run.pair_count << " crucial pairs"
-       << (run.is_by_pairs ? ", one by one" : "") << "; " << run.stop_reason << "\n";
-  text << "mean |dist| " << run.mean_distance;
-  if (run.mean_distance > 1.0) text << " (above 1, against condition (9))";
+  std::string text = fmt::format("MPBoost, {}", distance_name(options.boost.distance));
+  if (has_parameter(options.boost.distance)) text += fmt::format(" parameter {:g}", options.boost.parameter);
+  text +=
+      fmt::format(": {} rounds over {} crucial pairs{}; {}\nmean |dist| {:g}", run.rounds.size(),
+                  run.pair_count, run.is_by_pairs ? ", one by one" : "", run.stop_reason, run.mean_distance);
+  if (run.mean_distance > 1.0) text += " (above 1, against condition (9))";
   if (run.halvings > 0)
-    text << "; steps that would have raised the loss were halved " << run.halvings << " times";
+    text += fmt::format("; steps that would have raised the loss were halved {} times", run.halvings);
   if (!run.rounds.empty())
-    text << "; loss and bound " << run.rounds.back().loss << ", misordered " << run.rounds.back().misordered
-         << ", ranking loss " << run.rounds.back().ranking_loss;
-  text << "\n";
-  return text.str();
+    text += fmt::format("; loss and bound {:g}, misordered {:g}, ranking loss {:g}", run.rounds.back().loss,
+                        run.rounds.back().misordered, run.rounds.back().ranking_loss);
+  return text + "\n";
 }
 
 JsonObject training_record(const Options& options, const BoostRun& run) {

@@ -4,16 +4,18 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <set>
-#include <string>
 
 #include "core/parallel.h"
 #include "fusion/learners/common/feedback_grades.h"
-#include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::fusion::mpboost {
 
-std::vector<std::vector<double>> sums_above(std::vector<std::vector<double>> by_code) {
+namespace {
+
+using SumsByCode = std::vector<std::vector<double>>;  // by feature, then by code
+
+/// Turns sums per code into sums per threshold: threshold j fires for codes above j.
+SumsByCode sums_above(SumsByCode by_code) {
   for (std::vector<double>& sums : by_code) {
     double above = 0.0;
     for (std::size_t code = sums.size(); code-- > 0;) {
@@ -26,28 +28,14 @@ std::vector<std::vector<double>> sums_above(std::vector<std::vector<double>> by_
   return by_code;
 }
 
-std::vector<std::vector<double>> empty_codes(const CodedFeatures& features) {
-  std::vector<std::vector<double>> codes(features.feature_count());
+SumsByCode empty_codes(const CodedFeatures& features) {
+  SumsByCode codes(features.feature_count());
   for (std::size_t f = 0; f < codes.size(); ++f) codes[f].assign(features.thresholds(f).size() + 1, 0.0);
   return codes;
 }
 
-void add_by_code(const CodedFeatures& features, std::size_t feature, const std::vector<double>& values,
-                 std::vector<double>& by_code) {
-  for (std::size_t x = 0; x < values.size(); ++x) by_code[features.code(x, feature)] += values[x];
-}
-
-namespace {
-
 // Beyond this exponent, products and sums of exp() could overflow a double.
 constexpr double kLargestExponent = 300.0;
-
-std::vector<double> grades_of(const TrainingSet& set, const QueryRange& range) {
-  std::set<double> grades;
-  for (std::size_t x = range.begin; x < range.end; ++x)
-    if (is_in_feedback(set, x)) grades.insert(feedback_grade(set, x));
-  return {grades.begin(), grades.end()};
-}
 
 }  // namespace
 
@@ -77,11 +65,10 @@ void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
   std::vector<double> counts(grades.size(), 0.0);
   for (std::size_t x = range.begin; x < range.end; ++x) {
     if (!is_in_feedback(set, x)) continue;
-    const auto place =
-        std::lower_bound(grades.begin(), grades.end(), feedback_grade(set, x)) - grades.begin();
+    const std::size_t place = place_of(grades, feedback_grade(set, x));
     query.documents.push_back(static_cast<std::uint32_t>(x));
     query.grade.push_back(static_cast<std::uint8_t>(place));
-    counts[static_cast<std::size_t>(place)] += 1.0;
+    counts[place] += 1.0;
   }
   values_.resize(values_.size() + query.documents.size() * query.grades, 0.0);
   query.distance.assign(query.grades * query.grades, 0.0);
@@ -99,10 +86,7 @@ void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
       weight += w * counts[a] * counts[b];
     }
   pair_count_ += static_cast<std::size_t>(pairs);
-  if (set.feedback.query_weights != FeedbackOptions::QueryWeights::pairs) {
-    const bool is_given = set.feedback.query_weights == FeedbackOptions::QueryWeights::given;
-    for (double& w : query.weight) w *= (is_given ? range.weight : 1.0) / weight;
-  }
+  for (double& w : query.weight) w *= weight_of_query(set.feedback, range, weight) / weight;
   queries_.push_back(std::move(query));
 }
 
@@ -229,31 +213,31 @@ StumpSums FactoredWeights::stump_sums() const {
   StumpSums sums{empty_codes(features_), empty_codes(features_)};
   const std::vector<double> potential = potentials();
   parallel_for(features_.feature_count(), threads_, [&](std::size_t f) {
-    add_by_code(features_, f, potential, sums.numerator[f]);
+    for (std::size_t x = 0; x < potential.size(); ++x)
+      sums.numerator[f][features_.code(x, f)] += potential[x];
     for (std::size_t q = 0; q < queries_.size(); ++q) sweep(queries_[q], q, f, sums.denominator[f]);
   });
   return {sums_above(std::move(sums.numerator)), sums_above(std::move(sums.denominator))};
 }
 
-Result<PairWeights> PairWeights::make(const TrainingSet& set, const CodedFeatures& features,
-                                      const BoostOptions& options) {
-  const auto rows = rankboost_plus::pair_rows(set, (options.memory_mb << 20) / sizeof(Pair));
-  if (!rows) return rows.error();
-  PairWeights weights(features, options.threads);
-  weights.pairs_.reserve(rows->pair_count);
-  double mean = 0.0;
-  for (const rankboost_plus::PairRow& row : rows->rows) {
-    const rankboost_plus::BelowClass& below = rows->classes[row.below_class];
+PairWeights::PairWeights(const TrainingSet& set, const CodedFeatures& features,
+                         const rankboost_plus::PairRows& rows, const BoostOptions& options)
+    : features_(features), threads_(options.threads) {
+  pairs_.reserve(rows.pair_count);
+  for (const rankboost_plus::PairRow& row : rows.rows) {
+    const rankboost_plus::BelowClass& below = rows.classes[row.below_class];
     for (std::uint32_t k = below.first; k < below.first + below.count; ++k) {
-      const double low = feedback_grade(set, rows->below[k]);
+      const double low = feedback_grade(set, rows.below[k]);
       const double high = feedback_grade(set, row.above);
       const double d = low < high ? options.distance_of(low, high) : options.distance_of(0.0, 1.0);
-      weights.pairs_.push_back({rows->below[k], row.above, d, row.initial, row.initial});
-      mean += row.initial * d;
+      pairs_.push_back({rows.below[k], row.above, d, row.initial, row.initial});
+      mean_distance_ += row.initial * d;
     }
   }
-  weights.mean_distance_ = mean;
-  return weights;
+}
+
+std::size_t PairWeights::most_pairs(std::size_t memory_mb) {
+  return (memory_mb << 20) / sizeof(Pair);
 }
 
 bool PairWeights::set_scores(const std::vector<double>& scores) {
@@ -271,15 +255,15 @@ bool PairWeights::set_scores(const std::vector<double>& scores) {
 }
 
 StumpSums PairWeights::stump_sums() const {
-  StumpSums sums{empty_codes(*features_), empty_codes(*features_)};
-  parallel_for(features_->feature_count(), threads_, [&](std::size_t f) {
+  StumpSums sums{empty_codes(features_), empty_codes(features_)};
+  parallel_for(features_.feature_count(), threads_, [&](std::size_t f) {
     // A pair counts at the thresholds from its lower code to just below its higher code. Sums run from the
     // highest code down, so the pair is added at its higher code and subtracted at its lower one.
     std::vector<double>& numerator = sums.numerator[f];
     std::vector<double>& denominator = sums.denominator[f];
     for (const Pair& pair : pairs_) {
-      const std::uint32_t above = features_->code(pair.above, f);
-      const std::uint32_t below = features_->code(pair.below, f);
+      const std::uint32_t above = features_.code(pair.above, f);
+      const std::uint32_t below = features_.code(pair.below, f);
       if (above == below) continue;
       const double signed_weight = (above > below ? pair.weight : -pair.weight) * pair.distance;
       const std::uint32_t high = std::max(above, below);

@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/result.h"
 #include "fusion/data/thresholds.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/mpboost/boost.h"
-#include "fusion/learners/mpboost/distance.h"
+#include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::fusion::mpboost {
 
@@ -23,18 +22,6 @@ struct StumpSums {
   /// The sum of w over both kinds of pairs.
   std::vector<std::vector<double>> denominator;
 };
-
-/// Turns sums per code into sums per threshold: threshold j fires for codes above j.
-///
-/// in: by_code - for each feature one number per code, from 0 to the number of thresholds
-std::vector<std::vector<double>> sums_above(std::vector<std::vector<double>> by_code);
-
-/// Zeroes in the form of sums_above()'s by_code.
-std::vector<std::vector<double>> empty_codes(const CodedFeatures& features);
-
-/// Adds each document's value to the sum for its code in one feature.
-void add_by_code(const CodedFeatures& features, std::size_t feature, const std::vector<double>& values,
-                 std::vector<double>& by_code);
 
 /// The weights of MPBoost without enumerating pairs. In a query, the pair (i, j) with grades a and b weighs
 /// c(a,b) * v_i(b) * v_j(a), where v_i(b) = exp(-d(a,b) F_i) and v_j(a) = exp(d(a,b) F_j).
@@ -92,11 +79,12 @@ class FactoredWeights {
 /// grades, or of one grade step if the pair contradicts its grades.
 class PairWeights {
  public:
+  /// How many pairs fit in so many megabytes.
+  static std::size_t most_pairs(std::size_t memory_mb);
+
   /// The result is the same bit for bit for any number of threads.
-  ///
-  /// errors: bad_data when the pairs need more than options.memory_mb
-  static Result<PairWeights> make(const TrainingSet& set, const CodedFeatures& features,
-                                  const BoostOptions& options);
+  PairWeights(const TrainingSet& set, const CodedFeatures& features, const rankboost_plus::PairRows& rows,
+              const BoostOptions& options);
 
   double total() const { return total_; }
   double mean_distance() const { return mean_distance_; }
@@ -113,9 +101,7 @@ class PairWeights {
     double weight = 0.0;
   };
 
-  PairWeights(const CodedFeatures& features, unsigned threads) : features_(&features), threads_(threads) {}
-
-  const CodedFeatures* features_;
+  const CodedFeatures& features_;
   unsigned threads_;
   std::vector<Pair> pairs_;
   double total_ = 1.0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "core/contract.h"
 #include "core/random.h"
@@ -27,12 +28,12 @@ std::string_view form_name(Form form) {
   return "RankBoost+ (pair-free)";
 }
 
-std::ptrdiff_t first_best(const std::vector<double>& criteria) {
+std::ptrdiff_t first_best(const std::vector<double>& criteria, double least) {
   double best = -1.0;
   for (const double criterion : criteria) best = std::max(best, criterion);
-  if (best < 0.0) return -1;
   for (std::size_t s = 0; s < criteria.size(); ++s)
-    if (criteria[s] >= best - kTieShare * best) return static_cast<std::ptrdiff_t>(s);
+    if (criteria[s] >= best - kTieShare * best)
+      return criteria[s] > least ? static_cast<std::ptrdiff_t>(s) : -1;
   return -1;
 }
 
@@ -82,56 +83,68 @@ double least_place(const Function& function) {
   return 0.5 * (low + high);
 }
 
-/// The stump with the largest |r|: eq. (13) over stumps of either orientation. -1 if none gains.
-std::ptrdiff_t steepest(const StumpTable& stumps, const PairDistribution& distribution, unsigned threads) {
-  std::vector<double> criteria = stumps.sums_where_fires(distribution.potentials(), threads);
-  for (double& r : criteria) r = std::abs(r) / distribution.total();
-  const std::ptrdiff_t chosen = first_best(criteria);
-  return chosen >= 0 && criteria[static_cast<std::size_t>(chosen)] > kNoGain ? chosen : -1;
-}
+/// Rb-d and Rb-c. Each round takes the stump of either orientation with the largest |r|, eq. (13).
+class PlainBoost {
+ public:
+  PlainBoost(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
+             const RoundWatch& watch)
+      : stumps_(stumps),
+        options_(options),
+        course_(pairs, options, watch),
+        distribution_(pairs, options.threads),
+        accumulated_(stumps.stumps().size(), 0.0) {
+    if (options.has_all_losses) shadow_.emplace(stumps, pairs, options.threads);
+  }
 
-BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
-                     const RoundWatch& watch) {
-  Course course(pairs, options, watch);
-  PairDistribution distribution(pairs, options.threads);
-  std::vector<IndependentEnsemble> shadow;  // measures E2; empty if E2 is not wanted
-  if (options.has_all_losses) shadow.emplace_back(stumps, pairs, options.threads);
-  std::vector<double> accumulated(stumps.stumps().size(), 0.0);
-  while (!course.is_over()) {
-    const std::ptrdiff_t chosen = steepest(stumps, distribution, options.threads);
-    if (chosen < 0) {
-      course.stop("no weak ranking gains");
-      break;
+  BoostRun run() {
+    while (!course_.is_over()) {
+      std::vector<double> criteria = stumps_.sums_where_fires(distribution_.potentials(), options_.threads);
+      for (double& r : criteria) r = std::abs(r) / distribution_.total();
+      const std::ptrdiff_t chosen = first_best(criteria);
+      if (chosen < 0)
+        course_.stop("no weak ranking gains");
+      else
+        step(static_cast<std::size_t>(chosen));
     }
-    const auto s = static_cast<std::size_t>(chosen);
-    const std::vector<std::uint8_t> fires = stumps.firing(s);
+    if (shadow_) course_.run().independent = shadow_->size();
+    return std::move(course_.run());
+  }
+
+ private:
+  void step(std::size_t s) {
+    const std::vector<std::uint8_t> fires = stumps_.firing(s);
     BoostRound round;
     round.stump = s;
-    round.edges = distribution.edges(fires);
-    round.accumulated = accumulated[s];
+    round.edges = distribution_.edges(fires);
+    round.accumulated = accumulated_[s];
     round.delta = round.edges.reversed - round.edges.right;
     const bool is_undefined = std::min(round.edges.right, round.edges.reversed) < kZeroShare;
     if (is_undefined)
       (round.edges.right < round.edges.reversed ? round.edges.right : round.edges.reversed) = 0.0;
-    const bool is_perfect = is_undefined && round.edges.tied < kCloseToZero && distribution.is_perfect(fires);
+    const bool is_perfect =
+        is_undefined && round.edges.tied < kCloseToZero && distribution_.is_perfect(fires);
     if (is_perfect) round.edges.tied = 0.0;
-    if (options.form == Form::discrete && is_undefined && options.is_halting && !is_perfect) {
-      course.stop("the weight of Rb-d is undefined: its weak ranking reverses no pair");
-      break;
-    }
-    round.alpha = options.form == Form::discrete ? alpha_discrete(round.edges, course.epsilon())
-                                                 : alpha_continuous(round.edges, course.epsilon());
+    const bool is_discrete = options_.form == Form::discrete;
+    if (is_discrete && is_undefined && options_.is_halting && !is_perfect)
+      return course_.stop("the weight of Rb-d is undefined: its weak ranking reverses no pair");
+    round.alpha = is_discrete ? alpha_discrete(round.edges, course_.epsilon())
+                              : alpha_continuous(round.edges, course_.epsilon());
     round.z = z_rankboost(round.edges, round.alpha);
-    accumulated[s] += round.alpha;
-    distribution.multiply(fires,
-                          {std::exp(-round.alpha) / round.z, std::exp(round.alpha) / round.z, 1.0 / round.z});
-    if (!shadow.empty()) shadow.front().add(s, round.alpha);
-    course.close(round, fires, shadow.empty() ? -1.0 : shadow.front().e2());
-    if (is_perfect) course.stop("a weak ranking orders every pair rightly");
+    accumulated_[s] += round.alpha;
+    distribution_.multiply(
+        fires, {std::exp(-round.alpha) / round.z, std::exp(round.alpha) / round.z, 1.0 / round.z});
+    if (shadow_) shadow_->add(s, round.alpha);
+    course_.close(round, fires, shadow_ ? shadow_->e2() : -1.0);
+    if (is_perfect) course_.stop("a weak ranking orders every pair rightly");
   }
-  if (!shadow.empty()) course.run().independent = shadow.front().size();
-  return std::move(course.run());
-}
+
+  const StumpTable& stumps_;
+  const BoostOptions& options_;
+  Course course_;
+  PairDistribution distribution_;
+  std::optional<IndependentEnsemble> shadow_;  // measures E2, if that is wanted
+  std::vector<double> accumulated_;            // by stump
+};
 
 class PlusBoost {
  public:
@@ -148,11 +161,10 @@ class PlusBoost {
       r_ = stumps_.sums_where_fires(ensemble_.distribution().potentials(), options_.threads);
       for (double& r : r_) r /= ensemble_.distribution().total();
       const std::ptrdiff_t chosen = choose();
-      if (chosen < 0) {
+      if (chosen < 0)
         course_.stop("no weak ranking gains");
-        break;
-      }
-      step(static_cast<std::size_t>(chosen));
+      else
+        step(static_cast<std::size_t>(chosen));
     }
     course_.run().independent = ensemble_.size();
     return std::move(course_.run());
@@ -228,7 +240,7 @@ class PlusBoost {
       const std::vector<double> slopes =
           options_.form == Form::plus_optimal ? all_slopes() : candidate_slopes();
       const std::ptrdiff_t best = first_best(slopes);
-      if (best < 0 || slopes[static_cast<std::size_t>(best)] <= kNoGain) return -1;
+      if (best < 0) return best;
       const auto s = static_cast<std::size_t>(best);
       if (ensemble_.place(s) >= 0) return best;
       if (options_.form == Form::plus_optimal && ensemble_.set().is_dependent(s)) return best;
@@ -349,7 +361,7 @@ BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const Boo
     return nothing;
   }
   if (options.form == Form::discrete || options.form == Form::continuous)
-    return boost_plain(stumps, pairs, options, watch);
+    return PlainBoost(stumps, pairs, options, watch).run();
   return PlusBoost(stumps, pairs, options, watch).run();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// RankBoost+ and its relatives: their options, their rounds, and the boosting over enumerated crucial pairs.
+// RankBoost+ and its relatives: their options, their rounds, and the boosting with and without enumerated
+// crucial pairs.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fusion/learners/common/learner.h"
+#include "fusion/learners/rankboost/feedback.h"
 #include "fusion/learners/rankboost_plus/pair_distribution.h"
 #include "fusion/learners/rankboost_plus/pair_rows.h"
 #include "fusion/learners/rankboost_plus/stump_table.h"
@@ -71,7 +74,29 @@ using RoundWatch = std::function<bool(const BoostRound&)>;
 BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
                       const RoundWatch& watch = {});
 
+/// A variant of RankBoost+ that never enumerates a pair: it descends on an upper bound of F2 instead of
+/// on F2.
+///
+/// For a tied pair, the product of cosh in F2 is at most the product over all weak rankings. Hence
+///   F1(eta) <= F2(eta) <= U(eta) = F1(eta) prod_s cosh(eta_s).
+/// log U has the slope tanh(eta_s) - r_s, for which RankBoost's potentials suffice. With the bound of eq.
+/// (18) for Z, the step along s that lowers the bound of U most is
+///   alpha = 1/4 ln((1 + r) / (1 - r)) - eta_s / 2,
+/// half of Rb-c's for a new weak ranking. U never rises, and R1 <= F1 <= U bounds the loss.
+/// docs/learners/rankboost_plus.md derives all this.
+///
+/// in:     coded - the features from which the table was made
+/// out:    rounds with delta = tanh(eta) - r, z = the factor by which U changed, bound = U, e1 = F1, and R2;
+///         R1 and E2 are negative (not measured), since they would require the pairs
+/// cost:   O(documents * features + general pairs) per round
+BoostRun boost_pair_free(const StumpTable& stumps, const CodedFeatures& coded,
+                         const rankboost::Feedback& feedback, const BoostOptions& options,
+                         const RoundWatch& watch = {});
+
 std::string_view form_name(Form form);
+
+/// The learner RankBoost+, with Rb-d and Rb-c as its other forms (Connamacher et al. 2020).
+Learner learner();
 
 // A slope this small is no gain. A criterion within this share of the best ties with it.
 inline constexpr double kNoGain = 1e-12;
@@ -81,8 +106,8 @@ inline constexpr double kZeroShare = 1e-250;
 // A share computed as 1 minus two others may differ from zero by this much because of rounding.
 inline constexpr double kCloseToZero = 1e-9;
 
-/// The first in search order whose criterion is within kTieShare of the best; -1 if all are negative.
-std::ptrdiff_t first_best(const std::vector<double>& criteria);
+/// The first in search order whose criterion is within kTieShare of the best; -1 unless it exceeds `least`.
+std::ptrdiff_t first_best(const std::vector<double>& criteria, double least = kNoGain);
 
 /// What all forms that use pairs share: scores, losses, bound and the reasons to stop.
 class Course {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 
 #include "core/contract.h"
 
@@ -9,22 +11,40 @@ namespace metafuse::fusion::rankboost_plus {
 
 namespace {
 
-double dot(const double* a, const double* b, std::size_t count) {
-  double part[4] = {0.0, 0.0, 0.0, 0.0};
-  std::size_t k = 0;
-  for (; k + 4 <= count; k += 4)
-    for (std::size_t lane = 0; lane < 4; ++lane) part[lane] += a[k + lane] * b[k + lane];
-  for (; k < count; ++k) part[0] += a[k] * b[k];
-  return (part[0] + part[1]) + (part[2] + part[3]);
+/// The connected component of each document in the graph whose edges are the crucial pairs, numbered from 0;
+/// -1 for a document that is in no pair.
+///
+/// cost:   O(pairs)
+std::vector<std::int32_t> components(const PairRows& pairs) {
+  std::vector<std::uint32_t> parent(pairs.document_count);
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto root = [&](std::uint32_t x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+  };
+  std::vector<std::uint8_t> is_paired(pairs.document_count, 0);
+  for (const PairRow& row : pairs.rows) {
+    const BelowClass& below = pairs.classes[row.below_class];
+    is_paired[row.above] = 1;
+    for (std::uint32_t k = below.first; k < below.first + below.count; ++k) {
+      is_paired[pairs.below[k]] = 1;
+      parent[root(pairs.below[k])] = root(row.above);
+    }
+  }
+  std::vector<std::int32_t> component(pairs.document_count, -1);
+  std::map<std::uint32_t, std::int32_t> number;
+  for (std::uint32_t x = 0; x < pairs.document_count; ++x)
+    if (is_paired[x] != 0)
+      component[x] = number.try_emplace(root(x), static_cast<std::int32_t>(number.size())).first->second;
+  return component;
 }
 
 }  // namespace
 
-IndependentSet::IndependentSet(const StumpTable& stumps, const std::vector<std::int32_t>& components,
-                               unsigned threads)
+IndependentSet::IndependentSet(const StumpTable& stumps, const PairRows& pairs, unsigned threads)
     : stumps_(stumps),
       threads_(threads),
-      component_(components),
+      component_(components(pairs)),
       factor_(stumps.stumps().size()),
       length_(stumps.stumps().size(), -1.0),
       left_(stumps.stumps().size(), 0.0) {
@@ -60,7 +80,7 @@ const std::vector<double>& IndependentSet::extend(std::size_t stump) {
   }
   for (std::size_t k = row.size(); k < members_.size(); ++k) {
     const std::vector<double>& pivot = factor_[members_[k]];
-    const double entry = (gram_[k][stump] - dot(row.data(), pivot.data(), k)) / pivot[k];
+    const double entry = (gram_[k][stump] - dot_product(row.data(), pivot.data(), k)) / pivot[k];
     row.push_back(entry);
     left_[stump] -= entry * entry;
   }
@@ -103,7 +123,7 @@ PairFactors plus_factors(double alpha, double accumulated, double z) {
 }  // namespace
 
 IndependentEnsemble::IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs, unsigned threads)
-    : stumps_(stumps), set_(stumps, components(pairs), threads), distribution_(pairs, threads) {}
+    : stumps_(stumps), set_(stumps, pairs, threads), distribution_(pairs, threads) {}
 
 std::ptrdiff_t IndependentEnsemble::place(std::size_t stump) const {
   const auto found = places_.find(stump);

@@ -22,11 +22,7 @@ class IndependentSet {
  public:
   static constexpr double kTolerance = 1e-9;
 
-  /// in: components - one per document (components() of pair_rows.h)
-  IndependentSet(const StumpTable& stumps, const std::vector<std::int32_t>& components, unsigned threads = 1);
-
-  std::size_t size() const { return members_.size(); }
-  const std::vector<std::size_t>& members() const { return members_; }
+  IndependentSet(const StumpTable& stumps, const PairRows& pairs, unsigned threads = 1);
 
   bool is_dependent(std::size_t stump);
   /// The weights of the members whose weighted sum equals the (dependent) stump on every pair.

@@ -1,9 +1,5 @@
-#include "fusion/learners/rankboost_plus/learner.h"
-
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -12,7 +8,6 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/step_result.h"
 #include "fusion/learners/rankboost_plus/boost.h"
-#include "fusion/learners/rankboost_plus/pair_free.h"
 
 namespace metafuse::fusion::rankboost_plus {
 namespace {
@@ -108,39 +103,59 @@ void add_to_trace_line(const BoostRound& round, JsonObject& line) {
   if (round.e2 >= 0.0) line["e2"] = round.e2;
 }
 
-std::string summarise(const Options& options, const BoostRun& run, const PairRows& pairs,
-                      const StumpTable& stumps, std::size_t thresholds,
-                      const std::vector<Feature>& features) {
-  std::ostringstream text;
-  text << form_name(options.boost.form) << ": " << run.rounds.size() << " rounds over " << pairs.pair_count
-       << " crucial pairs and " << stumps.stumps().size() << " weak rankings; " << run.stop_reason << "\n";
-  if (!run.rounds.empty()) {
-    const BoostRound& last = run.rounds.back();
-    if (last.losses.r1 >= 0.0) text << "R1 " << last.losses.r1 << ", ";
-    text << "R2 " << last.losses.r2 << ", E1 " << last.losses.e1;
-    if (last.e2 >= 0.0)
-      text << ", E2 " << last.e2 << " over " << run.independent << " independent weak rankings";
-    text << "; bound " << last.bound << "\n";
-  }
-  if (thresholds < options.max_thresholds)
-    text << "at most " << thresholds << " thresholds per feature, so that training stays within "
-         << options.memory_mb << " MB (--memory)\n";
-  if (!stumps.reduced_features().empty()) {
-    text << "a random subset of " << thresholds << " thresholds in";
-    for (const std::uint32_t f : stumps.reduced_features()) text << ' ' << features[f].name;
-    text << "\n";
-  }
-  return text.str();
+/// What a run works on.
+struct Candidates {
+  PairRows pairs;
+  CodedFeatures coded;
+  StumpTable stumps;
+  std::size_t thresholds = 0;  ///< kept per feature, at most
+};
+
+Result<Candidates> make_candidates(const TrainingSet& set, const Options& options) {
+  const bool is_pair_free = options.boost.form == Form::pair_free;
+  TRY(auto pairs, pair_rows(set, is_pair_free ? kUnlimited : options.memory_mb * kMegabyte / 8));
+  CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
+  const std::size_t thresholds = affordable_thresholds(options, coded, pairs.pair_count);
+  if (thresholds == 0)
+    return fail(Code::bad_data,
+                fmt::format("training needs more than the {} MB allowed; raise --memory or train on fewer "
+                            "queries",
+                            options.memory_mb));
+  StumpTable stumps(coded, thresholds, Random(options.boost.seed).split(1));
+  return Candidates{std::move(pairs), std::move(coded), std::move(stumps), thresholds};
 }
 
-JsonObject training_record(const Options& options, const BoostRun& run, const PairRows& pairs,
-                           std::size_t thresholds) {
+std::string summarise(const Options& options, const BoostRun& run, const Candidates& candidates,
+                      const std::vector<Feature>& features) {
+  std::string text = fmt::format(
+      "{}: {} rounds over {} crucial pairs and {} weak rankings; {}\n", form_name(options.boost.form),
+      run.rounds.size(), candidates.pairs.pair_count, candidates.stumps.stumps().size(), run.stop_reason);
+  if (!run.rounds.empty()) {
+    const BoostRound& last = run.rounds.back();
+    if (last.losses.r1 >= 0.0) text += fmt::format("R1 {:g}, ", last.losses.r1);
+    text += fmt::format("R2 {:g}, E1 {:g}", last.losses.r2, last.losses.e1);
+    if (last.e2 >= 0.0)
+      text += fmt::format(", E2 {:g} over {} independent weak rankings", last.e2, run.independent);
+    text += fmt::format("; bound {:g}\n", last.bound);
+  }
+  if (candidates.thresholds < options.max_thresholds)
+    text += fmt::format("at most {} thresholds per feature, so that training stays within {} MB (--memory)\n",
+                        candidates.thresholds, options.memory_mb);
+  if (!candidates.stumps.reduced_features().empty()) {
+    text += fmt::format("a random subset of {} thresholds in", candidates.thresholds);
+    for (const std::uint32_t f : candidates.stumps.reduced_features()) text += ' ' + features[f].name;
+    text += '\n';
+  }
+  return text;
+}
+
+JsonObject training_record(const Options& options, const BoostRun& run, const Candidates& candidates) {
   JsonObject record;
   record["form"] = std::string(form_name(options.boost.form));
   record["rounds"] = run.rounds.size();
-  record["max_thresholds"] = thresholds;
+  record["max_thresholds"] = candidates.thresholds;
   record["seed"] = options.boost.seed;
-  record["crucial_pairs"] = pairs.pair_count;
+  record["crucial_pairs"] = candidates.pairs.pair_count;
   record["stopped"] = run.stop_reason;
   if (!run.rounds.empty()) {
     const RankLosses& losses = run.rounds.back().losses;
@@ -152,38 +167,9 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Pa
   return record;
 }
 
-/// Keeps the rounds up to the best value on validation data, if there are such data.
-class Validation {
- public:
-  explicit Validation(const TrainingRequest& request) : request_(request), best_(request.patience) {
-    if (request.measure) scores_.emplace(request.validate->matrix);
-  }
-
-  /// Returns false if training should end.
-  bool add(const WeakRanking& ranking) {
-    return !scores_ || best_.add(request_.measure(scores_->add(ranking)));
-  }
-
-  void finish(BoostRun& run) const {
-    if (is_used(run)) run.rounds.resize(best_.rounds());
-  }
-  void report(const BoostRun& run, JsonObject& record, std::string& summary) const {
-    if (!is_used(run)) return;
-    record["validation"] = validation_record(request_, best_.value());
-    summary += fmt::format("validation {} {:f} after {} rounds, which are kept\n", request_.measure_name,
-                           reported_value(request_, best_.value()), best_.rounds());
-  }
-
- private:
-  bool is_used(const BoostRun& run) const { return scores_ && !run.rounds.empty(); }
-
-  const TrainingRequest& request_;
-  std::optional<ValidationScores> scores_;
-  BestRound best_;
-};
-
-Result<BoostRun> run_form(const TrainingSet& set, const PairRows& pairs, const CodedFeatures& coded,
-                          const StumpTable& stumps, const BoostOptions& options, const RoundWatch& watch) {
+Result<BoostRun> run_form(const TrainingSet& set, const Candidates& candidates, const BoostOptions& options,
+                          const RoundWatch& watch) {
+  const auto& [pairs, coded, stumps, thresholds] = candidates;
   if (options.form != Form::pair_free) return boost_stumps(stumps, pairs, options, watch);
   TRY(const auto feedback, rankboost::make_feedback(set));
   return boost_pair_free(stumps, coded, feedback, options, watch);
@@ -194,35 +180,33 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   options.boost.seed = request.seed;
   options.boost.threads = request.threads;
   const TrainingSet& set = *request.train;
-  const bool is_pair_free = options.boost.form == Form::pair_free;
-  TRY(const auto pairs, pair_rows(set, is_pair_free ? kUnlimited : options.memory_mb * kMegabyte / 8));
-  const CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
-  const std::size_t thresholds = affordable_thresholds(options, coded, pairs.pair_count);
-  if (thresholds == 0)
-    return fail(Code::bad_data, "training needs more than the " + std::to_string(options.memory_mb) +
-                                    " MB allowed; raise --memory or train on fewer queries");
-  const StumpTable stumps(coded, thresholds, Random(request.seed).split(1));
-  options.boost.is_pruning = options.is_pruning(stumps.stumps().size());
+  TRY(const auto candidates, make_candidates(set, options));
+  options.boost.is_pruning = options.is_pruning(candidates.stumps.stumps().size());
   const std::vector<Feature>& features = set.matrix.features();
   const auto weak_ranking = [&](const BoostRound& round) -> WeakRanking {
-    const Stump& stump = stumps.stumps()[round.stump];
+    const Stump& stump = candidates.stumps.stumps()[round.stump];
     const double threshold =
-        step_threshold(coded.thresholds(stump.feature), stump.place, features[stump.feature].kind);
+        step_threshold(candidates.coded.thresholds(stump.feature), stump.place, features[stump.feature].kind);
     return {stump.feature, threshold, 0.0, round.alpha};
   };
-  Validation validation(request);
+  EarlyStop early_stop(request);
   std::size_t done = 0;
-  TRY(auto run, run_form(set, pairs, coded, stumps, options.boost, [&](const BoostRound& round) {
+  TRY(auto run, run_form(set, candidates, options.boost, [&](const BoostRound& round) {
         if (request.progress) request.progress(++done, options.boost.rounds);
-        return validation.add(weak_ranking(round));
+        return early_stop.add(weak_ranking(round));
       }));
   if (request.progress) request.progress(options.boost.rounds, options.boost.rounds);
-  validation.finish(run);
+  const bool is_cut = early_stop.is_on() && !run.rounds.empty();
+  if (is_cut) run.rounds.resize(early_stop.best_rounds());
   std::vector<WeakRanking> rankings;
   for (const BoostRound& round : run.rounds) rankings.push_back(weak_ranking(round));
-  JsonObject record = training_record(options, run, pairs, thresholds);
-  std::string summary = summarise(options, run, pairs, stumps, thresholds, features);
-  validation.report(run, record, summary);
+  JsonObject record = training_record(options, run, candidates);
+  std::string summary = summarise(options, run, candidates, features);
+  if (is_cut) {
+    record["validation"] = early_stop.record();
+    summary += fmt::format("validation {} {:f} after {} rounds, which are kept\n", request.measure_name,
+                           early_stop.value(), early_stop.best_rounds());
+  }
   return step_result("rankboost-plus", request, std::move(rankings), std::move(record), std::move(summary),
                      [&](std::size_t t, JsonObject& line) { add_to_trace_line(run.rounds[t], line); });
 }

@@ -15,12 +15,13 @@ double log_cosh(double x) {
   return size + std::log1p(std::exp(-2.0 * size)) - std::log(2.0);
 }
 
-}  // namespace
-
+/// ln(a / b) / 2, the form of every alpha below; if a or b is zero, `epsilon` is added to both.
 double half_log_ratio(double a, double b, double epsilon) {
   if (a <= 0.0 || b <= 0.0) return 0.5 * std::log((a + epsilon) / (b + epsilon));
   return 0.5 * std::log(a / b);
 }
+
+}  // namespace
 
 double alpha_discrete(const Edges& edges, double epsilon) {
   return half_log_ratio(edges.right, edges.reversed, epsilon);
@@ -100,6 +101,17 @@ double dot_silent(const double* __restrict weights, const double* __restrict fir
   return sum.total();
 }
 
+/// D_1, one number per pair.
+std::vector<double> initial_weights(const PairRows& pairs) {
+  std::vector<double> weights(pairs.pair_count);
+  for (const PairRow& row : pairs.rows)
+    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(row.offset),
+                pairs.classes[row.below_class].count, row.initial);
+  return weights;
+}
+
+}  // namespace
+
 double dot_product(const double* __restrict a, const double* __restrict b, std::size_t count) {
   Sum4 sum;
   std::size_t j = 0;
@@ -108,8 +120,6 @@ double dot_product(const double* __restrict a, const double* __restrict b, std::
   for (; j < count; ++j) sum.part[0] += a[j] * b[j];
   return sum.total();
 }
-
-}  // namespace
 
 PairDistribution::PairDistribution(const PairRows& pairs, unsigned threads)
     : pairs_(&pairs),
@@ -123,50 +133,27 @@ PairDistribution::PairDistribution(const PairRows& pairs, unsigned threads)
   multiply(std::vector<std::uint8_t>(pairs.document_count, 0), PairFactors{});
 }
 
-void PairDistribution::place_fires(const std::vector<std::uint8_t>& fires) const {
+Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires, std::optional<double> r) const {
   for (std::size_t k = 0; k < below_fires_.size(); ++k) below_fires_[k] = fires[pairs_->below[k]];
-}
-
-Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires) const {
-  place_fires(fires);
   std::vector<Edges> parts(pairs_->chunks.size());
   parallel_for(parts.size(), threads_, [&](std::size_t c) {
-    for (std::size_t r = pairs_->chunks[c].first; r < pairs_->chunks[c].end; ++r) {
-      const PairRow& row = pairs_->rows[r];
+    for (std::size_t i = pairs_->chunks[c].first; i < pairs_->chunks[c].end; ++i) {
+      const PairRow& row = pairs_->rows[i];
       const BelowClass& below = pairs_->classes[row.below_class];
       const double* weights = weights_.data() + row.offset;
-      if (fires[row.above] != 0)
-        parts[c].right += dot_silent(weights, below_fires_.data() + below.first, below.count);
-      else
+      if (fires[row.above] == 0)
         parts[c].reversed += dot_product(weights, below_fires_.data() + below.first, below.count);
+      else if (!r)
+        parts[c].right += dot_silent(weights, below_fires_.data() + below.first, below.count);
     }
   });
-  Edges edges{0.0, 0.0, 0.0};
+  Edges edges;
   for (const Edges& part : parts) {
     edges.right += part.right;
     edges.reversed += part.reversed;
   }
-  edges.right /= total_;
   edges.reversed /= total_;
-  edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
-  return edges;
-}
-
-Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires, double r) const {
-  place_fires(fires);
-  std::vector<double> reversed(pairs_->chunks.size(), 0.0);
-  parallel_for(reversed.size(), threads_, [&](std::size_t c) {
-    for (std::size_t i = pairs_->chunks[c].first; i < pairs_->chunks[c].end; ++i) {
-      const PairRow& row = pairs_->rows[i];
-      if (fires[row.above] != 0) continue;
-      const BelowClass& below = pairs_->classes[row.below_class];
-      reversed[c] +=
-          dot_product(weights_.data() + row.offset, below_fires_.data() + below.first, below.count);
-    }
-  });
-  Edges edges;
-  edges.reversed = std::accumulate(reversed.begin(), reversed.end(), 0.0) / total_;
-  edges.right = std::max(0.0, edges.reversed + r);
+  edges.right = r ? std::max(0.0, edges.reversed + *r) : edges.right / total_;
   edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
   return edges;
 }

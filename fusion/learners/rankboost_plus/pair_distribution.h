@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::fusion::rankboost_plus {
+
+// Each alpha is ln(a / b) / 2. If a or b is zero, `epsilon` is added to both.
 
 /// How a binary weak ranking orders the crucial pairs under the current distribution (Connamacher et al.
 /// 2020, eq. (8)). The three shares sum to 1.
@@ -14,9 +17,6 @@ struct Edges {
   double reversed = 0.0;  ///< epsilon minus
   double tied = 0.0;      ///< epsilon zero
 };
-
-/// ln(a / b) / 2, the form of every alpha below; if a or b is zero, `epsilon` is added to both.
-double half_log_ratio(double a, double b, double epsilon);
 
 /// The alpha of Rb-d, eq. (14).
 double alpha_discrete(const Edges& edges, double epsilon);
@@ -39,6 +39,9 @@ double z_plus(const Edges& edges, double alpha, double accumulated);
 /// cosh(accumulated + alpha) / cosh(accumulated), computed without overflow: the factor of a tie, eq. (25).
 double tie_factor(double alpha, double accumulated);
 
+/// The sum of a[j] b[j], added up in four partial sums in a fixed order.
+double dot_product(const double* a, const double* b, std::size_t count);
+
 /// The factors by which the weights of pairs change: eq. (9) or (25), divided by Z.
 struct PairFactors {
   double right = 1.0;
@@ -57,15 +60,13 @@ class PairDistribution {
   double total() const { return total_; }
   /// pi(x) = sum of D(x', x) - D(x, x') over x' (Freund et al. 2003, eq. (10)); one per document.
   const std::vector<double>& potentials() const { return potentials_; }
-  const std::vector<double>& weights() const { return weights_; }
 
   /// How a weak ranking orders the pairs, as shares of the total.
   ///
-  /// in: fires - one byte per document
-  Edges edges(const std::vector<std::uint8_t>& fires) const;
-  /// The same at half the cost if right - reversed is known to be r. Shares of zero come out as
-  /// rounding errors.
-  Edges edges(const std::vector<std::uint8_t>& fires, double r) const;
+  /// in:   fires - one byte per document; r - right - reversed, if known
+  /// out:  given r, shares of zero come out as rounding errors
+  /// cost: O(pairs); half as much given r
+  Edges edges(const std::vector<std::uint8_t>& fires, std::optional<double> r = std::nullopt) const;
   /// Whether the weak ranking, or its opposite, orders every pair correctly, whatever the weights.
   bool is_perfect(const std::vector<std::uint8_t>& fires) const;
 
@@ -73,7 +74,6 @@ class PairDistribution {
   void multiply(const std::vector<std::uint8_t>& fires, const PairFactors& factors);
 
  private:
-  void place_fires(const std::vector<std::uint8_t>& fires) const;
   void multiply(const RowChunk& chunk, const std::vector<std::uint8_t>& fires, double& total);
 
   const PairRows* pairs_;

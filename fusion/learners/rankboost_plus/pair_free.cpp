@@ -1,16 +1,14 @@
-#include "fusion/learners/rankboost_plus/pair_free.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "fusion/learners/rankboost/distribution.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
+#include "fusion/learners/rankboost_plus/boost.h"
 
 namespace metafuse::fusion::rankboost_plus {
 namespace {
 
-constexpr double kNoGain = 1e-9;
-constexpr double kTieShare = 1e-9;
+constexpr double kNoGainPairFree = 1e-9;
 constexpr double kNearlyCertain = 1e-12;
 // After this many rounds the distribution is computed anew from the scores, so that rounding errors do
 // not accumulate.
@@ -35,7 +33,9 @@ class PairFree {
     run_.stop_reason = "all rounds are done";
     while (run_.rounds.size() < options_.rounds) {
       const std::vector<double> r = edges();
-      const std::ptrdiff_t chosen = choose(r);
+      std::vector<double> slopes(r.size());
+      for (std::size_t s = 0; s < r.size(); ++s) slopes[s] = std::abs(std::tanh(weights_[s]) - r[s]);
+      const std::ptrdiff_t chosen = first_best(slopes, kNoGainPairFree);
       if (chosen < 0) {
         run_.stop_reason = "no weak ranking gains";
         break;
@@ -62,17 +62,6 @@ class PairFree {
     const auto total = static_cast<double>(distribution_.total());
     for (std::size_t x = 0; x < shares.size(); ++x) shares[x] = static_cast<double>(potentials[x]) / total;
     return stumps_.sums_where_fires(shares, options_.threads);
-  }
-
-  /// The first stump in search order whose slope is within kTieShare of the steepest; -1 if none gains.
-  std::ptrdiff_t choose(const std::vector<double>& r) const {
-    double best = kNoGain;
-    for (std::size_t s = 0; s < r.size(); ++s) best = std::max(best, std::abs(std::tanh(weights_[s]) - r[s]));
-    if (best <= kNoGain) return -1;
-    for (std::size_t s = 0; s < r.size(); ++s)
-      if (std::abs(std::tanh(weights_[s]) - r[s]) >= best * (1.0 - kTieShare))
-        return static_cast<std::ptrdiff_t>(s);
-    return -1;
   }
 
   double alpha_of(double r, double weight) const {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <numeric>
-#include <string>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "core/parallel.h"
 #include "fusion/learners/common/feedback_grades.h"
@@ -112,9 +111,8 @@ class Builder {
     double total = 0.0;
     for (std::size_t r = first_row; r < pairs_.rows.size(); ++r) total += row_total(pairs_.rows[r]);
     if (total <= 0.0) return;
-    const bool is_given = set_.feedback.query_weights == FeedbackOptions::QueryWeights::given;
-    const double share = is_given ? query.weight : 1.0;
-    for (std::size_t r = first_row; r < pairs_.rows.size(); ++r) pairs_.rows[r].initial *= share / total;
+    const double share = weight_of_query(set_.feedback, query, total) / total;
+    for (std::size_t r = first_row; r < pairs_.rows.size(); ++r) pairs_.rows[r].initial *= share;
   }
 
   double row_total(const PairRow& row) const {
@@ -175,48 +173,16 @@ Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
         "no crucial pair is left: every training query has a single grade; give judgments of at least "
         "two grades");
   if (pairs.pair_count > max_pairs)
-    return fail(Code::bad_data, std::to_string(pairs.pair_count) + " crucial pairs need more memory than " +
-                                    "allowed (" + std::to_string(max_pairs) +
-                                    " fit); raise --memory, or train on fewer queries or with bipartite "
-                                    "feedback");
+    return fail(Code::bad_data,
+                fmt::format("{} crucial pairs need more memory than allowed ({} fit); raise --memory, or "
+                            "train on fewer queries or with bipartite feedback",
+                            pairs.pair_count, max_pairs));
   return pairs;
 }
 
 unsigned useful_threads(const PairRows& pairs, unsigned threads) {
   const std::size_t most = 1 + pairs.pair_count / kPairsAThread;
   return static_cast<unsigned>(std::min<std::size_t>({threads, most, pairs.chunks.size()}));
-}
-
-std::vector<double> initial_weights(const PairRows& pairs) {
-  std::vector<double> weights(pairs.pair_count);
-  for (const PairRow& row : pairs.rows)
-    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(row.offset),
-                pairs.classes[row.below_class].count, row.initial);
-  return weights;
-}
-
-std::vector<std::int32_t> components(const PairRows& pairs) {
-  std::vector<std::uint32_t> parent(pairs.document_count);
-  std::iota(parent.begin(), parent.end(), 0U);
-  const auto root = [&](std::uint32_t x) {
-    while (parent[x] != x) x = parent[x] = parent[parent[x]];
-    return x;
-  };
-  std::vector<std::uint8_t> is_paired(pairs.document_count, 0);
-  for (const PairRow& row : pairs.rows) {
-    const BelowClass& below = pairs.classes[row.below_class];
-    is_paired[row.above] = 1;
-    for (std::uint32_t k = below.first; k < below.first + below.count; ++k) {
-      is_paired[pairs.below[k]] = 1;
-      parent[root(pairs.below[k])] = root(row.above);
-    }
-  }
-  std::vector<std::int32_t> component(pairs.document_count, -1);
-  std::map<std::uint32_t, std::int32_t> number;
-  for (std::uint32_t x = 0; x < pairs.document_count; ++x)
-    if (is_paired[x] != 0)
-      component[x] = number.try_emplace(root(x), static_cast<std::int32_t>(number.size())).first->second;
-  return component;
 }
 
 namespace {

@@ -53,15 +53,6 @@ Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs);
 /// How many of `threads` threads are worth using for a pass over the pairs.
 unsigned useful_threads(const PairRows& pairs, unsigned threads);
 
-/// D_1, one number per pair.
-std::vector<double> initial_weights(const PairRows& pairs);
-
-/// The connected component of each document in the graph whose edges are the crucial pairs, numbered from 0;
-/// -1 for a document that is in no pair.
-///
-/// cost:   O(pairs)
-std::vector<std::int32_t> components(const PairRows& pairs);
-
 /// The ranking losses of a scoring function (Connamacher et al. 2020, eqs. (3) - (5)). Pairs are weighted
 /// by D_1.
 struct RankLosses {

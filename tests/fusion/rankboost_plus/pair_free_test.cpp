@@ -1,4 +1,4 @@
-#include "fusion/learners/rankboost_plus/pair_free.h"
+#include "fusion/learners/rankboost_plus/boost.h"
 
 #include <cmath>
 
