@@ -188,7 +188,7 @@ TEST_CASE("Rounds that start from a prior lower the prior's loss", "[fusion][rec
   }
   const rankboost::Options options;
   const CodedFeatures features(set.matrix, options.thresholds, feedback->is_used);
-  rankboost::Trainer trainer(*feedback, features, options, 1, nullptr, best);
+  rankboost::Trainer trainer({*feedback, features, options}, best);
   for (int round = 0; round < 10; ++round) {
     const auto step = trainer.step();
     REQUIRE(step.has_value());

@@ -26,4 +26,8 @@ JsonObject validation_record(const TrainingRequest& request, double value) {
   return {{"measure", request.measure_name}, {"value", reported_value(request, value)}};
 }
 
+EarlyStop::EarlyStop(const TrainingRequest& request) : request_(request), best_(request.patience) {
+  if (request.measure) scores_.emplace(request.validate->matrix);
+}
+
 }  // namespace metafuse::fusion

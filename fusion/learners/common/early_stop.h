@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "fusion/learners/common/learner.h"
@@ -61,5 +61,30 @@ class ValidationScores {
 
 /// The entry on validation in a model's "training" record: {"measure","value"}.
 JsonObject validation_record(const TrainingRequest& request, double value);
+
+/// Early stopping of one training by the validation data of its request, which must outlive this object.
+/// Without such data it never stops.
+class EarlyStop {
+ public:
+  explicit EarlyStop(const TrainingRequest& request);
+
+  bool is_on() const { return scores_.has_value(); }
+
+  /// Records a round that added this weak ranking.
+  /// out: whether training should go on
+  bool add(const WeakRanking& ranking) { return !is_on() || add(scores_->add(ranking)); }
+  /// The same, given the scores of the validation documents after the round. Requires is_on().
+  bool add(const std::vector<double>& scores) { return best_.add(request_.measure(scores)); }
+
+  std::size_t best_rounds() const { return best_.rounds(); }
+  /// The best value as reports show it.
+  double value() const { return reported_value(request_, best_.value()); }
+  JsonObject record() const { return validation_record(request_, best_.value()); }
+
+ private:
+  const TrainingRequest& request_;
+  std::optional<ValidationScores> scores_;
+  BestRound best_;
+};
 
 }  // namespace metafuse::fusion

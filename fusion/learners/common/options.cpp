@@ -31,16 +31,12 @@ Error refused_option(std::string_view name, std::string_view given, std::string_
   return fail(Code::usage, fmt::format("--{} {}: give {}", name, given, wanted));
 }
 
-void OptionTable::add_count(LearnerOption row, std::size_t least, std::size_t most, Access access) {
-  auto take = [name = row.name, least, most, set = access.set](const std::string& given) -> Result<void> {
-    std::size_t value = 0;
-    if (!reads_as(given, value) || value < least || value > most)
-      return refused_option(name, given, fmt::format("a whole number from {} to {}", least, most));
-    set(value);
-    return {};
-  };
-  entries_.push_back(
-      {std::move(row), std::move(take), [get = std::move(access.get)] { return Json(get()); }});
+Result<std::size_t> OptionTable::read_count(const std::string& name, const std::string& given,
+                                            std::size_t least, std::size_t most) {
+  std::size_t value = 0;
+  if (!reads_as(given, value) || value < least || value > most)
+    return refused_option(name, given, fmt::format("a whole number from {} to {}", least, most));
+  return value;
 }
 
 void OptionTable::count_or_all(std::string name, std::size_t& value, std::size_t least, std::size_t most,
@@ -77,18 +73,18 @@ void OptionTable::number_or_none(std::string name, std::optional<double>& value,
 }
 
 void OptionTable::add_choice(std::string name, std::vector<std::string> names, std::string meaning,
-                             Access access) {
-  auto take = [name, names, set = access.set](const std::string& given) -> Result<void> {
+                             std::function<std::size_t()> get, std::function<void(std::size_t)> set) {
+  auto take = [name, names, set = std::move(set)](const std::string& given) -> Result<void> {
     const auto found = std::find(names.begin(), names.end(), given);
     if (found == names.end())
       return refused_option(name, given, fmt::format("one of {}", fmt::join(names, ", ")));
     set(static_cast<std::size_t>(found - names.begin()));
     return {};
   };
-  LearnerOption row{std::move(name), fmt::format("{}", fmt::join(names, "|")), names[access.get()],
+  LearnerOption row{std::move(name), fmt::format("{}", fmt::join(names, "|")), names[get()],
                     std::move(meaning)};
   entries_.push_back(
-      {std::move(row), std::move(take), [names, get = std::move(access.get)] { return Json(names[get()]); }});
+      {std::move(row), std::move(take), [names, get = std::move(get)] { return Json(names[get()]); }});
 }
 
 void OptionTable::custom(LearnerOption row, std::function<Result<void>(const std::string& given)> take) {

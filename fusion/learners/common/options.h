@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -28,9 +29,14 @@ class OptionTable {
   template <class Integer>
   void count(std::string name, Integer& value, std::size_t least, std::size_t most, std::string meaning,
              std::string unit = "N") {
-    add_count({std::move(name), std::move(unit), std::to_string(value), std::move(meaning)}, least, most,
-              {[&value](std::size_t number) { value = static_cast<Integer>(number); },
-               [&value] { return static_cast<std::size_t>(value); }});
+    auto take = [name, &value, least, most](const std::string& given) -> Result<void> {
+      TRY(const auto number, read_count(name, given, least, most));
+      value = static_cast<Integer>(number);
+      return {};
+    };
+    entries_.push_back({{name, std::move(unit), std::to_string(value), std::move(meaning)},
+                        std::move(take),
+                        [&value] { return Json(static_cast<std::size_t>(value)); }});
   }
   /// As count(), or the word "all" for kAll.
   void count_or_all(std::string name, std::size_t& value, std::size_t least, std::size_t most,
@@ -58,12 +64,10 @@ class OptionTable {
       values.push_back(each);
     }
     const auto place = [&value, values] {
-      std::size_t at = 0;
-      while (!(values[at] == value)) ++at;
-      return at;
+      return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
     };
-    add_choice(std::move(name), std::move(names), std::move(meaning),
-               {[&value, values](std::size_t at) { value = values[at]; }, place});
+    add_choice(std::move(name), std::move(names), std::move(meaning), place,
+               [&value, values](std::size_t at) { value = values[at]; });
   }
 
   /// Leaves the option declared last out of json() while it has its default. For options added later, so that
@@ -85,10 +89,6 @@ class OptionTable {
   JsonObject json(char separator, const OptionTable& defaults) const;
 
  private:
-  struct Access {
-    std::function<void(std::size_t)> set;
-    std::function<std::size_t()> get;
-  };
   struct Entry {
     LearnerOption row;
     std::function<Result<void>(const std::string& given)> take;
@@ -96,8 +96,10 @@ class OptionTable {
     bool is_default_hidden = false;
   };
 
-  void add_count(LearnerOption row, std::size_t least, std::size_t most, Access access);
-  void add_choice(std::string name, std::vector<std::string> names, std::string meaning, Access access);
+  static Result<std::size_t> read_count(const std::string& name, const std::string& given, std::size_t least,
+                                        std::size_t most);
+  void add_choice(std::string name, std::vector<std::string> names, std::string meaning,
+                  std::function<std::size_t()> get, std::function<void(std::size_t)> set);
 
   std::vector<Entry> entries_;
 };

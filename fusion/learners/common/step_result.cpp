@@ -18,18 +18,15 @@ StepTrace::StepTrace(const TrainingRequest& request)
   }
 }
 
-JsonObject StepTrace::line(std::size_t round, const WeakRanking& ranking) const {
-  const bool is_finite = std::isfinite(ranking.threshold);
+JsonObject step_trace_line(const TrainingRequest& request, std::size_t round, const WeakRanking& ranking,
+                           double deepest) {
+  const FeatureKind kind = request.train->matrix.features()[ranking.feature].kind;
   JsonObject line;
   line["round"] = round;
-  line["feature"] = ranking.feature + request_.first_feature_number;
-  if (request_.train->matrix.features()[ranking.feature].kind == FeatureKind::rank)
-    line["rank"] =
-        static_cast<std::int64_t>(is_finite ? -ranking.threshold - 1.0 : deepest_[ranking.feature]);
-  else if (is_finite)
-    line["threshold"] = ranking.threshold;
-  else
-    line["threshold"] = nullptr;
+  line["feature"] = ranking.feature + request.first_feature_number;
+  put_threshold(line, kind, ranking.threshold);
+  if (kind == FeatureKind::rank && std::isinf(ranking.threshold))
+    line["rank"] = static_cast<std::int64_t>(deepest);
   line["q_default"] = static_cast<std::int64_t>(ranking.q_default);
   line["alpha"] = ranking.alpha;
   return line;
@@ -38,20 +35,19 @@ JsonObject StepTrace::line(std::size_t round, const WeakRanking& ranking) const 
 TrainingResult step_result(std::string learner, const TrainingRequest& request,
                            std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
                            const std::function<void(std::size_t round, JsonObject& line)>& add_to_line) {
-  TrainingResult result;
+  std::vector<JsonObject> lines;
   if (request.wants_trace) {
     const StepTrace trace(request);
     for (std::size_t t = 0; t < rankings.size(); ++t) {
-      result.trace.push_back(trace.line(t + 1, rankings[t]));
-      add_to_line(t, result.trace.back());
+      lines.push_back(trace.line(t + 1, rankings[t]));
+      add_to_line(t, lines.back());
     }
   }
-  result.model.learner = std::move(learner);
-  result.model.features = request.train->matrix.features();
-  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
-  result.model.training = std::move(training);
-  result.summary = std::move(summary);
-  return result;
+  const std::vector<Feature>& features = request.train->matrix.features();
+  return {{std::move(learner), features, std::make_shared<StepRanker>(std::move(rankings), features),
+           std::move(training)},
+          std::move(lines),
+          std::move(summary)};
 }
 
 }  // namespace metafuse::fusion

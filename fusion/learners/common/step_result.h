@@ -10,6 +10,11 @@
 
 namespace metafuse::fusion {
 
+/// The trace line of a round: {"round", "feature", "threshold" or "rank", "q_default" (0 or 1), "alpha"}. A
+/// threshold of minus infinity is null; for a rank feature it is the deepest rank in the training data.
+JsonObject step_trace_line(const TrainingRequest& request, std::size_t round, const WeakRanking& ranking,
+                           double deepest);
+
 /// Makes the trace lines for the weak rankings of one training.
 class StepTrace {
  public:
@@ -17,9 +22,9 @@ class StepTrace {
   /// cost: O(documents x rank features)
   explicit StepTrace(const TrainingRequest& request);
 
-  /// {"round", "feature", "threshold" or "rank", "q_default" (0 or 1), "alpha"}. A threshold of minus
-  /// infinity is null; for a rank feature it is the deepest rank in the training data.
-  JsonObject line(std::size_t round, const WeakRanking& ranking) const;
+  JsonObject line(std::size_t round, const WeakRanking& ranking) const {
+    return step_trace_line(request_, round, ranking, deepest_[ranking.feature]);
+  }
 
  private:
   const TrainingRequest& request_;

@@ -2,12 +2,14 @@
 #include <optional>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "core/random.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/step_result.h"
+#include "fusion/learners/rankboost/candidates.h"
 #include "fusion/learners/rankboost/learner.h"
-#include "fusion/learners/rankboost/options.h"
 #include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::rankboost {
@@ -98,27 +100,27 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
   if (failed != trained.end() && (!has_any || (*failed)->error().code != Code::bad_data))
     return (*failed)->error();
   std::erase_if(trained, [&](const TrainedBag& bag) { return !has_taught(bag); });
-  TrainingResult result;
-  result.model.learner = "rankboost-bagged";
-  result.model.features = request.train->matrix.features();
+  JsonObject training;
   std::size_t rounds = options.boost.rounds;
   std::string choice;
   if (request.measure) {
     const BestRound best = best_rounds(request, trained);
     rounds = best.rounds();
-    choice = record_best_rounds(request, best, result.model.training);
+    choice = record_best_rounds(request, best, training);
   }
-  if (request.wants_trace) result.trace = trace_of(request, trained, rounds);
+  training["options"] = options_json(options.boost, '_');
+  training["bags"] = options.bags;
+  training["seed"] = request.seed;
+  training["queries"] = request.train->queries.size();
   std::vector<WeakRanking> rankings = merged(trained, rounds);
-  result.summary = std::to_string(trained.size()) + " bags of " +
-                   std::to_string(request.train->queries.size()) + " queries, " +
-                   std::to_string(rankings.size()) + " different weak rankings\n" + choice;
-  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
-  result.model.training["options"] = options_json(options.boost, '_');
-  result.model.training["bags"] = options.bags;
-  result.model.training["seed"] = request.seed;
-  result.model.training["queries"] = request.train->queries.size();
-  return result;
+  const std::string summary =
+      fmt::format("{} bags of {} queries, {} different weak rankings\n{}", trained.size(),
+                  request.train->queries.size(), rankings.size(), choice);
+  const std::vector<Feature>& features = request.train->matrix.features();
+  return TrainingResult{{"rankboost-bagged", features,
+                         std::make_shared<StepRanker>(std::move(rankings), features), std::move(training)},
+                        request.wants_trace ? trace_of(request, trained, rounds) : std::vector<JsonObject>(),
+                        summary};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "core/parallel.h"
 
@@ -67,19 +68,35 @@ CumulativeWeights::CumulativeWeights(const CodedFeatures& features) {
   weights_.assign(starts_.back(), 0.0);
 }
 
-CodedRanking coded_ranking(const CodedFeatures& features, const Options& options, std::size_t feature,
-                           std::size_t threshold, double q_default) {
-  const Thresholds& thresholds = features.thresholds(feature);
-  CodedRanking ranking{&features, feature, {q_default}};
+CodedRanking Problem::ranking_of(const Candidate& candidate) const {
+  const Thresholds& thresholds = features.thresholds(candidate.feature);
+  CodedRanking ranking{&features, candidate.feature, {static_cast<double>(candidate.q_default)}};
   const double span = thresholds.highest - thresholds.lowest;
   for (std::size_t code = 1; code <= thresholds.size(); ++code) {
     if (!options.is_value)
-      ranking.values.push_back(code > threshold ? 1.0 : 0.0);
+      ranking.values.push_back(code > candidate.threshold ? 1.0 : 0.0);
     else
       ranking.values.push_back(span > 0.0 ? (thresholds.fires_from[code - 1] - thresholds.lowest) / span
                                           : 0.0);
   }
   return ranking;
+}
+
+bool Problem::is_admissible(const Candidate& candidate, const RoundState& round,
+                            double surely_positive) const {
+  if (!options.weak_learner.is_cumulative || candidate.r > surely_positive) return true;
+  const double so_far = round.weights.at(candidate.feature, candidate.threshold, candidate.q_default);
+  return so_far > 0.0 && so_far + round.alpha_of(candidate) > 0.0;
+}
+
+void FeatureSearch::start(std::span<const double> bounds) {
+  order_.resize(bounds.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
+  });
+  best_of_.assign(bounds.size(), -1.0);
+  best_ = -1.0;
 }
 
 Histograms::Histograms(const CodedFeatures& features, Communicator* communicator)

@@ -1,19 +1,53 @@
 #pragma once
 
-// Candidate weak rankings, and what both weak learners need to search them: cumulative weights and histograms
-// of potentials.
+// RankBoost's options and the candidate weak rankings that they allow, with what both weak learners need to
+// search these: cumulative weights, histograms of potentials, and the order in which features are visited.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "fusion/data/thresholds.h"
+#include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/distribution.h"
-#include "fusion/learners/rankboost/options.h"
 
 namespace metafuse::fusion::rankboost {
+
+/// RankBoost's options (Freund et al. 2003, sec. 3.2 and 4).
+struct Options {
+  enum class Criterion { z, r };  ///< weak learner 2: smallest Z; weak learner 3: largest |r|
+  enum class QDefault { zero, one, learn };
+  struct WeakLearner {
+    Criterion criterion = Criterion::r;
+    bool is_cumulative = true;  ///< `.cum`: cumulative weights stay positive
+
+    friend bool operator==(const WeakLearner&, const WeakLearner&) = default;
+  };
+
+  std::size_t rounds = 100;
+  WeakLearner weak_learner;
+  bool is_numeric = false;  ///< alpha minimises Z numerically
+  bool is_value = false;    ///< h = f itself, scaled to [0, 1]
+  QDefault q_default = QDefault::zero;
+  ThresholdOptions thresholds;
+  std::string thresholds_file;  ///< the file of given thresholds; empty: none
+  /// Training ends if the ranking loss fell by at most one percent over this many rounds; 0: never.
+  std::size_t flat_rounds = 0;
+
+  bool may_be_zero() const { return q_default != QDefault::one; }
+  bool may_be_one() const { return q_default != QDefault::zero; }
+};
+
+void declare_options(OptionTable& table, Options& options);
+
+/// errors: usage for options that cannot be combined
+Result<void> check_options(const Options& options);
 
 /// A candidate weak ranking. Thresholds are numbered as in Thresholds. Number size() stands for the highest
 /// value of the feature: no ranked document exceeds it, so that h is 1 at most for unranked documents. A
@@ -47,9 +81,85 @@ class CumulativeWeights {
 /// Computes the alpha of a candidate: needed to tell whether its cumulative weight would become negative.
 using AlphaOf = std::function<double(const Candidate&)>;
 
-/// The value of a weak ranking for each code of its feature.
-CodedRanking coded_ranking(const CodedFeatures& features, const Options& options, std::size_t feature,
-                           std::size_t threshold, double q_default);
+/// What candidates are judged by in one round.
+struct RoundState {
+  const CumulativeWeights& weights;
+  const AlphaOf& alpha_of;
+  double total;  ///< of D, by which edges are divided
+};
+
+/// What a training works on; all of it must outlive the training.
+struct Problem {
+  const Feedback& feedback;
+  const CodedFeatures& features;
+  const Options& options;
+  unsigned threads = 1;
+  Communicator* communicator = nullptr;  ///< of the processes that hold the other queries, or null
+
+  /// A candidate as a weak ranking on the training documents.
+  CodedRanking ranking_of(const Candidate& candidate) const;
+
+  /// Whether 3.cum or 2.cum may choose a candidate: its cumulative weight must become positive.
+  /// in: surely_positive - above this edge, alpha is positive and need not be computed
+  bool is_admissible(const Candidate& candidate, const RoundState& round, double surely_positive) const;
+};
+
+/// Searches the features for the largest criterion. They are visited in batches, by descending upper bound of
+/// their best criterion, until no bound reaches the best one found.
+class FeatureSearch {
+ public:
+  /// How far a criterion may lie below the best one and still count as equal to it.
+  using Tolerance = double (*)(double best);
+
+  explicit FeatureSearch(Tolerance tolerance) : tolerance_(tolerance) {}
+
+  /// The best criterion of the last run; 0 before the first, negative if nothing was admissible.
+  double best() const { return best_; }
+
+  /// in: bounds - by feature; batch - features per batch; likely - the first batch takes all features whose
+  ///     bound is at least this; begin - called with each batch; visit - the best admissible criterion of a
+  ///     feature, negative if there is none
+  template <class Begin, class Visit>
+  void run(std::span<const double> bounds, std::size_t batch, double likely, const Begin& begin,
+           const Visit& visit) {
+    start(bounds);
+    for (std::size_t done = 0; done < order_.size();) {
+      std::size_t most = done + batch;
+      while (most < order_.size() && bounds[order_[most]] >= likely) ++most;
+      std::size_t end = done;
+      while (end < std::min(most, order_.size()) && bounds[order_[end]] >= best_ - 2.0 * tolerance_(best_))
+        ++end;
+      if (end == done) break;
+      const std::span<const std::size_t> features(order_.data() + done, end - done);
+      begin(features);
+      for (const std::size_t feature : features) best_ = std::max(best_, best_of_[feature] = visit(feature));
+      done = end;
+    }
+  }
+
+  /// The first candidate that ties with the best one.
+  /// in: for_each_candidate - called with a feature and a function that takes its candidates in order
+  template <class ForEachCandidate, class IsAdmissible>
+  std::optional<Candidate> first_best(const ForEachCandidate& for_each_candidate,
+                                      const IsAdmissible& is_admissible) const {
+    std::optional<Candidate> chosen;
+    const auto ties = [&](double criterion) { return best_ - criterion <= tolerance_(best_); };
+    for (std::size_t feature = 0; best_ >= 0.0 && !chosen && feature < best_of_.size(); ++feature)
+      if (ties(best_of_[feature]))
+        for_each_candidate(feature, [&](const Candidate& candidate) {
+          if (!chosen && ties(candidate.criterion) && is_admissible(candidate)) chosen = candidate;
+        });
+    return chosen;
+  }
+
+ private:
+  void start(std::span<const double> bounds);
+
+  Tolerance tolerance_;
+  double best_ = 0.0;
+  std::vector<std::size_t> order_;
+  std::vector<double> best_of_;  // by feature; -1 if it was not visited
+};
 
 /// For each feature, the sum of the potentials of the documents with each code. The edge of every threshold
 /// is a suffix sum of these.

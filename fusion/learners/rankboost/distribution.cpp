@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/contract.h"
 #include "core/parallel.h"
@@ -39,42 +40,28 @@ std::vector<std::size_t> chunk_bounds(const Feedback& feedback) {
 
 }  // namespace
 
+Slots::Slots(const Feedback& feedback) : starts_(feedback.members.size() + 1, 0) {
+  std::partial_sum(feedback.members.begin(), feedback.members.end(), starts_.begin() + 1);
+  rows_.resize(starts_.back());
+  std::vector<std::size_t> next = starts_;
+  for (const QueryFeedback& query : feedback.queries)
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      if (feedback.classes[row] != Feedback::kNone)
+        rows_[next[query.first_class + feedback.classes[row]]++] = static_cast<std::uint32_t>(row);
+}
+
 Distribution::Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator)
     : feedback_(&feedback),
       threads_(threads),
       communicator_(communicator),
       chunks_(chunk_bounds(feedback)),
+      slots_(feedback),
+      up_(slots_.size(), 1.0),
+      down_(slots_.size(), 1.0),
+      before_(slots_.size(), 0.0F),
       tables_(feedback.weights.size()),
       pair_weights_(feedback.pairs.size()),
-      potentials_(feedback.classes.size(), 0) {
-  assign_slots();
-}
-
-void Distribution::assign_slots() {
-  run_starts_.reserve(feedback_->class_count + 1);
-  std::size_t rows = 0;
-  for (const QueryFeedback& query : feedback_->queries) rows += query.end - query.begin;
-  rows_.reserve(rows);
-  std::vector<std::size_t> next;
-  for (const QueryFeedback& query : feedback_->queries) {
-    const std::size_t begin = rows_.size();
-    next.assign(query.classes + 1, 0);
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      if (feedback_->classes[row] != Feedback::kNone) ++next[feedback_->classes[row] + 1U];
-    for (std::size_t place = 0; place < query.classes; ++place) {
-      next[place + 1] += next[place];
-      run_starts_.push_back(begin + next[place]);
-    }
-    rows_.resize(begin + next[query.classes]);
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      if (feedback_->classes[row] != Feedback::kNone)
-        rows_[begin + next[feedback_->classes[row]]++] = static_cast<std::uint32_t>(row);
-  }
-  run_starts_.push_back(rows_.size());
-  up_.assign(rows_.size(), 1.0);
-  down_.assign(rows_.size(), 1.0);
-  before_.assign(rows_.size(), 0.0F);
-}
+      potentials_(feedback.classes.size(), 0) {}
 
 template <class Work>
 void Distribution::for_each_chunk(const Work& work) const {
@@ -101,14 +88,14 @@ void Distribution::anchor_query(const QueryFeedback& query, std::span<const doub
   std::vector<double> highest(classes, -std::numeric_limits<double>::infinity());
   std::vector<double> lowest(classes, std::numeric_limits<double>::infinity());
   for (std::size_t place = 0; place < classes; ++place) {
-    const Run run = run_of(query, place);
+    const Run run = slots_.run_of(query, place);
     for (std::size_t slot = run.begin; slot < run.end; ++slot) {
-      highest[place] = std::max(highest[place], scores[rows_[slot]]);
-      lowest[place] = std::min(lowest[place], scores[rows_[slot]]);
+      highest[place] = std::max(highest[place], scores[slots_.row(slot)]);
+      lowest[place] = std::min(lowest[place], scores[slots_.row(slot)]);
     }
     for (std::size_t slot = run.begin; slot < run.end; ++slot) {
-      up_[slot] = portable_exp(scores[rows_[slot]] - highest[place]);
-      down_[slot] = portable_exp(lowest[place] - scores[rows_[slot]]);
+      up_[slot] = portable_exp(scores[slots_.row(slot)] - highest[place]);
+      down_[slot] = portable_exp(lowest[place] - scores[slots_.row(slot)]);
     }
   }
   for (std::size_t a = 0; a < classes; ++a)
@@ -131,7 +118,7 @@ void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& 
   double* const gains = downs + classes;
   double* const costs = gains + classes;
   for (std::size_t place = 0; place < classes; ++place) {
-    const Run run = run_of(query, place);
+    const Run run = slots_.run_of(query, place);
     if (place + 1 < classes) ups[place] = sum_in_lanes(up_.data() + run.begin, run.end - run.begin);
     if (place > 0) downs[place] = sum_in_lanes(down_.data() + run.begin, run.end - run.begin);
   }
@@ -144,18 +131,17 @@ void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& 
       costs[a] += weight * downs[b];
       sum += weight * ups[a] * downs[b];
     }
-  const Run all{run_starts_[query.first_class], run_starts_[query.first_class + classes]};
-  const std::uint32_t* const rows = rows_.data() + all.begin;
+  const Run all = slots_.all_of(query);
   sums.potentials.resize(std::max(sums.potentials.size(), all.end - all.begin));
   for (std::size_t place = 0; place < classes; ++place) {
-    const Run run = run_of(query, place);
+    const Run run = slots_.run_of(query, place);
     const PotentialTerms terms{place > 0 ? down_.data() + run.begin : nullptr,
                                place + 1 < classes || place == 0 ? up_.data() + run.begin : nullptr,
                                gains[place], costs[place]};
     sums.change += make_potentials(terms, old_factor, before_.data() + run.begin,
                                    sums.potentials.data() + (run.begin - all.begin), run.end - run.begin);
   }
-  scatter(sums.potentials.data(), rows, potentials_.data(), all.end - all.begin);
+  scatter(sums.potentials.data(), slots_.rows_from(all.begin), potentials_.data(), all.end - all.begin);
   sums.total += std::llrint(sum);
   if (query.pairs_begin < query.pairs_end) add_pairs(query, sums);
 }
@@ -197,20 +183,20 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
 
 void Distribution::multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
                             const Factors& factors) {
-  const Run all{run_starts_[query.first_class], run_starts_[query.first_class + query.classes]};
+  const Run all = slots_.all_of(query);
   if (ranking.features->is_byte(ranking.feature)) {
     const std::uint8_t* const codes = ranking.features->bytes(ranking.feature);
-    const std::size_t top = query.classes > 0 ? run_of(query, query.classes - 1).begin : all.end;
-    const std::size_t bottom = query.classes > 0 ? std::min(run_of(query, 0).end, top) : all.begin;
+    const std::size_t top = query.classes > 0 ? slots_.run_of(query, query.classes - 1).begin : all.end;
+    const std::size_t bottom = query.classes > 0 ? std::min(slots_.run_of(query, 0).end, top) : all.begin;
     // Nothing stands above the top class or below the bottom class.
-    multiply_by_code(up_.data() + all.begin, factors.up.data(), codes, rows_.data() + all.begin,
+    multiply_by_code(up_.data() + all.begin, factors.up.data(), codes, slots_.rows_from(all.begin),
                      bottom - all.begin);
     multiply_both_by_code(up_.data() + bottom, down_.data() + bottom, factors.both.data(), codes,
-                          rows_.data() + bottom, top - bottom);
-    multiply_by_code(down_.data() + top, factors.down.data(), codes, rows_.data() + top, all.end - top);
+                          slots_.rows_from(bottom), top - bottom);
+    multiply_by_code(down_.data() + top, factors.down.data(), codes, slots_.rows_from(top), all.end - top);
   } else {
     for (std::size_t slot = all.begin; slot < all.end; ++slot) {
-      const std::uint32_t code = ranking.features->code(rows_[slot], ranking.feature);
+      const std::uint32_t code = ranking.features->code(slots_.row(slot), ranking.feature);
       up_[slot] *= factors.up[code];
       down_[slot] *= factors.down[code];
     }
@@ -264,13 +250,15 @@ double Distribution::raised_total() {
 
 void Distribution::factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const {
   factors.resize(query.end - query.begin);
-  const Run all{run_starts_[query.first_class], run_starts_[query.first_class + query.classes]};
+  const Run all = slots_.all_of(query);
   if (query.classes < 2 || all.end - all.begin < factors.size())
     std::fill(factors.begin(), factors.end(), PairFactors{});
   if (query.classes < 2) return;
-  const auto factor = [&](std::size_t slot) -> PairFactors& { return factors[rows_[slot] - query.begin]; };
-  const std::size_t lowest_end = run_of(query, 0).end;
-  const std::size_t highest_begin = run_of(query, query.classes - 1).begin;
+  const auto factor = [&](std::size_t slot) -> PairFactors& {
+    return factors[slots_.row(slot) - query.begin];
+  };
+  const std::size_t lowest_end = slots_.run_of(query, 0).end;
+  const std::size_t highest_begin = slots_.run_of(query, query.classes - 1).begin;
   for (std::size_t slot = all.begin; slot < lowest_end; ++slot) factor(slot) = {up_[slot], 0.0};
   for (std::size_t slot = lowest_end; slot < highest_begin; ++slot) factor(slot) = {up_[slot], down_[slot]};
   for (std::size_t slot = highest_begin; slot < all.end; ++slot) factor(slot) = {0.0, down_[slot]};
@@ -282,9 +270,9 @@ double Distribution::slope_of(const QueryFeedback& query, const CodedRanking& ra
   const std::size_t classes = query.classes;
   std::vector<double> sums(4 * classes, 0.0);  // up, up h, down, down h, each multiplied by its exponential
   for (std::size_t place = 0; place < classes; ++place) {
-    const Run run = run_of(query, place);
+    const Run run = slots_.run_of(query, place);
     for (std::size_t slot = run.begin; slot < run.end; ++slot) {
-      const double h = ranking(rows_[slot]);
+      const double h = ranking(slots_.row(slot));
       const double up = up_[slot] * portable_exp(alpha * h);
       const double down = down_[slot] * portable_exp(-alpha * h);
       sums[place] += up;
@@ -310,17 +298,15 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   // Only the sign of a large slope matters: the terms of the opposite sign sum to at most 1, so a query whose
   // slope exceeds 1 decides the sign and may be clamped.
   constexpr double kDecides = 2.0;
-  const double scale = std::ldexp(1.0, 60 - static_cast<int>(std::bit_width(feedback_->query_count)));
+  const double scale = std::ldexp(
+      1.0, 60 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(feedback_->query_count))));
   const double factor = inverse_ * scale_ / static_cast<double>(total_);
   std::vector<std::int64_t> totals(chunks_.size() - 1, 0);
-  parallel_for(totals.size(), threads_, [&](std::size_t chunk) {
-    for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i) {
-      const double slope = slope_of(feedback_->queries[i], ranking, alpha, factor);
-      totals[chunk] += std::llrint(std::clamp(slope, -kDecides, kDecides) * scale);
-    }
+  for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
+    const double slope = slope_of(query, ranking, alpha, factor);
+    totals[chunk] += std::llrint(std::clamp(slope, -kDecides, kDecides) * scale);
   });
-  std::int64_t total = 0;
-  for (const std::int64_t part : totals) total += part;
+  const std::int64_t total = std::accumulate(totals.begin(), totals.end(), std::int64_t{0});
   return static_cast<double>(sum_over_processes(communicator_, total)) / scale;
 }
 
@@ -338,10 +324,10 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
     lowest.assign(query.classes, 2.0);
     highest.assign(query.classes, -2.0);
     for (std::size_t place = 0; place < query.classes; ++place) {
-      const Run run = run_of(query, place);
+      const Run run = slots_.run_of(query, place);
       for (std::size_t slot = run.begin; slot < run.end; ++slot) {
-        lowest[place] = std::min(lowest[place], ranking(rows_[slot]));
-        highest[place] = std::max(highest[place], ranking(rows_[slot]));
+        lowest[place] = std::min(lowest[place], ranking(slots_.row(slot)));
+        highest[place] = std::max(highest[place], ranking(slots_.row(slot)));
       }
     }
     for (std::size_t a = 0; a < query.classes; ++a)
@@ -365,9 +351,9 @@ PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
     const std::size_t classes = query.classes;
     std::vector<double> sums(4 * classes, 0.0);  // up below, up above, down below, down above the threshold
     for (std::size_t place = 0; place < classes; ++place) {
-      const Run run = run_of(query, place);
+      const Run run = slots_.run_of(query, place);
       for (std::size_t slot = run.begin; slot < run.end; ++slot) {
-        const std::size_t above = ranking(rows_[slot]) > 0.5 ? classes : 0;
+        const std::size_t above = ranking(slots_.row(slot)) > 0.5 ? classes : 0;
         sums[above + place] += up_[slot];
         sums[2 * classes + above + place] += down_[slot];
       }

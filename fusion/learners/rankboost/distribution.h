@@ -34,6 +34,33 @@ struct PairWeights {
   double wrong = 0.0;
 };
 
+/// The documents in feedback, sorted by query, grade class and row: each has one slot.
+class Slots {
+ public:
+  /// The documents of one grade class of one query, or of all its classes: slots [begin, end).
+  struct Run {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  explicit Slots(const Feedback& feedback);
+
+  Run run_of(const QueryFeedback& query, std::size_t place) const {
+    return {starts_[query.first_class + place], starts_[query.first_class + place + 1]};
+  }
+  Run all_of(const QueryFeedback& query) const {
+    return {starts_[query.first_class], starts_[query.first_class + query.classes]};
+  }
+  std::size_t size() const { return rows_.size(); }
+  /// The document in a slot and, behind it, those in the next ones.
+  const std::uint32_t* rows_from(std::size_t slot) const { return rows_.data() + slot; }
+  std::uint32_t row(std::size_t slot) const { return rows_[slot]; }
+
+ private:
+  std::vector<std::size_t> starts_;  // first slot of each class of each query, and the end
+  std::vector<std::uint32_t> rows_;
+};
+
 /// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades, D(x0, x1) =
 /// table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (Freund et al. 2003, eq. (7) and fig. 2, summed
 /// over queries and grades). Each pair of general feedback has a weight of its own. anchor() gives each grade
@@ -70,7 +97,6 @@ class Distribution {
   /// cost: O(documents + pairs)
   PairWeights pair_weights_of(const CodedRanking& ranking) const;
 
-  const Feedback& feedback() const { return *feedback_; }
   /// The factors of D for the rows of a query, for sweeps over pairs; all 1 before the first anchor(). A
   /// factor is 0 if the document has no such pair: up in the query's highest class, down in its lowest, both
   /// outside the feedback.
@@ -81,11 +107,7 @@ class Distribution {
   double factor() const { return inverse_ * scale_; }
 
  private:
-  /// The documents of one grade class of one query: a run of slots.
-  struct Run {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
+  using Run = Slots::Run;
   struct Factors {
     std::vector<double> up;
     std::vector<double> down;
@@ -102,10 +124,6 @@ class Distribution {
   /// Raises a total that has too few digits by rescaling the weights.
   /// out: Z of the round
   double raised_total();
-  Run run_of(const QueryFeedback& query, std::size_t place) const {
-    return {run_starts_[query.first_class + place], run_starts_[query.first_class + place + 1]};
-  }
-  void assign_slots();
   void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
   void multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
                 const Factors& factors);
@@ -119,12 +137,11 @@ class Distribution {
   const Feedback* feedback_;
   unsigned threads_;
   Communicator* communicator_;
-  std::vector<std::size_t> chunks_;      // first query of each chunk, and the end
-  std::vector<std::size_t> run_starts_;  // first slot of each class of each query, and the end
-  std::vector<std::uint32_t> rows_;  // by slot: documents in feedback, sorted by query, grade class and row
-  std::vector<double> up_;           // by slot
-  std::vector<double> down_;         // by slot
-  std::vector<float> before_;        // by slot: the previous potential from grades, rounded
+  std::vector<std::size_t> chunks_;  // first query of each chunk, and the end
+  Slots slots_;
+  std::vector<double> up_;     // by slot
+  std::vector<double> down_;   // by slot
+  std::vector<float> before_;  // by slot: the previous potential from grades, rounded
   std::vector<double> tables_;
   std::vector<double> pair_weights_;
   std::vector<std::int64_t> potentials_;  // by row

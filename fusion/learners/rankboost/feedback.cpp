@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <span>
 
 #include "fusion/data/communicator.h"
 #include "fusion/learners/common/feedback_grades.h"
@@ -12,28 +12,21 @@ namespace {
 
 /// The grade classes of one query and its total weight before normalisation.
 struct QueryTotals {
-  std::vector<double> grades;          // distinct, ascending
-  std::vector<std::uint64_t> members;  // number of documents of each grade
+  std::vector<double> grades;        // distinct, ascending
+  std::vector<std::size_t> members;  // number of documents of each grade
   double weight = 0.0;
-  std::uint64_t pairs = 0;
+  std::size_t pairs = 0;
 };
 
 QueryTotals totals_of(const TrainingSet& set, const QueryRange& range) {
   QueryTotals totals;
-  std::vector<double> all;
+  totals.grades = grades_of(set, range);
+  totals.members.resize(totals.grades.size());
   for (std::size_t row = range.begin; row < range.end; ++row)
-    if (is_in_feedback(set, row)) all.push_back(feedback_grade(set, row));
-  std::sort(all.begin(), all.end());
-  for (const double grade : all) {
-    if (totals.grades.empty() || totals.grades.back() != grade) {
-      totals.grades.push_back(grade);
-      totals.members.push_back(0);
-    }
-    ++totals.members.back();
-  }
+    if (is_in_feedback(set, row)) ++totals.members[place_of(totals.grades, feedback_grade(set, row))];
   for (std::size_t a = 0; a < totals.grades.size(); ++a)
     for (std::size_t b = a + 1; b < totals.grades.size(); ++b) {
-      const std::uint64_t pairs = totals.members[a] * totals.members[b];
+      const std::size_t pairs = totals.members[a] * totals.members[b];
       totals.pairs += pairs;
       totals.weight +=
           static_cast<double>(pairs) * grade_weight(set.feedback, totals.grades[a], totals.grades[b]);
@@ -56,7 +49,6 @@ class Maker {
     feedback_.classes.assign(set_.grades.size(), Feedback::kNone);
     feedback_.is_used.assign(set_.grades.size(), 0);
     for (const QueryRange& range : set_.queries) TRY_VOID(add(range));
-    note_single_bipartite();
     add_up();
     if (feedback_.query_count == 0)
       return fail(Code::bad_data,
@@ -72,52 +64,45 @@ class Maker {
     if (totals.grades.size() >= Feedback::kNone)
       return fail(Code::bad_data, "query \"" + range.id + "\": more than 65534 different grades; round them");
     double weight = totals.weight;
-    const std::size_t pairs_begin = next_pair_;
+    const std::size_t first = next_pair_;
     while (next_pair_ < pairs_.size() && pairs_[next_pair_].below < range.end)
       weight += pairs_[next_pair_++].weight;
     if (!std::isfinite(weight))
       return fail(Code::bad_data, "query \"" + range.id +
                                       "\": the weights of its pairs overflow; "
                                       "use smaller ones, or other --grade-weights");
-    const std::uint64_t pairs = totals.pairs + (next_pair_ - pairs_begin);
-    const bool is_given = set_.feedback.query_weights == FeedbackOptions::QueryWeights::given;
-    if (pairs == 0 || !(weight > 0.0) || (is_given && range.weight <= 0.0)) {
+    const std::span general = std::span(pairs_).subspan(first, next_pair_ - first);
+    const std::size_t pairs = totals.pairs + general.size();
+    const double query_weight = weight_of_query(set_.feedback, range, weight);
+    if (pairs == 0 || !(weight > 0.0) || query_weight <= 0.0) {
       ++feedback_.left_out;
       return {};
     }
-    QueryFeedback query{range.begin,
-                        range.end,
-                        static_cast<std::uint32_t>(totals.grades.size()),
-                        feedback_.weights.size(),
-                        feedback_.class_count,
-                        feedback_.pairs.size(),
-                        0};
-    const bool is_flat = set_.feedback.query_weights == FeedbackOptions::QueryWeights::pairs;
-    const double share = is_flat ? 1.0 : (is_given ? range.weight : 1.0) / weight;
-    query_weights_.push_back(is_flat ? weight : (is_given ? range.weight : 1.0));
-    for (const double lower : totals.grades)
-      for (const double upper : totals.grades)
-        feedback_.weights.push_back(lower < upper ? share * grade_weight(set_.feedback, lower, upper) : 0.0);
-    assign_classes(range, totals);
-    for (std::size_t i = pairs_begin; i < next_pair_; ++i) {
-      feedback_.pairs.push_back({pairs_[i].below, pairs_[i].above, pairs_[i].weight * share});
-      if (is_turned_around(pairs_[i])) ++feedback_.contradictory_pairs;
-    }
-    query.pairs_end = feedback_.pairs.size();
-    feedback_.class_count += query.classes;
-    feedback_.crucial_pairs += pairs;
-    feedback_.used_documents += range.end - range.begin;
-    feedback_.queries.push_back(query);
+    feedback_.crucial_pairs += static_cast<std::int64_t>(pairs);
+    query_weights_.push_back(query_weight);
+    take(range, totals, general, query_weight / weight);
     return {};
   }
 
-  void assign_classes(const QueryRange& range, const QueryTotals& totals) {
+  void take(const QueryRange& range, const QueryTotals& totals, std::span<const WeightedPair> general,
+            double share) {
+    feedback_.queries.push_back({range.begin, range.end, static_cast<std::uint32_t>(totals.grades.size()),
+                                 feedback_.weights.size(), feedback_.members.size(), feedback_.pairs.size(),
+                                 feedback_.pairs.size() + general.size()});
+    feedback_.members.insert(feedback_.members.end(), totals.members.begin(), totals.members.end());
+    feedback_.used_documents += static_cast<std::int64_t>(range.end - range.begin);
+    for (const double lower : totals.grades)
+      for (const double upper : totals.grades)
+        feedback_.weights.push_back(lower < upper ? share * grade_weight(set_.feedback, lower, upper) : 0.0);
     for (std::size_t row = range.begin; row < range.end; ++row) {
       feedback_.is_used[row] = 1;
-      if (!is_in_feedback(set_, row)) continue;
-      const double grade = feedback_grade(set_, row);
-      feedback_.classes[row] = static_cast<std::uint16_t>(
-          std::lower_bound(totals.grades.begin(), totals.grades.end(), grade) - totals.grades.begin());
+      if (is_in_feedback(set_, row))
+        feedback_.classes[row] =
+            static_cast<std::uint16_t>(place_of(totals.grades, feedback_grade(set_, row)));
+    }
+    for (const WeightedPair& pair : general) {
+      feedback_.pairs.push_back({pair.below, pair.above, pair.weight * share});
+      if (is_turned_around(pair)) ++feedback_.contradictory_pairs;
     }
   }
 
@@ -145,33 +130,20 @@ class Maker {
 
   /// Sums the counts over all MPI processes.
   void add_up() {
-    std::int64_t counts[] = {static_cast<std::int64_t>(feedback_.queries.size()),
-                             static_cast<std::int64_t>(feedback_.crucial_pairs),
-                             static_cast<std::int64_t>(feedback_.used_documents),
-                             static_cast<std::int64_t>(feedback_.left_out),
-                             static_cast<std::int64_t>(feedback_.contradictory_pairs),
-                             static_cast<std::int64_t>(feedback_.below),
-                             static_cast<std::int64_t>(feedback_.above),
-                             feedback_.is_single_bipartite ? 1 : 0};
-    sum_over_processes(communicator_, counts);
-    feedback_.query_count = static_cast<std::uint64_t>(counts[0]);
-    feedback_.crucial_pairs = static_cast<std::uint64_t>(counts[1]);
-    feedback_.used_documents = static_cast<std::uint64_t>(counts[2]);
-    feedback_.left_out = static_cast<std::uint64_t>(counts[3]);
-    feedback_.contradictory_pairs = static_cast<std::uint64_t>(counts[4]);
-    feedback_.is_single_bipartite = counts[0] == 1 && counts[7] == 1;
-    feedback_.below = static_cast<std::uint64_t>(counts[5]);
-    feedback_.above = static_cast<std::uint64_t>(counts[6]);
-  }
-
-  void note_single_bipartite() {
-    if (feedback_.queries.size() != 1 || feedback_.queries[0].classes != 2 || !feedback_.pairs.empty())
-      return;
-    feedback_.is_single_bipartite = true;
-    for (const std::uint16_t place : feedback_.classes) {
-      if (place == 0) ++feedback_.below;
-      if (place == 1) ++feedback_.above;
-    }
+    feedback_.query_count = static_cast<std::int64_t>(feedback_.queries.size());
+    SingleBipartite single;
+    if (feedback_.queries.size() == 1 && feedback_.members.size() == 2 && feedback_.pairs.empty())
+      single = {static_cast<std::int64_t>(feedback_.members[0]),
+                static_cast<std::int64_t>(feedback_.members[1])};
+    std::int64_t* const totals[] = {
+        &feedback_.query_count, &feedback_.crucial_pairs,       &feedback_.used_documents,
+        &feedback_.left_out,    &feedback_.contradictory_pairs, &single.below,
+        &single.above};
+    std::vector<std::int64_t> sums;
+    for (const std::int64_t* total : totals) sums.push_back(*total);
+    sum_over_processes(communicator_, sums);
+    for (std::size_t i = 0; i < sums.size(); ++i) *totals[i] = sums[i];
+    if (feedback_.query_count == 1 && single.below > 0) feedback_.single_bipartite = single;
   }
 
   const TrainingSet& set_;

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/result.h"
@@ -22,26 +24,36 @@ struct QueryFeedback {
   std::size_t pairs_end = 0;
 };
 
+/// The numbers of documents in the two classes of the only query.
+struct SingleBipartite {
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+};
+
 /// The initial distribution D (Freund et al. 2003, sec. 2). All weights sum to 1.
 struct Feedback {
   static constexpr std::uint16_t kNone = 0xffff;  ///< the class of a document outside the feedback
 
   std::vector<QueryFeedback> queries;  ///< those with a crucial pair
   std::vector<std::uint16_t> classes;  ///< per row
+  std::vector<std::size_t> members;    ///< number of documents in each class of each query
   std::vector<double> weights;
   std::vector<WeightedPair> pairs;
   std::vector<std::uint8_t> is_used;  ///< per row: 1 for the documents of `queries`
-  std::size_t class_count = 0;        ///< total over all queries
 
   // Totals over all MPI processes.
-  std::uint64_t query_count = 0;
-  std::uint64_t crucial_pairs = 0;  ///< m
-  std::uint64_t used_documents = 0;
-  std::uint64_t left_out = 0;             ///< queries without a crucial pair
-  std::uint64_t contradictory_pairs = 0;  ///< general pairs that other feedback orders the other way round
-  bool is_single_bipartite = false;       ///< one query, two classes, no general pairs: theorem 3 applies
-  std::uint64_t below = 0;                ///< in that case, the number of documents in the lower class
-  std::uint64_t above = 0;                ///< in that case, the number of documents in the upper class
+  std::int64_t query_count = 0;
+  std::int64_t crucial_pairs = 0;  ///< m
+  std::int64_t used_documents = 0;
+  std::int64_t left_out = 0;             ///< queries without a crucial pair
+  std::int64_t contradictory_pairs = 0;  ///< general pairs that other feedback orders the other way round
+  /// If there is one query with two classes and no general pairs, so that theorem 3 applies.
+  std::optional<SingleBipartite> single_bipartite;
+
+  /// The numbers of documents in the classes of a query.
+  std::span<const std::size_t> members_of(const QueryFeedback& query) const {
+    return std::span(members).subspan(query.first_class, query.classes);
+  }
 };
 
 /// in:     communicator - of the MPI processes that hold the other queries, or null

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/portable_math.h"
 #include "fusion/data/communicator.h"
 #include "fusion/learners/common/early_stop.h"
+#include "fusion/learners/common/step_result.h"
 #include "fusion/learners/rankboost/checkpoint.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/rankboost/trainer.h"
@@ -79,30 +78,26 @@ constexpr std::size_t kBytesPerDocument = 80;
 /// One training run, from its rounds to the model, the trace and the summary.
 class Run {
  public:
-  Run(const TrainingRequest& request, const Options& options, const Feedback& feedback,
-      CodedFeatures features)
+  Run(const TrainingRequest& request, const Problem& problem)
       : request_(request),
-        options_(options),
-        feedback_(feedback),
-        features_(std::move(features)),
-        trainer_(feedback, features_, options, request.threads, request.communicator),
-        best_(request.patience) {
-    if (request.measure) validation_.emplace(request.validate->matrix);
-  }
+        problem_(problem),
+        trainer_(problem),
+        early_stop_(request),
+        checkpoints_(request, problem.options) {}
 
   Result<TrainingResult> train() {
-    if (!request_.resume_checkpoint.empty()) TRY_VOID(resume());
+    TRY_VOID(resume());
     const TimePoint begin = request_.clock != nullptr ? request_.clock->now() : TimePoint();
-    while (rounds_.size() < options_.rounds && stop_reason_.empty()) {
+    while (rounds_.size() < problem_.options.rounds && stop_reason_.empty()) {
       const auto round = trainer_.step();
       if (!round) break;
       take(*round);
-      TRY_VOID(save_if_due());
+      TRY_VOID(checkpoints_.save_if_due(rounds_));
       if (is_over_time(begin)) stop_reason_ = "the time limit was reached";
     }
     if (stop_reason_.empty())
       stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
-    if (is_flat_) keep(std::max<std::size_t>(1, rounds_.size() - options_.flat_rounds));
+    if (is_flat()) keep(std::max<std::size_t>(1, rounds_.size() - problem_.options.flat_rounds));
     keep_best_prefix();
     return result();
   }
@@ -118,37 +113,33 @@ class Run {
   void take(const Round& round) {
     rounds_.push_back(round);
     const bool is_traced = request_.wants_trace && rounds_.size() % request_.trace_every == 0;
-    if (request_.wants_trace || options_.flat_rounds > 0) add_to_loss(round);
-    if (is_traced || options_.flat_rounds > 0) losses_.push_back(loss_->value(request_.communicator));
+    if (request_.wants_trace || problem_.options.flat_rounds > 0) add_to_loss(round);
+    if (is_traced || problem_.options.flat_rounds > 0) losses_.push_back(loss_->value(request_.communicator));
     if (is_traced) trace_.push_back(trace_line(round));
-    if (request_.measure) validate(round);
-    if (options_.flat_rounds > 0) watch_loss();
-    if (request_.progress) request_.progress(rounds_.size(), options_.rounds);
-  }
-
-  void validate(const Round& round) {
-    const double value = request_.measure(options_.is_value ? ranker()->score(request_.validate->matrix)
-                                                            : validation_->add(weak_ranking(round)));
-    if (!best_.add(value))
+    const bool goes_on = problem_.options.is_value && early_stop_.is_on()
+                             ? early_stop_.add(ranker()->score(request_.validate->matrix))
+                             : early_stop_.add(weak_ranking(round));
+    if (!goes_on)
       stop_reason_ =
           fmt::format("{} did not improve for {} rounds", request_.measure_name, request_.patience);
+    if (is_flat())
+      stop_reason_ = fmt::format("{} rounds did not lower the training loss", problem_.options.flat_rounds);
+    if (request_.progress) request_.progress(rounds_.size(), problem_.options.rounds);
   }
 
   void add_to_loss(const Round& round) {
     if (!loss_ || rounds_.size() % kRoundsOfSums == 0)
-      loss_.emplace(feedback_, trainer_.scores());
+      loss_.emplace(problem_.feedback, trainer_.scores());
     else
-      loss_->add(trainer_.ranking_of(round.candidate), round.alpha);
+      loss_->add(problem_.ranking_of(round.candidate), round.alpha);
   }
 
   /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not
   /// decrease significantly".
-  void watch_loss() {
-    if (losses_.size() <= options_.flat_rounds) return;
-    const double before = losses_[losses_.size() - 1 - options_.flat_rounds];
-    is_flat_ = before - losses_.back() <= kFlatShare * before;
-    if (is_flat_)
-      stop_reason_ = fmt::format("{} rounds did not lower the training loss", options_.flat_rounds);
+  bool is_flat() const {
+    if (problem_.options.flat_rounds == 0 || losses_.size() <= problem_.options.flat_rounds) return false;
+    const double before = losses_[losses_.size() - 1 - problem_.options.flat_rounds];
+    return before - losses_.back() <= kFlatShare * before;
   }
 
   void keep(std::size_t rounds) {
@@ -157,96 +148,43 @@ class Run {
   }
 
   void keep_best_prefix() {
-    if (!request_.measure) return;
+    if (!early_stop_.is_on()) return;
     if (rounds_.empty())
-      best_.add(request_.measure(std::vector<double>(request_.validate->matrix.document_count(), 0.0)));
-    keep(best_.rounds());
-  }
-
-  Checkpoint checkpoint() const {
-    Checkpoint checkpoint;
-    checkpoint.options = options_json(options_, '_');
-    checkpoint.options.erase("rounds");
-    if (options_.thresholds.given != nullptr) checkpoint.options["thresholds"] = given_json();
-    if (request_.measure) checkpoint.options["metric"] = request_.measure_name;
-    checkpoint.data = fingerprint(*request_.train, request_.communicator);
-    if (request_.measure)
-      for (auto& [part, digest] : fingerprint(*request_.validate))
-        checkpoint.data.emplace_back("validation " + part, digest);
-    return checkpoint;
-  }
-
-  JsonObject given_json() const {
-    JsonObject out;
-    for (const auto& [feature, thetas] : *options_.thresholds.given)
-      out[feature] = JsonArray(thetas.begin(), thetas.end());
-    return out;
-  }
-
-  Result<void> save_if_due() {
-    if (request_.checkpoint.empty() || request_.checkpoint_every == 0 ||
-        rounds_.size() % request_.checkpoint_every != 0)
-      return {};
-    if (!saved_) saved_ = checkpoint();
-    for (std::size_t i = saved_->rounds.size(); i < rounds_.size(); ++i)
-      saved_->rounds.emplace_back(rounds_[i].candidate, rounds_[i].alpha);
-    if (request_.communicator != nullptr && request_.communicator->rank() > 0) return {};
-    return write_file(request_.checkpoint, checkpoint_text(*saved_));
+      early_stop_.add(std::vector<double>(request_.validate->matrix.document_count(), 0.0));
+    keep(early_stop_.best_rounds());
   }
 
   Result<void> resume() {
-    TRY(const auto found, read_checkpoint(request_.resume_checkpoint));
-    if (auto same = check_same_run(request_.resume_checkpoint, found, checkpoint()); !same) return same;
-    for (const auto& [candidate, alpha] : found.rounds) {
-      if (rounds_.size() >= options_.rounds || !stop_reason_.empty()) break;
-      if (candidate.feature >= features_.feature_count() ||
-          candidate.threshold > features_.thresholds(candidate.feature).size())
+    TRY(const auto rounds, checkpoints_.resumed_rounds());
+    for (const auto& [candidate, alpha, z, log_bound] : rounds) {
+      if (rounds_.size() >= problem_.options.rounds || !stop_reason_.empty()) break;
+      if (candidate.feature >= problem_.features.feature_count() ||
+          candidate.threshold > problem_.features.thresholds(candidate.feature).size())
         return fail(Code::bad_data, request_.resume_checkpoint + ": round " +
                                         std::to_string(rounds_.size() + 1) +
                                         " uses a weak ranking that the input does not have; start the "
                                         "training again without --resume");
-      take(trainer_.replay(candidate, alpha));
+      take(trainer_.add(candidate, alpha));
     }
     return {};
   }
 
   WeakRanking weak_ranking(const Round& round) const {
-    return {round.candidate.feature, threshold_of(round.candidate),
-            static_cast<double>(round.candidate.q_default), round.alpha};
-  }
-
-  bool is_rank(std::size_t feature) const {
-    return request_.train->matrix.features()[feature].kind == FeatureKind::rank;
-  }
-
-  double threshold_of(const Candidate& candidate) const {
-    const Thresholds& thresholds = features_.thresholds(candidate.feature);
-    const bool is_highest = candidate.threshold == thresholds.size();
-    if (candidate.threshold == 0) return -std::numeric_limits<double>::infinity();
-    if (!is_rank(candidate.feature))
-      return is_highest ? thresholds.highest : thresholds.values[candidate.threshold];
-    // The test is rank <= k, where k is the deepest training rank that fires, or 0 if none does.
-    return is_highest ? -1.0 : thresholds.fires_from[candidate.threshold] - 1.0;
+    return weak_ranking_of(round, problem_.features,
+                           request_.train->matrix.features()[round.candidate.feature].kind);
   }
 
   JsonObject trace_line(const Round& round) const {
-    JsonObject line;
-    line["round"] = rounds_.size();
-    line["feature"] = round.candidate.feature + request_.first_feature_number;
-    const double threshold = threshold_of(round.candidate);
-    if (options_.is_value) {
-      line["low"] = features_.thresholds(round.candidate.feature).lowest;
-      line["high"] = features_.thresholds(round.candidate.feature).highest;
-    } else if (is_rank(round.candidate.feature)) {
-      line["rank"] = static_cast<std::int64_t>(
-          std::isinf(threshold) ? -features_.thresholds(round.candidate.feature).lowest : -threshold - 1.0);
-    } else if (std::isinf(threshold)) {
-      line["threshold"] = nullptr;
-    } else {
-      line["threshold"] = threshold;
-    }
-    line["q_default"] = round.candidate.q_default;
-    line["alpha"] = round.alpha;
+    const Thresholds& thresholds = problem_.features.thresholds(round.candidate.feature);
+    JsonObject line =
+        problem_.options.is_value
+            ? JsonObject{{"round", rounds_.size()},
+                         {"feature", round.candidate.feature + request_.first_feature_number},
+                         {"low", thresholds.lowest},
+                         {"high", thresholds.highest},
+                         {"q_default", round.candidate.q_default},
+                         {"alpha", round.alpha}}
+            : step_trace_line(request_, rounds_.size(), weak_ranking(round), -thresholds.lowest);
     line["r"] = round.candidate.r;
     line["z"] = round.z;
     line["bound"] = portable_exp(round.log_bound);
@@ -256,10 +194,10 @@ class Run {
 
   std::shared_ptr<const Ranker> ranker() const {
     const auto& described = request_.train->matrix.features();
-    if (options_.is_value) {
+    if (problem_.options.is_value) {
       std::vector<ValueRanking> rankings;
       for (const Round& round : rounds_) {
-        const Thresholds& thresholds = features_.thresholds(round.candidate.feature);
+        const Thresholds& thresholds = problem_.features.thresholds(round.candidate.feature);
         rankings.push_back({round.candidate.feature, thresholds.lowest, thresholds.highest,
                             static_cast<double>(round.candidate.q_default), round.alpha});
       }
@@ -272,85 +210,75 @@ class Run {
 
   JsonObject training(double loss) const {
     JsonObject training;
-    training["options"] = options_json(options_, '_');
-    if (options_.thresholds.given != nullptr) training["thresholds"] = given_json();
+    training["options"] = options_json(problem_.options, '_');
+    if (problem_.options.thresholds.given != nullptr)
+      training["thresholds"] = given_thresholds_json(problem_.options);
     training["rounds"] = rounds_.size();
     training["stopped"] = stop_reason_;
-    if (request_.measure) training["validation"] = validation_record(request_, best_.value());
-    training["queries"] = feedback_.query_count;
-    training["queries_left_out"] = feedback_.left_out;
-    training["documents"] = feedback_.used_documents;
-    training["crucial_pairs"] = feedback_.crucial_pairs;
-    if (!feedback_.pairs.empty()) training["contradictory_pairs"] = feedback_.contradictory_pairs;
+    if (early_stop_.is_on()) training["validation"] = early_stop_.record();
+    training["queries"] = problem_.feedback.query_count;
+    training["queries_left_out"] = problem_.feedback.left_out;
+    training["documents"] = problem_.feedback.used_documents;
+    training["crucial_pairs"] = problem_.feedback.crucial_pairs;
+    if (!problem_.feedback.pairs.empty())
+      training["contradictory_pairs"] = problem_.feedback.contradictory_pairs;
     training["ranking_loss"] = loss;
     training["bound"] = rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound);
-    if (feedback_.is_single_bipartite)
-      training["single_bipartite"] = JsonObject{{"below", feedback_.below}, {"above", feedback_.above}};
+    if (const auto& single = problem_.feedback.single_bipartite)
+      training["single_bipartite"] = JsonObject{{"below", single->below}, {"above", single->above}};
     JsonArray reduced;
-    for (std::size_t i = 0; i < features_.feature_count(); ++i)
-      if (features_.thresholds(i).is_reduced) reduced.emplace_back(request_.train->matrix.features()[i].name);
+    for (const std::size_t feature : reduced_features())
+      reduced.emplace_back(request_.train->matrix.features()[feature].name);
     if (!reduced.empty()) training["reduced_features"] = std::move(reduced);
     return training;
   }
 
-  /// One line that names every feature with more values than thresholds; empty when there is none.
-  std::string reduced_features_text() const {
-    std::string names;
-    for (std::size_t i = 0; i < features_.feature_count(); ++i) {
-      const Thresholds& thresholds = features_.thresholds(i);
-      if (!thresholds.is_reduced) continue;
-      names += (names.empty() ? "" : ", ") + request_.train->matrix.features()[i].name + " (" +
-               std::to_string(thresholds.distinct) + ')';
-    }
-    return names.empty() ? names : "features (values) reduced by --max-thresholds: " + names + '\n';
+  /// The features with more values than thresholds.
+  std::vector<std::size_t> reduced_features() const {
+    std::vector<std::size_t> reduced;
+    for (std::size_t i = 0; i < problem_.features.feature_count(); ++i)
+      if (problem_.features.thresholds(i).is_reduced) reduced.push_back(i);
+    return reduced;
   }
 
   std::string summary(double loss) const {
-    std::string text = std::to_string(rounds_.size()) + " rounds (" + stop_reason_ + "), " +
-                       std::to_string(feedback_.query_count) + " queries, " +
-                       std::to_string(feedback_.used_documents) + " documents, " +
-                       std::to_string(feedback_.crucial_pairs) + " crucial pairs";
-    if (feedback_.left_out > 0)
-      text += "; " + std::to_string(feedback_.left_out) + " queries without a crucial pair were left out";
-    if (feedback_.contradictory_pairs > 0)
-      text += "; " + std::to_string(feedback_.contradictory_pairs) + " pairs contradict other feedback";
-    text += "\nranking loss ";
-    append_number(text, loss);
-    text += ", bounded by ";
-    append_number(text, rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound));
-    text += " (theorem 1)\n";
-    if (request_.measure) {
-      text += "validation " + request_.measure_name + " ";
-      append_number(text, reported_value(request_, best_.value()));
-      text += " after these rounds\n";
-    }
-    return text + reduced_features_text();
+    std::string text = fmt::format("{} rounds ({}), {} queries, {} documents, {} crucial pairs",
+                                   rounds_.size(), stop_reason_, problem_.feedback.query_count,
+                                   problem_.feedback.used_documents, problem_.feedback.crucial_pairs);
+    if (problem_.feedback.left_out > 0)
+      text += fmt::format("; {} queries without a crucial pair were left out", problem_.feedback.left_out);
+    if (problem_.feedback.contradictory_pairs > 0)
+      text += fmt::format("; {} pairs contradict other feedback", problem_.feedback.contradictory_pairs);
+    text += fmt::format("\nranking loss {}, bounded by {} (theorem 1)\n", number_text(loss),
+                        number_text(rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound)));
+    if (early_stop_.is_on())
+      text += fmt::format("validation {} {} after these rounds\n", request_.measure_name,
+                          number_text(early_stop_.value()));
+    std::string names;
+    for (const std::size_t feature : reduced_features())
+      names +=
+          fmt::format("{}{} ({})", names.empty() ? "" : ", ", request_.train->matrix.features()[feature].name,
+                      problem_.features.thresholds(feature).distinct);
+    if (!names.empty()) text += "features (values) reduced by --max-thresholds: " + names + '\n';
+    return text;
   }
 
   TrainingResult result() {
-    TrainingResult result;
-    result.model.learner = "rankboost";
-    result.model.features = request_.train->matrix.features();
-    result.model.ranker = ranker();
+    auto model = ranker();
     const double loss =
-        ranking_loss(feedback_, result.model.ranker->score(request_.train->matrix), request_.communicator);
-    result.model.training = training(loss);
-    result.trace = std::move(trace_);
-    result.summary = summary(loss);
-    return result;
+        ranking_loss(problem_.feedback, model->score(request_.train->matrix), request_.communicator);
+    return {{"rankboost", request_.train->matrix.features(), std::move(model), training(loss)},
+            std::move(trace_),
+            summary(loss)};
   }
 
   const TrainingRequest& request_;
-  const Options& options_;
-  const Feedback& feedback_;
-  CodedFeatures features_;
+  Problem problem_;
   Trainer trainer_;
-  std::optional<ValidationScores> validation_;
-  BestRound best_;
+  EarlyStop early_stop_;
+  Checkpoints checkpoints_;
   std::optional<GrowingLoss> loss_;     // only with a trace or --stop-when-flat
   std::vector<double> losses_ = {0.5};  // after each number of rounds that is traced or watched
-  bool is_flat_ = false;
-  std::optional<Checkpoint> saved_;
   std::vector<Round> rounds_;
   std::vector<JsonObject> trace_;
   std::string stop_reason_;
@@ -366,9 +294,9 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   // A value ranking uses every value; thresholds only serve to code them.
   const ThresholdOptions thresholds =
       options.is_value ? ThresholdOptions{ThresholdOptions::kAll} : options.thresholds;
-  TRY(auto features,
+  TRY(const auto features,
       CodedFeatures::make(request.train->matrix, thresholds, feedback.is_used, request.communicator));
-  return Run(request, options, feedback, std::move(features)).train();
+  return Run(request, {feedback, features, options, request.threads, request.communicator}).train();
 }
 
 Result<std::shared_ptr<const Ranker>> read(const JsonObject& body, const std::vector<Feature>& features) {

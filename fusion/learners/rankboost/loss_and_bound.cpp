@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <numbers>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "fusion/learners/rankboost/kernels.h"
 
@@ -31,12 +32,12 @@ class QueryLoss {
     // not stand clearly above it.
     below_.assign(classes, 0.0);
     within_.assign(classes, 0.0);
-    members_.assign(classes, 0.0);
+    const auto members = feedback_.members_of(query);
+    members_.assign(members.begin(), members.end());
     places_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const double score = scores_[rows[i]];
       places_[i] = {score, tie_reach(score), feedback_.classes[rows[i]]};
-      members_[places_[i].grade] += 1.0;
     }
     const auto is_clear = [](const Place& low, const Place& high) {
       return high.score - low.score > std::max(low.reach, high.reach);
@@ -91,7 +92,7 @@ std::size_t places_of(std::size_t members) {
 
 /// Whether comparing pairs is cheaper than merging and does not take much more memory.
 /// in: members - number of documents per class
-bool are_pairs_few(const QueryFeedback& query, std::span<const std::uint32_t> members) {
+bool are_pairs_few(const QueryFeedback& query, std::span<const std::size_t> members) {
   constexpr std::size_t kPairsPerDocument = 96;
   std::size_t documents = 0;
   std::size_t places = 0;
@@ -107,7 +108,7 @@ bool are_pairs_few(const QueryFeedback& query, std::span<const std::uint32_t> me
 
 /// Appends the rows of a query class by class. Padding repeats the query's first row.
 void append_by_class(const Feedback& feedback, const QueryFeedback& query,
-                     std::span<const std::uint32_t> members, std::vector<std::uint32_t>& rows) {
+                     std::span<const std::size_t> members, std::vector<std::uint32_t>& rows) {
   std::vector<std::size_t> next;
   std::size_t end = rows.size();
   for (const std::size_t count : members) {
@@ -123,7 +124,7 @@ void append_by_class(const Feedback& feedback, const QueryFeedback& query,
 /// As QueryLoss::of.
 /// in: scores and reaches - class by class; members - number of documents per class
 double compared_loss(const QueryFeedback& query, std::span<const double> weights,
-                     std::span<const std::uint32_t> members, const double* scores, const double* reaches) {
+                     std::span<const std::size_t> members, const double* scores, const double* reaches) {
   double loss = 0.0;
   std::size_t low = 0;
   for (std::size_t lower = 0; lower < members.size(); ++lower) {
@@ -161,13 +162,11 @@ double ranking_loss(const Feedback& feedback, std::span<const double> scores, Co
 }
 
 GrowingLoss::GrowingLoss(const Feedback& feedback, std::vector<double> scores)
-    : feedback_(feedback), scores_(std::move(scores)), members_(feedback.class_count, 0) {
-  rows_.reserve(feedback.used_documents);
+    : feedback_(feedback), scores_(std::move(scores)) {
+  rows_.reserve(static_cast<std::size_t>(feedback.used_documents));
   for (const QueryFeedback& query : feedback.queries) {
     starts_.push_back(rows_.size());
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      if (feedback.classes[row] != Feedback::kNone) ++members_[query.first_class + feedback.classes[row]];
-    const auto members = members_of(query);
+    const auto members = feedback.members_of(query);
     is_compared_.push_back(are_pairs_few(query, members) ? 1 : 0);
     if (is_compared_.back() != 0) {
       append_by_class(feedback, query, members, rows_);
@@ -185,15 +184,11 @@ void GrowingLoss::fill_places() {
   for (std::size_t i = 0; i < feedback_.queries.size(); ++i) {
     if (is_compared_[i] == 0) continue;
     std::size_t place = starts_[i];
-    for (const std::size_t count : members_of(feedback_.queries[i])) {
+    for (const std::size_t count : feedback_.members_of(feedback_.queries[i])) {
       for (std::size_t k = 0; k < count; ++k) place_scores_[place + k] = scores_[rows_[place + k]];
       place += places_of(count);
     }
   }
-}
-
-std::span<const std::uint32_t> GrowingLoss::members_of(const QueryFeedback& query) const {
-  return std::span(members_).subspan(query.first_class, query.classes);
 }
 
 void GrowingLoss::add_to_places(std::size_t begin, std::size_t end, const CodedRanking& ranking,
@@ -272,7 +267,7 @@ double GrowingLoss::value(Communicator* communicator) const {
       const double* scores = place_scores_.data() + starts_[i];
       reaches.resize(std::max(reaches.size(), count));
       set_tie_reaches(scores, reaches.data(), count);
-      lost = compared_loss(query, feedback_.weights, members_of(query), scores, reaches.data());
+      lost = compared_loss(query, feedback_.weights, feedback_.members_of(query), scores, reaches.data());
     }
     total += std::llrint(lost * kLossScale);
   }
@@ -323,12 +318,9 @@ std::string generalisation_text(const JsonObject& training, std::uint64_t featur
   const double d =
       std::max(2.0, std::floor(std::log2(2.0 * static_cast<double>(features) * (documents + 1.0))));
   const double bound = generalisation_bound(d, rounds, below, above, kDelta);
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "theorem 3: |training error - true error| <= %.4g%s (d %.0f, m %llu, n %llu, delta %.2g)\n",
-                bound, bound >= 1.0 ? ", vacuous" : "", d, static_cast<unsigned long long>(below),
-                static_cast<unsigned long long>(above), kDelta);
-  return text;
+  return fmt::format(
+      "theorem 3: |training error - true error| <= {:.4g}{} (d {:.0f}, m {}, n {}, delta {:.2g})\n", bound,
+      bound >= 1.0 ? ", vacuous" : "", d, below, above, kDelta);
 }
 
 }  // namespace metafuse::fusion::rankboost

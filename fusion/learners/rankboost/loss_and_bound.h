@@ -49,7 +49,6 @@ class GrowingLoss {
   };
 
   void fill_places();
-  std::span<const std::uint32_t> members_of(const QueryFeedback& query) const;
   void add_to_places(std::size_t begin, std::size_t end, const CodedRanking& ranking,
                      std::span<const double> steps);
   void merge(std::span<std::uint32_t> rows, const CodedRanking& ranking, double alpha);
@@ -61,7 +60,6 @@ class GrowingLoss {
   std::vector<std::uint32_t> rows_;
   std::vector<std::size_t> starts_;        ///< where each query begins in rows_, and the end
   std::vector<std::uint8_t> is_compared_;  ///< by query: whether its pairs are compared
-  std::vector<std::uint32_t> members_;     ///< number of documents in each class of each query
   /// The score of each of rows_, NaN for padding; empty if no query's pairs are compared.
   std::vector<double> place_scores_;
   std::vector<Ranked> low_, high_;  ///< documents of the current query with h = 0 and h = 1

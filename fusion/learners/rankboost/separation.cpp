@@ -75,8 +75,8 @@ void Separation::order_documents(std::size_t feature) {
 
 void Separation::prepare(const Weights& weights) {
   weights_ = weights;
-  costs_.assign(feedback_->class_count, 0.0);
-  gains_.assign(feedback_->class_count, 0.0);
+  costs_.assign(feedback_->members.size(), 0.0);
+  gains_.assign(feedback_->members.size(), 0.0);
   std::vector<double> sums;
   std::vector<PairFactors> factors;
   for (const QueryFeedback& query : feedback_->queries) {

@@ -18,19 +18,23 @@ double epsilon(std::uint64_t m) {
   return 1.0 / (2.0 * static_cast<double>(m));
 }
 
-}  // namespace
-
+/// alpha from the edge, eq. (6).
+/// in: is_certain - all crucial pairs lie on one side, where alpha would be infinite: it is smoothed with 1 /
+///     (2m); m - number of crucial pairs
 double alpha_of_edge(double r, bool is_certain, std::uint64_t m) {
   const double bounded = std::clamp(r, -1.0, 1.0);
   const double smooth = is_certain || std::abs(bounded) >= 1.0 - 1e-15 ? 2.0 * epsilon(m) : 0.0;
   return 0.5 * portable_log((1.0 + bounded + smooth) / (1.0 - bounded + smooth));
 }
 
+/// alpha from the weights of correctly and incorrectly ordered pairs, eq. (2); smoothed if one of them is 0.
 double alpha_of_sides(double right, double wrong, std::uint64_t m) {
   const double smooth = right > 0.0 && wrong > 0.0 ? 0.0 : epsilon(m);
   return 0.5 * portable_log((right + smooth) / (wrong + smooth));
 }
 
+/// Searches for the alpha that minimises Z (sec. 3.2, first method).
+/// out: nothing if one side has no pair, because Z then has no minimum
 std::optional<double> alpha_by_search(const Distribution& distribution, const CodedRanking& ranking) {
   const PairSides sides = distribution.sides(ranking);
   if (!sides.has_right || !sides.has_wrong) return std::nullopt;
@@ -52,8 +56,6 @@ std::optional<double> alpha_by_search(const Distribution& distribution, const Co
   }
   return 0.5 * (low + high);
 }
-
-namespace {
 
 /// Z and its derivative with respect to alpha. For pairs from grades, Z is a product of sums over classes:
 /// that of e^(alpha H) over the documents of the lower class times that of e^(-alpha H) over the upper class.
@@ -118,40 +120,41 @@ constexpr std::size_t kMostReservedRounds = 512;
 
 }  // namespace
 
-Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options,
-                 unsigned threads, Communicator* communicator, std::span<const double> prior)
-    : feedback_(&feedback),
-      features_(&features),
-      options_(&options),
+WeakRanking weak_ranking_of(const Round& round, const CodedFeatures& features, FeatureKind kind) {
+  const Candidate& candidate = round.candidate;
+  const Thresholds& thresholds = features.thresholds(candidate.feature);
+  double threshold = kind == FeatureKind::rank ? -1.0 : thresholds.highest;  // nothing exceeds it
+  if (candidate.threshold < thresholds.size())
+    threshold = step_threshold(thresholds, candidate.threshold, kind);
+  return {candidate.feature, threshold, static_cast<double>(candidate.q_default), round.alpha};
+}
+
+Trainer::Trainer(const Problem& problem, std::span<const double> prior)
+    : problem_(problem),
       prior_(prior),
-      distribution_(feedback, threads, communicator),
-      weights_(features),
-      is_in_use_(features.feature_count(), 0) {
-  if (options.weak_learner.criterion == Options::Criterion::z)
-    weak_learner_2_.emplace(distribution_, features, options, threads, communicator);
+      distribution_(problem.feedback, problem.threads, problem.communicator),
+      weights_(problem.features) {
+  if (problem.options.weak_learner.criterion == Options::Criterion::z)
+    weak_learner_2_.emplace(problem, distribution_);
   else
-    weak_learner_3_.emplace(features, options, threads, communicator);
-  require(prior.empty() || communicator == nullptr, "a prior is for one process");
-  if (!prior.empty()) log_bound_ = portable_log(normaliser_of(feedback, prior, 1.0).z);
+    weak_learner_3_.emplace(problem);
+  require(prior.empty() || problem.communicator == nullptr, "a prior is for one process");
+  if (!prior.empty()) log_bound_ = portable_log(normaliser_of(problem.feedback, prior, 1.0).z);
   distribution_.anchor(scores(), log_bound_);
 }
 
-CodedRanking Trainer::ranking_of(const Candidate& candidate) const {
-  return coded_ranking(*features_, *options_, candidate.feature, candidate.threshold, candidate.q_default);
-}
-
 double Trainer::alpha_of(const Candidate& candidate) const {
-  if (options_->is_numeric)
-    if (const auto alpha = alpha_by_search(distribution_, ranking_of(candidate))) return *alpha;
-  if (options_->weak_learner.criterion == Options::Criterion::z)
-    return alpha_of_sides(candidate.right, candidate.wrong, feedback_->crucial_pairs);
+  if (problem_.options.is_numeric)
+    if (const auto alpha = alpha_by_search(distribution_, problem_.ranking_of(candidate))) return *alpha;
+  if (problem_.options.weak_learner.criterion == Options::Criterion::z)
+    return alpha_of_sides(candidate.right, candidate.wrong, problem_.feedback.crucial_pairs);
   bool is_certain = false;
   if (std::abs(candidate.r) > kNearlyCertain) {
-    const PairSides sides = distribution_.sides(ranking_of(candidate));
+    const PairSides sides = distribution_.sides(problem_.ranking_of(candidate));
     is_certain = sides.all_right || sides.all_wrong;
   }
   const double r = is_certain ? std::copysign(1.0, candidate.r) : candidate.r;
-  return alpha_of_edge(r, is_certain, feedback_->crucial_pairs);
+  return alpha_of_edge(r, is_certain, problem_.feedback.crucial_pairs);
 }
 
 std::optional<Round> Trainer::step() {
@@ -163,38 +166,33 @@ std::optional<Round> Trainer::step() {
     stop_reason_ = chosen ? "no weak ranking gains anything" : "no weak ranking is admissible";
     return std::nullopt;
   }
-  return finish(*chosen, alpha_of(*chosen));
+  return add(*chosen, alpha_of(*chosen));
 }
 
 bool Trainer::is_perfect(const Candidate& candidate) const {
-  if (candidate.r <= (options_->is_value ? 0.0 : kNearlyCertain)) return false;
-  return distribution_.sides(ranking_of(candidate)).all_right;
+  if (candidate.r <= (problem_.options.is_value ? 0.0 : kNearlyCertain)) return false;
+  return distribution_.sides(problem_.ranking_of(candidate)).all_right;
 }
 
-Round Trainer::finish(const Candidate& candidate, double alpha) {
+Round Trainer::add(const Candidate& candidate, double alpha) {
   const bool is_last = is_perfect(candidate);
   Round round = take(candidate, alpha);
   if (is_last) {
-    if (!options_->is_value) round.candidate.r = 1.0;  // undoes rounding
+    if (!problem_.options.is_value) round.candidate.r = 1.0;  // undoes rounding
     stop_reason_ = "the last weak ranking orders every crucial pair rightly";
   }
   return round;
 }
 
-Round Trainer::replay(const Candidate& candidate, double alpha) {
-  return finish(candidate, alpha);
-}
-
 Round Trainer::take(const Candidate& candidate, double alpha) {
   Round round{candidate, alpha, 0.0, 0.0};
-  round.z = distribution_.update(ranking_of(candidate), alpha);
+  round.z = distribution_.update(problem_.ranking_of(candidate), alpha);
   log_bound_ += portable_log(round.z);
   round.log_bound = log_bound_;
   if (weak_learner_3_)
     weak_learner_3_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
   if (weak_learner_2_) weak_learner_2_->distribution_changed(alpha, round.z);
   weights_.at(candidate.feature, candidate.threshold, candidate.q_default) += alpha;
-  is_in_use_[candidate.feature] = 1;
   alphas_since_anchor_ += std::abs(alpha);
   if (alphas_since_anchor_ > kMostAlpha || ++rounds_since_anchor_ >= kMostReservedRounds) {
     distribution_.anchor(scores(), log_bound_);
@@ -206,10 +204,10 @@ Round Trainer::take(const Candidate& candidate, double alpha) {
 }
 
 std::vector<double> Trainer::table_by_code(std::size_t feature) const {
-  const std::size_t thresholds = features_->thresholds(feature).size();
+  const std::size_t thresholds = problem_.features.thresholds(feature).size();
   std::vector<double> table(thresholds + 1, 0.0);
-  if (options_->is_value) {
-    const CodedRanking h = coded_ranking(*features_, *options_, feature, 0, 0.0);
+  if (problem_.options.is_value) {
+    const CodedRanking h = problem_.ranking_of({static_cast<std::uint32_t>(feature)});
     table[0] = weights_.at(feature, 0, 1);
     const double slope = weights_.at(feature, 0, 0) + weights_.at(feature, 0, 1);
     for (std::size_t code = 1; code <= thresholds; ++code) table[code] = slope * h.values[code];
@@ -226,12 +224,13 @@ std::vector<double> Trainer::table_by_code(std::size_t feature) const {
 }
 
 std::vector<double> Trainer::scores() const {
+  const CodedFeatures& features = problem_.features;
   std::vector<double> scores(prior_.begin(), prior_.end());
-  scores.resize(features_->document_count(), 0.0);
-  for (std::size_t feature = 0; feature < features_->feature_count(); ++feature) {
-    if (is_in_use_[feature] == 0) continue;
+  scores.resize(features.document_count(), 0.0);
+  for (std::size_t feature = 0; feature < features.feature_count(); ++feature) {
     const std::vector<double> table = table_by_code(feature);
-    for (std::size_t row = 0; row < scores.size(); ++row) scores[row] += table[features_->code(row, feature)];
+    if (std::count(table.begin(), table.end(), 0.0) == std::ssize(table)) continue;
+    for (std::size_t row = 0; row < scores.size(); ++row) scores[row] += table[features.code(row, feature)];
   }
   return scores;
 }

@@ -15,7 +15,9 @@ namespace {
 constexpr double kSideTieTolerance = 1e-9;
 constexpr double kLeastTolerance = 1e-12;  // lower limit of the tolerance, for a least Z near 0
 constexpr double kRounding = 1e-9;         // exceeds the rounding errors of a criterion and of W- + W+
-constexpr double kLikelySide = 0.9;        // share of the best criterion of the previous round
+// A smaller edge may be a rounding error, in which case alpha may turn out negative.
+constexpr double kSurelyPositive = 1e-12;
+constexpr double kLikelySide = 0.9;  // share of the best criterion of the previous round
 constexpr std::uint8_t kHasRight = 1;
 constexpr std::uint8_t kHasWrong = 2;
 
@@ -29,12 +31,10 @@ double criterion_bound(double edge, double separated) {
 /// number it belongs below.
 std::vector<std::int64_t> counting_potentials(const Feedback& feedback, std::size_t documents) {
   std::vector<std::int64_t> potentials(documents, 0);
-  std::vector<std::int64_t> counts;
   for (const QueryFeedback& query : feedback.queries) {
-    counts.assign(query.classes + 1U, 0);
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      if (feedback.classes[row] != Feedback::kNone) ++counts[feedback.classes[row] + 1U];
-    std::partial_sum(counts.begin(), counts.end(), counts.begin());
+    const auto members = feedback.members_of(query);
+    std::vector<std::int64_t> counts(query.classes + 1U, 0);  // documents below each class
+    std::partial_sum(members.begin(), members.end(), counts.begin() + 1);
     for (std::size_t row = query.begin; row < query.end; ++row)
       if (const std::size_t place = feedback.classes[row]; place != Feedback::kNone)
         potentials[row] = counts[place] - (counts.back() - counts[place + 1]);
@@ -46,25 +46,19 @@ std::vector<std::int64_t> counting_potentials(const Feedback& feedback, std::siz
   return potentials;
 }
 
-std::vector<std::size_t> all_of(const CodedFeatures& features) {
-  std::vector<std::size_t> all(features.feature_count());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
 }  // namespace
 
-WeakLearner2::WeakLearner2(const Distribution& distribution, const CodedFeatures& features,
-                           const Options& options, unsigned threads, Communicator* communicator)
-    : features_(&features),
-      options_(&options),
-      threads_(threads),
-      communicator_(communicator),
-      histograms_(features, communicator),
-      separation_(distribution.feedback(), features, threads),
-      known_(features.feature_count()),
-      swept_at_(features.feature_count(), std::numeric_limits<double>::infinity()),
-      best_(features.feature_count(), -1.0) {
+WeakLearner2::WeakLearner2(const Problem& problem, const Distribution& distribution)
+    : problem_(problem),
+      all_features_(problem.features.feature_count()),
+      histograms_(problem.features, problem.communicator),
+      separation_(problem.feedback, problem.features, problem.threads),
+      // The tolerance applies to Z: any candidate within 1e-9 of the least Z may be chosen.
+      search_(
+          [](double best) { return std::max(kSideTieTolerance * std::abs(1.0 - best), kLeastTolerance); }),
+      known_(all_features_.size()),
+      swept_at_(all_features_.size(), std::numeric_limits<double>::infinity()) {
+  std::iota(all_features_.begin(), all_features_.end(), std::size_t{0});
   find_possible_sides(distribution);
 }
 
@@ -88,8 +82,8 @@ void WeakLearner2::for_each_edge(std::size_t feature, const Take& take) const {
 }
 
 template <class Take>
-void WeakLearner2::for_each_candidate(std::size_t feature, const Round& round, const Take& take) const {
-  const std::size_t highest = features_->thresholds(feature).size();
+void WeakLearner2::for_each_candidate(std::size_t feature, double total, const Take& take) const {
+  const std::size_t highest = problem_.features.thresholds(feature).size();
   for_each_edge(
       feature, [&](std::size_t threshold, std::size_t q, std::int64_t edge, std::int64_t separated) {
         const std::uint8_t bits = known_[feature][q].possible[threshold];
@@ -102,23 +96,23 @@ void WeakLearner2::for_each_candidate(std::size_t feature, const Round& round, c
         const double root = std::sqrt(right) - std::sqrt(wrong);
         Candidate candidate{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(threshold),
                             static_cast<std::uint8_t>(q)};
-        candidate.criterion = root * root / round.total;
+        candidate.criterion = root * root / total;
         // If any pair lies on this side, give it at least one fixed-point unit: its weight may have rounded
         // to zero.
-        candidate.right = std::max(right, (bits & kHasRight) != 0 ? 1.0 : 0.0) / round.total;
-        candidate.wrong = std::max(wrong, (bits & kHasWrong) != 0 ? 1.0 : 0.0) / round.total;
+        candidate.right = std::max(right, (bits & kHasRight) != 0 ? 1.0 : 0.0) / total;
+        candidate.wrong = std::max(wrong, (bits & kHasWrong) != 0 ? 1.0 : 0.0) / total;
         candidate.r = candidate.right - candidate.wrong;
         take(candidate);
       });
 }
 
 void WeakLearner2::add_up_ranks(std::span<const std::size_t> features) {
-  if (communicator_ == nullptr) return;
+  if (problem_.communicator == nullptr) return;
   std::vector<std::int64_t> packed;
   for (const std::size_t feature : features)
     for (const Known& known : known_[feature])
       packed.insert(packed.end(), known.changes.begin(), known.changes.end());
-  communicator_->sum(packed);
+  problem_.communicator->sum(packed);
   auto from = packed.begin();
   for (const std::size_t feature : features)
     for (Known& known : known_[feature])
@@ -126,7 +120,7 @@ void WeakLearner2::add_up_ranks(std::span<const std::size_t> features) {
 }
 
 void WeakLearner2::sweep(std::span<const std::size_t> features) {
-  parallel_for(features.size(), threads_, [&](std::size_t i) {
+  parallel_for(features.size(), problem_.threads, [&](std::size_t i) {
     for (std::size_t q = 0; q < 2; ++q)
       if (is_tried(q)) known_[features[i]][q].changes = separation_.sweep(features[i], q == 1);
   });
@@ -134,14 +128,14 @@ void WeakLearner2::sweep(std::span<const std::size_t> features) {
 }
 
 void WeakLearner2::find_possible_sides(const Distribution& distribution) {
-  const Feedback& feedback = distribution.feedback();
-  const std::vector<std::size_t> all = all_of(*features_);
-  histograms_.fill(all, counting_potentials(feedback, features_->document_count()), threads_);
+  const Feedback& feedback = problem_.feedback;
+  histograms_.fill(all_features_, counting_potentials(feedback, problem_.features.document_count()),
+                   problem_.threads);
   const std::vector<double> ones(std::max(feedback.weights.size(), feedback.pairs.size()), 1.0);
   separation_.prepare({&distribution, ones, ones, 1.0});
-  sweep(all);
-  for (const std::size_t feature : all) {
-    const std::size_t size = features_->thresholds(feature).size() + 1;
+  sweep(all_features_);
+  for (const std::size_t feature : all_features_) {
+    const std::size_t size = problem_.features.thresholds(feature).size() + 1;
     for (std::size_t q = 0; q < 2; ++q)
       if (is_tried(q)) known_[feature][q].possible.assign(size, 0);
     for_each_edge(feature,
@@ -158,20 +152,13 @@ void WeakLearner2::distribution_changed(double alpha, double z) {
   log_kept_ -= std::abs(alpha) + portable_log(z);
 }
 
-bool WeakLearner2::is_admissible(const Candidate& candidate, const Round& round) const {
-  // A tiny edge may be a rounding error, in which case alpha may turn out negative.
-  if (!options_->weak_learner.is_cumulative || candidate.r > kLeastTolerance) return true;
-  const double so_far = round.weights.at(candidate.feature, candidate.threshold, candidate.q_default);
-  return so_far > 0.0 && so_far + round.alpha_of(candidate) > 0.0;
-}
-
-double WeakLearner2::bound(std::size_t feature, const Round& round) const {
+double WeakLearner2::bound(std::size_t feature, const RoundState& round) const {
   // A pair keeps at most all of its weight, apart from rounding.
   const double kept = portable_exp(std::min(log_kept_ - swept_at_[feature], 0.0));
   double bound = -1.0;
   for_each_edge(feature, [&](std::size_t threshold, std::size_t q, std::int64_t edge, std::int64_t) {
     const bool may_be_negative =
-        !options_->weak_learner.is_cumulative || round.weights.at(feature, threshold, q) > 0.0;
+        !problem_.options.weak_learner.is_cumulative || round.weights.at(feature, threshold, q) > 0.0;
     const double r = static_cast<double>(edge) / round.total;
     if (r < -kRounding && !may_be_negative) return;
     const double separated = known_[feature][q].separated[threshold] * kept - kRounding;
@@ -180,65 +167,42 @@ double WeakLearner2::bound(std::size_t feature, const Round& round) const {
   return bound + kRounding;
 }
 
-double WeakLearner2::visit(std::size_t feature, const Round& round) {
+double WeakLearner2::visit(std::size_t feature, const RoundState& round) {
   swept_at_[feature] = log_kept_;
   for_each_edge(feature, [&](std::size_t threshold, std::size_t q, std::int64_t, std::int64_t separated) {
     known_[feature][q].separated[threshold] = static_cast<double>(separated) / round.total;
   });
   double best = -1.0;
-  for_each_candidate(feature, round, [&](const Candidate& candidate) {
-    if (candidate.criterion > best && is_admissible(candidate, round)) best = candidate.criterion;
+  for_each_candidate(feature, round.total, [&](const Candidate& candidate) {
+    if (candidate.criterion > best && problem_.is_admissible(candidate, round, kSurelyPositive))
+      best = candidate.criterion;
   });
   return best;
 }
 
 std::optional<Candidate> WeakLearner2::find(const Distribution& distribution,
                                             const CumulativeWeights& weights, const AlphaOf& alpha_of) {
-  const Round round{weights, alpha_of, static_cast<double>(distribution.total())};
-  std::vector<std::size_t> order = all_of(*features_);
-  histograms_.fill(order, distribution.potentials(), threads_);
+  const RoundState round{weights, alpha_of, static_cast<double>(distribution.total())};
+  histograms_.fill(all_features_, distribution.potentials(), problem_.threads);
   separation_.prepare(
       {&distribution, distribution.tables(), distribution.pair_weights(), distribution.factor()});
   std::vector<double> bounds;
-  for (const std::size_t feature : order) bounds.push_back(bound(feature, round));
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
-  });
-  std::fill(best_.begin(), best_.end(), -1.0);
-  // The tolerance applies to Z: any candidate within 1e-9 of the least Z may be chosen.
-  const auto tolerance = [](double best) {
-    return std::max(kSideTieTolerance * std::abs(1.0 - best), kLeastTolerance);
-  };
-  double best = -1.0;
-  for (std::size_t done = 0; done < order.size();) {
-    std::size_t most = done + threads_;
-    // With several MPI processes, sweep all likely features at once: one or two exchanges per round.
-    if (communicator_ != nullptr)
-      while (most < order.size() && bounds[order[most]] >= kLikelySide * last_best_) ++most;
-    std::size_t end = done;
-    while (end < std::min(most, order.size()) && bounds[order[end]] >= best - tolerance(best)) ++end;
-    if (end == done) break;
-    const std::span<const std::size_t> batch(order.data() + done, end - done);
-    sweep(batch);
-    for (const std::size_t feature : batch) best = std::max(best, best_[feature] = visit(feature, round));
-    done = end;
-  }
-  last_best_ = best;
-  std::optional<Candidate> chosen;
-  for (std::size_t feature = 0; best >= 0.0 && !chosen && feature < best_.size(); ++feature) {
-    if (best - best_[feature] > tolerance(best)) continue;
-    for_each_candidate(feature, round, [&](const Candidate& candidate) {
-      if (!chosen && best - candidate.criterion <= tolerance(best) && is_admissible(candidate, round))
-        chosen = candidate;
-    });
-  }
+  for (const std::size_t feature : all_features_) bounds.push_back(bound(feature, round));
+  // With several MPI processes, all likely features are swept at once: one or two exchanges per round.
+  const double likely = problem_.communicator != nullptr ? kLikelySide * search_.best()
+                                                         : std::numeric_limits<double>::infinity();
+  search_.run(
+      bounds, problem_.threads, likely, [&](std::span<const std::size_t> batch) { sweep(batch); },
+      [&](std::size_t feature) { return visit(feature, round); });
+  auto chosen = search_.first_best(
+      [&](std::size_t feature, const auto& take) { for_each_candidate(feature, round.total, take); },
+      [&](const Candidate& candidate) { return problem_.is_admissible(candidate, round, kSurelyPositive); });
   if (chosen) {
-    const PairWeights exact = distribution.pair_weights_of(
-        coded_ranking(*features_, *options_, chosen->feature, chosen->threshold, chosen->q_default));
+    const PairWeights exact = distribution.pair_weights_of(problem_.ranking_of(*chosen));
     chosen->right = exact.right;
     chosen->wrong = exact.wrong;
     chosen->r = exact.right - exact.wrong;
-    chosen->criterion = best;  // the best; the chosen candidate's may be lower by the tolerance
+    chosen->criterion = search_.best();  // the chosen candidate's may be lower by the tolerance
   }
   return chosen;
 }

@@ -23,8 +23,7 @@ namespace metafuse::fusion::rankboost {
 class WeakLearner2 {
  public:
   /// in: distribution - before the first anchor()
-  WeakLearner2(const Distribution& distribution, const CodedFeatures& features, const Options& options,
-               unsigned threads, Communicator* communicator = nullptr);
+  WeakLearner2(const Problem& problem, const Distribution& distribution);
 
   /// out: nothing if no candidate is admissible
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
@@ -42,38 +41,29 @@ class WeakLearner2 {
     /// Bits per threshold: whether some pair is ordered correctly, and whether some is ordered incorrectly.
     std::vector<std::uint8_t> possible;
   };
-  struct Round {
-    const CumulativeWeights& weights;
-    const AlphaOf& alpha_of;
-    double total;
-  };
 
   void find_possible_sides(const Distribution& distribution);
   void sweep(std::span<const std::size_t> features);
   void add_up_ranks(std::span<const std::size_t> features);
-  double bound(std::size_t feature, const Round& round) const;
-  double visit(std::size_t feature, const Round& round);
-  bool is_admissible(const Candidate& candidate, const Round& round) const;
+  double bound(std::size_t feature, const RoundState& round) const;
+  double visit(std::size_t feature, const RoundState& round);
   bool is_tried(std::size_t q_default) const {
-    return q_default == 0 ? options_->may_be_zero() : options_->may_be_one();
+    return q_default == 0 ? problem_.options.may_be_zero() : problem_.options.may_be_one();
   }
   /// Calls take(threshold, q_default, edge, W- + W+ of the last sweep) in the order of the candidates.
   template <class Take>
   void for_each_edge(std::size_t feature, const Take& take) const;
   template <class Take>
-  void for_each_candidate(std::size_t feature, const Round& round, const Take& take) const;
+  void for_each_candidate(std::size_t feature, double total, const Take& take) const;
 
-  const CodedFeatures* features_;
-  const Options* options_;
-  unsigned threads_;
-  Communicator* communicator_;
+  Problem problem_;
+  std::vector<std::size_t> all_features_;
   Histograms histograms_;
   Separation separation_;
+  FeatureSearch search_;
   std::vector<std::array<Known, 2>> known_;
   std::vector<double> swept_at_;  // by feature: log_kept_ when it was swept
-  std::vector<double> best_;      // by feature: its best admissible criterion if swept in this round
   double log_kept_ = 0.0;         // log of the share of its initial weight that every pair has kept at least
-  double last_best_ = 0.0;
 };
 
 }  // namespace metafuse::fusion::rankboost

@@ -18,8 +18,7 @@ namespace metafuse::fusion::rankboost {
 /// change of the potentials, so the last visit gives an upper bound on what the feature can reach.
 class WeakLearner3 {
  public:
-  WeakLearner3(const CodedFeatures& features, const Options& options, unsigned threads,
-               Communicator* communicator = nullptr);
+  explicit WeakLearner3(const Problem& problem);
 
   /// out: nothing if no candidate is admissible
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
@@ -33,26 +32,17 @@ class WeakLearner3 {
 
  private:
   /// The best admissible criterion of a feature whose histogram is up to date.
-  double visit(std::size_t feature, std::int64_t total, const CumulativeWeights& weights,
-               const AlphaOf& alpha_of);
+  double visit(std::size_t feature, const RoundState& round);
 
   /// Calls take(threshold, q_default, edge) in the order of the candidates; edges are not divided by
   /// D's total.
   template <class Take>
   void for_each_edge(std::size_t feature, const Take& take) const;
-  static Candidate candidate_of(std::size_t feature, std::uint32_t threshold, std::uint8_t q_default,
-                                double edge, std::int64_t total);
-  bool is_admissible(const Candidate& candidate, const CumulativeWeights& weights,
-                     const AlphaOf& alpha_of) const;
 
-  const CodedFeatures* features_;
-  const Options* options_;
-  unsigned threads_;
-  bool is_alone_;
-  double last_best_ = 0.0;
+  Problem problem_;
   Histograms histograms_;
+  FeatureSearch search_;
   std::vector<double> reach_;  // by feature: upper bound of its best admissible criterion
-  std::vector<double> best_;   // by feature: its best admissible criterion if visited in this round
 };
 
 }  // namespace metafuse::fusion::rankboost

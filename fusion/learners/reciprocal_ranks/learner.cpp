@@ -164,17 +164,14 @@ Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, co
   rankboost::Options options;
   options.rounds = rounds;
   const CodedFeatures features(set.matrix, options.thresholds, feedback.is_used);
-  rankboost::Trainer trainer(feedback, features, options, request.threads, nullptr, prior);
+  rankboost::Trainer trainer({feedback, features, options, request.threads}, prior);
   std::vector<WeakRanking> rankings;
   const TimePoint begin = request.clock != nullptr ? request.clock->now() : TimePoint();
   while (rankings.size() < rounds) {
     const auto round = trainer.step();
     if (!round) break;
-    const auto& [feature, threshold] = std::pair(round->candidate.feature, round->candidate.threshold);
-    rankings.push_back(
-        {feature,
-         step_threshold(features.thresholds(feature), threshold, set.matrix.features()[feature].kind), 0.0,
-         round->alpha});
+    const FeatureKind kind = set.matrix.features()[round->candidate.feature].kind;
+    rankings.push_back(rankboost::weak_ranking_of(*round, features, kind));
     if (request.time_limit_seconds > 0.0 &&
         std::chrono::duration<double>(request.clock->now() - begin).count() >= request.time_limit_seconds)
       break;

@@ -24,15 +24,17 @@ Feedback graded_feedback(Random& random, const std::vector<std::size_t>& sizes, 
     query.end = query.begin + size;
     query.classes = grades;
     query.table = feedback.weights.size();
-    query.first_class = feedback.class_count;
-    feedback.class_count += grades;
+    query.first_class = feedback.members.size();
+    feedback.members.resize(query.first_class + grades, 0);
     for (std::size_t i = 0; i < grades * grades; ++i)
       feedback.weights.push_back(i / grades < i % grades ? 1e-6 * random.uniform() : 0.0);
     for (std::size_t i = 0; i < size; ++i) {
       const bool is_unjudged = random.uniform() < 0.1;
       feedback.classes.push_back(is_unjudged ? Feedback::kNone
                                              : static_cast<std::uint16_t>(random.below(grades)));
-      feedback.used_documents += is_unjudged ? 0 : 1;
+      if (is_unjudged) continue;
+      ++feedback.members[query.first_class + feedback.classes.back()];
+      ++feedback.used_documents;
     }
     feedback.queries.push_back(query);
   }

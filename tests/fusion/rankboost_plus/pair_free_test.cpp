@@ -1,10 +1,9 @@
-#include "fusion/learners/rankboost_plus/boost.h"
-
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/learners/rankboost_plus/boost.h"
 #include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;
