@@ -34,6 +34,25 @@ void parallel_for(std::size_t count, unsigned threads, const std::function<void(
   if (failure) std::rethrow_exception(failure);
 }
 
+Result<void> try_parallel_for(std::size_t count, unsigned threads,
+                              const std::function<Result<void>(std::size_t)>& work) {
+  std::mutex mutex;
+  std::atomic<std::size_t> failed{count};
+  Error error;
+  // The calls start in ascending order, so those below the first failure have all started.
+  parallel_for(count, threads, [&](std::size_t i) {
+    if (i > failed) return;
+    auto done = work(i);
+    if (done) return;
+    const std::lock_guard lock(mutex);
+    if (i > failed) return;
+    failed = i;
+    error = std::move(done.error());
+  });
+  if (failed < count) return error;
+  return {};
+}
+
 unsigned hardware_threads() {
   return std::max(1U, std::thread::hardware_concurrency());
 }

@@ -16,6 +16,11 @@ namespace metafuse {
 /// errors: none of its own. If `work` throws, no further calls start and the exception is thrown again here.
 void parallel_for(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& work);
 
+/// The same for work that may fail. After a failure, no further calls start.
+/// errors: that of the lowest i that failed
+Result<void> try_parallel_for(std::size_t count, unsigned threads,
+                              const std::function<Result<void>(std::size_t)>& work);
+
 /// How many threads the machine runs at once, at least 1.
 unsigned hardware_threads();
 
