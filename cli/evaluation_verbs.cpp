@@ -13,7 +13,7 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
-#include "evaluation/reports/comparison.h"
+#include "evaluation/reports/report.h"
 #include "evaluation/reports/run_evaluation.h"
 #include "experiments/experiment.h"
 #include "fusion/training/method_comparison.h"
@@ -308,14 +308,15 @@ void add_compare_methods(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--depth", o.depth, "how far down each list counts (0: all of it)")->capture_default_str();
   verb.add_option("-M,--limit", o.evaluation.depth, "how far down fused lists are judged (0: all of it)")
       ->capture_default_str();
-  verb.add_option("--compare", o.baseline, "row that the others are compared with")->capture_default_str();
-  verb.add_option("--test", o.test, "t, wilcoxon or randomisation")->capture_default_str();
+  verb.add_option("--compare", o.significance.baseline, "row that the others are compared with")
+      ->capture_default_str();
+  verb.add_option("--test", o.significance.test, "t, wilcoxon or randomisation")->capture_default_str();
   verb.add_option("--mode", a.mode, "rules, as in metafuse evaluate")->capture_default_str();
   verb.add_option("-l,--relevance-level", o.evaluation.rules.relevance_level, "lowest grade that is relevant")
       ->capture_default_str();
   add_report_format(verb, a.format);
   add_output(verb, a.output, "file for the report");
-  verb.add_option("--seed", o.seed, "seed of folds and tests")->capture_default_str();
+  verb.add_option("--seed", o.significance.seed, "seed of folds and tests")->capture_default_str();
   add_threads(verb, o.evaluation.threads);
   verb.footer(
       "Examples:\n"

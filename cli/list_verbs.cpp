@@ -69,7 +69,8 @@ void add_lists(CLI::App& app, Result<void>& outcome) {
                   "how much of the measure may be lost if all droppable lists are removed")
       ->check(at_least_zero())
       ->capture_default_str();
-  verb.add_option("--seed", comparison.seed, "seed of folds and intervals")->capture_default_str();
+  verb.add_option("--seed", comparison.significance.seed, "seed of folds and intervals")
+      ->capture_default_str();
   verb.add_flag("--json", a.is_json, "print JSON instead of the table");
   add_output(verb, a.output, "file for the report");
   add_threads(verb, comparison.evaluation.threads);

@@ -193,7 +193,7 @@ class HybridTable {
     comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
     comparison.evaluation.threads = options_.threads;
     comparison.folds = kComparisonFolds;
-    comparison.seed = options_.seed;
+    comparison.significance.seed = options_.seed;
     TRY(const auto compared, fusion::compare_methods(runs, judgments, comparison));
     const std::string wanted = !row.learner.empty() ? row.learner
                                : row.method.empty() ? "best_run"

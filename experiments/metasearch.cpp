@@ -38,7 +38,7 @@ Result<std::string> make_table(RunCollection& collection, const ExperimentOption
   comparison.evaluation.threads = options.threads;
   comparison.evaluation.depth = collection.limit;
   comparison.folds = collection.folds;
-  comparison.seed = options.seed;
+  comparison.significance.seed = options.seed;
   comparison.learners = {"rankboost", "auto"};
   comparison.learner_options["rounds"] = std::to_string(options.is_quick() ? 20 : 200);
   comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
@@ -61,7 +61,7 @@ Result<std::string> make_table(RunCollection& collection, const ExperimentOption
   std::string text = fmt::format("{} ({} queries, {} lists; {} folds", collection.name,
                                  report.runs[0].queries.size(), collection.runs.size(), collection.folds);
   for (const std::string& note : compared.notes) text += "; " + note;
-  text += ")\n\n" + format_markdown(report) + "\n";
+  text += ")\n\n" + format_report(report, evaluation::Format::markdown) + "\n";
   if (collection.limit == 0) return text;  // its lists have no scores of their own
   TRY(const auto line, line_of_scores(collection, comparison));
   return text + line;

@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "core/parallel.h"
-#include "evaluation/reports/comparison.h"
+#include "evaluation/reports/report.h"
 #include "fusion/training/method_comparison.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fusion_method.h"
@@ -146,9 +146,7 @@ Result<std::string> methods_compared(const metafuse_run* const* runs, std::size_
   settle(given, qrels->sorted(), settings.evaluation);
   TRY(options.set, measures_of(measures));
   options.evaluation = settings.evaluation.options;
-  options.baseline = settings.comparison.baseline;
-  options.test = settings.comparison.test;
-  options.seed = settings.comparison.seed;
+  options.significance = settings.comparison;
   options.progress = std::move(progress);
   TRY(const auto copies, copies_of(runs, count));
   TRY(auto comparison, fusion::compare_methods(copies, qrels->sorted(), options));

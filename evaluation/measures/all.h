@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +29,26 @@ Compute reciprocal_rank, rank_biased_precision, rank_biased_residual, expected_r
 // preference.cpp: measures of Freund, Iyer, Schapire, Singer 2003
 Compute average_rank, average_rank_loss, ranking_loss;
 Compute expected_average_precision, expected_rank_of_top, expected_coverage;
+
+/// The grades of the first documents, at most as many as there are.
+inline std::span<const int> first_grades(const JudgedRanking& ranking, std::size_t count) {
+  return std::span(ranking.grades).first(std::min(count, ranking.grades.size()));
+}
+
+/// The rank, from 1, of the best relevant document that was retrieved.
+inline std::optional<double> rank_of_first_relevant(const MeasuredQuery& query) {
+  const std::vector<int>& grades = query.ranking.grades;
+  const auto first = std::ranges::find_if(grades, [&](int grade) { return query.is_relevant(grade); });
+  if (first == grades.end()) return std::nullopt;
+  return static_cast<double>(first - grades.begin() + 1);
+}
+
+/// Sets each value to value_at(cutoff), for a measure that takes whole cutoffs.
+template <class ValueAt>
+void at_each_cutoff(const MeasuredQuery& query, Values values, ValueAt value_at) {
+  for (std::size_t column = 0; column < values.size(); ++column)
+    values[column] = value_at(static_cast<std::size_t>(query.parameters.values[column]));
+}
 
 /// The gain of one grade, and how many judged documents have that grade.
 struct GradeGain {

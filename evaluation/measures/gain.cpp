@@ -104,8 +104,6 @@ void binary_gain(const MeasuredQuery& query, Values values) {
   values[0] = found > 0.0 ? sum / static_cast<double>(query.relevant()) : 0.0;
 }
 
-}  // namespace metafuse::evaluation::measures
-
 // Normalised discounted cumulative gain in the forms in use:
 // - trec_eval (Jarvelin, Kekalainen 2002): gain = grade, discount log2(1 + position); the ideal ranking is
 //   over all judged documents of the query.
@@ -113,61 +111,54 @@ void binary_gain(const MeasuredQuery& query, Values values) {
 // - Burges et al. 2005 as printed by the LETOR scripts: gain 2^grade - 1, discount 1 at position 1 and
 //   log2(position) after it, ideal ranking over the documents of the file. In LETOR 3.0 and 4.0, NDCG@k is 0
 //   for a query with fewer than k documents; in MSLR's script it is not.
-namespace metafuse::evaluation::measures {
+
 namespace {
 
 bool is_letor(Mode mode) {
   return mode == Mode::letor3 || mode == Mode::letor4 || mode == Mode::mslr;
 }
 
-/// Gains of the ideal ranking, best first, without the zeros.
-std::vector<double> ideal_exponential_gains(const JudgedRanking& ranking, std::size_t depth) {
-  std::vector<double> gains;
-  for (std::size_t i = ranking.judged.size(); i-- > 0 && gains.size() < depth;) {
-    const double gain = exponential_gain(ranking.judged[i].grade);
-    if (gain > 0.0) gains.insert(gains.end(), std::min(ranking.judged[i].count, depth - gains.size()), gain);
-  }
+std::vector<GradeGain> exponential_gains(const JudgedRanking& ranking) {
+  std::vector<GradeGain> gains;
+  for (const auto& [grade, count] : ranking.judged) gains.push_back({grade, exponential_gain(grade), count});
   return gains;
 }
 
+/// in: ideal_depth - how many documents of the ideal ranking count
 template <class Discount>
-double exponential_ndcg(const JudgedRanking& ranking, std::size_t depth, Discount discount) {
+double ndcg_with(std::span<const GradeGain> gains, std::span<const int> grades, std::size_t ideal_depth,
+                 Discount discount) {
   double sum = 0.0;
-  for (std::size_t i = 0; i < std::min(depth, ranking.grades.size()); ++i)
-    if (ranking.grades[i] > 0) sum += exponential_gain(ranking.grades[i]) / discount(i + 1);
-  double ideal = 0.0;
-  const std::vector<double> gains = ideal_exponential_gains(ranking, depth);
-  for (std::size_t i = 0; i < gains.size(); ++i) ideal += gains[i] / discount(i + 1);
-  return ideal > 0.0 ? sum / ideal : 0.0;
-}
-
-double letor_ndcg(const JudgedRanking& ranking, std::size_t depth, Mode mode) {
-  if (mode != Mode::mslr && ranking.grades.size() < depth) return 0.0;
-  return exponential_ndcg(ranking, depth, burges_discount);
-}
-
-double trec_ndcg(const JudgedRanking& ranking, std::span<const GradeGain> gains, std::size_t depth,
-                 bool cut_ideal) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < std::min(depth, ranking.grades.size()); ++i) {
-    const double gain = gain_of(ranking.grades[i], gains);
-    if (gain != 0.0) sum += gain / log_discount(i + 1);
-  }
+  for (std::size_t i = 0; i < grades.size(); ++i)
+    if (const double gain = gain_of(grades[i], gains); gain != 0.0) sum += gain / discount(i + 1);
   double ideal = 0.0;
   IdealGains ideal_gains(gains);
-  for (std::size_t i = 0; !cut_ideal || i < depth; ++i) {
+  for (std::size_t i = 0; i < ideal_depth; ++i) {
     const double gain = ideal_gains.next();
     if (gain <= 0.0) break;
-    ideal += gain / log_discount(i + 1);
+    ideal += gain / discount(i + 1);
   }
   return ideal > 0.0 ? sum / ideal : 0.0;
 }
 
-double ndcg_to(const MeasuredQuery& query, std::size_t depth, bool cut_ideal) {
+double burges_ndcg(const JudgedRanking& ranking, std::size_t depth) {
+  return ndcg_with(exponential_gains(ranking), first_grades(ranking, depth), depth, burges_discount);
+}
+
+/// in: ideal_depth - of trec_eval's modes; the others cut the ideal ranking like the query's
+double ndcg_to(const MeasuredQuery& query, std::size_t depth, std::size_t ideal_depth) {
   const Mode mode = query.rules.mode;
-  if (is_letor(mode)) return letor_ndcg(query.ranking, depth, mode);
-  if (mode == Mode::gdeval) return exponential_ndcg(query.ranking, depth, log_discount);
-  return trec_ndcg(query.ranking, gains_of(query), depth, cut_ideal);
+  if (is_letor(mode) && mode != Mode::mslr && query.ranking.grades.size() < depth) return 0.0;
+  if (is_letor(mode)) return burges_ndcg(query.ranking, depth);
+  const auto grades = first_grades(query.ranking, depth);
+  if (mode == Mode::gdeval) return ndcg_with(exponential_gains(query.ranking), grades, depth, log_discount);
+  return ndcg_with(gains_of(query), grades, ideal_depth, log_discount);
+}
+
+double persistence_of(const MeasureParameters& parameters) {
+  for (const auto& [name, value] : parameters.pairs)
+    if (name == "p") return value;
+  return 0.9;
 }
 
 }  // namespace
@@ -177,30 +168,29 @@ void ndcg(const MeasuredQuery& query, Values values) {
   const std::size_t depth = query.rules.mode == Mode::gdeval
                                 ? std::max(ranking.grades.size(), ranking.relevant(0))
                                 : ranking.grades.size();
-  values[0] = depth > 0 ? ndcg_to(query, depth, false) : 0.0;
+  values[0] = depth > 0 ? ndcg_to(query, depth, static_cast<std::size_t>(-1)) : 0.0;
 }
 
 void ndcg_at(const MeasuredQuery& query, Values values) {
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column)
-    values[column] = ndcg_to({query.ranking, {}, query.rules},
-                             static_cast<std::size_t>(query.parameters.values[column]), true);
+  at_each_cutoff(query, values, [&](std::size_t cutoff) {
+    return ndcg_to({query.ranking, {}, query.rules}, cutoff, cutoff);
+  });
 }
 
 void ndcg_burges(const MeasuredQuery& query, Values values) {
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column)
-    values[column] = exponential_ndcg(
-        query.ranking, static_cast<std::size_t>(query.parameters.values[column]), burges_discount);
+  at_each_cutoff(query, values, [&](std::size_t cutoff) { return burges_ndcg(query.ranking, cutoff); });
 }
 
 void mean_ndcg_burges(const MeasuredQuery& query, Values values) {
   const JudgedRanking& ranking = query.ranking;
-  const std::vector<double> gains = ideal_exponential_gains(ranking, ranking.grades.size());
+  const std::vector<GradeGain> gains = exponential_gains(ranking);
+  IdealGains ideal_gains(gains);
   double dcg = 0.0;
   double ideal = 0.0;
   double sum = 0.0;
   for (std::size_t i = 0; i < ranking.grades.size(); ++i) {
     dcg += exponential_gain(ranking.grades[i]) / burges_discount(i + 1);
-    if (i < gains.size()) ideal += gains[i] / burges_discount(i + 1);
+    ideal += ideal_gains.next() / burges_discount(i + 1);
     if (ideal > 0.0) sum += dcg / ideal;
   }
   values[0] = ranking.grades.empty() ? 0.0 : sum / static_cast<double>(ranking.grades.size());
@@ -217,21 +207,19 @@ std::vector<GradeGain> gains_of(const MeasuredQuery& query) {
   for (const auto& [name, gain] : query.parameters.pairs) {
     std::int64_t grade = 0;
     if (!to_integer(name, grade)) continue;
-    const auto at =
-        std::find_if(gains.begin(), gains.end(), [&](const GradeGain& g) { return g.grade == grade; });
+    const auto at = std::ranges::find(gains, grade, &GradeGain::grade);
     if (at != gains.end())
       at->gain = gain;
     else
       gains.push_back({static_cast<int>(grade), gain, 0});
   }
-  std::stable_sort(gains.begin(), gains.end(), [](const auto& a, const auto& b) { return a.gain < b.gain; });
+  std::ranges::stable_sort(gains, {}, &GradeGain::gain);
   return gains;
 }
 
 double gain_of(int grade, std::span<const GradeGain> gains) {
-  for (const GradeGain& item : gains)
-    if (item.grade == grade) return item.gain;
-  return 0.0;
+  const auto at = std::ranges::find(gains, grade, &GradeGain::grade);
+  return at == gains.end() ? 0.0 : at->gain;
 }
 
 double IdealGains::next() {
@@ -244,28 +232,13 @@ double IdealGains::next() {
   return std::max(0.0, gains_[level_ - 1].gain);
 }
 
-}  // namespace metafuse::evaluation::measures
-
 // Measures that model where a user stops reading. Sources: trec_eval (recip_rank, rbp, rbp_resid);
 // Moffat, Zobel 2008; Chapelle et al. 2009 (ERR). gdeval uses 4 as ERR's top grade, whatever grades the
 // judgments contain.
-namespace metafuse::evaluation::measures {
-namespace {
-
-double persistence_of(const MeasureParameters& parameters) {
-  for (const auto& [name, value] : parameters.pairs)
-    if (name == "p") return value;
-  return 0.9;
-}
-
-}  // namespace
 
 void reciprocal_rank(const MeasuredQuery& query, Values values) {
-  const JudgedRanking& ranking = query.ranking;
-  const auto first = std::find_if(ranking.grades.begin(), ranking.grades.end(),
-                                  [&](int grade) { return query.is_relevant(grade); });
-  values[0] =
-      first == ranking.grades.end() ? 0.0 : 1.0 / static_cast<double>(first - ranking.grades.begin() + 1);
+  const auto rank = rank_of_first_relevant(query);
+  values[0] = rank ? 1.0 / *rank : 0.0;
 }
 
 void rank_biased_precision(const MeasuredQuery& query, Values values) {
@@ -296,20 +269,18 @@ void rank_biased_residual(const MeasuredQuery& query, Values values) {
 }
 
 void expected_reciprocal_rank(const MeasuredQuery& query, Values values) {
-  const JudgedRanking& ranking = query.ranking;
   const double scale = std::exp2(query.rules.mode == Mode::gdeval ? 4 : std::max(1, query.rules.top_grade));
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column) {
-    const auto end =
-        std::min(static_cast<std::size_t>(query.parameters.values[column]), ranking.grades.size());
+  at_each_cutoff(query, values, [&](std::size_t cutoff) {
     double sum = 0.0;
     double goes_on = 1.0;
-    for (std::size_t i = 0; i < end; ++i) {
-      const double stops = ranking.grades[i] > 0 ? (std::exp2(ranking.grades[i]) - 1.0) / scale : 0.0;
-      sum += stops * goes_on / static_cast<double>(i + 1);
+    double rank = 0.0;
+    for (const int grade : first_grades(query.ranking, cutoff)) {
+      const double stops = exponential_gain(grade) / scale;
+      sum += stops * goes_on / (rank += 1.0);
       goes_on *= 1.0 - stops;
     }
-    values[column] = sum;
-  }
+    return sum;
+  });
 }
 
 }  // namespace metafuse::evaluation::measures

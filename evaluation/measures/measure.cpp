@@ -13,6 +13,14 @@
 
 namespace metafuse::evaluation {
 
+void count_grade(int grade, std::vector<GradeCount>& counts) {
+  const auto at = std::ranges::lower_bound(counts, grade, {}, &GradeCount::grade);
+  if (at != counts.end() && at->grade == grade)
+    ++at->count;
+  else
+    counts.insert(at, {grade, 1});
+}
+
 std::size_t JudgedRanking::relevant(int level) const {
   std::size_t sum = 0;
   for (const GradeCount& item : judged)
@@ -35,14 +43,7 @@ JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std
     ranking.grades.push_back(whole(grades[document]));
     if (!scores.empty()) ranking.scores.push_back(scores[document]);
   }
-  std::vector<int> sorted;
-  sorted.reserve(grades.size());
-  for (const double grade : grades) sorted.push_back(whole(grade));
-  std::sort(sorted.begin(), sorted.end());
-  for (const int grade : sorted) {
-    if (ranking.judged.empty() || ranking.judged.back().grade != grade) ranking.judged.push_back({grade, 0});
-    ++ranking.judged.back().count;
-  }
+  for (const double grade : grades) count_grade(whole(grade), ranking.judged);
   return ranking;
 }
 
@@ -71,7 +72,7 @@ std::string relstring_of(const JudgedRanking& ranking, double length) {
 
 std::optional<double> relstring_length(const MeasureSet& set) {
   for (const MeasureRequest& request : set.requests)
-    if (request.measure->name == "relstring") return request.parameters.values[0];
+    if (request.measure->is_text()) return request.parameters.values[0];
   return std::nullopt;
 }
 
@@ -136,8 +137,7 @@ bool continues_parameters(std::string_view word) {
 Error unknown(std::string_view word) {
   std::vector<std::string> names;
   for (const Measure& measure : all_measures()) names.push_back(measure.name);
-  const std::string name(word);
-  const std::string meant = near_names(name, names).empty() ? "" : did_you_mean(name, names);
+  const std::string meant = near_names(word, names).empty() ? "" : did_you_mean(word, names);
   return fail(Code::usage, "no measure " + shown(word) + meant + "; see metafuse evaluate --list-measures");
 }
 
@@ -145,9 +145,8 @@ Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
   std::vector<Typed> typed;
   for (const std::string_view word : split(text, ',')) {
     if (word.empty()) continue;
-    const auto* const group =
-        std::find_if(std::begin(kSets), std::end(kSets), [&](const auto& s) { return s.first == word; });
-    if (group != std::end(kSets)) {
+    if (const auto* const group = std::ranges::find(kSets, word, &std::pair<const char*, const char*>::first);
+        group != std::end(kSets)) {
       TRY(auto inner, parse_words(group->second, set));
       typed.insert(typed.end(), inner.begin(), inner.end());
       continue;
@@ -269,18 +268,19 @@ std::optional<Mode> mode_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::size_t> MeasureSet::column(std::string_view name) const {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - names.begin());
-}
-
 const Measure& MeasureSet::measure_of(std::size_t column) const {
   for (const MeasureRequest& request : requests) {
     if (column < request.names.size()) return *request.measure;
     column -= request.names.size();
   }
   broken_contract("no such column", BOOST_CURRENT_LOCATION);
+}
+
+std::vector<std::size_t> MeasureSet::number_columns() const {
+  std::vector<std::size_t> columns;
+  for (std::size_t column = 0; column < size(); ++column)
+    if (!measure_of(column).is_text()) columns.push_back(column);
+  return columns;
 }
 
 Result<MeasureSet> parse_measures(std::string_view text, bool in_table_order) {

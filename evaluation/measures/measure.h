@@ -26,13 +26,15 @@ struct GradeCount {
   friend bool operator==(const GradeCount&, const GradeCount&) = default;
 };
 
+/// Counts one more document of this grade; `counts` stays ascending by grade.
+void count_grade(int grade, std::vector<GradeCount>& counts);
+
 /// One query's ranking as the measures see it: the grades in rank order, and the grades of all that could
 /// be found.
 struct JudgedRanking {
   std::vector<int> grades;     ///< best rank first; kNotPooled or kUnjudged for a document without a grade
   std::vector<double> scores;  ///< parallel to grades, non-increasing; empty when ties do not matter
-  std::vector<GradeCount>
-      judged;  ///< every judged document of the query, retrieved or not, ascending by grade
+  std::vector<GradeCount> judged;  ///< all judged documents, retrieved or not, ascending by grade
 
   std::size_t retrieved() const { return grades.size(); }
   std::size_t relevant(int level) const;            ///< judged documents of at least this grade
@@ -88,14 +90,17 @@ struct Measure {
   std::string name;  ///< trec_eval's name, without parameters
   std::string meaning;
   std::string source;
+  /// Writes one value per cutoff, or a single one.
+  void (*compute)(const MeasuredQuery&, std::span<double>) = nullptr;
   Takes takes = Takes::nothing;
-  std::vector<double> defaults;
+  std::vector<double> defaults = {};
   Average average = Average::mean;
   bool is_count = false;     ///< printed without decimals
   bool is_per_query = true;  ///< false: only the summary is printed
   bool is_cost = false;      ///< lower is better
-  /// Writes one value per cutoff, or a single one.
-  void (*compute)(const MeasuredQuery&, std::span<double>) = nullptr;
+
+  /// True for relstring, whose value per query is a text and which has no mean.
+  bool is_text() const { return name == "relstring"; }
 };
 
 /// All measures: trec_eval's in the order in which it prints them, then ours.
@@ -117,9 +122,9 @@ struct MeasureSet {
   bool has_query_count = false;    ///< the same for "num_q"
 
   std::size_t size() const { return names.size(); }
-  /// The column with a full name such as "ndcg_cut_10".
-  std::optional<std::size_t> column(std::string_view name) const;
   const Measure& measure_of(std::size_t column) const;
+  /// All columns but those of texts.
+  std::vector<std::size_t> number_columns() const;
 };
 
 /// Reads a list such as "map,P_10,ndcg_cut.5,10,20,ndcg.1=3,2=9" (trec_eval's two ways of giving parameters)

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "evaluation/measures/all.h"
 
@@ -20,21 +21,17 @@ void relevant_retrieved(const MeasuredQuery& query, Values values) {
 }
 
 void judged_nonrelevant_retrieved(const MeasuredQuery& query, Values values) {
-  std::size_t count = 0;
-  for (const int grade : query.ranking.grades)
-    count += grade >= 0 && grade < query.rules.relevance_level ? 1 : 0;
-  values[0] = static_cast<double>(count);
+  values[0] = static_cast<double>(std::ranges::count_if(
+      query.ranking.grades, [&](int grade) { return grade >= 0 && !query.is_relevant(grade); }));
 }
 
 void nothing(const MeasuredQuery&, Values values) {
   values[0] = 0.0;
 }
 
-}  // namespace metafuse::evaluation::measures
-
 // Measures of the retrieved set as a whole. Source: trec_eval (set_P, set_recall, set_relative_P, set_map,
 // set_F, utility).
-namespace metafuse::evaluation::measures {
+
 namespace {
 
 struct Table {
@@ -89,12 +86,10 @@ void utility(const MeasuredQuery& query, Values values) {
               p[3] * (query.rules.collection_size + t.both - t.retrieved - t.relevant);
 }
 
-}  // namespace metafuse::evaluation::measures
-
 // Precision and recall at cutoffs. Source: trec_eval 9 and 10 (P, recall, relative_P, success, Rprec,
 // Rprec_mult, unj). The script of LETOR 3.0 leaves P@k undefined for a query with fewer than k documents and
 // averages it as 0; those of LETOR 4.0 and MSLR count the missing documents as not relevant, as TREC does.
-namespace metafuse::evaluation::measures {
+
 namespace {
 
 /// Calls give(column, relevant documents among the first k) for every cutoff k, whatever their order.
@@ -112,6 +107,10 @@ void at_cutoffs(const MeasuredQuery& query, const std::vector<double>& cutoffs, 
   }
 }
 
+double count_unjudged(std::span<const int> grades) {
+  return static_cast<double>(std::ranges::count_if(grades, [](int grade) { return grade < 0; }));
+}
+
 }  // namespace
 
 void precision(const MeasuredQuery& query, Values values) {
@@ -125,15 +124,14 @@ void precision(const MeasuredQuery& query, Values values) {
 void recall(const MeasuredQuery& query, Values values) {
   const auto relevant_count = static_cast<double>(query.relevant());
   at_cutoffs(query, query.parameters.values, [&](std::size_t column, std::size_t, double found) {
-    values[column] = relevant_count > 0.0 ? found / relevant_count : 0.0;
+    values[column] = share(found, relevant_count);
   });
 }
 
 void relative_precision(const MeasuredQuery& query, Values values) {
   const std::size_t relevant_count = query.relevant();
   at_cutoffs(query, query.parameters.values, [&](std::size_t column, std::size_t cutoff, double found) {
-    const std::size_t possible = std::min(cutoff, relevant_count);
-    values[column] = possible > 0 ? found / static_cast<double>(possible) : 0.0;
+    values[column] = share(found, static_cast<double>(std::min(cutoff, relevant_count)));
   });
 }
 
@@ -145,10 +143,9 @@ void success(const MeasuredQuery& query, Values values) {
 
 void r_precision(const MeasuredQuery& query, Values values) {
   const std::size_t relevant_count = query.relevant();
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < std::min(relevant_count, query.ranking.grades.size()); ++i)
-    found += query.is_relevant(query.ranking.grades[i]) ? 1 : 0;
-  values[0] = relevant_count > 0 ? static_cast<double>(found) / static_cast<double>(relevant_count) : 0.0;
+  const auto found = std::ranges::count_if(first_grades(query.ranking, relevant_count),
+                                           [&](int grade) { return query.is_relevant(grade); });
+  values[0] = share(static_cast<double>(found), static_cast<double>(relevant_count));
 }
 
 void r_precision_multiples(const MeasuredQuery& query, Values values) {
@@ -157,53 +154,47 @@ void r_precision_multiples(const MeasuredQuery& query, Values values) {
   for (const double multiple : query.parameters.values)
     cutoffs.push_back(std::floor(multiple * relevant_count + 0.9));
   at_cutoffs(query, cutoffs, [&](std::size_t column, std::size_t cutoff, double found) {
-    values[column] = cutoff > 0 ? found / static_cast<double>(cutoff) : 0.0;
+    values[column] = share(found, static_cast<double>(cutoff));
   });
 }
 
 void unjudged(const MeasuredQuery& query, Values values) {
-  const JudgedRanking& ranking = query.ranking;
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column) {
-    const auto cutoff = static_cast<std::size_t>(query.parameters.values[column]);
-    const auto end =
-        ranking.grades.begin() + static_cast<std::ptrdiff_t>(std::min(cutoff, ranking.grades.size()));
-    const auto count = std::count_if(ranking.grades.begin(), end, [](int grade) { return grade < 0; });
-    values[column] = static_cast<double>(count) / static_cast<double>(cutoff);
-  }
+  at_each_cutoff(query, values, [&](std::size_t cutoff) {
+    return count_unjudged(first_grades(query.ranking, cutoff)) / static_cast<double>(cutoff);
+  });
 }
 
 void judged(const MeasuredQuery& query, Values values) {
-  const JudgedRanking& ranking = query.ranking;
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column) {
-    const auto cutoff =
-        std::min(static_cast<std::size_t>(query.parameters.values[column]), ranking.grades.size());
-    const auto end = ranking.grades.begin() + static_cast<std::ptrdiff_t>(cutoff);
-    const auto count = std::count_if(ranking.grades.begin(), end, [](int grade) { return grade >= 0; });
-    values[column] = cutoff > 0 ? static_cast<double>(count) / static_cast<double>(cutoff) : 0.0;
-  }
+  at_each_cutoff(query, values, [&](std::size_t cutoff) {
+    const auto grades = first_grades(query.ranking, cutoff);
+    const auto count = static_cast<double>(grades.size());
+    return share(count - count_unjudged(grades), count);
+  });
 }
-
-}  // namespace metafuse::evaluation::measures
 
 // Average precision and its relatives. Sources: trec_eval (map, gm_map, map_cut); Robertson 2012 (yaap);
 // Yilmaz, Aslam 2006 (infAP); Buckley, Voorhees 2004 (bpref).
-namespace metafuse::evaluation::measures {
+
 namespace {
 
 constexpr double kGeometricFloor = 0.00001;   // trec_eval's MIN_GEO_MEAN
 constexpr double kInferredEpsilon = 0.00001;  // trec_eval's INFAP_EPSILON
 
-}  // namespace
-
-void average_precision(const MeasuredQuery& query, Values values) {
+double average_precision_of(const MeasuredQuery& query, std::span<const int> grades) {
   double sum = 0.0;
   double found = 0.0;
-  for (std::size_t i = 0; i < query.ranking.grades.size(); ++i) {
-    if (!query.is_relevant(query.ranking.grades[i])) continue;
+  for (std::size_t i = 0; i < grades.size(); ++i) {
+    if (!query.is_relevant(grades[i])) continue;
     found += 1.0;
     sum += found / static_cast<double>(i + 1);
   }
-  values[0] = found > 0.0 ? sum / static_cast<double>(query.relevant()) : 0.0;
+  return found > 0.0 ? sum / static_cast<double>(query.relevant()) : 0.0;
+}
+
+}  // namespace
+
+void average_precision(const MeasuredQuery& query, Values values) {
+  values[0] = average_precision_of(query, query.ranking.grades);
 }
 
 void log_average_precision(const MeasuredQuery& query, Values values) {
@@ -219,19 +210,9 @@ void smoothed_log_odds(const MeasuredQuery& query, Values values) {
 }
 
 void average_precision_at(const MeasuredQuery& query, Values values) {
-  const auto relevant_count = static_cast<double>(query.relevant());
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column) {
-    const auto end =
-        std::min(static_cast<std::size_t>(query.parameters.values[column]), query.ranking.grades.size());
-    double sum = 0.0;
-    double found = 0.0;
-    for (std::size_t i = 0; i < end; ++i) {
-      if (!query.is_relevant(query.ranking.grades[i])) continue;
-      found += 1.0;
-      sum += found / static_cast<double>(i + 1);
-    }
-    values[column] = found > 0.0 ? sum / relevant_count : 0.0;
-  }
+  at_each_cutoff(query, values, [&](std::size_t cutoff) {
+    return average_precision_of(query, first_grades(query.ranking, cutoff));
+  });
 }
 
 void inferred_average_precision(const MeasuredQuery& query, Values values) {
@@ -248,18 +229,15 @@ void inferred_average_precision(const MeasuredQuery& query, Values values) {
       nonrelevant += 1.0;
     } else {
       const auto above = static_cast<double>(i);
-      if (i == 0) {
-        sum += 1.0;
-      } else {
-        sum += 1.0 / (above + 1.0) +
-               (above / (above + 1.0)) * ((found + nonrelevant + pooled_unjudged) / above) *
-                   ((found + kInferredEpsilon) / (found + nonrelevant + 2 * kInferredEpsilon));
-      }
+      const double precision_above =
+          i == 0 ? 0.0
+                 : (above / (above + 1.0)) * ((found + nonrelevant + pooled_unjudged) / above) *
+                       ((found + kInferredEpsilon) / (found + nonrelevant + 2 * kInferredEpsilon));
+      sum += 1.0 / (above + 1.0) + precision_above;
       found += 1.0;
     }
   }
-  const std::size_t relevant_count = query.relevant();
-  values[0] = relevant_count > 0 ? sum / static_cast<double>(relevant_count) : 0.0;
+  values[0] = share(sum, static_cast<double>(query.relevant()));
 }
 
 void binary_preference(const MeasuredQuery& query, Values values) {
@@ -277,7 +255,7 @@ void binary_preference(const MeasuredQuery& query, Values values) {
     else
       sum += nonrelevant > 0 ? 1.0 - static_cast<double>(std::min(nonrelevant, relevant_count)) / bound : 1.0;
   }
-  values[0] = relevant_count > 0 ? sum / static_cast<double>(relevant_count) : 0.0;
+  values[0] = share(sum, static_cast<double>(relevant_count));
 }
 
 void log_binary_preference(const MeasuredQuery& query, Values values) {
@@ -285,12 +263,9 @@ void log_binary_preference(const MeasuredQuery& query, Values values) {
   values[0] = std::log(std::max(values[0], kGeometricFloor));
 }
 
-}  // namespace metafuse::evaluation::measures
-
 // Interpolated precision at recall points: the best precision at that recall or a higher one. Source:
 // trec_eval. A recall point is converted to a number of relevant documents: version 10 rounds point x
 // relevant to the nearest whole number, version 9 adds 0.9 and truncates.
-namespace metafuse::evaluation::measures {
 
 void interpolated_precision(const MeasuredQuery& query, Values values) {
   std::fill(values.begin(), values.end(), 0.0);
@@ -312,9 +287,7 @@ void interpolated_precision(const MeasuredQuery& query, Values values) {
 void mean_interpolated_precision(const MeasuredQuery& query, Values values) {
   std::vector<double> points(query.parameters.values.size());
   interpolated_precision(query, points);
-  double sum = 0.0;
-  for (std::size_t i = points.size(); i-- > 0;) sum += points[i];
-  values[0] = points.empty() ? 0.0 : sum / static_cast<double>(points.size());
+  values[0] = share(std::accumulate(points.rbegin(), points.rend(), 0.0), static_cast<double>(points.size()));
 }
 
 }  // namespace metafuse::evaluation::measures

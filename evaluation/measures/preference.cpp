@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/contract.h"
 #include "evaluation/measures/all.h"
@@ -59,13 +60,9 @@ double expected_precision(const TieGroup& group, std::size_t good_before, std::s
 }  // namespace
 
 void average_rank(const MeasuredQuery& query, Values values) {
-  const JudgedRanking& ranking = query.ranking;
-  const auto first = std::find_if(ranking.grades.begin(), ranking.grades.end(),
-                                  [&](int grade) { return query.is_relevant(grade); });
-  const auto rank = static_cast<double>(first - ranking.grades.begin() + 1);
-  for (std::size_t column = 0; column < query.parameters.values.size(); ++column)
-    values[column] = first == ranking.grades.end() ? query.parameters.values[column]
-                                                   : std::min(rank, query.parameters.values[column]);
+  const double rank = rank_of_first_relevant(query).value_or(std::numeric_limits<double>::infinity());
+  std::ranges::transform(query.parameters.values, values.begin(),
+                         [rank](double cap) { return std::min(rank, cap); });
 }
 
 void average_rank_loss(const MeasuredQuery& query, Values values) {

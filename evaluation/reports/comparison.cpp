@@ -1,10 +1,8 @@
-#include "evaluation/reports/comparison.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "core/diagnostics.h"
+#include "evaluation/reports/report.h"
 #include "evaluation/runs/lines.h"
 #include "evaluation/significance/significance.h"
 
@@ -96,13 +94,43 @@ void correct(std::vector<Comparison>& comparisons) {
   }
 }
 
+struct Reference {
+  double mean = 0.0;
+  double deviation = 0.0;
+};
+
+using References = std::map<std::pair<std::string, std::string>, Reference>;
+
+Result<References> read_references(const std::string& path) {
+  References references;
+  const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
+    Reference reference;
+    if (fields.size() != 4 || !to_double(fields[2], reference.mean) ||
+        !to_double(fields[3], reference.deviation) || !std::isfinite(reference.mean) ||
+        !std::isfinite(reference.deviation))
+      return fail(Code::bad_data, "not a line `query measure mean deviation`");
+    references[{std::string(fields[0]), std::string(fields[1])}] = reference;
+    return {};
+  };
+  TRY_VOID(for_each_record(path, take, Comments::none));
+  if (references.empty())
+    return fail(Code::bad_data,
+                path + ": contains no line `query measure mean deviation`; is it the right file?");
+  return references;
+}
+
+double z_score(double value, const Reference* reference) {
+  if (reference == nullptr) return kMissingZScore;
+  if (reference->deviation != 0.0) return (value - reference->mean) / reference->deviation;
+  return value == reference->mean ? 0.0 : kMissingZScore;
+}
+
 }  // namespace
 
 Result<void> compare_with_baseline(Report& report, const ComparisonOptions& options) {
   if (options.test != "t" && options.test != "wilcoxon" && options.test != "randomisation")
     return fail(Code::usage, "no test " + shown(options.test) + "; use t, wilcoxon or randomisation");
-  const auto at = std::find_if(report.runs.begin(), report.runs.end(),
-                               [&](const RunEvaluation& run) { return run.run == options.baseline; });
+  const auto at = std::ranges::find(report.runs, options.baseline, &RunEvaluation::run);
   if (at == report.runs.end()) {
     std::string names;
     for (const RunEvaluation& run : report.runs) names += (names.empty() ? "" : ", ") + run.run;
@@ -115,7 +143,7 @@ Result<void> compare_with_baseline(Report& report, const ComparisonOptions& opti
   const bool has_tukey = report.runs.size() > 2 && have_same_queries(report.runs);
   for (std::size_t column = 0; column < report.set.size(); ++column) {
     const Measure& measure = report.set.measure_of(column);
-    if (measure.is_count || measure.name == "relstring") continue;
+    if (measure.is_count || measure.is_text()) continue;
     std::vector<double> tukey;
     if (has_tukey) tukey = tukey_against(report, baseline, column, options.seed);
     for (std::size_t run = 0; run < report.runs.size(); ++run) {
@@ -130,44 +158,6 @@ Result<void> compare_with_baseline(Report& report, const ComparisonOptions& opti
   correct(report.comparisons);
   return {};
 }
-
-namespace {
-
-struct Reference {
-  double mean = 0.0;
-  double deviation = 0.0;
-};
-
-using References = std::map<std::pair<std::string, std::string>, Reference>;
-
-Result<References> read_references(const std::string& path) {
-  References references;
-  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    LineParser parser(line.data(), line.data() + line.size());
-    const std::string query(parser.field());
-    if (query.empty()) return {};
-    const std::string measure(parser.field());
-    Reference reference;
-    if (!to_double(parser.field(), reference.mean) || !to_double(parser.field(), reference.deviation) ||
-        !parser.at_line_end() || !std::isfinite(reference.mean) || !std::isfinite(reference.deviation))
-      return fail(Code::bad_data, located(path, {number, 0}, "not a line `query measure mean deviation`"));
-    references[{query, measure}] = reference;
-    return {};
-  });
-  if (!read) return read.error();
-  if (references.empty())
-    return fail(Code::bad_data,
-                path + ": contains no line `query measure mean deviation`; is it the right file?");
-  return references;
-}
-
-double z_score(double value, const Reference* reference) {
-  if (reference == nullptr) return kMissingZScore;
-  if (reference->deviation != 0.0) return (value - reference->mean) / reference->deviation;
-  return value == reference->mean ? 0.0 : kMissingZScore;
-}
-
-}  // namespace
 
 Result<void> convert_to_z_scores(const std::string& path, const MeasureSet& set, RunEvaluation& evaluation) {
   TRY(auto references, read_references(path));

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
+
+#include <fmt/format.h>
 
 #include "core/contract.h"
 #include "core/encoding.h"
@@ -11,35 +12,30 @@
 namespace metafuse::evaluation {
 
 std::string svg_number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
+  return fmt::format("{:.{}f}", value, decimals);
 }
 
 std::string short_svg_number(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.4g", std::abs(value) < 1e-12 ? 0.0 : value);
-  return text;
+  return fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0.0 : value);
 }
 
 std::string svg_opened(double width, double height, const std::string& title, int font_size) {
-  const std::string words = xml_escaped(title);
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width, 0) + " " +
-         svg_number(height, 0) + "\" role=\"img\" aria-label=\"" + words +
-         "\" fill=\"currentColor\" font-family=\"sans-serif\" font-size=\"" + std::to_string(font_size) +
-         "\">\n<title>" + words + "</title>\n";
+  return fmt::format(
+      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" role="img" aria-label="{2}" )"
+      R"(fill="currentColor" font-family="sans-serif" font-size="{3}">)"
+      "\n<title>{2}</title>\n",
+      width, height, xml_escaped(title), font_size);
 }
 
 std::string svg_text(double x, double y, const char* anchor, const std::string& words) {
-  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" text-anchor=\"" + anchor + "\">" +
-         xml_escaped(words) + "</text>\n";
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     xml_escaped(words));
 }
 
 std::string svg_bar(double x, double y, double width, double height, const std::string& look,
                     const std::string& inside) {
-  const std::string begin = "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" width=\"" +
-                            svg_number(width) + "\" height=\"" + svg_number(height) + "\" " + look;
-  return begin + (inside.empty() ? "/>\n" : ">" + inside + "</rect>\n");
+  return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" {}{}\n", x, y, width,
+                     height, look, inside.empty() ? "/>" : ">" + inside + "</rect>");
 }
 
 void PlotRange::take(double value) {
@@ -82,14 +78,19 @@ struct Frame {
   double top(double y) const { return kTop + kHeight * (1.0 - ys.share(y)); }
 };
 
+/// in: to - where the line goes from there, as a command of an SVG path
+std::string line(double x, double y, const std::string& to, const char* opacity) {
+  return fmt::format("<path stroke=\"currentColor\" stroke-opacity=\"{}\" d=\"M{:.1f} {:.1f}{}\"/>\n",
+                     opacity, x, y, to);
+}
+
 std::string grid(const Frame& frame) {
   std::string out;
   const double y_step = round_step(frame.ys);
   for (double y = std::ceil(frame.ys.low / y_step) * y_step; y <= frame.ys.high + y_step * 1e-9;
        y += y_step) {
     out += svg_text(kLeft - 8, frame.top(y) + 4, "end", short_svg_number(y));
-    out += "<path stroke=\"currentColor\" stroke-opacity=\".18\" d=\"M" + svg_number(kLeft, 1) + " " +
-           svg_number(frame.top(y), 1) + "h" + svg_number(kWidth, 1) + "\"/>\n";
+    out += line(kLeft, frame.top(y), "h" + svg_number(kWidth), ".18");
   }
   const double x_step = frame.is_log_x ? 1.0 : round_step(frame.xs);
   for (double x = std::ceil(frame.xs.low / x_step) * x_step; x <= frame.xs.high + x_step * 1e-9; x += x_step)
@@ -115,12 +116,11 @@ std::string points_of(const Curve& curve, const Frame& frame) {
 std::string intervals_of(const Curve& curve, const Frame& frame, const char* colour) {
   std::string path;
   for (std::size_t i = 0; i < std::min(curve.x.size(), curve.half_widths.size()); ++i)
-    path += "M" + svg_number(frame.left(curve.x[i])) + " " +
-            svg_number(frame.top(curve.y[i] - curve.half_widths[i])) + "V" +
-            svg_number(frame.top(curve.y[i] + curve.half_widths[i]));
-  return path.empty()
-             ? path
-             : std::string("<path stroke=\"") + colour + "\" stroke-opacity=\".6\" d=\"" + path + "\"/>\n";
+    path += fmt::format("M{:.1f} {:.1f}V{:.1f}", frame.left(curve.x[i]),
+                        frame.top(curve.y[i] - curve.half_widths[i]),
+                        frame.top(curve.y[i] + curve.half_widths[i]));
+  if (path.empty()) return path;
+  return fmt::format("<path stroke=\"{}\" stroke-opacity=\".6\" d=\"{}\"/>\n", colour, path);
 }
 
 }  // namespace
@@ -190,11 +190,6 @@ constexpr const char* kLoss = "fill=\"#D55E00\"";
 
 double top_of(const PlotRange& values, double value) {
   return kBarPlotTop + (kBarPlotHeight - kBarPlotTop - kBottom) * (1.0 - values.share(value));
-}
-
-std::string line(double x, double y, const std::string& to, const char* opacity) {
-  return "<path stroke=\"currentColor\" stroke-opacity=\"" + std::string(opacity) + "\" d=\"M" +
-         svg_number(x) + " " + svg_number(y) + to + "\"/>\n";
 }
 
 std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
-#include "evaluation/measures/rank_correlation.h"
+#include "core/result.h"
+#include "evaluation/measures/agreement.h"
 #include "evaluation/reports/run_evaluation.h"
 
 namespace metafuse::evaluation {
@@ -47,29 +48,52 @@ struct Report {
 
 std::string format_report(const Report& report, Format format);
 
-// One function per format; format_report() calls them.
-std::string format_table(const Report& report);
-std::string format_trec_eval(const Report& report);
-std::string format_csv(const Report& report);
-std::string format_markdown(const Report& report);
-std::string format_latex(const Report& report);
+/// The format html, in report_page.cpp.
 std::string format_html(const Report& report);
-JsonObject report_as_json(const Report& report);
 
-/// The cells of the tables: a header, then one row per run (or per run and query), or one per comparison.
-std::vector<std::vector<std::string>> report_rows(const Report& report);
-std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
-std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
+/// Who reads a table: programs want all digits of a p value, and means also where readers want counts.
+enum class Audience { readers, programs };
 
-/// Whether a run has the best summary of a column, which tables set in bold. Never true for a count, for a
-/// report of one run, or when all runs are equal.
-bool is_best(const Report& report, std::size_t run, std::size_t column);
+using ReportRows = std::vector<std::vector<std::string>>;
 
-/// A number as tables print it: counts without decimals, everything else with four.
-std::string table_number(const Measure& measure, double value);
+/// The table of measures: a header, then one row per run, preceded by its queries' rows if is_per_query.
+ReportRows report_rows(const Report& report, bool is_per_query, Audience audience = Audience::readers);
 
-/// A run's summary of one column as tables print it; for `top`, the number of queries, as in Freund et
-/// al. 2003.
-std::string table_summary(const Report& report, std::size_t run, std::size_t column);
+struct ReportTable {
+  std::string title;
+  ReportRows rows;  ///< the first is the header
+};
+
+ReportTable comparison_table(const Report& report, Audience audience = Audience::readers);
+ReportTable agreement_table(const Report& report);
+
+/// Whether a run has the best summary of the column in a field of its row, which tables set in bold. Never
+/// true for a count, for a report of one run, or when all runs are equal.
+bool is_best(const Report& report, std::size_t run, std::size_t field);
+
+// comparison.cpp
+
+struct ComparisonOptions {
+  std::string baseline;    ///< the name of a run
+  std::string test = "t";  ///< "t", "wilcoxon" or "randomisation"
+  std::uint64_t seed = 1;  ///< for the randomisation test, the intervals and Tukey's test
+};
+
+/// Fills the report's comparisons: every other run against the baseline, on every column that is not a count,
+/// over the queries for which both have values.
+///
+/// errors: usage when no test or no run has the given name; bad_data when two runs share no query
+Result<void> compare_with_baseline(Report& report, const ComparisonOptions& options);
+
+/// trec_eval's -Z: expresses every value of a query as its distance from the mean of reference runs, in units
+/// of their standard deviation.
+///
+/// in:     path - lines `query measure mean deviation`
+/// out:    `evaluation` with values and summary converted; kMissingZScore where the file has no mean, and
+///         where the deviation is 0 but the value is not the mean
+/// errors: those of for_each_line; bad_data with file and line for wrong columns and numbers
+Result<void> convert_to_z_scores(const std::string& path, const MeasureSet& set, RunEvaluation& evaluation);
+
+constexpr double kMissingZScore = -1000000.0;  ///< as trec_eval prints it
 
 }  // namespace metafuse::evaluation

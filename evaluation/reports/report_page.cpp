@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cstdio>
+#include <functional>
 
 #include "core/encoding.h"
 #include "evaluation/reports/plots.h"
@@ -30,7 +30,7 @@ std::string cell(const std::string& text, bool is_header) {
   return "<" + tag + (is_header ? " scope=\"col\">" : ">") + xml_escaped(text) + "</" + tag + ">";
 }
 
-std::string table_of(const std::vector<std::vector<std::string>>& rows) {
+std::string table_of(const ReportRows& rows) {
   std::string out = "<table>";
   for (std::size_t r = 0; r < rows.size(); ++r) {
     out += "<tr>";
@@ -44,22 +44,7 @@ std::string table_of(const std::vector<std::vector<std::string>>& rows) {
 /// many measures.
 std::string means_of(const Report& report) {
   constexpr std::size_t kMostColumns = 9;
-  std::vector<std::vector<std::string>> rows = {{"run", "queries"}};
-  std::vector<std::vector<char>> bold = {{0, 0}};
-  for (const RunEvaluation& run : report.runs) {
-    rows.push_back({run.run, std::to_string(run.queries.size())});
-    bold.push_back({0, 0});
-  }
-  for (std::size_t column = 0; column < report.set.size(); ++column) {
-    const Measure& measure = report.set.measure_of(column);
-    if (measure.name == "relstring") continue;
-    rows[0].push_back(report.set.names[column]);
-    bold[0].push_back(0);
-    for (std::size_t run = 0; run < report.runs.size(); ++run) {
-      rows[run + 1].push_back(table_summary(report, run, column));
-      bold[run + 1].push_back(is_best(report, run, column) ? 1 : 0);
-    }
-  }
+  const ReportRows rows = report_rows(report, false);
   const bool is_turned = rows[0].size() > kMostColumns && rows.size() <= kMostColumns + 1;
   const std::size_t height = is_turned ? rows[0].size() : rows.size();
   const std::size_t width = is_turned ? rows.size() : rows[0].size();
@@ -67,8 +52,10 @@ std::string means_of(const Report& report) {
   for (std::size_t r = 0; r < height; ++r) {
     out += "<tr>";
     for (std::size_t c = 0; c < width; ++c) {
-      const std::string& text = is_turned ? rows[c][r] : rows[r][c];
-      const bool is_bold = (is_turned ? bold[c][r] : bold[r][c]) != 0;
+      const std::size_t row = is_turned ? c : r;
+      const std::size_t field = is_turned ? r : c;
+      const std::string& text = rows[row][field];
+      const bool is_bold = row > 0 && is_best(report, row - 1, field);
       out += is_bold ? "<td><strong>" + xml_escaped(text) + "</strong></td>" : cell(text, r == 0);
     }
     out += "</tr>\n";
@@ -118,8 +105,7 @@ std::string curves_of(const Report& report) {
 
 /// A plot of the per-query differences on the first column, largest first.
 std::string differences_of(const Report& report) {
-  const auto baseline = std::find_if(report.runs.begin(), report.runs.end(),
-                                     [&](const RunEvaluation& run) { return run.run == report.baseline; });
+  const auto baseline = std::ranges::find(report.runs, report.baseline, &RunEvaluation::run);
   if (baseline == report.runs.end()) return "";
   std::string out;
   std::size_t plots = 0;
@@ -133,8 +119,7 @@ std::string differences_of(const Report& report) {
           run.queries[i],
           run.value(i, 0) - baseline->value(static_cast<std::size_t>(at - baseline->queries.begin()), 0));
     }
-    std::stable_sort(bars.begin(), bars.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(bars, std::greater<>(), [](const auto& bar) { return bar.second; });
     if (bars.size() > kMostBars) {
       // Evenly spaced quantiles of the differences keep the shape of the curve.
       std::vector<std::pair<std::string, double>> kept;
@@ -161,11 +146,12 @@ std::string format_html(const Report& report) {
   if (const std::string curves = curves_of(report); !curves.empty()) out += "<h2>Curves</h2>\n" + curves;
   if (!report.comparisons.empty())
     out += "<h2>Against " + xml_escaped(report.baseline) + "</h2>\n" + differences_of(report) +
-           comparison_note(report) + table_of(report_comparison_rows(report));
-  if (!report.agreements.empty())
-    out += "<h2>Agreement with " + xml_escaped(report.reference) + "</h2>\n" +
-           table_of(report_agreement_rows(report));
-  if (report.is_per_query) out += "<h2>By query</h2>\n" + table_of(report_rows(report));
+           comparison_note(report) + table_of(comparison_table(report).rows);
+  if (!report.agreements.empty()) {
+    const ReportTable agreements = agreement_table(report);
+    out += "<h2>" + xml_escaped(agreements.title) + "</h2>\n" + table_of(agreements.rows);
+  }
+  if (report.is_per_query) out += "<h2>By query</h2>\n" + table_of(report_rows(report, true));
   return out + "</body></html>\n";
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
-#include <optional>
 
 #include "core/diagnostics.h"
 #include "core/parallel.h"
@@ -11,6 +11,7 @@
 #include "evaluation/measures/measure.h"
 #include "evaluation/runs/letor_file.h"
 #include "evaluation/runs/lines.h"
+#include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {
 namespace {
@@ -28,26 +29,35 @@ bool has_relevant(const QueryJudgments& query) {
                      [](const Judgment& judgment) { return judgment.grade > 0; });
 }
 
-/// The topics to evaluate, found by merging the two sorted lists, and the number of judged topics that the
-/// run lacks. Under is_complete, those are evaluated as empty lists. `topic_at(i)` is the id of the run's
-/// i-th topic.
+/// A run as evaluation reads it.
+struct Lists {
+  std::string name;
+  std::string path;  ///< for errors
+  std::size_t count = 0;
+  std::function<std::string_view(std::size_t list)> topic_of;  ///< ascending byte order
+  /// Fills in the lines of a list, which are empty before.
+  std::function<Result<void>(std::size_t list, std::vector<RunLine>& lines)> read;
+  std::function<Error(std::size_t list)> twice;  ///< the error for a document that occurs twice
+};
+
+/// The topics to evaluate, and the number of judged topics that the run lacks. Under is_complete, those are
+/// evaluated as empty lists.
 struct Work {
   std::vector<Shared> topics;
   std::size_t missing = 0;
   bool shares_any = false;
 };
 
-template <class TopicAt>
-Work plan_work(std::size_t count, TopicAt topic_at, const Judgments& judgments,
-               const EvaluationOptions& options) {
+/// Merges the sorted topics of the run with those of the judgments.
+Work plan_work(const Lists& lists, const Judgments& judgments, const EvaluationOptions& options) {
   Work work;
-  std::size_t topic = 0;
+  std::size_t list = 0;
   for (const QueryJudgments& query : judgments.queries) {
-    while (topic < count && topic_at(topic) < query.query) ++topic;
+    while (list < lists.count && lists.topic_of(list) < query.query) ++list;
     if (options.rules.mode == Mode::gdeval && !has_relevant(query)) continue;
-    const bool has_list = topic < count && topic_at(topic) == query.query;
+    const bool has_list = list < lists.count && lists.topic_of(list) == query.query;
     if (has_list || options.is_complete)
-      work.topics.push_back({has_list ? topic : kNoList, &query});
+      work.topics.push_back({has_list ? list : kNoList, &query});
     else
       ++work.missing;
     work.shares_any = work.shares_any || has_list;
@@ -55,192 +65,15 @@ Work plan_work(std::size_t count, TopicAt topic_at, const Judgments& judgments,
   return work;
 }
 
-/// Evaluates every shared topic. `lines_of(topic, lines)` fills in a topic's lines; `twice(topic, lines)`
-/// makes the error for a document that occurs twice.
-template <class LinesOf, class Twice>
-Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet& set,
-                             const EvaluationOptions& options, LinesOf lines_of, Twice twice,
-                             RunEvaluation& evaluation) {
-  constexpr std::size_t kBlock = 128;
-  const auto relstring = relstring_length(set);
-  evaluation.values.assign(shared.size() * set.size(), 0.0);
-  evaluation.queries.resize(shared.size());
-  evaluation.documents.resize(shared.size());
-  if (relstring) evaluation.relstrings.resize(shared.size());
-  const std::size_t blocks = (shared.size() + kBlock - 1) / kBlock;
-  std::vector<std::optional<Error>> errors(blocks);
-  parallel_for(blocks, options.threads, [&](std::size_t block) {
-    TopicJudge judge(options);
-    std::vector<RunLine> lines;
-    for (std::size_t i = block * kBlock; i < std::min(shared.size(), (block + 1) * kBlock); ++i) {
-      evaluation.queries[i] = shared[i].judgments->query;
-      lines.clear();
-      if (shared[i].topic == kNoList) {
-        // A judged query without a list is evaluated as an empty list.
-      } else if (auto read = lines_of(shared[i].topic, lines); !read) {
-        errors[block] = read.error();
-        return;
-      }
-      const JudgedRanking* ranking = judge.judge(lines, *shared[i].judgments);
-      if (ranking == nullptr) {
-        errors[block] = twice(shared[i].topic, lines);
-        return;
-      }
-      evaluate(set, *ranking, options.rules,
-               std::span(evaluation.values).subspan(i * set.size(), set.size()));
-      evaluation.documents[i] = static_cast<double>(ranking->retrieved());
-      if (relstring) evaluation.relstrings[i] = relstring_of(*ranking, *relstring);
-    }
-  });
-  for (const auto& error : errors)
-    if (error) return *error;
-  return {};
-}
-
-/// Checks the run's unjudged topics. They do not enter the evaluation, but a malformed line among them means
-/// that the file is damaged or the wrong one.
-Result<void> check_unjudged(const RunIndex& run, const std::vector<Shared>& judged,
-                            const EvaluationOptions& options) {
-  std::vector<bool> is_judged(run.topics.topic_count(), false);
-  for (const Shared& shared : judged)
-    if (shared.topic != kNoList) is_judged[shared.topic] = true;
-  std::vector<std::size_t> unjudged;
-  for (std::size_t topic = 0; topic < is_judged.size(); ++topic)
-    if (!is_judged[topic]) unjudged.push_back(topic);
-  std::vector<std::optional<Error>> errors(unjudged.size());
-  parallel_for(unjudged.size(), options.threads, [&](std::size_t i) {
-    std::vector<RunLine> lines;
-    if (auto parsed = parse_run_topic(run, unjudged[i], options.file, lines); !parsed)
-      errors[i] = parsed.error();
-  });
-  for (const auto& error : errors)
-    if (error) return *error;
-  return {};
-}
-
-Error shares_nothing(const std::string& path) {
-  return fail(Code::bad_data, path + ": shares no query with the judgments; are they of one collection?");
-}
-
-}  // namespace
-
-std::vector<double> RunEvaluation::column(std::size_t column) const {
-  std::vector<double> out(queries.size());
-  for (std::size_t query = 0; query < queries.size(); ++query) out[query] = value(query, column);
-  return out;
-}
-
-void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options) {
-  evaluation.summary.assign(set.size(), 0.0);
-  for (std::size_t column = 0; column < set.size(); ++column)
-    evaluation.summary[column] = average(set.measure_of(column), evaluation.column(column),
-                                         evaluation.missing, options.is_complete, evaluation.documents);
-}
-
-Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
-                                   const EvaluationOptions& options) {
-  const Work work = plan_work(
-      run.topics.topic_count(), [&](std::size_t i) { return run.topics.topic(i); }, judgments, options);
-  TRY_VOID(check_unjudged(run, work.topics, options));
-  if (!work.shares_any) return shares_nothing(run.topics.file.path);
-  RunEvaluation evaluation;
-  evaluation.run = run.name;
-  evaluation.missing = work.missing;
-  auto evaluated = evaluate_topics(
-      work.topics, set, options,
-      [&](std::size_t topic, std::vector<RunLine>& lines) {
-        return parse_run_topic(run, topic, options.file, lines);
-      },
-      [&](std::size_t topic, std::vector<RunLine>& lines) {
-        // Parse again in file order, so that the error names the first of the two lines.
-        TRY_VOID(parse_run_topic(run, topic, options.file, lines));
-        return check_documents_differ(run, topic, lines).error();
-      },
-      evaluation);
-  if (!evaluated) return evaluated.error();
-  summarise(evaluation, set, options);
-  return evaluation;
-}
-
-Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
-                                   const EvaluationOptions& options) {
-  const Work work = plan_work(
-      run.topics.size(), [&](std::size_t i) { return run.topics[i].topic; }, judgments, options);
-  if (!work.shares_any) return shares_nothing(run.name);
-  RunEvaluation evaluation;
-  evaluation.run = run.name;
-  evaluation.missing = work.missing;
-  TRY_VOID(evaluate_topics(
-      work.topics, set, options,
-      [&](std::size_t topic, std::vector<RunLine>& lines) -> Result<void> {
-        for (const RunEntry& entry : run.topics[topic].entries)
-          lines.push_back({entry.document, entry.score, static_cast<std::int64_t>(lines.size() + 1)});
-        return {};
-      },
-      [&](std::size_t topic, const std::vector<RunLine>&) {
-        return fail(Code::bad_data, run.name + ": a document occurs twice in the query " +
-                                        std::string(run.topics[topic].topic));
-      },
-      evaluation));
-  summarise(evaluation, set, options);
-  return evaluation;
-}
-
-Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
-                                             const MeasureSet& set, const EvaluationOptions& options) {
-  std::map<std::string, std::pair<std::vector<double>, double>> sums;
-  for (const Judgments& group : groups) {
-    TRY(auto evaluation, evaluate_run(run, group, set, options));
-    for (std::size_t query = 0; query < evaluation.queries.size(); ++query) {
-      auto& [values, judges] = sums[evaluation.queries[query]];
-      values.resize(set.size());
-      for (std::size_t column = 0; column < set.size(); ++column)
-        values[column] += evaluation.value(query, column);
-      judges += 1.0;
-    }
-  }
-  RunEvaluation mean;
-  mean.run = run.name;
-  for (const auto& [query, sum] : sums) {
-    mean.queries.push_back(query);
-    for (const double value : sum.first) mean.values.push_back(value / sum.second);
-  }
-  summarise(mean, set, options);
-  return mean;
-}
-
-namespace {
-
-bool keeps_file_order(Mode mode) {
-  return mode == Mode::letor3 || mode == Mode::letor4 || mode == Mode::mslr;
-}
-
-int grade_in_list(int grade) {
-  return grade < 0 ? kUnjudged : grade;
-}
-
-void count_grades(const QueryJudgments& judgments, std::vector<GradeCount>& counts) {
-  counts.clear();
-  for (const Judgment& judgment : judgments.documents) {
-    if (judgment.grade < 0) continue;
-    const auto at = std::lower_bound(counts.begin(), counts.end(), judgment.grade,
-                                     [](const GradeCount& c, int grade) { return c.grade < grade; });
-    if (at != counts.end() && at->grade == judgment.grade)
-      ++at->count;
-    else
-      counts.insert(at, {judgment.grade, 1});
-  }
-}
-
-}  // namespace
-
+/// Sorts by trec_eval's rule (score descending, in single precision under trec9; then document id in
+/// descending byte order) or by LETOR's (score descending; equal scores in file order).
 void sort_by_rule(std::vector<RunLine>& lines, Mode mode) {
   if (mode == Mode::trec9)
     for (RunLine& line : lines) line.score = static_cast<double>(static_cast<float>(line.score));
   const auto by_score = [](const RunLine& a, const RunLine& b) { return a.score > b.score; };
   if (!std::is_sorted(lines.begin(), lines.end(), by_score))
     std::stable_sort(lines.begin(), lines.end(), by_score);
-  if (keeps_file_order(mode)) return;
+  if (mode == Mode::letor3 || mode == Mode::letor4 || mode == Mode::mslr) return;
   for (auto begin = lines.begin(); begin != lines.end();) {
     auto end = begin + 1;
     while (end != lines.end() && end->score == begin->score) ++end;
@@ -250,34 +83,95 @@ void sort_by_rule(std::vector<RunLine>& lines, Mode mode) {
   }
 }
 
-const JudgedRanking* TopicJudge::judge(std::vector<RunLine>& lines, const QueryJudgments& judgments) {
-  table_.clear();
-  bool is_new = false;
-  for (const Judgment& judgment : judgments.documents) table_.insert(judgment.document, is_new);
-  const std::size_t judged = table_.size();
-  is_seen_.assign(judged, 0);
-  sort_by_rule(lines, options_.rules.mode);
-  ranking_.grades.clear();
-  ranking_.scores.clear();
-  for (const RunLine& line : lines) {
-    const std::uint32_t number = table_.insert(line.document, is_new);
-    const bool is_judged = number < judged;
-    if (is_judged ? is_seen_[number] != 0 : !is_new) {
-      twice_ = &line;
-      return nullptr;
+/// Turns a topic's list into a JudgedRanking; its hash tables are reused from topic to topic.
+class TopicJudge {
+ public:
+  explicit TopicJudge(const EvaluationOptions& options) : options_(options) {}
+
+  /// Orders the lines by the mode's rule and looks up their grades.
+  ///
+  /// out:    valid until the next call; nullptr when a document occurs twice
+  const JudgedRanking* judge(std::vector<RunLine>& lines, const QueryJudgments& judgments) {
+    table_.clear();
+    bool is_new = false;
+    for (const Judgment& judgment : judgments.documents) table_.insert(judgment.document, is_new);
+    const std::size_t judged = table_.size();
+    is_seen_.assign(judged, 0);
+    sort_by_rule(lines, options_.rules.mode);
+    ranking_.grades.clear();
+    ranking_.scores.clear();
+    for (const RunLine& line : lines) {
+      const std::uint32_t number = table_.insert(line.document, is_new);
+      const bool is_judged = number < judged;
+      if (is_judged ? is_seen_[number] != 0 : !is_new) return nullptr;
+      if (is_judged) is_seen_[number] = 1;
+      int grade = is_judged ? judgments.documents[number].grade : kNotPooled;
+      if (is_judged && grade < 0) grade = kUnjudged;
+      if (options_.depth > 0 && static_cast<std::size_t>(&line - lines.data()) >= options_.depth) continue;
+      if (options_.judged_only && grade < 0) continue;
+      ranking_.grades.push_back(grade);
+      ranking_.scores.push_back(line.score);
     }
-    if (is_judged) is_seen_[number] = 1;
-    const int grade = is_judged ? grade_in_list(judgments.documents[number].grade) : kNotPooled;
-    if (options_.depth > 0 && static_cast<std::size_t>(&line - lines.data()) >= options_.depth) continue;
-    if (options_.judged_only && grade < 0) continue;
-    ranking_.grades.push_back(grade);
-    ranking_.scores.push_back(line.score);
+    ranking_.judged.clear();
+    for (const Judgment& judgment : judgments.documents)
+      if (judgment.grade >= 0) count_grade(judgment.grade, ranking_.judged);
+    return &ranking_;
   }
-  count_grades(judgments, ranking_.judged);
-  return &ranking_;
+
+ private:
+  const EvaluationOptions& options_;
+  IdTable table_;
+  std::vector<char> is_seen_;
+  JudgedRanking ranking_;
+};
+
+Result<RunEvaluation> evaluate_lists(const Lists& lists, const Work& work, const MeasureSet& set,
+                                     const EvaluationOptions& options) {
+  if (!work.shares_any)
+    return fail(Code::bad_data,
+                lists.path + ": shares no query with the judgments; are they of one collection?");
+  constexpr std::size_t kBlock = 128;
+  const std::size_t count = work.topics.size();
+  const auto relstring = relstring_length(set);
+  RunEvaluation out;
+  out.run = lists.name;
+  out.missing = work.missing;
+  out.values.assign(count * set.size(), 0.0);
+  out.queries.resize(count);
+  out.documents.resize(count);
+  if (relstring) out.relstrings.resize(count);
+  const auto evaluate_block = [&](std::size_t block) -> Result<void> {
+    TopicJudge judge(options);
+    std::vector<RunLine> lines;
+    for (std::size_t i = block * kBlock; i < std::min(count, (block + 1) * kBlock); ++i) {
+      const Shared& shared = work.topics[i];
+      out.queries[i] = shared.judgments->query;
+      lines.clear();
+      if (shared.topic != kNoList) TRY_VOID(lists.read(shared.topic, lines));
+      const JudgedRanking* ranking = judge.judge(lines, *shared.judgments);
+      if (ranking == nullptr) return lists.twice(shared.topic);
+      evaluate(set, *ranking, options.rules, std::span(out.values).subspan(i * set.size(), set.size()));
+      out.documents[i] = static_cast<double>(ranking->retrieved());
+      if (relstring) out.relstrings[i] = relstring_of(*ranking, *relstring);
+    }
+    return {};
+  };
+  TRY_VOID(try_parallel_for((count + kBlock - 1) / kBlock, options.threads, evaluate_block));
+  summarise(out, set, options);
+  return out;
 }
 
-namespace {
+/// Checks the run's unjudged topics. They do not enter the evaluation, but a malformed line among them means
+/// that the file is damaged or the wrong one.
+Result<void> check_unjudged(const Lists& lists, const Work& work, unsigned threads) {
+  std::vector<bool> is_judged(lists.count, false);
+  for (const Shared& shared : work.topics)
+    if (shared.topic != kNoList) is_judged[shared.topic] = true;
+  return try_parallel_for(lists.count, threads, [&](std::size_t list) -> Result<void> {
+    std::vector<RunLine> lines;
+    return is_judged[list] ? Result<void>() : lists.read(list, lines);
+  });
+}
 
 Result<double> parse_score(const std::string& path, std::string_view line, std::size_t number) {
   while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
@@ -330,6 +224,76 @@ Result<std::map<std::string, LetorQuery, std::less<>>> read_letor_queries(const 
 }
 
 }  // namespace
+
+std::vector<double> RunEvaluation::column(std::size_t column) const {
+  std::vector<double> out(queries.size());
+  for (std::size_t query = 0; query < queries.size(); ++query) out[query] = value(query, column);
+  return out;
+}
+
+void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options) {
+  evaluation.summary.assign(set.size(), 0.0);
+  for (std::size_t column = 0; column < set.size(); ++column)
+    evaluation.summary[column] = average(set.measure_of(column), evaluation.column(column),
+                                         evaluation.missing, options.is_complete, evaluation.documents);
+}
+
+Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options) {
+  Lists lists{run.name, run.topics.file.path, run.topics.topic_count(), {}, {}, {}};
+  lists.topic_of = [&](std::size_t list) { return run.topics.topic(list); };
+  lists.read = [&](std::size_t list, std::vector<RunLine>& lines) {
+    return parse_run_topic(run, list, options.file, lines);
+  };
+  lists.twice = [&](std::size_t list) -> Error {
+    // Parse again in file order, so that the error names the first of the two lines.
+    std::vector<RunLine> lines;
+    TRY_VOID(parse_run_topic(run, list, options.file, lines));
+    return check_documents_differ(run, list, lines).error();
+  };
+  const Work work = plan_work(lists, judgments, options);
+  TRY_VOID(check_unjudged(lists, work, options.threads));
+  return evaluate_lists(lists, work, set, options);
+}
+
+Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options) {
+  Lists lists{run.name, run.name, run.topics.size(), {}, {}, {}};
+  lists.topic_of = [&](std::size_t list) { return run.topics[list].topic; };
+  lists.read = [&](std::size_t list, std::vector<RunLine>& lines) -> Result<void> {
+    for (const RunEntry& entry : run.topics[list].entries)
+      lines.push_back({entry.document, entry.score, static_cast<std::int64_t>(lines.size() + 1)});
+    return {};
+  };
+  lists.twice = [&](std::size_t list) {
+    return fail(Code::bad_data,
+                run.name + ": a document occurs twice in the query " + std::string(run.topics[list].topic));
+  };
+  return evaluate_lists(lists, plan_work(lists, judgments, options), set, options);
+}
+
+Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
+                                             const MeasureSet& set, const EvaluationOptions& options) {
+  std::map<std::string, std::pair<std::vector<double>, double>> sums;
+  for (const Judgments& group : groups) {
+    TRY(auto evaluation, evaluate_run(run, group, set, options));
+    for (std::size_t query = 0; query < evaluation.queries.size(); ++query) {
+      auto& [values, judges] = sums[evaluation.queries[query]];
+      values.resize(set.size());
+      for (std::size_t column = 0; column < set.size(); ++column)
+        values[column] += evaluation.value(query, column);
+      judges += 1.0;
+    }
+  }
+  RunEvaluation mean;
+  mean.run = run.name;
+  for (const auto& [query, sum] : sums) {
+    mean.queries.push_back(query);
+    for (const double value : sum.first) mean.values.push_back(value / sum.second);
+  }
+  summarise(mean, set, options);
+  return mean;
+}
 
 Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,
                                      const std::string& scores_path, const MeasureSet& set,

@@ -3,14 +3,12 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "evaluation/measures/measure.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/run_file.h"
-#include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {
 
@@ -58,30 +56,6 @@ Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<cons
 
 /// Computes `summary` from `values`, with each measure's kind of average.
 void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options);
-
-/// Turns a topic's list into a JudgedRanking; its hash tables are reused from topic to topic.
-class TopicJudge {
- public:
-  explicit TopicJudge(const EvaluationOptions& options) : options_(options) {}
-
-  /// Orders the lines by the mode's rule and looks up their grades.
-  ///
-  /// out:    valid until the next call; nullptr when a document occurs twice, which twice() then returns
-  const JudgedRanking* judge(std::vector<RunLine>& lines, const QueryJudgments& judgments);
-
-  const RunLine* twice() const { return twice_; }
-
- private:
-  const EvaluationOptions& options_;
-  IdTable table_;
-  std::vector<char> is_seen_;
-  JudgedRanking ranking_;
-  const RunLine* twice_ = nullptr;
-};
-
-/// Sorts by trec_eval's rule (score descending, in single precision under trec9; then document id in
-/// descending byte order) or by LETOR's (score descending; equal scores in file order).
-void sort_by_rule(std::vector<RunLine>& lines, Mode mode);
 
 /// Evaluates a LETOR file with a file of scores, one score line per row.
 ///

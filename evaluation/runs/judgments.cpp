@@ -1,8 +1,8 @@
 #include "evaluation/runs/judgments.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
+#include <utility>
 
 #include "evaluation/runs/lines.h"
 #include "evaluation/runs/topic_index.h"
@@ -12,34 +12,33 @@ namespace {
 
 constexpr const char* kJudgmentColumns = "a qrels line is: topic iteration document grade";
 
-Result<void> parse_judgment(const FileText& file, LineParser& parser, Judgment& judgment,
-                            std::string_view& iteration) {
+/// Parses the line and moves the parser to its end; `group` is the second column.
+Result<Judgment> parse_judgment(const FileText& file, LineParser& parser, std::string_view& group) {
   const char* const begin = parser.at();
   parser.field();
-  iteration = parser.field();
+  group = parser.field();
+  Judgment judgment;
   judgment.document = parser.field();
   const std::string_view grade = parser.field();
   if (grade.empty())
     return bad_line(file, begin, std::string("too few columns or a control byte; ") + kJudgmentColumns);
   std::int64_t value = 0;
-  if (!to_integer(grade, value) || value < std::numeric_limits<int>::min() ||
-      value > std::numeric_limits<int>::max())
+  if (!to_integer(grade, value) || !std::in_range<int>(value))
     return bad_line(file, begin, "the grade " + shown(grade) + " is not a whole number; " + kJudgmentColumns);
   judgment.grade = static_cast<int>(value);
   if (!parser.at_line_end())
     return bad_line(file, begin,
                     std::string("too many columns (ids must not contain blanks); ") + kJudgmentColumns);
-  return {};
+  return judgment;
 }
 
+/// Sorts a query's judgments, which are complete now.
 Result<void> sort_documents(const FileText& file, QueryJudgments& query) {
   auto& documents = query.documents;
-  const auto before = [](const Judgment& a, const Judgment& b) { return a.document < b.document; };
-  if (!std::is_sorted(documents.begin(), documents.end(), before))
-    std::stable_sort(documents.begin(), documents.end(), before);
-  const auto twice = std::adjacent_find(documents.begin(), documents.end(), [](const auto& a, const auto& b) {
-    return a.document == b.document;
-  });
+  documents.shrink_to_fit();
+  if (!std::ranges::is_sorted(documents, {}, &Judgment::document))
+    std::ranges::stable_sort(documents, {}, &Judgment::document);
+  const auto twice = std::ranges::adjacent_find(documents, {}, &Judgment::document);
   if (twice == documents.end()) return {};
   return bad_line(file, (twice + 1)->document.data(),
                   "the document " + shown(twice->document) + " is judged twice in topic " +
@@ -47,85 +46,52 @@ Result<void> sort_documents(const FileText& file, QueryJudgments& query) {
                       std::to_string(file.line_of(twice->document.data())) + "; remove one");
 }
 
+/// Reads the judgments of each group, ascending by name; of one group without name unless `has_groups`.
+Result<std::map<std::string_view, Judgments>> read_groups(const std::string& path, bool has_groups) {
+  TRY(auto index, index_topics(path));
+  std::map<std::string_view, Judgments> groups;
+  if (!has_groups) groups[{}].queries.reserve(index.topic_count());
+  for (std::size_t topic = 0; topic < index.topic_count(); ++topic)
+    for (const TopicPiece& piece : index.pieces_of(topic)) {
+      const char* const end = piece.lines.data() + piece.lines.size();
+      for (LineParser parser(piece.lines.data(), end); parser.at() < end;
+           parser.move_to(parser.next_line())) {
+        std::string_view group;
+        TRY(const auto judgment, parse_judgment(index.file, parser, group));
+        auto& queries = groups[has_groups ? group : std::string_view()].queries;
+        if (queries.empty() || queries.back().query != index.topic(topic))
+          queries.push_back({index.topic(topic), {}});
+        queries.back().documents.push_back(judgment);
+      }
+    }
+  for (auto& [group, judgments] : groups) {
+    judgments.storage = index.file.storage;
+    for (QueryJudgments& query : judgments.queries) TRY_VOID(sort_documents(index.file, query));
+  }
+  return groups;
+}
+
 }  // namespace
 
 const Judgment* QueryJudgments::find(std::string_view document) const {
-  const auto at = std::lower_bound(documents.begin(), documents.end(), document,
-                                   [](const Judgment& j, std::string_view id) { return j.document < id; });
+  const auto at = std::ranges::lower_bound(documents, document, {}, &Judgment::document);
   return at != documents.end() && at->document == document ? &*at : nullptr;
 }
 
 const QueryJudgments* Judgments::find(std::string_view query) const {
-  const auto at = std::lower_bound(queries.begin(), queries.end(), query,
-                                   [](const QueryJudgments& q, std::string_view id) { return q.query < id; });
+  const auto at = std::ranges::lower_bound(queries, query, {}, &QueryJudgments::query);
   return at != queries.end() && at->query == query ? &*at : nullptr;
 }
 
-namespace {
-
-/// Calls take(topic number, group, judgment) for every line, in ascending order of topics.
-template <class Take>
-Result<void> for_each_judgment(const TopicIndex& index, Take take) {
-  for (std::size_t topic = 0; topic < index.topic_count(); ++topic) {
-    for (const TopicPiece& piece : index.pieces_of(topic)) {
-      const char* const end = piece.lines.data() + piece.lines.size();
-      LineParser parser(piece.lines.data(), end);
-      while (parser.at() < end) {
-        Judgment judgment;
-        std::string_view iteration;
-        if (auto parsed = parse_judgment(index.file, parser, judgment, iteration); !parsed) return parsed;
-        take(topic, iteration, judgment);
-        parser.move_to(parser.next_line());
-      }
-    }
-  }
-  return {};
-}
-
-/// Adds a judgment to its topic; topics must come in ascending order.
-void add_judgment(Judgments& judgments, std::string_view topic, const Judgment& judgment) {
-  if (judgments.queries.empty() || judgments.queries.back().query != topic)
-    judgments.queries.push_back({topic, {}});
-  judgments.queries.back().documents.push_back(judgment);
-}
-
-Result<void> sort_all(const FileText& file, Judgments& judgments) {
-  for (QueryJudgments& query : judgments.queries) {
-    if (auto sorted = sort_documents(file, query); !sorted) return sorted;
-    query.documents.shrink_to_fit();
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<Judgments> read_qrels(const std::string& path) {
-  TRY(auto index, index_topics(path));
-  Judgments judgments;
-  judgments.storage = index.file.storage;
-  judgments.queries.reserve(index.topic_count());
-  auto read = for_each_judgment(index, [&](std::size_t topic, std::string_view, const Judgment& judgment) {
-    add_judgment(judgments, index.topic(topic), judgment);
-  });
-  if (!read) return read.error();
-  TRY_VOID(sort_all(index.file, judgments));
-  return judgments;
+  TRY(auto groups, read_groups(path, false));
+  return std::move(groups.begin()->second);
 }
 
 Result<std::vector<Judgments>> read_qrels_groups(const std::string& path) {
-  TRY(auto index, index_topics(path));
-  std::map<std::string_view, Judgments> by_group;
-  auto read =
-      for_each_judgment(index, [&](std::size_t topic, std::string_view group, const Judgment& judgment) {
-        add_judgment(by_group[group], index.topic(topic), judgment);
-      });
-  if (!read) return read.error();
+  TRY(auto by_name, read_groups(path, true));
   std::vector<Judgments> groups;
-  for (auto& [group, judgments] : by_group) {
-    judgments.storage = index.file.storage;
-    TRY_VOID(sort_all(index.file, judgments));
-    groups.push_back(std::move(judgments));
-  }
+  for (auto& [name, judgments] : by_name) groups.push_back(std::move(judgments));
   return groups;
 }
 

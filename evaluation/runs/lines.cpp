@@ -1,5 +1,8 @@
 #include "evaluation/runs/lines.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace metafuse::evaluation {
 
 std::string shown(std::string_view text) {
@@ -7,6 +10,24 @@ std::string shown(std::string_view text) {
   std::string out = "\"";
   for (const char c : text.substr(0, kLongest)) out += static_cast<unsigned char>(c) < ' ' ? '?' : c;
   return out + (text.size() > kLongest ? "...\"" : "\"");
+}
+
+Result<void> for_each_record(const std::string& path, const TakeFields& take, Comments comments) {
+  constexpr const char* kBlanks = " \t\r";
+  std::vector<std::string_view> fields;
+  return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    fields.clear();
+    for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;
+         at = line.find_first_not_of(kBlanks, at)) {
+      const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+      fields.push_back(line.substr(at, end - at));
+      at = end;
+    }
+    if (fields.empty() || (comments == Comments::skip && fields[0].starts_with('#'))) return {};
+    auto taken = take(fields, number);
+    if (!taken) return fail(taken.error().code, located(path, {number, 0}, taken.error().text));
+    return {};
+  });
 }
 
 Error bad_line(const FileText& file, const char* place, std::string_view what) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -129,12 +131,20 @@ class LineParser {
 /// A shortened, printable copy of a piece of a file, for error messages.
 std::string shown(std::string_view text);
 
+/// Receives the blank-separated fields of a line, valid during the call, and the line's number.
+using TakeFields = std::function<Result<void>(std::span<const std::string_view> fields, std::size_t line)>;
+
+enum class Comments { skip, none };
+
+/// Calls `take` with the fields of each line that is not blank and, under Comments::skip, does not start
+/// with '#'.
+///
+/// errors: those of for_each_line; those of `take`, preceded by file and line
+Result<void> for_each_record(const std::string& path, const TakeFields& take,
+                             Comments comments = Comments::skip);
+
 /// An error "FILE:LINE: what" of code bad_data, for the line that contains `place`.
 Error bad_line(const FileText& file, const char* place, std::string_view what);
-
-}  // namespace metafuse::evaluation
-
-namespace metafuse::evaluation {
 
 /// Reads a number such as 13.473713 or -2.5: at most eight digits before the point and one to eight after it.
 /// It takes 10 ns where fast_float takes 17; reading a whole line takes 12 to 30.

@@ -203,8 +203,7 @@ Result<Run> read_indexed(const RunIndex& index, const RunFileOptions& options) {
 }  // namespace
 
 const RunTopic* Run::find(std::string_view topic) const {
-  const auto at = std::lower_bound(topics.begin(), topics.end(), topic,
-                                   [](const RunTopic& t, std::string_view id) { return t.topic < id; });
+  const auto at = std::ranges::lower_bound(topics, topic, {}, &RunTopic::topic);
   return at != topics.end() && at->topic == topic ? &*at : nullptr;
 }
 
@@ -264,10 +263,9 @@ Result<std::vector<Run>> read_runs(std::span<const std::string> arguments, const
   std::vector<Run> runs;
   for (auto& run : read) {
     if (!run) return run.error();
-    for (const Run& other : runs)
-      if (other.name == run->name)
-        return fail(Code::usage, run->path + ": a run named " + shown(run->name) + " was given before (" +
-                                     other.path + "); use NAME=FILE to give it another name");
+    if (const auto other = std::ranges::find(runs, run->name, &Run::name); other != runs.end())
+      return fail(Code::usage, run->path + ": a run named " + shown(run->name) + " was given before (" +
+                                   other->path + "); use NAME=FILE to give it another name");
     runs.push_back(std::move(*run));
   }
   return runs;

@@ -1,7 +1,6 @@
 #include "evaluation/significance/significance.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -10,9 +9,9 @@
 #include <boost/math/special_functions/gamma.hpp>
 
 #include "core/contract.h"
-#include "core/diagnostics.h"
+#include "core/number.h"
 #include "core/random.h"
-#include "core/text_file.h"
+#include "evaluation/runs/lines.h"
 
 namespace metafuse::evaluation {
 namespace {
@@ -30,25 +29,36 @@ double mean_of(std::span<const double> values) {
              : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Ranks of the absolute differences, with ties at their mean rank, and the tie correction sum(t^3 - t).
-std::vector<double> mean_ranks(const std::vector<double>& d, double& tie_sum) {
-  std::vector<std::size_t> order(d.size());
+/// Numbers 0 ... count - 1, sorted by `precedes`.
+template <class Precedes>
+std::vector<std::size_t> sorted_places(std::size_t count, Precedes precedes) {
+  std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t i, std::size_t j) { return std::abs(d[i]) < std::abs(d[j]); });
-  std::vector<double> ranks(d.size());
-  tie_sum = 0.0;
+  std::ranges::stable_sort(order, precedes);
+  return order;
+}
+
+/// Ranks of values in ascending order; values within `tolerance` of the least of them tie and share their
+/// mean rank.
+struct MeanRanks {
+  std::vector<double> ranks;
+  double tie_sum = 0.0;  ///< the tie correction: sum of t^3 - t over groups of t ties
+};
+
+MeanRanks mean_ranks(std::span<const double> values, double tolerance) {
+  const auto order =
+      sorted_places(values.size(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  MeanRanks out{std::vector<double>(values.size())};
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;
-    while (end < order.size() && std::abs(std::abs(d[order[end]]) - std::abs(d[order[begin]])) <= 1e-12)
-      ++end;
-    const double rank = 0.5 * static_cast<double>(begin + 1 + end);
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = rank;
+    while (end < order.size() && values[order[end]] - values[order[begin]] <= tolerance) ++end;
+    for (std::size_t i = begin; i < end; ++i)
+      out.ranks[order[i]] = 0.5 * static_cast<double>(begin + 1 + end);
     const auto size = static_cast<double>(end - begin);
-    tie_sum += size * size * size - size;
+    out.tie_sum += size * size * size - size;
     begin = end;
   }
-  return ranks;
+  return out;
 }
 
 /// The exact two-sided p value of a signed-rank sum, by counting the subsets of {1..n} with each sum.
@@ -82,6 +92,25 @@ double exact_randomisation(const std::vector<double>& d, double seen) {
   return static_cast<double>(extreme) / static_cast<double>(patterns);
 }
 
+/// The means of samples drawn with replacement.
+std::vector<double> bootstrap_means(std::span<const double> sample, std::uint64_t seed, std::size_t trials) {
+  Random random(seed);
+  std::vector<double> means(trials);
+  for (double& mean : means) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      sum += sample[static_cast<std::size_t>(random.below(sample.size()))];
+    mean = sum / static_cast<double>(sample.size());
+  }
+  return means;
+}
+
+constexpr std::int64_t kMostFolds = 1000;
+
+// Critical values of the studentised range over sqrt(2), level .05, for 2 to 10 methods (Demsar 2006, table
+// 5a).
+constexpr double kNemenyi[] = {1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164};
+
 }  // namespace
 
 double student_tail(double t, double degrees) {
@@ -107,8 +136,9 @@ double wilcoxon_test(std::span<const double> a, std::span<const double> b) {
   std::vector<double> d = differences(a, b);
   std::erase_if(d, [](double value) { return std::abs(value) <= 1e-12; });
   if (d.empty()) return 1.0;
-  double tie_sum = 0.0;
-  const std::vector<double> ranks = mean_ranks(d, tie_sum);
+  std::vector<double> distances;
+  for (const double value : d) distances.push_back(std::abs(value));
+  const auto [ranks, tie_sum] = mean_ranks(distances, 1e-12);
   double positive = 0.0;
   for (std::size_t i = 0; i < d.size(); ++i)
     if (d[i] > 0.0) positive += ranks[i];
@@ -140,23 +170,6 @@ double randomisation_test(std::span<const double> a, std::span<const double> b, 
   }
   return static_cast<double>(extreme) / static_cast<double>(trials + 1);
 }
-
-namespace {
-
-/// The means of samples drawn with replacement.
-std::vector<double> bootstrap_means(std::span<const double> sample, std::uint64_t seed, std::size_t trials) {
-  Random random(seed);
-  std::vector<double> means(trials);
-  for (double& mean : means) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < sample.size(); ++i)
-      sum += sample[static_cast<std::size_t>(random.below(sample.size()))];
-    mean = sum / static_cast<double>(sample.size());
-  }
-  return means;
-}
-
-}  // namespace
 
 Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
                             std::size_t trials) {
@@ -208,9 +221,7 @@ std::vector<double> tukey_hsd(const std::vector<std::vector<double>>& samples, s
 }
 
 std::vector<double> holm(std::span<const double> p) {
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return p[i] < p[j]; });
+  const auto order = sorted_places(p.size(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
   std::vector<double> out(p.size());
   double largest = 0.0;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -226,44 +237,14 @@ std::vector<double> bonferroni(std::span<const double> p) {
   return out;
 }
 
-namespace {
-
-constexpr std::size_t kMostFolds = 1000;
-
-std::string_view next_word(std::string_view& line) {
-  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
-  const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
-  const std::string_view word = line.substr(begin, end - begin);
-  line.remove_prefix(end);
-  return word;
-}
-
-Result<void> take_line(std::string_view line, std::map<std::string, std::size_t, std::less<>>& folds) {
-  const std::string_view query = next_word(line);
-  const std::string_view number = next_word(line);
-  std::size_t fold = 0;
-  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), fold);
-  if (number.empty() || !next_word(line).empty())
-    return fail(Code::bad_data, "a line needs two columns: query and fold");
-  if (status != std::errc{} || end != number.data() + number.size() || fold < 1 || fold > kMostFolds)
-    return fail(Code::bad_data, "the fold must be a whole number from 1 to 1000");
-  if (!folds.emplace(query, fold - 1).second)
-    return fail(Code::bad_data, "the query " + std::string(query) + " occurs twice; keep one line");
-  return {};
-}
-
-}  // namespace
-
 Result<Folds> random_folds(std::span<const std::string_view> queries, std::size_t count, std::uint64_t seed) {
   if (count < 2) return fail(Code::usage, "cross-validation needs at least 2 folds");
   if (queries.size() < count)
     return fail(Code::usage, "cross-validation in " + std::to_string(count) +
                                  " folds needs at least as many queries; there are " +
                                  std::to_string(queries.size()));
-  std::vector<std::size_t> order(queries.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return queries[a] < queries[b]; });
+  auto order =
+      sorted_places(queries.size(), [&](std::size_t a, std::size_t b) { return queries[a] < queries[b]; });
   Random(seed).shuffle(order);
   Folds folds{count, std::vector<std::size_t>(queries.size())};
   for (std::size_t i = 0; i < order.size(); ++i) folds.fold_of[order[i]] = i % count;
@@ -272,13 +253,16 @@ Result<Folds> random_folds(std::span<const std::string_view> queries, std::size_
 
 Result<Folds> read_folds(const std::string& path, std::span<const std::string_view> queries) {
   std::map<std::string, std::size_t, std::less<>> by_query;
-  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
-    auto taken = take_line(line, by_query);
-    if (!taken) return fail(taken.error().code, located(path, {number, 0}, taken.error().text));
+  const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
+    std::int64_t fold = 0;
+    if (fields.size() != 2) return fail(Code::bad_data, "a line needs two columns: query and fold");
+    if (!to_integer(fields[1], fold) || fold < 1 || fold > kMostFolds)
+      return fail(Code::bad_data, "the fold must be a whole number from 1 to 1000");
+    if (!by_query.emplace(fields[0], static_cast<std::size_t>(fold - 1)).second)
+      return fail(Code::bad_data, "the query " + std::string(fields[0]) + " occurs twice; keep one line");
     return {};
-  });
-  if (!read) return read.error();
+  };
+  TRY_VOID(for_each_record(path, take, Comments::none));
   Folds folds;
   for (const std::string_view query : queries) {
     const auto at = by_query.find(query);
@@ -295,31 +279,6 @@ Result<Folds> read_folds(const std::string& path, std::span<const std::string_vi
                 path + ": the folds must be 1, 2, ... without a gap, and there must be at least two");
   return folds;
 }
-
-namespace {
-
-// Critical values of the studentised range over sqrt(2), level .05, for 2 to 10 methods (Demsar 2006, table
-// 5a).
-constexpr double kNemenyi[] = {1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164};
-
-/// Ranks of one task's values, 1 for the best; ties share their mean rank.
-std::vector<double> ranks_of(const std::vector<double>& values, bool is_cost) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return is_cost ? values[a] < values[b] : values[a] > values[b];
-  });
-  std::vector<double> ranks(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = 0.5 * static_cast<double>(begin + 1 + end);
-    begin = end;
-  }
-  return ranks;
-}
-
-}  // namespace
 
 bool RankComparison::differ(std::size_t a, std::size_t b) const {
   return critical_difference > 0.0 && std::abs(average_ranks[a] - average_ranks[b]) > critical_difference;
@@ -339,7 +298,9 @@ RankComparison compare_ranks(const std::vector<std::vector<double>>& values, boo
   double squares = 0.0;
   for (const std::vector<double>& row : values) {
     require(row.size() == methods, "every task has a value of every method");
-    const std::vector<double> ranks = ranks_of(row, is_cost);
+    std::vector<double> costs = row;
+    for (double& value : costs) value = is_cost ? value : -value;
+    const std::vector<double> ranks = mean_ranks(costs, 0.0).ranks;
     for (std::size_t m = 0; m < methods; ++m) {
       result.average_ranks[m] += ranks[m] / n;
       squares += ranks[m] * ranks[m];

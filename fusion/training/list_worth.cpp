@@ -1,6 +1,7 @@
 #include "fusion/training/list_worth.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -23,9 +24,9 @@ Result<ValuesByQuery> fused_values(const std::vector<evaluation::Run>& runs,
                                    const MethodComparisonOptions& options) {
   std::vector<evaluation::Run> kept;
   for (std::size_t run = 0; run < runs.size(); ++run)
-    if (std::find(left_out.begin(), left_out.end(), run) == left_out.end()) kept.push_back(runs[run]);
+    if (std::ranges::find(left_out, run) == left_out.end()) kept.push_back(runs[run]);
   MethodComparisonOptions own = options;
-  own.baseline.clear();
+  own.significance.baseline.clear();
   own.progress = nullptr;
   if (!own.learners.empty()) own.methods = {"rrf"};  // an empty list would mean all methods
   TRY(const auto compared, compare_methods(kept, judgments, own));
@@ -105,8 +106,9 @@ Result<void> take_away(const std::vector<evaluation::Run>& runs, const std::vect
     TRY(const auto values, fused_values(runs, gone, judgments, options.comparison));
     const std::vector<double> lost = losses(all, values);
     const double loss = mean(lost);
-    report.steps.push_back({runs[order[i]].name, report.value - loss, loss,
-                            evaluation::bootstrap_interval(lost, kLevel, options.comparison.seed)});
+    report.steps.push_back(
+        {runs[order[i]].name, report.value - loss, loss,
+         evaluation::bootstrap_interval(lost, kLevel, options.comparison.significance.seed)});
     if (loss <= options.most_loss) report.dispensable = i + 1;
     if (options.comparison.progress) options.comparison.progress(runs.size() + i + 1, 2 * runs.size());
   }
@@ -137,16 +139,14 @@ Result<ListReport> worth_of_lists(const std::vector<evaluation::Run>& runs,
     TRY(const auto others, fused_values(runs, {run}, judgments, comparison));
     const std::vector<double> lost = losses(all, others);
     list.loss = mean(lost);
-    list.interval = evaluation::bootstrap_interval(lost, kLevel, comparison.seed);
+    list.interval = evaluation::bootstrap_interval(lost, kLevel, comparison.significance.seed);
     if (comparison.progress) comparison.progress(run + 1, 2 * runs.size());
   }
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return report.lists[a].loss < report.lists[b].loss; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t list) { return report.lists[list].loss; });
   TRY_VOID(take_away(runs, order, judgments, options, all, report));
-  std::stable_sort(report.lists.begin(), report.lists.end(),
-                   [](const ListWorth& a, const ListWorth& b) { return a.loss > b.loss; });
+  std::ranges::stable_sort(report.lists, std::greater<>(), &ListWorth::loss);
   return report;
 }
 

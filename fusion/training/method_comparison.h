@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/progress.h"
 #include "core/result.h"
-#include "evaluation/reports/comparison.h"
+#include "evaluation/reports/report.h"
 #include "evaluation/runs/run_file.h"
 #include "fusion/data/training_set.h"
 #include "fusion/unsupervised/fusion_method.h"
@@ -24,9 +23,8 @@ struct MethodComparisonOptions {
   FeedbackOptions feedback;
   std::size_t folds = 5;
   std::size_t depth = 0;  ///< how many ranks of each list count, 0 for all
-  std::string baseline = "best_run";
-  std::string test = "randomisation";
-  std::uint64_t seed = 1;
+  /// How the rows are compared; no baseline: not at all. Its seed also cuts the folds and trains.
+  evaluation::ComparisonOptions significance{"best_run", "randomisation", 1};
   ProgressReport progress;
 };
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "evaluation/measures/judge_agreement.h"
+#include "evaluation/measures/agreement.h"
 #include "service/search/search_answer.h"
 #include "service/store/store.h"
 

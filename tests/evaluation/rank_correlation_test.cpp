@@ -1,10 +1,9 @@
-#include "evaluation/measures/rank_correlation.h"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "evaluation/measures/agreement.h"
 
 using namespace metafuse;
 using namespace metafuse::evaluation;

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "evaluation/reports/comparison.h"
 #include "evaluation/reports/run_evaluation.h"
 #include "tests/support/temporary_folder.h"
 
@@ -66,11 +65,11 @@ TEST_CASE("Tables show top-k as counts and programs get shares and the best is m
     summarise(run, report.set, {});
     report.runs.push_back(std::move(run));
   }
-  CHECK(format_table(report).find("good        3      2 ") != std::string::npos);
-  CHECK(format_csv(report).find("good,3,0.6667,2.6667") != std::string::npos);
-  CHECK(format_html(report).find("<td><strong>2</strong></td>") != std::string::npos);
-  CHECK(format_latex(report).find("\\textbf{2}") != std::string::npos);
-  CHECK(format_latex(report).find("\\textbf{2.6667}") == std::string::npos);
+  CHECK(format_report(report, Format::table).find("good        3      2 ") != std::string::npos);
+  CHECK(format_report(report, Format::csv).find("good,3,0.6667,2.6667") != std::string::npos);
+  CHECK(format_report(report, Format::html).find("<td><strong>2</strong></td>") != std::string::npos);
+  CHECK(format_report(report, Format::latex).find("\\textbf{2}") != std::string::npos);
+  CHECK(format_report(report, Format::latex).find("\\textbf{2.6667}") == std::string::npos);
 }
 
 TEST_CASE("A comparison with a run or test that does not exist is refused", "[evaluation][report]") {

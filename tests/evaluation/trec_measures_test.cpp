@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
@@ -74,10 +76,11 @@ TEST_CASE("The measures of trec_eval agree with their definitions on every topic
     for (std::size_t query = 0; query < evaluation->queries.size(); ++query) {
       const Topic& topic = topics.at(evaluation->queries[query]);
       for (const auto& [name, want] : test::SlowTrecMeasures(topic.ranked, topic.judged, level).all()) {
-        const auto column = set->column(name);
+        const auto column =
+            static_cast<std::size_t>(std::ranges::find(set->names, name) - set->names.begin());
         INFO(name << " of topic " << evaluation->queries[query] << " at level " << level);
-        REQUIRE(column.has_value());
-        REQUIRE(evaluation->value(query, *column) == Approx(want).margin(1e-12));
+        REQUIRE(column < set->size());
+        REQUIRE(evaluation->value(query, column) == Approx(want).margin(1e-12));
       }
     }
   }
