@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 namespace metafuse::fusion {
 
@@ -14,19 +13,6 @@ void sum_over_processes(Communicator* communicator, std::span<std::int64_t> numb
 std::int64_t sum_over_processes(Communicator* communicator, std::int64_t number) {
   sum_over_processes(communicator, std::span(&number, 1));
   return number;
-}
-
-std::vector<double> numbers_of_processes(Communicator* communicator, std::vector<double> own) {
-  if (communicator == nullptr) return own;
-  std::string bytes(own.size() * sizeof(double), '\0');
-  if (!own.empty()) std::memcpy(bytes.data(), own.data(), bytes.size());
-  std::vector<double> all;
-  for (const std::string& part : communicator->gather(bytes)) {
-    const std::size_t begin = all.size();
-    all.resize(begin + part.size() / sizeof(double));
-    if (!part.empty()) std::memcpy(all.data() + begin, part.data(), part.size());
-  }
-  return all;
 }
 
 __extension__ typedef __int128 Wide;

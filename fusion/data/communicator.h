@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,18 @@ class Communicator {
 void sum_over_processes(Communicator* communicator, std::span<std::int64_t> numbers);
 std::int64_t sum_over_processes(Communicator* communicator, std::int64_t number);
 /// The numbers of all processes, concatenated in the order of the process numbers.
-std::vector<double> numbers_of_processes(Communicator* communicator, std::vector<double> own);
+template <class Number>
+std::vector<Number> numbers_of_processes(Communicator* communicator, std::vector<Number> own) {
+  if (communicator == nullptr) return own;
+  const std::string bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(Number));
+  std::vector<Number> all;
+  for (const std::string& part : communicator->gather(bytes)) {
+    const std::size_t begin = all.size();
+    all.resize(begin + part.size() / sizeof(Number));
+    if (!part.empty()) std::memcpy(all.data() + begin, part.data(), part.size());
+  }
+  return all;
+}
 
 /// The sum of finite numbers >= 0, added up in 127-bit fixed point so that it does not depend on their order.
 /// Each number is rounded down by less than 2^-89 of the largest one.

@@ -23,11 +23,31 @@ void sort_by_byte(const std::vector<std::uint64_t>& from, unsigned shift, std::v
   for (const std::uint64_t number : from) to[next[number >> shift & 0xff]++] = number;
 }
 
-}  // namespace
-
-namespace {
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+Standing standing_of(const FeatureMatrix& matrix, std::size_t row) {
+  Standing standing;
+  for (std::size_t f = 0; f < matrix.feature_count(); ++f) {
+    if (matrix.is_unranked(row, f)) continue;
+    const bool is_rank = matrix.features()[f].kind == FeatureKind::rank;
+    standing.add(is_rank ? static_cast<std::uint32_t>(-matrix.value(row, f)) : Standing::kNever);
+  }
+  return standing;
 }
+
+/// DCG at 1..depth of grades in the given order.
+std::vector<double> dcg(const std::vector<double>& grades, std::size_t depth) {
+  std::vector<double> sums;
+  double sum = 0.0;
+  for (std::size_t place = 1; place <= depth; ++place) {
+    if (place <= grades.size())
+      sum += evaluation::exponential_gain(grades[place - 1]) / evaluation::burges_discount(place);
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+}  // namespace
 
 std::uint64_t ordered_bits(double number) {
   const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);
@@ -64,20 +84,6 @@ unsigned sort_prefixes(std::vector<std::uint64_t>& numbers) {
   return lowest;
 }
 
-namespace {
-
-Standing standing_of(const FeatureMatrix& matrix, std::size_t row) {
-  Standing standing;
-  for (std::size_t f = 0; f < matrix.feature_count(); ++f) {
-    if (matrix.is_unranked(row, f)) continue;
-    const bool is_rank = matrix.features()[f].kind == FeatureKind::rank;
-    standing.add(is_rank ? static_cast<std::uint32_t>(-matrix.value(row, f)) : Standing::kNever);
-  }
-  return standing;
-}
-
-}  // namespace
-
 std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t begin, std::size_t end,
                                      std::span<const double> scores, const TextList& ids) {
   require(scores.size() == end - begin, "one score per row");
@@ -95,22 +101,6 @@ std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t be
     rows.push_back(begin + i);
   return rows;
 }
-
-namespace {
-
-/// DCG at 1..depth of grades in the given order.
-std::vector<double> dcg(const std::vector<double>& grades, std::size_t depth) {
-  std::vector<double> sums;
-  double sum = 0.0;
-  for (std::size_t place = 1; place <= depth; ++place) {
-    if (place <= grades.size())
-      sum += evaluation::exponential_gain(grades[place - 1]) / evaluation::burges_discount(place);
-    sums.push_back(sum);
-  }
-  return sums;
-}
-
-}  // namespace
 
 std::vector<std::vector<double>> ndcg_by_query(const TrainingSet& set, const std::vector<double>& scores,
                                                std::size_t depth) {

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "core/diagnostics.h"
 #include "core/number.h"
-#include "core/text_file.h"
+#include "evaluation/runs/lines.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -20,6 +19,15 @@ constexpr std::size_t kMostByteThresholds = 255;
 struct Census {
   std::vector<double> values;
   std::vector<std::size_t> counts;
+
+  /// Requires values in ascending order.
+  void add(double value, std::size_t count) {
+    if (values.empty() || values.back() != value) {
+      values.push_back(value);
+      counts.push_back(0);
+    }
+    counts.back() += count;
+  }
 };
 
 Census census_of_codes(const CodedColumn& column, std::size_t documents,
@@ -28,11 +36,8 @@ Census census_of_codes(const CodedColumn& column, std::size_t documents,
   for (std::size_t i = 0; i < documents; ++i)
     if (is_counted.empty() || is_counted[i] != 0) ++counts[column.code(i)];
   Census census;
-  for (std::size_t i = 0; i < column.values.size(); ++i) {
-    if (counts[i + 1] == 0) continue;
-    census.values.push_back(column.values[i]);
-    census.counts.push_back(counts[i + 1]);
-  }
+  for (std::size_t i = 0; i < column.values.size(); ++i)
+    if (counts[i + 1] > 0) census.add(column.values[i], counts[i + 1]);
   return census;
 }
 
@@ -44,13 +49,7 @@ Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature,
       cells.push_back(matrix.value(i, feature));
   std::sort(cells.begin(), cells.end());
   Census census;
-  for (const double cell : cells) {
-    if (census.values.empty() || census.values.back() != cell) {
-      census.values.push_back(cell);
-      census.counts.push_back(0);
-    }
-    ++census.counts.back();
-  }
+  for (const double cell : cells) census.add(cell, 1);
   return census;
 }
 
@@ -68,13 +67,7 @@ Census census_of_processes(Communicator& communicator, const Census& own) {
   all = {};
   std::sort(entries.begin(), entries.end());
   Census census;
-  for (const auto& [value, count] : entries) {
-    if (census.values.empty() || census.values.back() != value) {
-      census.values.push_back(value);
-      census.counts.push_back(0);
-    }
-    census.counts.back() += static_cast<std::size_t>(count);
-  }
+  for (const auto& [value, count] : entries) census.add(value, static_cast<std::size_t>(count));
   return census;
 }
 
@@ -88,6 +81,40 @@ Thresholds first_threshold(std::span<const double> values) {
   result.values.push_back(-std::numeric_limits<double>::infinity());
   result.fires_from.push_back(values.front());
   return result;
+}
+
+/// Keeps the given thresholds that separate training documents, one per distinct split.
+Thresholds given_thresholds(std::span<const double> values, std::vector<double> given) {
+  Thresholds result = first_threshold(values);
+  if (values.empty()) return result;
+  std::sort(given.begin(), given.end());
+  for (const double theta : given) {
+    const auto above = std::upper_bound(values.begin(), values.end(), theta);
+    if (above == values.end() || *above == result.fires_from.back()) continue;
+    result.values.push_back(theta);
+    result.fires_from.push_back(*above);
+  }
+  return result;
+}
+
+Thresholds thresholds_of(const Feature& feature, const Census& census, const ThresholdOptions& options) {
+  if (options.given != nullptr)
+    if (const auto at = options.given->find(feature.name); at != options.given->end()) {
+      std::vector<double> thetas = at->second;
+      if (feature.kind == FeatureKind::rank)
+        for (double& theta : thetas) theta = -(theta + 1.0);  // rank <= k means -rank > -(k + 1)
+      return given_thresholds(census.values, std::move(thetas));
+    }
+  return choose_thresholds(census.values, census.counts, options);
+}
+
+/// Makes the codes of a column, stored in the matrix's file if it has one.
+template <class Code, class CodeOf>
+Result<FrozenArray<Code>> frozen_codes(const FeatureMatrix& matrix, const CodeOf& code_of) {
+  std::vector<Code> codes(matrix.document_count());
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code>(code_of(i));
+  if (matrix.file() != nullptr) return matrix.file()->freeze(std::span<const Code>(codes));
+  return FrozenArray<Code>(std::move(codes));
 }
 
 }  // namespace
@@ -126,61 +153,20 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
   return result;
 }
 
-namespace {
-
-/// Keeps the given thresholds that separate training documents, one per distinct split.
-Thresholds given_thresholds(std::span<const double> values, std::vector<double> given) {
-  Thresholds result = first_threshold(values);
-  if (values.empty()) return result;
-  std::sort(given.begin(), given.end());
-  for (const double theta : given) {
-    const auto above = std::upper_bound(values.begin(), values.end(), theta);
-    if (above == values.end() || *above == result.fires_from.back()) continue;
-    result.values.push_back(theta);
-    result.fires_from.push_back(*above);
-  }
-  return result;
-}
-
-Thresholds thresholds_of(const Feature& feature, const Census& census, const ThresholdOptions& options) {
-  if (options.given != nullptr)
-    if (const auto at = options.given->find(feature.name); at != options.given->end()) {
-      std::vector<double> thetas = at->second;
-      if (feature.kind == FeatureKind::rank)
-        for (double& theta : thetas) theta = -(theta + 1.0);  // rank <= k means -rank > -(k + 1)
-      return given_thresholds(census.values, std::move(thetas));
-    }
-  return choose_thresholds(census.values, census.counts, options);
-}
-
-}  // namespace
-
 Result<GivenThresholds> read_given_thresholds(const std::string& path) {
   GivenThresholds given;
-  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    std::vector<std::string_view> words;
-    while (!line.empty()) {
-      const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
-      if (end > 0) words.push_back(line.substr(0, end));
-      line.remove_prefix(std::min(end + 1, line.size()));
-    }
-    if (words.empty() || words[0].starts_with('#')) return {};
-    std::vector<double> thetas;
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      double theta = 0.0;
-      if (!to_double(words[i], theta) || !std::isfinite(theta))
-        return fail(Code::bad_data,
-                    located(path, {number, 0},
-                            "the threshold \"" + std::string(words[i]) +
-                                "\" is not a number; a line is: feature threshold threshold ..."));
-      thetas.push_back(theta);
-    }
+  const auto take = [&](std::span<const std::string_view> words, std::size_t) -> Result<void> {
+    std::vector<double> thetas(words.size() - 1);
+    for (std::size_t i = 1; i < words.size(); ++i)
+      if (!to_double(words[i], thetas[i - 1]) || !std::isfinite(thetas[i - 1]))
+        return fail(Code::bad_data, "the threshold \"" + std::string(words[i]) +
+                                        "\" is not a number; a line is: feature threshold threshold ...");
     if (!given.emplace(std::string(words[0]), std::move(thetas)).second)
-      return fail(Code::bad_data, located(path, {number, 0},
-                                          "the feature \"" + std::string(words[0]) +
-                                              "\" occurs twice; give its thresholds in one line"));
+      return fail(Code::bad_data, "the feature \"" + std::string(words[0]) +
+                                      "\" occurs twice; give its thresholds in one line");
     return {};
-  }));
+  };
+  TRY_VOID(evaluation::for_each_record(path, take));
   if (given.empty())
     return fail(Code::bad_data, path + ": contains no lines; a line is: feature threshold threshold ...");
   return given;
@@ -189,9 +175,7 @@ Result<GivenThresholds> read_given_thresholds(const std::string& path) {
 Result<void> check_given_thresholds(const GivenThresholds& given, std::span<const Feature> features,
                                     const std::string& path) {
   for (const auto& [name, thetas] : given) {
-    const std::string& wanted = name;
-    const auto feature = std::find_if(features.begin(), features.end(),
-                                      [&](const Feature& each) { return each.name == wanted; });
+    const auto feature = std::ranges::find(features, name, &Feature::name);
     if (feature == features.end())
       return fail(Code::bad_data, path + ": the input has no feature \"" + name + "\"; remove the line");
     if (feature->kind != FeatureKind::rank) continue;
@@ -203,19 +187,6 @@ Result<void> check_given_thresholds(const GivenThresholds& given, std::span<cons
   }
   return {};
 }
-
-namespace {
-
-/// Makes the codes of a column, stored in the matrix's file if it has one.
-template <class Code, class CodeOf>
-Result<FrozenArray<Code>> frozen_codes(const FeatureMatrix& matrix, const CodeOf& code_of) {
-  std::vector<Code> codes(matrix.document_count());
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code>(code_of(i));
-  if (matrix.file() != nullptr) return matrix.file()->freeze(std::span<const Code>(codes));
-  return FrozenArray<Code>(std::move(codes));
-}
-
-}  // namespace
 
 /// in: is_every_value - the thresholds are exactly the values of the matrix's column, the highest excepted
 Result<CodedFeatures::Column> CodedFeatures::column_of(const FeatureMatrix& matrix, std::size_t feature,

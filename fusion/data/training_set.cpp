@@ -2,11 +2,12 @@
 
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/contract.h"
 
@@ -97,9 +98,7 @@ class Digest {
 };
 
 std::string text_of(std::uint64_t state) {
-  char digits[20];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(state));
-  return digits;
+  return fmt::format("{:016x}", state);
 }
 
 enum Part { kQueries, kDocuments, kGrades, kValues, kPairs, kPartCount };

@@ -14,6 +14,11 @@ namespace {
 // The least number of slots per value.
 constexpr std::size_t kSlotsAValue = 4;
 
+bool has_absent(const RawColumn& column) {
+  const auto has_zero = [](auto codes) { return std::find(codes.begin(), codes.end(), 0) != codes.end(); };
+  return !column.is_full && (column.words.empty() ? has_zero(column.bytes) : has_zero(column.words));
+}
+
 }  // namespace
 
 void GrowingColumn::put_in_slot(std::uint32_t code) {
@@ -66,15 +71,6 @@ double RawColumn::sort_key(std::size_t row, bool is_absent_zero) const {
   const double value = std::bit_cast<double>(values[code]);
   return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }
-
-namespace {
-
-bool has_absent(const RawColumn& column) {
-  const auto has_zero = [](auto codes) { return std::find(codes.begin(), codes.end(), 0) != codes.end(); };
-  return !column.is_full && (column.words.empty() ? has_zero(column.bytes) : has_zero(column.words));
-}
-
-}  // namespace
 
 Result<ColumnPiece> GrowingColumn::write(ColumnFile& file, std::size_t rows) {
   const RawColumn column = raw(rows);

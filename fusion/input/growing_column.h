@@ -4,7 +4,6 @@
 // into dictionaries of distinct values; finish_column() then joins the columns of all parts. Nothing here is
 // synchronised: no two threads may change the same column.
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>

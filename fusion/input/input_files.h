@@ -79,18 +79,6 @@ inline double kept_grade(double grade, const TrainingInput& input) {
 /// The derived features among the expected ones.
 std::vector<Feature> derived_of(const std::vector<Feature>& expected);
 
-/// The blank-separated fields of a line.
-std::vector<std::string_view> fields_of(std::string_view line);
-
-/// The ids of the queries in a file of weighted pairs, ascending.
-Result<std::vector<std::string>> queries_of_pairs(const std::string& path);
-
-/// Adds the pairs in a file to a training set. A line is `qid document_below document_above weight`.
-///
-/// in:     communicator - of the processes that hold the queries missing from this set, or null
-/// errors: bad_data with file and line: an unknown query or document, a weight that is not positive
-Result<void> read_pairs(const std::string& path, Communicator* communicator, TrainingSet& set);
-
 /// Sets how much each query counts: `pairs`, `equal`, `documents` (its number of documents), or the path of a
 /// file with lines `qid weight`.
 ///
@@ -101,12 +89,9 @@ Result<void> apply_query_weights(const std::string& choice, TrainingSet& set);
 /// input.threads workers.
 Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report);
 
-/// Reads runs and their judgments; see read_training_set().
-Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report);
-
-/// The same for runs and judgments in memory; ignores `input.runs` and `input.qrels`.
+/// Makes a training set of runs and judgments in memory; ignores `input.runs` and `input.qrels`.
 ///
-/// errors: usage: unknown derived features; those of read_pairs; runs that differ from the expected ones
+/// errors: as read_training_set() for the fields that count
 Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const evaluation::Judgments& judgments,
                                     const TrainingInput& input, TrainingInputReport& report);
 

@@ -1,12 +1,10 @@
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 
@@ -59,10 +57,7 @@ std::pair<std::size_t, std::size_t> own_part(std::string_view text, const InputS
 
 /// The largest of the numbers of all processes.
 std::size_t largest_of_processes(Communicator* communicator, std::size_t own) {
-  double largest = 0.0;
-  for (const double number : numbers_of_processes(communicator, {static_cast<double>(own)}))
-    largest = std::max(largest, number);
-  return static_cast<std::size_t>(largest);
+  return std::ranges::max(numbers_of_processes(communicator, std::vector{own}));
 }
 
 std::uint64_t digest_of(std::string_view query) {
@@ -74,45 +69,45 @@ std::uint64_t digest_of(std::string_view query) {
 /// Whether two processes hold lines of the same query (or, very rarely, of two queries with equal digests).
 bool is_a_query_shared(const TrainingSet& set, Communicator* communicator) {
   if (communicator == nullptr) return false;
-  std::string own;
-  for (const QueryRange& query : set.queries) {
-    const std::uint64_t digest = digest_of(query.id);
-    own.append(reinterpret_cast<const char*>(&digest), sizeof digest);
-  }
-  std::vector<std::uint64_t> all;
-  for (const std::string& part : communicator->gather(own)) {
-    const std::size_t begin = all.size();
-    all.resize(begin + part.size() / sizeof(std::uint64_t));
-    if (!part.empty()) std::memcpy(all.data() + begin, part.data(), part.size());
-  }
-  std::sort(all.begin(), all.end());
-  return std::adjacent_find(all.begin(), all.end()) != all.end();
+  std::vector<std::uint64_t> digests;
+  for (const QueryRange& query : set.queries) digests.push_back(digest_of(query.id));
+  digests = numbers_of_processes(communicator, std::move(digests));
+  std::ranges::sort(digests);
+  return std::ranges::adjacent_find(digests) != digests.end();
+}
+
+bool are_ranks(const TrainingInput& input) {
+  return !input.letor_ranks.empty();
+}
+
+const std::vector<std::string>& files_of(const TrainingInput& input) {
+  return are_ranks(input) ? input.letor_ranks : input.letor;
 }
 
 /// The features of files in which the highest feature number is `count`.
 Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::size_t count) {
-  const bool are_ranks = !input.letor_ranks.empty();
   std::vector<Feature> features;
   if (!input.expected.empty()) {
     std::copy_if(input.expected.begin(), input.expected.end(), std::back_inserter(features),
                  [](const Feature& feature) { return !is_derived(feature); });
     if (count > features.size())
-      return fail(Code::bad_data, (are_ranks ? input.letor_ranks : input.letor).front() +
-                                      ": contains feature " + std::to_string(count) +
+      return fail(Code::bad_data, files_of(input).front() + ": contains feature " + std::to_string(count) +
                                       ", but the training input has " + std::to_string(features.size()) +
                                       "; give files with the same features");
     return features;
   }
   for (std::size_t i = 1; i <= count; ++i)
-    features.push_back(
-        {std::to_string(i), are_ranks ? FeatureKind::rank : FeatureKind::value, are_ranks ? input.depth : 0});
+    if (are_ranks(input))
+      features.push_back({std::to_string(i), FeatureKind::rank, input.depth});
+    else
+      features.push_back({std::to_string(i), FeatureKind::value, 0});
   return features;
 }
 
 Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std::vector<Feature>& features) {
   if (!input.expected.empty()) return derived_of(input.expected);
   auto derived = derived_features(input.derive, features);
-  if (derived && !derived->empty() && input.letor_ranks.empty())
+  if (derived && !derived->empty() && !are_ranks(input))
     return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
   if (derived && uses_scores(*derived))
     return fail(Code::usage,
@@ -129,59 +124,38 @@ bool is_packed(const std::string& path) {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
-/// Reports from any worker how much of unpacked files was read. Nothing is reported for other files, whose
-/// size is unknown.
-class ReadProgress {
- public:
-  ReadProgress(const ProgressReport& report, const InputShare& share, bool is_by_query,
-               const std::vector<std::string>& files) {
-    if (!report) return;
-    for (const std::string& file : files) {
-      std::error_code unknown;
-      const bool is_plain = std::filesystem::is_regular_file(file, unknown) && !is_packed(file);
-      const auto size = is_plain ? std::filesystem::file_size(file, unknown) : 0;
-      if (!is_plain || unknown) return;
-      total_ += static_cast<std::size_t>(size) / (is_by_query ? 1 : share.parts);
-    }
-    report_ = report;
+/// How many bytes of unpacked files a process reads, which is its share of the parts; 0 if a file's size is
+/// unknown. A byte order mark and the exact end of a process's part are not counted.
+std::size_t bytes_to_read(const std::vector<std::string>& files, std::size_t parts) {
+  std::size_t total = 0;
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(file, unknown) || is_packed(file)) return 0;
+    total += static_cast<std::size_t>(std::filesystem::file_size(file, unknown)) / parts;
+    if (unknown) return 0;
   }
-
-  void add(std::size_t bytes) {
-    if (!report_) return;
-    const std::lock_guard lock(mutex_);
-    // A byte order mark and the exact end of a process's part are not counted.
-    done_ = std::min(done_ + bytes, total_);
-    report_(done_, total_);
-  }
-
- private:
-  ProgressReport report_;
-  std::size_t total_ = 0;
-  std::mutex mutex_;
-  std::size_t done_ = 0;
-};
+  return total;
+}
 
 /// The files of an input, read by several workers that each keep their rows separately.
 class LetorReader {
  public:
   LetorReader(const TrainingInput& input, bool is_by_query)
-      : files_(input.letor_ranks.empty() ? input.letor : input.letor_ranks),
+      : files_(files_of(input)),
         share_(input.communicator),
         is_by_query_(is_by_query),
-        options_{!input.letor_ranks.empty()},
+        options_{are_ranks(input)},
         workers_(std::max(input.threads, 1U)),
-        progress_(input.progress, share_, is_by_query, files_) {}
+        progress_(input.progress, bytes_to_read(files_, is_by_query ? 1 : share_.parts)) {}
 
   /// Passes every row of this process's part of every file to `take`, with the number of the worker that
   /// parsed it.
   template <class Take>
   Result<void> for_each_row(const Take& take) {
-    for (const std::string& file : files_)
-      if (auto read = read_file(file, take); !read) return read;
+    for (const std::string& file : files_) TRY_VOID(read_file(file, take));
     return {};
   }
 
-  bool are_ranks() const { return options_.values_are_ranks; }
   unsigned workers() const { return workers_; }
 
  private:
@@ -198,7 +172,7 @@ class LetorReader {
                                            });
     };
     if (share_.parts > 1 && !is_by_query_) return read_own_part(path, take_lines);
-    if (auto read = for_each_block_on_workers(path, workers_, take_lines); !read) return read;
+    TRY_VOID(for_each_block_on_workers(path, workers_, take_lines));
     if (!has_rows) return evaluation::no_letor_row(path);
     return {};
   }
@@ -231,7 +205,7 @@ class LetorReader {
   bool is_by_query_;  // each process reads every line but keeps only those of its own queries
   evaluation::LetorOptions options_;
   unsigned workers_;
-  ReadProgress progress_;
+  SharedProgress progress_;
 };
 
 /// Collects the rows of one worker.
@@ -239,7 +213,7 @@ class RowTaker {
  public:
   RowTaker(const TrainingInput& input, std::shared_ptr<MemoryBudget> budget)
       : input_(&input),
-        are_ranks_(!input.letor_ranks.empty()),
+        are_ranks_(are_ranks(input)),
         depth_(input.expected.empty() ? input.depth : input.expected.front().depth),
         builder_(std::move(budget)) {}
 
@@ -274,12 +248,11 @@ class RowTaker {
 /// Finds where a duplicate document occurs the second time. Reads the files again, because one line among
 /// millions is hard to find by its id alone.
 Error duplicate_in_files(const TrainingInput& input, const QueryDocument& twice, const Error& found) {
-  const bool are_ranks = !input.letor_ranks.empty();
   bool is_seen = false;
-  for (const std::string& file : are_ranks ? input.letor_ranks : input.letor) {
+  for (const std::string& file : files_of(input)) {
     if (file == "-") return found;
     auto read = evaluation::for_each_letor_row(
-        file, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
+        file, {are_ranks(input)}, [&](const evaluation::LetorRow& row) -> Result<void> {
           if (row.query != twice.query || row.document != twice.document) return {};
           if (!std::exchange(is_seen, true)) return {};
           return fail(Code::bad_data, file + ":" + std::to_string(row.line) + ": " + found.text);
@@ -287,12 +260,6 @@ Error duplicate_in_files(const TrainingInput& input, const QueryDocument& twice,
     if (!read) return read.error();
   }
   return found;
-}
-
-/// A packed file cannot be read from the middle: every process unpacks it and keeps its own queries.
-bool has_packed_file(const TrainingInput& input) {
-  const auto& files = input.letor_ranks.empty() ? input.letor : input.letor_ranks;
-  return std::any_of(files.begin(), files.end(), is_packed);
 }
 
 Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
@@ -314,7 +281,7 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
   }
   TRY(const auto features, letor_features(input, largest_of_processes(input.communicator, count)));
   TRY(const auto derived, letor_derived(input, features));
-  auto set = builder.finish(features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked,
+  auto set = builder.finish(features, input.feedback, !are_ranks(input) && !input.is_absent_unranked,
                             reader.workers());
   if (const auto& twice = builder.twice()) return duplicate_in_files(input, *twice, set.error());
   if (!set) return set;
@@ -325,9 +292,10 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
 }  // namespace
 
 Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
-  const bool is_packed = input.communicator != nullptr && has_packed_file(input);
-  auto set = read_rows(input, is_packed);
-  if (set && !is_packed && is_a_query_shared(*set, input.communicator)) set = read_rows(input, true);
+  // A packed file cannot be read from the middle: every process unpacks it and keeps its own queries.
+  const bool is_by_query = input.communicator != nullptr && std::ranges::any_of(files_of(input), is_packed);
+  auto set = read_rows(input, is_by_query);
+  if (set && !is_by_query && is_a_query_shared(*set, input.communicator)) set = read_rows(input, true);
   if (set) report.judged_queries = set->queries.size();
   return set;
 }

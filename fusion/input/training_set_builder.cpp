@@ -1,12 +1,11 @@
 #include "fusion/input/training_set_builder.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/contract.h"
 #include "core/parallel.h"
@@ -19,6 +18,8 @@
 // do not need.
 namespace metafuse::fusion {
 namespace {
+
+using RawColumns = std::vector<std::vector<RawColumn>>;  // for each part, all features
 
 /// Rows [begin, end) of one query.
 struct Block {
@@ -36,10 +37,7 @@ std::vector<Block> sorted_blocks(std::span<const RowPart> parts) {
       blocks.push_back({part.block_queries[i], static_cast<std::uint32_t>(part.first + part.block_begins[i]),
                         static_cast<std::uint32_t>(part.first + end)});
     }
-  std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
-    const int queries = a.query.compare(b.query);
-    return queries != 0 ? queries < 0 : a.begin < b.begin;
-  });
+  std::ranges::sort(blocks, {}, [](const Block& block) { return std::pair(block.query, block.begin); });
   return blocks;
 }
 
@@ -54,8 +52,7 @@ std::size_t part_at(std::span<const RowPart> parts, std::uint32_t row) {
 /// Orders the documents of one query at a time.
 class DocumentOrder {
  public:
-  DocumentOrder(std::span<const RowPart> parts, const std::vector<std::vector<RawColumn>>& columns,
-                bool is_absent_zero)
+  DocumentOrder(std::span<const RowPart> parts, const RawColumns& columns, bool is_absent_zero)
       : parts_(parts), columns_(columns), is_absent_zero_(is_absent_zero) {}
 
   /// out: whether a document may occur twice
@@ -111,7 +108,7 @@ class DocumentOrder {
   }
 
   std::span<const RowPart> parts_;
-  const std::vector<std::vector<RawColumn>>& columns_;  // of each part
+  const RawColumns& columns_;  // of each part
   bool is_absent_zero_;
   std::vector<std::uint64_t> keys_;
 };
@@ -134,10 +131,20 @@ std::vector<RowSegment> segments_of(std::span<const RowPart> parts, const std::v
   return segments;
 }
 
-}  // namespace
+/// Rows sorted by query id, then by document, independent of the order in which they were read.
+struct CanonicalOrder {
+  std::vector<std::uint32_t> rows;  ///< row numbers, counted over all parts
+  std::vector<RowSegment> segments;
+  std::vector<QueryRange> queries;
+  std::optional<QueryDocument> twice;  ///< an id that has two rows; everything else is invalid then
+};
 
-CanonicalOrder canonical_order(std::span<const RowPart> parts,
-                               const std::vector<std::vector<RawColumn>>& columns, bool is_absent_zero) {
+/// Puts the rows of all parts in canonical order. Documents without ids are ordered by their features, then
+/// by grade.
+/// in:   parts - their rows are numbered consecutively by `first`; columns - for each part, all features
+/// cost: O(blocks log blocks + documents); whole rows are compared only where ids do not decide
+CanonicalOrder canonical_order(std::span<const RowPart> parts, const RawColumns& columns,
+                               bool is_absent_zero) {
   CanonicalOrder order;
   order.rows.reserve(parts.back().end());
   DocumentOrder documents(parts, columns, is_absent_zero);
@@ -160,8 +167,6 @@ CanonicalOrder canonical_order(std::span<const RowPart> parts,
   order.segments = segments_of(parts, order.rows);
   return order;
 }
-
-namespace {
 
 /// Moves everything except the columns into the set and frees it in the parts.
 void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSet& set) {
@@ -187,51 +192,6 @@ void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSe
   }
 }
 
-}  // namespace
-
-struct TrainingSetBuilder::State {
-  std::vector<RowPart> parts{1};
-  std::shared_ptr<MemoryBudget> budget;
-  // What the budget knows of the last part.
-  RowCounts counted;
-  std::optional<QueryDocument> twice;
-};
-
-void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells) {
-  cells.clear();
-  for (std::uint32_t list = 0; list < ranks.size(); ++list)
-    if (ranks[list] > 0) cells.push_back({list, -static_cast<double>(ranks[list])});
-}
-
-TrainingSetBuilder::TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget)
-    : state_(std::make_unique<State>()) {
-  state_->budget = std::move(budget);
-}
-TrainingSetBuilder::~TrainingSetBuilder() = default;
-TrainingSetBuilder::TrainingSetBuilder(TrainingSetBuilder&&) noexcept = default;
-TrainingSetBuilder& TrainingSetBuilder::operator=(TrainingSetBuilder&&) noexcept = default;
-
-void TrainingSetBuilder::add(const InstanceRow& row) {
-  RowPart& part = state_->parts.back();
-  const std::size_t number = part.size();
-  require(number < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
-  if (number == 0 || part.block_queries[part.block_queries.size() - 1] != row.query) {
-    part.block_queries.push_back(row.query);
-    part.block_begins.push_back(static_cast<std::uint32_t>(number));
-  }
-  part.documents.push_back(row.document);
-  part.grades.push_back(row.grade);
-  part.in_feedback.push_back(row.is_in_feedback ? 1 : 0);
-  for (const Cell& cell : row.cells) {
-    require(!std::isinf(cell.value), "a feature value must be finite");
-    if (cell.feature >= part.columns.size()) [[unlikely]]
-      part.columns.resize(cell.feature + 1);
-    part.columns[cell.feature].set(number, cell.value);
-  }
-}
-
-namespace {
-
 // The memory of columns is checked each time this many rows were added.
 constexpr std::size_t kRowsBetweenLooks = 128;
 
@@ -240,48 +200,6 @@ std::size_t memory_of_columns(const RowPart& part) {
   for (const GrowingColumn& column : part.columns) bytes += column.memory();
   return bytes;
 }
-
-}  // namespace
-
-Result<void> TrainingSetBuilder::keep_within_budget() {
-  if (state_->budget == nullptr || state_->parts.back().size() % kRowsBetweenLooks != 0) return {};
-  return count_rows();
-}
-
-Result<void> TrainingSetBuilder::count_rows() {
-  const RowPart& part = state_->parts.back();
-  MemoryBudget& budget = *state_->budget;
-  const RowCounts now{part.size(), part.documents.bytes(), part.block_queries.size()};
-  RowCounts& before = state_->counted;
-  TRY_VOID(budget.add(
-      {now.documents - before.documents, now.characters - before.characters, now.queries - before.queries}));
-  before = now;
-  return memory_of_columns(part) < budget.part_bytes() ? Result<void>() : begin_part();
-}
-
-Result<void> TrainingSetBuilder::begin_part() {
-  RowPart& part = state_->parts.back();
-  TRY_VOID(part.write_columns(state_->budget->parts()));
-  RowPart next;
-  next.first = part.end();
-  state_->parts.push_back(std::move(next));
-  state_->counted = {};
-  return {};
-}
-
-void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
-  for (RowPart& part : other.state_->parts) {
-    if (part.size() == 0) continue;
-    part.first = state_->parts.back().end();
-    require(part.end() < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
-    state_->parts.push_back(std::move(part));
-  }
-  other.state_->parts = std::vector<RowPart>(1);
-}
-
-namespace {
-
-using RawColumns = std::vector<std::vector<RawColumn>>;  // for each part, all features
 
 /// The columns of all parts, all in memory.
 RawColumns raw_columns(std::span<RowPart> parts, std::size_t features) {
@@ -320,42 +238,6 @@ Result<RawColumns> raw_columns_in(std::span<RowPart> parts, std::size_t features
   return columns;
 }
 
-/// Reports finished columns; called from several threads.
-class ColumnProgress {
- public:
-  ColumnProgress(const MemoryBudget* budget, std::size_t total)
-      : report_(budget != nullptr ? budget->progress() : ProgressReport()), total_(total) {}
-
-  void add_one() {
-    if (!report_) return;
-    const std::lock_guard lock(mutex_);
-    report_(++done_, total_);
-  }
-
- private:
-  ProgressReport report_;
-  std::size_t total_;
-  std::mutex mutex_;
-  std::size_t done_ = 0;
-};
-
-/// Keeps the first error of several threads.
-class FirstError {
- public:
-  bool is_set() const { return is_set_; }
-  void set(const Error& error) {
-    const std::lock_guard lock(mutex_);
-    if (!is_set_) error_ = error;
-    is_set_ = true;
-  }
-  const Error& error() const { return error_; }
-
- private:
-  std::mutex mutex_;
-  std::atomic<bool> is_set_{false};
-  Error error_;
-};
-
 std::vector<RowSegment> by_part(std::vector<RowSegment> segments) {
   std::stable_sort(segments.begin(), segments.end(),
                    [](const RowSegment& a, const RowSegment& b) { return a.part < b.part; });
@@ -393,30 +275,98 @@ Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const 
   ColumnFile* const file = budget != nullptr ? budget->columns().get() : nullptr;
   const std::vector<RowSegment> segments = by_part(order.segments);
   std::vector<CodedColumn> columns(features);
-  ColumnProgress progress(budget, features);
-  FirstError failure;
-  parallel_for(features, budget != nullptr ? budget->columns_at_once(threads) : threads,
-               [&](std::size_t feature) {
-                 if (failure.is_set()) return;
-                 const auto finish = [&]() -> Result<CodedColumn> {
-                   std::vector<std::vector<std::byte>> bytes;
-                   TRY(const auto of_parts, columns_of(feature, parts, raw, budget, bytes));
-                   return finish_column(of_parts, segments, order.rows, is_absent_zero, file);
-                 };
-                 auto column = finish();
-                 for (RowPart& part : parts)
-                   if (feature < part.columns.size()) part.columns[feature] = GrowingColumn();
-                 if (column)
-                   columns[feature] = std::move(*column);
-                 else
-                   failure.set(column.error());
-                 progress.add_one();
-               });
-  if (failure.is_set()) return failure.error();
+  SharedProgress progress(budget != nullptr ? budget->progress() : ProgressReport(), features);
+  const auto finish = [&](std::size_t feature) -> Result<void> {
+    std::vector<std::vector<std::byte>> bytes;
+    TRY(const auto of_parts, columns_of(feature, parts, raw, budget, bytes));
+    TRY(columns[feature], finish_column(of_parts, segments, order.rows, is_absent_zero, file));
+    for (RowPart& part : parts)
+      if (feature < part.columns.size()) part.columns[feature] = GrowingColumn();
+    progress.add(1);
+    return {};
+  };
+  TRY_VOID(
+      try_parallel_for(features, budget != nullptr ? budget->columns_at_once(threads) : threads, finish));
   return columns;
 }
 
 }  // namespace
+
+struct TrainingSetBuilder::State {
+  std::vector<RowPart> parts{1};
+  std::shared_ptr<MemoryBudget> budget;
+  // What the budget knows of the last part.
+  RowCounts counted;
+  std::optional<QueryDocument> twice;
+};
+
+void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells) {
+  cells.clear();
+  for (std::uint32_t list = 0; list < ranks.size(); ++list)
+    if (ranks[list] > 0) cells.push_back({list, -static_cast<double>(ranks[list])});
+}
+
+TrainingSetBuilder::TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget)
+    : state_(std::make_unique<State>()) {
+  state_->budget = std::move(budget);
+}
+TrainingSetBuilder::~TrainingSetBuilder() = default;
+TrainingSetBuilder::TrainingSetBuilder(TrainingSetBuilder&&) noexcept = default;
+
+void TrainingSetBuilder::add(const InstanceRow& row) {
+  RowPart& part = state_->parts.back();
+  const std::size_t number = part.size();
+  require(number < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
+  if (number == 0 || part.block_queries[part.block_queries.size() - 1] != row.query) {
+    part.block_queries.push_back(row.query);
+    part.block_begins.push_back(static_cast<std::uint32_t>(number));
+  }
+  part.documents.push_back(row.document);
+  part.grades.push_back(row.grade);
+  part.in_feedback.push_back(row.is_in_feedback ? 1 : 0);
+  for (const Cell& cell : row.cells) {
+    require(!std::isinf(cell.value), "a feature value must be finite");
+    if (cell.feature >= part.columns.size()) [[unlikely]]
+      part.columns.resize(cell.feature + 1);
+    part.columns[cell.feature].set(number, cell.value);
+  }
+}
+
+Result<void> TrainingSetBuilder::keep_within_budget() {
+  if (state_->budget == nullptr || state_->parts.back().size() % kRowsBetweenLooks != 0) return {};
+  return count_rows();
+}
+
+Result<void> TrainingSetBuilder::count_rows() {
+  const RowPart& part = state_->parts.back();
+  MemoryBudget& budget = *state_->budget;
+  const RowCounts now{part.size(), part.documents.bytes(), part.block_queries.size()};
+  RowCounts& before = state_->counted;
+  TRY_VOID(budget.add(
+      {now.documents - before.documents, now.characters - before.characters, now.queries - before.queries}));
+  before = now;
+  return memory_of_columns(part) < budget.part_bytes() ? Result<void>() : begin_part();
+}
+
+Result<void> TrainingSetBuilder::begin_part() {
+  RowPart& part = state_->parts.back();
+  TRY_VOID(part.write_columns(state_->budget->parts()));
+  RowPart next;
+  next.first = part.end();
+  state_->parts.push_back(std::move(next));
+  state_->counted = {};
+  return {};
+}
+
+void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
+  for (RowPart& part : other.state_->parts) {
+    if (part.size() == 0) continue;
+    part.first = state_->parts.back().end();
+    require(part.end() < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
+    state_->parts.push_back(std::move(part));
+  }
+  other.state_->parts = std::vector<RowPart>(1);
+}
 
 const std::optional<QueryDocument>& TrainingSetBuilder::twice() const {
   return state_->twice;

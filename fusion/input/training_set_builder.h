@@ -22,21 +22,6 @@ struct QueryDocument {
   std::string document;
 };
 
-/// Rows sorted by query id, then by document, independent of the order in which they were read.
-struct CanonicalOrder {
-  std::vector<std::uint32_t> rows;  ///< row numbers, counted over all parts
-  std::vector<RowSegment> segments;
-  std::vector<QueryRange> queries;
-  std::optional<QueryDocument> twice;  ///< an id that has two rows; everything else is invalid then
-};
-
-/// Puts the rows of all parts in canonical order. Documents without ids are ordered by their features, then
-/// by grade.
-/// in:   parts - their rows are numbered consecutively by `first`; columns - for each part, all features
-/// cost: O(blocks log blocks + documents); whole rows are compared only where ids do not decide
-CanonicalOrder canonical_order(std::span<const RowPart> parts,
-                               const std::vector<std::vector<RawColumn>>& columns, bool is_absent_zero);
-
 /// One feature of a document. The value NaN means "unranked" in inputs where an absent cell means 0.
 struct Cell {
   std::uint32_t feature = 0;
@@ -67,7 +52,6 @@ class TrainingSetBuilder {
   explicit TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget = nullptr);
   ~TrainingSetBuilder();
   TrainingSetBuilder(TrainingSetBuilder&&) noexcept;
-  TrainingSetBuilder& operator=(TrainingSetBuilder&&) noexcept;
 
   /// Adds a row. Not all features need to be known yet.
   void add(const InstanceRow& row);

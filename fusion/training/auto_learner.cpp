@@ -97,35 +97,34 @@ std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   return out;
 }
 
-/// What candidates are trained on and how they are measured.
+/// The candidates, what they are trained on and how they are measured.
 struct Trials {
-  std::vector<TrainingSet> training;  ///< one per fold
-  std::vector<MeasuredQuery> queries;
-  std::vector<std::size_t> fold_of;  ///< for each query, the fold whose models have not seen it
+  const TrainingRequest& request;
+  TimeLeft time;
+  std::string measure;
+  std::vector<Candidate> candidates;
+  std::vector<TrainingSet> training = {};  ///< one per fold
+  std::vector<MeasuredQuery> queries = {};
+  std::vector<std::size_t> fold_of = {};  ///< for each query, the fold whose models have not seen it
 
   bool can_compare() const { return !training.empty() && queries.size() >= 2; }
 };
 
 /// Splits the training queries into folds; with validation data, makes one fold that is measured on
 /// that data.
-Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& options,
-                           const std::string& measure) {
-  Trials trials;
-  const TrainingSet& set = *request.train;
-  TRY(auto queries, measured_queries(request.validate != nullptr ? *request.validate : set, measure));
-  trials.queries = std::move(queries);
+Result<void> make_folds(const AutoOptions& options, Trials& trials) {
+  const TrainingSet* const validate = trials.request.validate;
+  const TrainingSet& set = *trials.request.train;
+  TRY(trials.queries, measured_queries(validate != nullptr ? *validate : set, trials.measure));
   trials.fold_of.assign(trials.queries.size(), 0);
-  if (request.validate != nullptr) {
-    trials.training.push_back(set);
-    return trials;
-  }
-  if (trials.queries.size() < 2) return trials;
+  if (validate != nullptr) trials.training.push_back(set);
+  if (validate != nullptr || trials.queries.size() < 2) return {};
   std::vector<std::string_view> ids;
   for (const MeasuredQuery& query : trials.queries) ids.push_back(query.set.queries.front().id);
   const std::size_t most = has_many_lists(set) || ids.size() >= kFewestForRich ? kRichFolds : kMostFolds;
   const std::size_t count = std::min({most, options.folds, ids.size()});
-  TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
-  trials.fold_of.assign(folds.fold_of.begin(), folds.fold_of.end());
+  TRY(const auto folds, evaluation::random_folds(ids, count, trials.request.seed));
+  trials.fold_of = folds.fold_of;
   for (std::size_t fold = 0; fold < count; ++fold) {
     std::vector<std::size_t> kept;
     for (std::size_t query = 0, i = 0; query < set.queries.size(); ++query) {
@@ -135,22 +134,24 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
     }
     trials.training.push_back(select_queries(set, kept));
   }
-  return trials;
+  return {};
 }
 
 /// Trains a candidate on one fold and stores the values of its choices for the queries of the fold. A
 /// training cut short by the time limit measures nothing and is dropped.
 /// out: why there is no measurement; empty if there is one
-std::string run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
-                      const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
+std::string run_trial(const Trials& trials, std::size_t number, std::size_t fold,
+                      std::vector<Choice>& choices) {
+  const Candidate& candidate = trials.candidates[number];
+  const TimeLeft& time = trials.time;
   if (time.is_limited() && time.for_comparing() <= 0.0) return kNoTime;
   TrainingRequest inner;
   inner.train = &trials.training[fold];
   inner.options = candidate.options;
-  inner.seed = request.seed;
+  inner.seed = trials.request.seed;
   inner.wants_trace = false;
   if (candidate.learner->can_limit_time && time.is_limited()) {
-    inner.clock = request.clock;
+    inner.clock = trials.request.clock;
     inner.time_limit_seconds = time.for_comparing();
   }
   const auto trained = candidate.learner->train(inner);
@@ -179,15 +180,14 @@ double mean_of_fold(const Choice& choice, const Trials& trials, std::size_t fold
 }
 
 /// Excludes each costly candidate that has no option ahead of the first safe one on the first fold.
-void leave_out_behind(const Trials& trials, const std::vector<Candidate>& candidates,
-                      std::vector<Choice>& choices) {
+void leave_out_behind(const Trials& trials, std::vector<Choice>& choices) {
   const auto safe = std::find_if(choices.begin(), choices.end(), [](const Choice& choice) {
     return choice.option.is_safe && choice.problem.empty();
   });
   if (safe == choices.end()) return;
   const double needed = mean_of_fold(*safe, trials, 0);
-  for (std::size_t number = 0; number < candidates.size(); ++number) {
-    if (!candidates[number].is_costly) continue;
+  for (std::size_t number = 0; number < trials.candidates.size(); ++number) {
+    if (!trials.candidates[number].is_costly) continue;
     const bool is_ahead = std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) {
       return choice.candidate == number && mean_of_fold(choice, trials, 0) > needed;
     });
@@ -198,8 +198,9 @@ void leave_out_behind(const Trials& trials, const std::vector<Candidate>& candid
 
 /// Trains every candidate on every fold; costly candidates train on the first fold before any other. The
 /// trials share the request's threads; each result depends only on the trial's number.
-void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
-                const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
+void run_trials(const Trials& trials, std::vector<Choice>& choices) {
+  const TrainingRequest& request = trials.request;
+  const std::vector<Candidate>& candidates = trials.candidates;
   const std::size_t folds = trials.training.size();
   for (Choice& choice : choices) choice.values.assign(trials.queries.size(), 0.0);
   std::atomic<std::size_t> done{0};
@@ -212,7 +213,7 @@ void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
     std::vector<std::string> problems(tasks.size());
     parallel_for(tasks.size(), request.threads, [&](std::size_t task) {
       const auto [number, fold] = tasks[task];
-      problems[task] = run_trial(trials, candidates[number], number, fold, request, time, choices);
+      problems[task] = run_trial(trials, number, fold, choices);
       ++done;
       if (request.progress && std::this_thread::get_id() == caller)
         request.progress(done, candidates.size() * folds);
@@ -227,7 +228,7 @@ void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
     });
   };
   run([&](std::size_t number, std::size_t fold) { return fold == 0 || !candidates[number].is_costly; });
-  if (folds > 1) leave_out_behind(trials, candidates, choices);
+  if (folds > 1) leave_out_behind(trials, choices);
   run([&](std::size_t number, std::size_t fold) {
     return fold > 0 && candidates[number].is_costly && is_in(number);
   });
@@ -286,8 +287,7 @@ std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, boo
   return order;
 }
 
-JsonObject record_of(const std::vector<Choice>& choices, std::size_t chosen, const std::string& measure,
-                     const Trials& trials, bool has_validation) {
+JsonObject record_of(const Trials& trials, const std::vector<Choice>& choices, std::size_t chosen) {
   const bool is_measured = trials.can_compare();
   const bool is_cost = !trials.queries.empty() && trials.queries.front().measure.is_cost;
   JsonArray rows;
@@ -304,9 +304,9 @@ JsonObject record_of(const std::vector<Choice>& choices, std::size_t chosen, con
     rows.push_back(std::move(row));
   }
   return {{"chosen", choices[chosen].option.name},
-          {"measure", measure},
+          {"measure", trials.measure},
           {"measured_queries", is_measured ? trials.queries.size() : 0},
-          {"folds", has_validation || !is_measured ? 0 : trials.training.size()},
+          {"folds", trials.request.validate != nullptr || !is_measured ? 0 : trials.training.size()},
           {"among", std::move(rows)}};
 }
 
@@ -342,21 +342,20 @@ void keep_those_for_few(std::vector<Candidate>& candidates) {
 
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
-  const TimeLeft time(request);
-  const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
-  std::vector<Candidate> candidates = auto_candidates(*request.train, learners);
-  TRY(const auto trials, make_trials(request, options, measure));
-  if (trials.queries.size() < kFewestForRich) keep_those_for_few(candidates);
-  std::vector<Choice> choices = choices_of(candidates);
+  Trials trials{request, TimeLeft(request), request.measure_name.empty() ? "map" : request.measure_name,
+                auto_candidates(*request.train, learners)};
+  TRY_VOID(make_folds(options, trials));
+  if (trials.queries.size() < kFewestForRich) keep_those_for_few(trials.candidates);
+  std::vector<Choice> choices = choices_of(trials.candidates);
   const bool is_measured = trials.can_compare();
-  if (is_measured) run_trials(trials, candidates, request, time, choices);
+  if (is_measured) run_trials(trials, choices);
   std::optional<Error> problem;
   for (const std::size_t place : order_of_choice(choices, is_measured)) {
     const Option& option = choices[place].option;
     TrainingRequest last = request;
     last.options = option.options;
     last.clock = option.learner->can_limit_time ? request.clock : nullptr;
-    last.time_limit_seconds = time.is_limited() ? std::max(time.for_all(), kLeastSeconds) : 0.0;
+    last.time_limit_seconds = trials.time.is_limited() ? std::max(trials.time.for_all(), kLeastSeconds) : 0.0;
     // The choice has been made: the request's validation data must not cut rounds again.
     last.validate = nullptr;
     last.measure = nullptr;
@@ -367,7 +366,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
       choices[place].problem = trained.error().text;
       continue;
     }
-    JsonObject record = record_of(choices, place, measure, trials, request.validate != nullptr);
+    JsonObject record = record_of(trials, choices, place);
     trained->summary = summary_of(record) + trained->summary;
     trained->model.training["auto"] = std::move(record);
     return trained;

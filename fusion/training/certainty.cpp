@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <numeric>
-#include <optional>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -55,11 +56,11 @@ std::vector<double> shares_of_lists(const Ranker& ranker, const std::vector<Feat
 /// Trains the models in parallel: first one per fold, then one per bag.
 Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<std::size_t>& fold_of,
                                      std::size_t folds, const CertaintyOptions& options) {
-  std::vector<std::optional<Result<Model>>> slots(folds + options.bags);
+  std::vector<Model> models(folds + options.bags);
   std::atomic<std::size_t> done{0};
   const auto caller = std::this_thread::get_id();
   const Random random(options.seed);
-  parallel_for(slots.size(), options.threads, [&](std::size_t i) {
+  const auto train = [&](std::size_t i) -> Result<void> {
     std::vector<std::size_t> kept;
     if (i >= folds) {
       kept = bootstrap_sample(set.queries.size(), random.split(i - folds));
@@ -67,15 +68,12 @@ Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<s
       for (std::size_t query = 0; query < fold_of.size(); ++query)
         if (fold_of[query] != i) kept.push_back(query);
     }
-    slots[i].emplace(train_on(select_queries(set, kept), options));
+    TRY(models[i], train_on(select_queries(set, kept), options));
     ++done;
-    if (options.progress && std::this_thread::get_id() == caller) options.progress(done, slots.size());
-  });
-  std::vector<Model> models;
-  for (auto& slot : slots) {
-    if (!slot->has_value()) return slot->error();
-    models.push_back(std::move(**slot));
-  }
+    if (options.progress && std::this_thread::get_id() == caller) options.progress(done, models.size());
+    return {};
+  };
+  TRY_VOID(try_parallel_for(models.size(), options.threads, train));
   return models;
 }
 
@@ -103,6 +101,36 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
   return out;
 }
 
+/// The measure of held-out queries, by models that have not seen them and by RRF.
+Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<MeasuredQuery>& queries,
+                                     const std::map<std::string_view, const Model*>& model_of,
+                                     const CertaintyOptions& options) {
+  TrainingRequest plain;
+  plain.train = &set;
+  TRY(const auto rrf, find_learner("reciprocal-ranks")->train(plain));
+  double value = 0.0;
+  double of_rrf = 0.0;
+  std::vector<double> differences;
+  for (const MeasuredQuery& query : queries) {
+    const Model& model = *model_of.at(query.set.queries.front().id);
+    const double own = query.measure.value(model.ranker->score(query.set.matrix));
+    const double other = query.measure.value(rrf.model.ranker->score(query.set.matrix));
+    value += own;
+    of_rrf += other;
+    differences.push_back(own - other);
+  }
+  const double count = static_cast<double>(queries.size());
+  const double sign = queries.front().measure.is_cost ? -1.0 : 1.0;
+  const auto interval = evaluation::bootstrap_interval(differences, kDifferenceLevel, options.seed);
+  return JsonObject{{"measure", options.measure},
+                    {"queries", queries.size()},
+                    {"value", sign * value / count},
+                    {"rrf", sign * of_rrf / count},
+                    {"better_than_rrf", evaluation::bootstrap_share_above_zero(differences, options.seed)},
+                    {"low", interval.low},
+                    {"high", interval.high}};
+}
+
 }  // namespace
 
 Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& options) {
@@ -118,32 +146,10 @@ Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& 
   const std::size_t folds = std::min(options.folds, ids.size());
   TRY(const auto cut, evaluation::random_folds(ids, folds, options.seed));
   TRY(const auto models, train_all(set, cut.fold_of, folds, options));
-  TrainingRequest plain;
-  plain.train = &set;
-  TRY(const auto rrf, find_learner("reciprocal-ranks")->train(plain));
-  double value = 0.0;
-  double of_rrf = 0.0;
-  std::vector<double> differences;
-  for (const MeasuredQuery& query : queries) {
-    const auto at = std::find(ids.begin(), ids.end(), query.set.queries.front().id) - ids.begin();
-    const Model& model = models[cut.fold_of[static_cast<std::size_t>(at)]];
-    const double own = query.measure.value(model.ranker->score(query.set.matrix));
-    const double other = query.measure.value(rrf.model.ranker->score(query.set.matrix));
-    value += own;
-    of_rrf += other;
-    differences.push_back(own - other);
-  }
-  const double count = static_cast<double>(queries.size());
-  const double sign = queries.front().measure.is_cost ? -1.0 : 1.0;
-  const auto interval = evaluation::bootstrap_interval(differences, kDifferenceLevel, options.seed);
-  JsonObject out{{"measure", options.measure},
-                 {"queries", queries.size()},
-                 {"value", sign * value / count},
-                 {"rrf", sign * of_rrf / count},
-                 {"better_than_rrf", evaluation::bootstrap_share_above_zero(differences, options.seed)},
-                 {"low", interval.low},
-                 {"high", interval.high},
-                 {"bags", options.bags}};
+  std::map<std::string_view, const Model*> model_of;
+  for (std::size_t i = 0; i < ids.size(); ++i) model_of[ids[i]] = &models[cut.fold_of[i]];
+  TRY(auto out, compared_with_rrf(set, queries, model_of, options));
+  out["bags"] = options.bags;
   out["lists"] = lists_json(features, std::span(models).subspan(folds));
   return out;
 }

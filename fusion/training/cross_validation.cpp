@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -171,26 +169,16 @@ namespace {
 constexpr std::array kTopColumns = {1, 2, 5, 10, 20, 30};
 
 std::string line_of(const std::string& name, const std::vector<std::string>& cells) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%-24.40s", name.c_str());
-  std::string line = text;
-  for (const std::string& cell : cells) {
-    std::snprintf(text, sizeof text, " %8s", cell.c_str());
-    line += text;
-  }
+  std::string line = name.substr(0, 40);
+  line.resize(std::max<std::size_t>(24, line.size()), ' ');
+  for (const std::string& cell : cells) line += fmt::format(" {:>8}", cell);
   return line + '\n';
-}
-
-std::string two_decimals(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", number);
-  return text;
 }
 
 std::string row_of(const MethodRanks& method) {
   std::vector<std::string> cells;
   for (const int k : kTopColumns) cells.push_back(std::to_string(method.top(k)));
-  cells.push_back(two_decimals(method.average_rank()));
+  cells.push_back(fmt::format("{:.2f}", method.average_rank()));
   return line_of(method.name, cells);
 }
 
@@ -204,7 +192,7 @@ std::string best_feature_row(const CrossValidation& result) {
   }
   double best = result.depth + 1;
   for (const MethodRanks& feature : result.features) best = std::min(best, feature.average_rank());
-  cells.push_back(two_decimals(best));
+  cells.push_back(fmt::format("{:.2f}", best));
   return line_of("best feature a column", cells);
 }
 

@@ -9,6 +9,8 @@
 
 #include "core/parallel.h"
 #include "core/random.h"
+#include "evaluation/measures/measure.h"
+#include "fusion/learners/common/bagging.h"
 #include "fusion/training/registry.h"
 
 namespace metafuse::fusion {
@@ -27,13 +29,6 @@ MemberScores list_scores(const FeatureMatrix& matrix, std::size_t feature) {
   return scores;
 }
 
-std::vector<std::size_t> sample_of(std::size_t queries, Random random) {
-  std::vector<std::size_t> sample(queries);
-  for (std::size_t& query : sample) query = static_cast<std::size_t>(random.below(queries));
-  std::sort(sample.begin(), sample.end());
-  return sample;
-}
-
 std::vector<MemberScores> list_committee(const TrainingSet& pool) {
   std::vector<MemberScores> members;
   for (std::size_t feature = 0; feature < pool.matrix.feature_count(); ++feature)
@@ -47,7 +42,8 @@ std::vector<MemberScores> bagged_committee(const TrainingSet& judged, const Trai
   const Random random(options.seed);
   std::vector<Result<MemberScores>> trained(options.members, Result<MemberScores>(MemberScores()));
   parallel_for(options.members, options.threads, [&](std::size_t member) {
-    const TrainingSet bag = select_queries(judged, sample_of(judged.queries.size(), random.split(member)));
+    const TrainingSet bag =
+        select_queries(judged, bootstrap_sample(judged.queries.size(), random.split(member)));
     TrainingRequest request;
     request.train = &bag;
     request.options = {{"rounds", std::to_string(options.rounds)}};
@@ -69,13 +65,7 @@ std::vector<MemberScores> bagged_committee(const TrainingSet& judged, const Trai
 /// with equal scores share the mean discount of their ranks.
 std::vector<double> discounts(const MemberScores& scores, const QueryRange& query) {
   const std::size_t size = query.end - query.begin;
-  std::vector<std::size_t> order(size);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const double left = scores[query.begin + a];
-    const double right = scores[query.begin + b];
-    return left != right ? left > right : a < b;
-  });
+  const auto order = evaluation::order_by_score(std::span(scores).subspan(query.begin, size));
   std::vector<double> out(size, 0.0);
   for (std::size_t from = 0; from < std::min(size, kTop);) {
     std::size_t to = from;
@@ -110,10 +100,7 @@ QueryChoice judged_by(const std::vector<MemberScores>& members, const TrainingSe
   QueryChoice choice;
   choice.query = number;
   if (ideal > 0) choice.disagreement = std::accumulate(spread.begin(), spread.end(), 0.0) / ideal;
-  std::vector<std::size_t> order(size);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return spread[a] > spread[b]; });
+  const auto order = evaluation::order_by_score(spread);
   for (std::size_t i = 0; i < std::min(size, documents); ++i) choice.rows.push_back(query.begin + order[i]);
   return choice;
 }
@@ -131,12 +118,8 @@ double new_share(const TrainingSet& pool, const QueryRange& query,
 
 Result<std::vector<QueryChoice>> choose_queries(const TrainingSet& judged, const TrainingSet& pool,
                                                 const QueryChoiceOptions& options) {
-  std::vector<MemberScores> members;
-  if (judged.queries.size() >= 2) {
-    members = bagged_committee(judged, pool, options);
-  } else {
-    members = list_committee(pool);
-  }
+  const std::vector<MemberScores> members =
+      judged.queries.size() >= 2 ? bagged_committee(judged, pool, options) : list_committee(pool);
   std::vector<QueryChoice> waiting;
   for (std::size_t query = 0; query < pool.queries.size(); ++query)
     waiting.push_back(judged_by(members, pool, query, options.documents));

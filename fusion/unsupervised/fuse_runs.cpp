@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <utility>
 
-#include "core/number.h"
 #include "core/parallel.h"
 #include "evaluation/runs/topic_index.h"
 
@@ -120,7 +118,7 @@ void fetch_ahead(const evaluation::TopicIndex& topics, std::size_t topic) {
 /// Reads the list of one topic from one run into the query.
 Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, std::size_t depth,
                       Worker& worker) {
-  if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
+  TRY_VOID(parse_run_topic(run, topic, {}, worker.lines));
   sort_as_listed(worker.lines);
   auto& entries = worker.query.lists[list];
   entries.resize(depth == 0 ? worker.lines.size() : std::min(depth, worker.lines.size()));
@@ -131,17 +129,15 @@ Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, 
     const std::uint32_t document = worker.ids.insert(line.document, is_new);
     if (is_new) {
       worker.last_list.push_back(0);
-      worker.standing.push_back({0, std::numeric_limits<std::uint32_t>::max()});
+      worker.standing.emplace_back();
     }
     if (std::exchange(worker.last_list[document], mark) == mark) {
-      if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
+      TRY_VOID(parse_run_topic(run, topic, {}, worker.lines));
       return check_documents_differ(run, topic, worker.lines);
     }
     if (place == entries.size()) continue;
     entries[place++] = {document, line.score};
-    Standing& standing = worker.standing[document];
-    ++standing.lists;
-    standing.best_rank = std::min(standing.best_rank, static_cast<std::uint32_t>(place));
+    worker.standing[document].add(static_cast<std::uint32_t>(place));
   }
   return {};
 }
@@ -192,7 +188,7 @@ Result<void> fuse_topic(std::span<const RunIndex> runs, const TopicTable& table,
     if (run + 1 < runs.size() && places[run + 1] != 0) fetch_ahead(runs[run + 1].topics, places[run + 1] - 1);
     const std::uint32_t place = places[run];
     if (place == 0) continue;
-    if (auto added = add_list(runs[run], run, place - 1, options.depth, worker); !added) return added;
+    TRY_VOID(add_list(runs[run], run, place - 1, options.depth, worker));
   }
   worker.query.documents.assign(worker.ids.ids().begin(), worker.ids.ids().end());
   if (options.depth > 0) {
@@ -235,19 +231,10 @@ Result<void> fuse_files(std::span<const RunIndex> runs, const ScoreQuery& score,
     });
     for (const Worker& worker : workers) {
       if (worker.error) return *worker.error;
-      if (auto written = output.write(worker.output.text()); !written) return written;
+      TRY_VOID(output.write(worker.output.text()));
     }
   }
   return {};
-}
-
-std::vector<std::string_view> topics_of(std::span<const evaluation::Run> runs) {
-  std::vector<std::string_view> topics;
-  for (const evaluation::Run& run : runs)
-    for (const evaluation::RunTopic& topic : run.topics) topics.push_back(topic.topic);
-  std::sort(topics.begin(), topics.end());
-  topics.erase(std::unique(topics.begin(), topics.end()), topics.end());
-  return topics;
 }
 
 QueryLists join_lists(std::span<const evaluation::RunTopic* const> lists, std::size_t depth) {

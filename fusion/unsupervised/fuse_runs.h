@@ -40,7 +40,4 @@ QueryLists join_lists(std::span<const evaluation::RunTopic* const> lists, std::s
 /// by join_lists().
 QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_view topic, std::size_t depth);
 
-/// All topics of the runs, ascending bytewise.
-std::vector<std::string_view> topics_of(std::span<const evaluation::Run> runs);
-
 }  // namespace metafuse::fusion

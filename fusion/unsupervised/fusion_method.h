@@ -3,7 +3,6 @@
 // The table of fusion methods: how a method is described, checked and run, and the functions that score by
 // it. Methods keep no state, so any thread may call them.
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

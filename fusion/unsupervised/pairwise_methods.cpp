@@ -75,14 +75,11 @@ void condorcet(const QueryLists& query, const FusionOptions& options, double, Sc
   for (std::size_t i = 0; i < order.size(); ++i) scores[order[i]] = -static_cast<double>(i);
 }
 
-}  // namespace metafuse::fusion::unsupervised
-
 // Copeland's method: the number of documents that the majority of the lists places below the document, minus
 // the number that it places above (Copeland 1951). A list prefers the document it ranks higher, and a ranked
 // document to an unranked one.
 //
 // cost: O(sum of squared list lengths + documents^2)
-namespace metafuse::fusion::unsupervised {
 
 void copeland(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
   const std::size_t documents = query.size();
@@ -109,8 +106,6 @@ void copeland(const QueryLists& query, const FusionOptions& options, double, Sco
   }
 }
 
-}  // namespace metafuse::fusion::unsupervised
-
 // The Markov chains of Dwork, Kumar, Naor, Sivakumar 2001. A document's score is its stationary probability.
 // From document d, the chain moves to
 //   MC1  a uniformly random entry at or above d, from all lists that rank d
@@ -124,7 +119,7 @@ void copeland(const QueryLists& query, const FusionOptions& options, double, Sco
 // and ends when the change is below 1e-12, or after 1000 steps.
 //
 // cost: MC1-MC3 O(entries) per iteration, by sums along each list; MC4 O(sum of squared list lengths)
-namespace metafuse::fusion::unsupervised {
+
 namespace {
 
 constexpr int kMostIterations = 1000;

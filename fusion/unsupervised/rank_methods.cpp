@@ -72,8 +72,6 @@ void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, 
   for (std::size_t i = 0; i < scores.size(); ++i) scores[i] *= std::pow(counts[i], k);
 }
 
-}  // namespace metafuse::fusion::unsupervised
-
 // Methods that use ranks alone. w_i is the weight of list i (1 by default), r the document's rank in it, n
 // the number of lists that hold the document.
 //   rrf          sum of w_i / (k + r)                     Cormack, Clarke, Buettcher 2009
@@ -87,7 +85,7 @@ void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, 
 //   round_robin  the first of every list, then the second of every list, ...
 //   median_rank  the median rank over all lists, an absent document ranking below all documents
 //                                                         Fagin, Kumar, Sivakumar 2003
-namespace metafuse::fusion::unsupervised {
+
 namespace {
 
 /// Adds value(list, rank) for every entry.
@@ -186,11 +184,9 @@ void median_rank(const QueryLists& query, const FusionOptions&, double, Scores& 
   }
 }
 
-}  // namespace metafuse::fusion::unsupervised
-
 // Supervised methods that learned a value for every list and position (see supervised_fusion.h). A document's
 // score is the sum of its values; SegFuse multiplies each by 1 + the normalised score (Shokouhi 2007).
-namespace metafuse::fusion::unsupervised {
+
 namespace {
 
 double value_at(const std::vector<double>& values, std::size_t position) {
@@ -213,8 +209,6 @@ void segfuse(const QueryLists& query, const FusionOptions& options, double, Scor
     }
 }
 
-}  // namespace metafuse::fusion::unsupervised
-
 // Robust rank aggregation (Kolde, Laur, Adler, Vilo 2012) compares a document's ranks with those in random
 // lists. The ranks are divided by the number of documents and sorted. The k-th smallest of m uniform numbers
 // is at most x with the probability that at least k of them are at most x. rho is the minimum of this
@@ -222,7 +216,7 @@ void segfuse(const QueryLists& query, const FusionOptions& options, double, Scor
 // division, as in the paper's treatment of full rankings.
 //
 // cost: O(documents x lists^2)
-namespace metafuse::fusion::unsupervised {
+
 namespace {
 
 /// log of P(at least k of m uniform numbers are <= x)

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "fusion/unsupervised/weight_search.h"
-
 // What the probabilistic methods learn from judged lists. P(x | i) is the share of training queries in which
 // list i has a relevant document at position x; positions below a shorter list count as not relevant.
 //   posfuse    P(x | i)

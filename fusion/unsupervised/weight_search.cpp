@@ -1,10 +1,10 @@
-#include "fusion/unsupervised/weight_search.h"
-
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <iterator>
-#include <numeric>
+
+#include "evaluation/measures/measure.h"
+#include "fusion/unsupervised/supervised_fusion.h"
 
 // Changing the weight of a list moves only the documents of that list, and average precision depends only on
 // how many documents stand at or above each relevant one. So each query keeps its sums sorted, and a trial
@@ -68,9 +68,8 @@ struct Places {
 class TunedQuery {
  public:
   TunedQuery(const JudgedLists& judged, const std::vector<double>& weights, Normalisation normalisation)
-      : query_(normalised(judged.query, normalisation)),
-        is_moved_(judged.is_relevant.size(), 0),
-        relevant_(static_cast<double>(judged.relevant)) {
+      : query_(normalised(judged.query, normalisation)), relevant_(static_cast<double>(judged.relevant)) {
+    trial_.is_moved.assign(query_.size(), 0);
     sums_.assign(query_.size(), 0.0);
     for (std::size_t list = 0; list < weights.size(); ++list)
       for (const ListEntry& entry : query_.lists[list]) sums_[entry.document] += weights[list] * entry.score;
@@ -91,54 +90,57 @@ class TunedQuery {
 
   /// Prepares to try weights of one list.
   void take_up(std::size_t list) {
-    for (const ListEntry& entry : query_.lists[list_]) is_moved_[entry.document] = 0;
-    list_ = list;
-    leaving_.clear();
+    for (const ListEntry& entry : query_.lists[trial_.list]) trial_.is_moved[entry.document] = 0;
+    trial_.list = list;
+    trial_.leaving.clear();
     for (const ListEntry& entry : query_.lists[list]) {
-      is_moved_[entry.document] = 1;
-      leaving_.push_back(sums_[entry.document]);
+      trial_.is_moved[entry.document] = 1;
+      trial_.leaving.push_back(sums_[entry.document]);
     }
-    std::sort(leaving_.begin(), leaving_.end());
-    places_.count(leaving_, counts_);
-    staying_.clear();
+    std::sort(trial_.leaving.begin(), trial_.leaving.end());
+    places_.count(trial_.leaving, trial_.counts);
+    trial_.staying.clear();
     for (std::size_t i = 0; i < found_.size(); ++i)
-      if (is_moved_[found_[i]] == 0) staying_.add(places_.sums[i], places_.at_least[i] - counts_[i]);
+      if (trial_.is_moved[found_[i]] == 0)
+        trial_.staying.add(places_.sums[i], places_.at_least[i] - trial_.counts[i]);
   }
 
   /// The average precision if the weight of that list changed by `change`.
   double precision_after(double change) {
     if (found_.empty()) return 0.0;
-    const std::vector<ListEntry>& list = query_.lists[list_];
-    arriving_.clear();
-    for (const ListEntry& entry : list) arriving_.push_back(sums_[entry.document] + change * entry.score);
-    moved_.clear();
-    for (const std::uint32_t at : relevant_at_[list_]) moved_.push_back(arriving_[at]);
-    std::sort(moved_.begin(), moved_.end(), std::greater<>());
-    all_.clear();
+    const std::vector<ListEntry>& list = query_.lists[trial_.list];
+    trial_.arriving.clear();
+    for (const ListEntry& entry : list)
+      trial_.arriving.push_back(sums_[entry.document] + change * entry.score);
+    trial_.moved.clear();
+    for (const std::uint32_t at : relevant_at_[trial_.list]) trial_.moved.push_back(trial_.arriving[at]);
+    std::sort(trial_.moved.begin(), trial_.moved.end(), std::greater<>());
+    trial_.all.clear();
     std::size_t staying = 0;
-    for (const double sum : moved_) {
-      for (; staying < staying_.size() && staying_.sums[staying] >= sum; ++staying)
-        all_.add(staying_.sums[staying], staying_.at_least[staying]);
-      all_.add(sum, count_at_least(ascending_, sum) - count_at_least(leaving_, sum));
+    for (const double sum : trial_.moved) {
+      for (; staying < trial_.staying.size() && trial_.staying.sums[staying] >= sum; ++staying)
+        trial_.all.add(trial_.staying.sums[staying], trial_.staying.at_least[staying]);
+      trial_.all.add(sum, count_at_least(ascending_, sum) - count_at_least(trial_.leaving, sum));
     }
-    for (; staying < staying_.size(); ++staying) all_.add(staying_.sums[staying], staying_.at_least[staying]);
-    all_.count(arriving_, counts_);
-    for (std::size_t i = 0; i < all_.size(); ++i) all_.at_least[i] += counts_[i];
-    return precision_of(all_.at_least);
+    for (; staying < trial_.staying.size(); ++staying)
+      trial_.all.add(trial_.staying.sums[staying], trial_.staying.at_least[staying]);
+    trial_.all.count(trial_.arriving, trial_.counts);
+    for (std::size_t i = 0; i < trial_.all.size(); ++i) trial_.all.at_least[i] += trial_.counts[i];
+    return precision_of(trial_.all.at_least);
   }
 
   /// Changes the weight of that list.
   void move(double change) {
-    arriving_.clear();
-    for (const ListEntry& entry : query_.lists[list_])
-      arriving_.push_back(sums_[entry.document] += change * entry.score);
-    std::sort(arriving_.begin(), arriving_.end());
+    trial_.arriving.clear();
+    for (const ListEntry& entry : query_.lists[trial_.list])
+      trial_.arriving.push_back(sums_[entry.document] += change * entry.score);
+    std::sort(trial_.arriving.begin(), trial_.arriving.end());
     std::vector<double> staying;
     staying.reserve(ascending_.size());
-    std::set_difference(ascending_.begin(), ascending_.end(), leaving_.begin(), leaving_.end(),
+    std::set_difference(ascending_.begin(), ascending_.end(), trial_.leaving.begin(), trial_.leaving.end(),
                         std::back_inserter(staying));
     ascending_.clear();
-    std::merge(staying.begin(), staying.end(), arriving_.begin(), arriving_.end(),
+    std::merge(staying.begin(), staying.end(), trial_.arriving.begin(), trial_.arriving.end(),
                std::back_inserter(ascending_));
     find_places();
   }
@@ -159,26 +161,27 @@ class TunedQuery {
     return at_least.empty() ? 0.0 : sum / relevant_;
   }
 
+  /// The list whose weight is being tried. Kept from trial to trial, so that its memory is reused.
+  struct Trial {
+    std::size_t list = 0;
+    std::vector<char> is_moved;    ///< by document: whether it is in the list
+    std::vector<double> leaving;   ///< sums of the documents in the list, ascending
+    std::vector<double> arriving;  ///< the same after a move
+    std::vector<double> moved;     ///< those of the relevant documents in it
+    Places staying;                ///< relevant documents not in the list, counting only documents not in it
+    Places all;                    ///< all relevant documents, after a move
+    std::vector<std::size_t> counts;
+  };
+
   QueryLists query_;
   std::vector<std::vector<std::uint32_t>> relevant_at_;  ///< by list: positions of its relevant documents
-  std::vector<char> is_moved_;        ///< by document: whether it is in the list being tried
-  double relevant_ = 0.0;             ///< judged relevant documents, in a list or not
-  std::vector<double> sums_;          ///< by document
-  std::vector<double> ascending_;     ///< the same, sorted
-  std::vector<std::uint32_t> found_;  ///< relevant documents in the lists, best first
-  Places places_;                     ///< the same, counting all documents
-  std::size_t list_ = 0;
-  std::vector<double> leaving_;   ///< sums of the documents in the list being tried, ascending
-  std::vector<double> arriving_;  ///< the same after a move
-  std::vector<double> moved_;     ///< those of the relevant documents in it
-  Places staying_;                ///< relevant documents not in that list, counting only documents not in it
-  Places all_;                    ///< all relevant documents, after a move
-  std::vector<std::size_t> counts_;
+  double relevant_ = 0.0;                                ///< judged relevant documents, in a list or not
+  std::vector<double> sums_;                             ///< by document
+  std::vector<double> ascending_;                        ///< the same, sorted
+  std::vector<std::uint32_t> found_;                     ///< relevant documents in the lists, best first
+  Places places_;                                        ///< the same, counting all documents
+  Trial trial_;
 };
-
-}  // namespace
-
-namespace {
 
 /// Precisions as weights: divided by the best one; all 1 if no list finds anything.
 std::vector<double> weights_by(const std::vector<double>& precisions) {
@@ -245,13 +248,9 @@ std::vector<double> tune_weights(std::span<const JudgedLists> queries, Normalisa
   for (const JudgedLists& judged : queries) items.emplace_back(judged, weights, normalisation);
   double best = 0.0;
   for (const TunedQuery& item : items) best += item.precision();
-  std::vector<std::size_t> order(weights.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return precisions[a] > precisions[b]; });
   for (int sweep = 0; sweep < sweeps_for(weights.size()); ++sweep) {
     bool has_changed = false;
-    for (const std::size_t list : order) {
+    for (const std::uint32_t list : evaluation::order_by_score(precisions)) {
       const double chosen = climb(items, list, weights[list], best);
       if (chosen == weights[list]) continue;
       has_changed = true;

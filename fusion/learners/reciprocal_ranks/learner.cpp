@@ -15,7 +15,6 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/trainer.h"
 #include "fusion/unsupervised/supervised_fusion.h"
-#include "fusion/unsupervised/weight_search.h"
 
 // Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner. It can learn nothing (equal
 // weights), which list is best or how much each list counts, and RankBoost on top of that. Boosting takes the

@@ -1,5 +1,7 @@
 #include "fusion/unsupervised/fuse_runs.h"
 
+#include <set>
+
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
@@ -45,7 +47,10 @@ ScoreQuery by_method(const char* name) {
 std::string fused_in_memory(const std::vector<evaluation::Run>& runs, const ScoreQuery& score,
                             const FuseOptions& options) {
   std::string text;
-  for (const std::string_view topic : topics_of(runs)) {
+  std::set<std::string_view> topics;
+  for (const evaluation::Run& run : runs)
+    for (const evaluation::RunTopic& topic : run.topics) topics.insert(topic.topic);
+  for (const std::string_view topic : topics) {
     const QueryLists query = lists_of_topic(runs, topic, options.depth);
     const std::vector<std::uint32_t> order = fused_order(query, score(query));
     for (std::size_t i = 0; i < order.size(); ++i)

@@ -1,5 +1,3 @@
-#include "fusion/unsupervised/weight_search.h"
-
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -7,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/unsupervised/supervised_fusion.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;
