@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 
 #include "core/contract.h"
@@ -50,8 +51,7 @@ JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std
 std::vector<std::uint32_t> order_by_score(std::span<const double> scores) {
   std::vector<std::uint32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t at) { return scores[at]; });
   return order;
 }
 
@@ -242,10 +242,8 @@ void merge_requests(std::vector<MeasureRequest>& requests) {
     for (MeasureRequest& request : requests) {
       if (request.measure != &measure) continue;
       if (merged.size() == before || !takes_cutoffs(measure)) {
-        const bool is_twice = std::any_of(merged.begin(), merged.end(), [&](const MeasureRequest& other) {
-          return other.names == request.names;
-        });
-        if (!is_twice) merged.push_back(request);
+        if (std::ranges::find(merged, request.names, &MeasureRequest::names) == merged.end())
+          merged.push_back(request);
         continue;
       }
       auto& values = merged.back().parameters.values;

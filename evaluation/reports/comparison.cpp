@@ -62,8 +62,7 @@ Comparison compare(const Report& report, const RunEvaluation& run, const RunEval
 }
 
 bool have_same_queries(const std::vector<RunEvaluation>& runs) {
-  return std::all_of(runs.begin(), runs.end(),
-                     [&](const RunEvaluation& run) { return run.queries == runs[0].queries; });
+  return std::ranges::all_of(runs, [&](const auto& run) { return run.queries == runs[0].queries; });
 }
 
 /// Tukey's p value of every run against the baseline on one column; requires that all runs have the

@@ -25,8 +25,7 @@ struct Shared {
 };
 
 bool has_relevant(const QueryJudgments& query) {
-  return std::any_of(query.documents.begin(), query.documents.end(),
-                     [](const Judgment& judgment) { return judgment.grade > 0; });
+  return std::ranges::any_of(query.documents, [](const auto& judgment) { return judgment.grade > 0; });
 }
 
 /// A run as evaluation reads it.
@@ -70,15 +69,13 @@ Work plan_work(const Lists& lists, const Judgments& judgments, const EvaluationO
 void sort_by_rule(std::vector<RunLine>& lines, Mode mode) {
   if (mode == Mode::trec9)
     for (RunLine& line : lines) line.score = static_cast<double>(static_cast<float>(line.score));
-  const auto by_score = [](const RunLine& a, const RunLine& b) { return a.score > b.score; };
-  if (!std::is_sorted(lines.begin(), lines.end(), by_score))
-    std::stable_sort(lines.begin(), lines.end(), by_score);
+  if (!std::ranges::is_sorted(lines, std::greater<>(), &RunLine::score))
+    std::ranges::stable_sort(lines, std::greater<>(), &RunLine::score);
   if (mode == Mode::letor3 || mode == Mode::letor4 || mode == Mode::mslr) return;
   for (auto begin = lines.begin(); begin != lines.end();) {
     auto end = begin + 1;
     while (end != lines.end() && end->score == begin->score) ++end;
-    if (end - begin > 1)
-      std::sort(begin, end, [](const RunLine& a, const RunLine& b) { return a.document > b.document; });
+    if (end - begin > 1) std::ranges::sort(begin, end, std::greater<>(), &RunLine::document);
     begin = end;
   }
 }

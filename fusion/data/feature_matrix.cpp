@@ -10,9 +10,7 @@
 namespace metafuse::fusion {
 
 std::size_t count_lists(const std::vector<Feature>& features) {
-  return static_cast<std::size_t>(std::count_if(features.begin(), features.end(), [](const Feature& feature) {
-    return feature.kind == FeatureKind::rank;
-  }));
+  return static_cast<std::size_t>(std::ranges::count(features, FeatureKind::rank, &Feature::kind));
 }
 
 void FeatureMatrix::expect(std::size_t feature) const {

@@ -43,9 +43,7 @@ std::vector<Block> sorted_blocks(std::span<const RowPart> parts) {
 
 /// The index of the part that holds a row.
 std::size_t part_at(std::span<const RowPart> parts, std::uint32_t row) {
-  const auto behind =
-      std::upper_bound(parts.begin(), parts.end(), row,
-                       [](std::uint32_t number, const RowPart& part) { return number < part.first; });
+  const auto behind = std::ranges::upper_bound(parts, row, {}, &RowPart::first);
   return static_cast<std::size_t>(behind - parts.begin()) - 1;
 }
 
@@ -59,8 +57,7 @@ class DocumentOrder {
   bool sort(std::span<std::uint32_t> rows) {
     const std::span<const std::uint32_t> all(rows);
     const auto id = [this](std::uint32_t row) { return id_of(row); };
-    const bool has_ids =
-        std::any_of(rows.begin(), rows.end(), [&](std::uint32_t row) { return !id(row).empty(); });
+    const bool has_ids = std::ranges::any_of(rows, [&](std::uint32_t row) { return !id(row).empty(); });
     keys_.clear();
     if (has_ids) {
       const std::size_t prefix = common_prefix(all, id);
@@ -238,12 +235,6 @@ Result<RawColumns> raw_columns_in(std::span<RowPart> parts, std::size_t features
   return columns;
 }
 
-std::vector<RowSegment> by_part(std::vector<RowSegment> segments) {
-  std::stable_sort(segments.begin(), segments.end(),
-                   [](const RowSegment& a, const RowSegment& b) { return a.part < b.part; });
-  return segments;
-}
-
 /// The column of one feature for every part. If parts lie in a file, each column is read whole: page faults
 /// on the mapping would evict other pages where memory is short.
 Result<std::vector<RawColumn>> columns_of(std::size_t feature, std::span<const RowPart> parts,
@@ -273,7 +264,8 @@ Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const 
                                                 unsigned threads, MemoryBudget* budget) {
   const std::size_t features = raw.front().size();
   ColumnFile* const file = budget != nullptr ? budget->columns().get() : nullptr;
-  const std::vector<RowSegment> segments = by_part(order.segments);
+  std::vector<RowSegment> segments = order.segments;
+  std::ranges::stable_sort(segments, {}, &RowSegment::part);
   std::vector<CodedColumn> columns(features);
   SharedProgress progress(budget != nullptr ? budget->progress() : ProgressReport(), features);
   const auto finish = [&](std::size_t feature) -> Result<void> {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -331,13 +332,11 @@ std::string summary_of(const JsonObject& record) {
 /// such option.
 void keep_those_for_few(std::vector<Candidate>& candidates) {
   const auto has_for_few = [](const Candidate& each) {
-    return std::any_of(each.of.begin(), each.of.end(),
-                       [](const Option& option) { return option.is_for_few; });
+    return std::ranges::any_of(each.of, &Option::is_for_few);
   };
   if (std::none_of(candidates.begin(), candidates.end(), has_for_few)) return;
   std::erase_if(candidates, [&](const Candidate& each) { return !has_for_few(each); });
-  for (Candidate& each : candidates)
-    std::erase_if(each.of, [](const Option& option) { return !option.is_for_few; });
+  for (Candidate& each : candidates) std::erase_if(each.of, std::not_fn(&Option::is_for_few));
 }
 
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {

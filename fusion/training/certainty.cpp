@@ -89,14 +89,12 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
     std::sort(values.begin(), values.end());
     const auto cut = static_cast<std::size_t>(kTail * static_cast<double>(values.size()));
     const double count = static_cast<double>(values.size());
-    out.push_back(
-        JsonObject{{"name", features[feature].name},
-                   {"share", std::accumulate(values.begin(), values.end(), 0.0) / count},
-                   {"low", values[cut]},
-                   {"high", values[values.size() - 1 - cut]},
-                   {"positive", static_cast<double>(std::count_if(values.begin(), values.end(),
-                                                                  [](double value) { return value > 0.0; })) /
-                                    count}});
+    const auto positive = std::ranges::count_if(values, [](double value) { return value > 0.0; });
+    out.push_back(JsonObject{{"name", features[feature].name},
+                             {"share", std::accumulate(values.begin(), values.end(), 0.0) / count},
+                             {"low", values[cut]},
+                             {"high", values[values.size() - 1 - cut]},
+                             {"positive", static_cast<double>(positive) / count}});
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -23,8 +24,7 @@ QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t 
     for (std::size_t row = begin; row < end; ++row)
       if (!matrix.is_unranked(row, feature))
         list.push_back({static_cast<std::uint32_t>(row - begin), matrix.value(row, feature)});
-    std::stable_sort(list.begin(), list.end(),
-                     [](const ListEntry& a, const ListEntry& b) { return a.score > b.score; });
+    std::ranges::stable_sort(list, std::greater<>(), &ListEntry::score);
     query.lists.push_back(std::move(list));
   }
   return query;
