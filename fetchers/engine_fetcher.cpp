@@ -62,7 +62,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     std::vector<std::size_t> embedded;
     ask_breakers();
     {
-      TransportWait wait(*fetcher.transport_, waits_for_http_alone());
+      TransportWait wait(*fetcher.wires_.transport, waits_for_http_alone());
       for (std::size_t i = 0; i < slots_.size(); ++i) start(fetcher, i, embedded);
       run_embedded(fetcher, embedded);
       while (!is_complete()) {
@@ -72,7 +72,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         give_up_overdue();
       }
     }
-    mailbox_.leave();
+    mailbox_.run(true);
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
     std::vector<FetchedList> out;
@@ -149,12 +149,22 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (slot.state->embedded && slot.state->engine.embedding) return ask_with_vector(fetcher, i);
     if (slot.state->embedded && slot.state->embedded->blocks()) return ask_on_worker(fetcher, i, nullptr);
     if (!slot.state->http) return embedded.push_back(i);
-    if (auto late = shared_->late.is_empty()
-                        ? std::nullopt
-                        : shared_->late.find(late_key(slot.fetched.query, options_), start_)) {
-      slot.fetched.list = std::move(*late);
-      return settle(i, Failure::none, "");
-    }
+    if (!takes_late_list(i)) ask_over_http(fetcher, i);
+  }
+
+  /// Takes a list that arrived too late for an earlier query with the same text; false when there is none.
+  bool takes_late_list(std::size_t i) {
+    FetchedList& fetched = slots_[i].fetched;
+    if (shared_->late.is_empty()) return false;
+    auto late = shared_->late.find(late_key(fetched.query, options_), start_);
+    if (!late) return false;
+    fetched.list = std::move(*late);
+    settle(i, Failure::none, "");
+    return true;
+  }
+
+  void ask_over_http(EngineFetcher& fetcher, std::size_t i) {
+    Slot& slot = slots_[i];
     const Engine& engine = slot.state->engine;
     if (slot.fetched.query.text.size() > engine.max_query_bytes)
       return settle(
@@ -173,13 +183,16 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
                     "the deadline is shorter than this engine's fastest answer; it was not asked");
     set_wait(slot);
     auto self = shared_from_this();
-    auto task = std::make_shared<ListTask>(
-        shared_, *slot.state, *fetcher.transport_, slot.fetched.query, options_,
+    ListTask::Job job{
+        *slot.state,
+        *fetcher.wires_.transport,
+        slot.fetched.query,
+        options_,
         [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
         [self, i, is_probe](FetchedList list, Blame blame, std::optional<Duration> retry_after) {
           self->deliver(i, std::move(list), {blame, is_probe, retry_after});
-        });
-    task->start();
+        }};
+    std::make_shared<ListTask>(shared_, std::move(job))->start();
   }
 
   /// An embedded engine that needs the query's vector first. Once the vector is there, the search runs on the
@@ -188,7 +201,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     auto self = shared_from_this();
     shared_->embedder->embed(
         *slots_[i].state->engine.embedding, slots_[i].fetched.query.text, options_, start_,
-        *fetcher.transport_, [self, &fetcher, i](const EmbeddedText& text) {
+        *fetcher.wires_.transport, [self, &fetcher, i](const EmbeddedText& text) {
           self->mailbox_.post([self, &fetcher, i, text] { self->take_vector(fetcher, i, text); });
         });
   }
@@ -212,7 +225,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       return settle(i, Failure::rate_limited, "the engine already has max_connections searches running");
     auto fetched = std::make_shared<FetchedList>();
     fetched->query = slots_[i].fetched.query;
-    HarWriter* const writer = fetcher.writer_.get();
+    HarWriter* const writer = fetcher.wires_.writer.get();
     const bool is_taken = fetcher.workers_->run([self, &state, writer, fetched, vector, i] {
       search_embedded(*state.embedded, self->options_, *self->shared_->clock, writer, *fetched,
                       vector ? std::span<const float>(*vector) : std::span<const float>());
@@ -237,8 +250,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void search_slot(EngineFetcher& fetcher, std::size_t i, std::span<const float> vector) {
     FetchedList& fetched = slots_[i].fetched;
-    search_embedded(*slots_[i].state->embedded, options_, *shared_->clock, fetcher.writer_.get(), fetched,
-                    vector);
+    if (fetcher.wires_.archive)
+      replay_embedded(*fetcher.wires_.archive, options_, fetched);
+    else
+      search_embedded(*slots_[i].state->embedded, options_, *shared_->clock, fetcher.wires_.writer.get(),
+                      fetched, vector);
     keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
     settle(i, fetched.failure, fetched.message);
   }
@@ -280,13 +296,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   /// two lists.
   void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
     const unsigned threads = embedded.size() > 1 ? std::min(kEmbeddedThreads, hardware_threads()) : 1;
-    parallel_for(embedded.size(), threads, [&](std::size_t at) {
-      if (!fetcher.archive_) return search_slot(fetcher, embedded[at], {});
-      FetchedList& fetched = slots_[embedded[at]].fetched;
-      replay_embedded(*fetcher.archive_, options_, fetched);
-      keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
-      settle(embedded[at], fetched.failure, fetched.message);
-    });
+    parallel_for(embedded.size(), threads, [&](std::size_t at) { search_slot(fetcher, embedded[at], {}); });
   }
 
   void settle(std::size_t i, Failure failure, std::string message) {
@@ -295,6 +305,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     slot.fetched.failure = failure;
     slot.fetched.message = std::move(message);
     if (failure != Failure::none) slot.fetched.list = {};
+    complete(slot);
+  }
+
+  /// Requires the lock.
+  void complete(Slot& slot) {
     slot.is_done = true;
     has_results_ = has_results_ || !slot.fetched.list.hits.empty();
     if (on_list_) on_list_(slot.fetched);
@@ -319,9 +334,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       return;
     }
     slot.fetched = std::move(list);
-    slot.is_done = true;
-    has_results_ = has_results_ || !slot.fetched.list.hits.empty();
-    if (on_list_) on_list_(slot.fetched);
+    complete(slot);
   }
 
   void note_outcome(std::size_t i, const FetchedList& list, const Outcome& outcome) {
@@ -399,17 +412,10 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   bool has_ended_ = false;
 };
 
-EngineFetcher::EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_ptr<HarWriter> writer,
-                             std::unique_ptr<HarArchive> archive, std::unique_ptr<Transport> transport)
-    : shared_(std::move(shared)),
-      writer_(std::move(writer)),
-      archive_(std::move(archive)),
-      transport_(std::move(transport)),
-      workers_(std::make_unique<BlockingWorkers>()) {}
-
 EngineFetcher::~EngineFetcher() {
   workers_.reset();
-  transport_.reset();  // from here on nothing arrives; callbacks that wait for a vector keep `shared_` alive
+  wires_.transport
+      .reset();  // from here on nothing arrives; callbacks that wait for a vector keep `shared_` alive
   shared_->embedder->forget_waiting();
 }
 
@@ -420,35 +426,13 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
 }
 
 std::string_view name_of(Failure failure) {
-  switch (failure) {
-    case Failure::none:
-      return "none";
-    case Failure::timeout:
-      return "timeout";
-    case Failure::refused:
-      return "refused";
-    case Failure::tls:
-      return "tls";
-    case Failure::http_status:
-      return "http_status";
-    case Failure::rate_limited:
-      return "rate_limited";
-    case Failure::captcha:
-      return "captcha";
-    case Failure::bad_answer:
-      return "bad_answer";
-    case Failure::too_large:
-      return "too_large";
-    case Failure::not_allowed:
-      return "not_allowed";
-    case Failure::query_too_long:
-      return "query_too_long";
-    case Failure::breaker_open:
-      return "breaker_open";
-    case Failure::not_recorded:
-      return "not_recorded";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {
+      // in the order of Failure
+      "none",           "timeout",      "refused",     "tls",       "http_status",
+      "rate_limited",   "captcha",      "bad_answer",  "too_large", "not_allowed",
+      "query_too_long", "breaker_open", "not_recorded"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Failure::not_recorded) + 1);
+  return kNames[static_cast<std::size_t>(failure)];
 }
 
 }  // namespace metafuse::fetchers

@@ -10,11 +10,19 @@
 
 namespace metafuse::fetchers {
 
+/// What answers requests, and the recording that it writes or reads.
+struct Wires {
+  std::unique_ptr<HarWriter> writer;
+  std::unique_ptr<HarArchive> archive;
+  /// Destroyed before the members above, so that no answer comes later.
+  std::unique_ptr<Transport> transport;
+};
+
 /// Sends each expanded query to the engine that it names, and waits for the lists. See make_fetcher().
 class EngineFetcher final : public Fetcher {
  public:
-  EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_ptr<HarWriter> writer,
-                std::unique_ptr<HarArchive> archive, std::unique_ptr<Transport> transport);
+  EngineFetcher(std::shared_ptr<SharedState> shared, Wires wires)
+      : shared_(std::move(shared)), wires_(std::move(wires)) {}
   ~EngineFetcher() override;
 
   std::vector<FetchedList> fetch(std::span<const ExpandedQuery> queries, const FetchOptions& options,
@@ -24,11 +32,8 @@ class EngineFetcher final : public Fetcher {
   class Round;
 
   std::shared_ptr<SharedState> shared_;
-  std::unique_ptr<HarWriter> writer_;
-  std::unique_ptr<HarArchive> archive_;
-  /// Destroyed before the members above, so that no answer comes later.
-  std::unique_ptr<Transport> transport_;
-  std::unique_ptr<BlockingWorkers> workers_;
+  Wires wires_;
+  std::unique_ptr<BlockingWorkers> workers_ = std::make_unique<BlockingWorkers>();
 };
 
 }  // namespace metafuse::fetchers

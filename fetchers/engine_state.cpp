@@ -78,22 +78,18 @@ constexpr double kMaxRetryTokens = 10;
 
 void LateLists::put(std::string key, RankedList list, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [&](const auto& entry) { return now - entry.second.at > kLateListAge; });
-  if (entries_.size() >= kMaxLateLists) {
-    const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-      return a.second.at < b.second.at;
-    });
-    entries_.erase(oldest);
-  }
-  entries_.insert_or_assign(std::move(key), Entry{std::move(list), now});
+  while (entries_.size() >= kMaxLateLists ||
+         (entries_.size() > 0 && now - entries_.oldest().at > kLateListAge))
+    entries_.remove_oldest();
+  entries_.put(std::move(key), {std::move(list), now});
   count_ = entries_.size();
 }
 
 std::optional<RankedList> LateLists::find(const std::string& key, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || now - found->second.at > kLateListAge) return std::nullopt;
-  return found->second.list;
+  const Entry* found = entries_.peek(key);
+  if (found == nullptr || now - found->at > kLateListAge) return std::nullopt;
+  return found->list;
 }
 
 bool EngineState::take_place() {

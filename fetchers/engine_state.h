@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/recently_used.h"
 #include "fetchers/definition/engine_request.h"
 #include "fetchers/embedded/embedded_search.h"
 #include "fetchers/make_fetcher.h"
@@ -117,7 +117,7 @@ class LateLists {
   };
   std::mutex mutex_;
   std::atomic<std::size_t> count_ = 0;
-  std::map<std::string, Entry> entries_;
+  RecentlyUsed<Entry> entries_;
 };
 
 class Embedder;

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxSaidBytes = 160;
 constexpr std::size_t kMostIds = 1000;
 constexpr std::size_t kMaxIdBytes = 200;
 constexpr std::size_t kMaxCursorBytes = 4096;
-constexpr std::size_t kMostParts = 5;       ///< requests for details, if each holds several identifiers
+constexpr std::size_t kMostIdRequests = 5;  ///< requests for details, if each holds several identifiers
 constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, if each holds one identifier
 
 /// The value of Retry-After: seconds, or an HTTP date.
@@ -142,34 +142,33 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
 }
 
-ListTask::ListTask(std::shared_ptr<SharedState> shared, EngineState& state, Transport& transport,
-                   ExpandedQuery query, FetchOptions options, Post post, Deliver deliver)
-    : shared_(std::move(shared)),
-      state_(state),
-      transport_(transport),
-      query_(std::move(query)),
-      options_(std::move(options)),
-      post_(std::move(post)),
-      deliver_(std::move(deliver)),
-      start_(shared_->clock->now()) {
-  const std::lock_guard lock(state_.mutex);
-  ready_ = state_.described ? state_.described : state_.http;
+ListTask::ListTask(std::shared_ptr<SharedState> shared, Job job)
+    : shared_(std::move(shared)), job_(std::move(job)), start_(shared_->clock->now()) {
+  const std::lock_guard lock(job_.state.mutex);
+  ready_ = job_.state.described ? job_.state.described : job_.state.http;
+}
+
+void ListTask::post(std::function<void()> event) {
+  job_.post([self = shared_from_this(), event = std::move(event)] {
+    const std::lock_guard lock(self->mutex_);
+    if (!self->is_finished_) event();
+  });
+}
+
+Transport::Done ListTask::passed_to(std::function<void(const HttpAnswer&)> take) {
+  return [self = shared_from_this(), take = std::move(take)](HttpAnswer answer) {
+    self->post([take, kept = std::make_shared<HttpAnswer>(std::move(answer))] { take(*kept); });
+  };
 }
 
 void ListTask::start() {
   const std::lock_guard lock(mutex_);
-  if (ready_->access.url.empty()) {
-    auto self = shared_from_this();
-    return transport_.send(build_description_request(state_.engine, *ready_), [self](HttpAnswer answer) {
-      self->post_(
-          [self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_description(*kept); });
-    });
-  }
-  begin();
+  if (!ready_->access.url.empty()) return begin();
+  job_.transport.send(build_description_request(job_.state.engine, *ready_),
+                      passed_to([this](const HttpAnswer& answer) { take_description(answer); }));
 }
 
 void ListTask::take_description(const HttpAnswer& answer) {
-  const std::lock_guard lock(mutex_);
   const Blame blame = is_engines_fault(answer) ? Blame::engine : Blame::nobody;
   if (answer.failure != Failure::none)
     return finish({{}, answer.failure, "description document: " + answer.message, {}, blame});
@@ -181,8 +180,8 @@ void ListTask::take_description(const HttpAnswer& answer) {
     return refuse(Failure::bad_answer, applied.error().text);
   ready_ = std::move(described);
   {
-    const std::lock_guard state_lock(state_.mutex);
-    state_.described = ready_;
+    const std::lock_guard state_lock(job_.state.mutex);
+    job_.state.described = ready_;
   }
   begin();
 }
@@ -190,13 +189,13 @@ void ListTask::take_description(const HttpAnswer& answer) {
 /// Engines with OAuth2 first need a token.
 void ListTask::begin() {
   const Authorization& auth = ready_->access.auth;
-  if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, options_))
+  if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, job_.options))
     return refuse(Failure::not_allowed, "the engine needs the caller's token, and the request has none");
-  if (state_.tokens == nullptr) return begin_with_token();
-  ask_for_token([self = shared_from_this()](const std::optional<std::string>& token, const std::string& why) {
-    if (!token) return self->refuse(Failure::not_allowed, why);
-    self->token_ = *token;
-    self->begin_with_token();
+  if (job_.state.tokens == nullptr) return begin_with_token();
+  ask_for_token([this](const std::optional<std::string>& token, const std::string& why) {
+    if (!token) return refuse(Failure::not_allowed, why);
+    token_ = *token;
+    begin_with_token();
   });
 }
 
@@ -206,9 +205,9 @@ void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
   if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
   if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, now());
   if (auth.kind == Authorization::Kind::forward)
-    for (const auto& [name, value] : options_.forwarded)
+    for (const auto& [name, value] : job_.options.forwarded)
       if (passes_on(auth, name)) request.headers.emplace_back(name, value);
-  if (token_.empty()) return transport_.send(std::move(request), std::move(done));
+  if (token_.empty()) return job_.transport.send(std::move(request), std::move(done));
   send_with_token(std::move(request), std::move(done), false);
 }
 
@@ -216,59 +215,51 @@ void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
 void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool is_second) {
   HttpRequest plain = request;
   request.headers.emplace_back("Authorization", "Bearer " + token_);
-  auto self = shared_from_this();
-  transport_.send(std::move(request), [self, is_second, token = token_, plain = std::move(plain),
-                                       done = std::move(done)](HttpAnswer answer) {
-    if (answer.status == 401) self->state_.tokens->forget(token);
-    if (answer.status != 401 || is_second) return done(std::move(answer));
-    self->post_([self, plain, done, refused = std::move(answer)] {
-      self->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
-        if (!newer) return done(refused);
-        self->token_ = *newer;
-        HttpRequest again = plain;
-        self->keep_within_time(again);
-        self->send_with_token(std::move(again), done, true);
-      });
-    });
-  });
-}
-
-/// `take` runs as an event of this task, unless the task has ended before.
-void ListTask::ask_for_token(TokenKeeper::Take take) {
-  auto self = shared_from_this();
-  TokenKeeper::get(
-      state_.tokens, shared_->clock->now(), *shared_->clock,
-      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
-        transport_.send(std::move(request), std::move(done));
-      },
-      [self, take = std::move(take)](const std::optional<std::string>& token, const std::string& why) {
-        self->post_([self, take, token, why] {
-          const std::lock_guard lock(self->mutex_);
-          if (!self->is_finished_) take(token, why);
+  job_.transport.send(
+      std::move(request), [self = shared_from_this(), is_second, token = token_, plain = std::move(plain),
+                           done = std::move(done)](HttpAnswer answer) {
+        if (answer.status == 401) self->job_.state.tokens->forget(token);
+        if (answer.status != 401 || is_second) return done(std::move(answer));
+        self->post([task = self.get(), plain, done, refused = std::move(answer)] {
+          task->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
+            if (!newer) return done(refused);
+            task->token_ = *newer;
+            HttpRequest again = plain;
+            task->keep_within_time(again);
+            task->send_with_token(std::move(again), done, true);
+          });
         });
       });
 }
 
-void ListTask::begin_with_token() {
-  if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
-    return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
-  plan_ = plan_pages(ready_->access, options_);
-  if (plan_.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
-  ask_with_vector();
+/// `take` runs as an event of this task.
+void ListTask::ask_for_token(TokenKeeper::Take take) {
+  TokenKeeper::get(
+      job_.state.tokens, *shared_->clock,
+      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+        job_.transport.send(std::move(request), std::move(done));
+      },
+      [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
+                                                          const std::string& why) {
+        self->post([take, token, why] { take(token, why); });
+      });
 }
 
-void ListTask::ask_with_vector() {
-  if (!needs_vector(state_.engine)) return send_first();
-  auto self = shared_from_this();
-  shared_->embedder->embed(
-      *state_.engine.embedding, query_.text, options_, shared_->clock->now(), transport_,
-      [self](const EmbeddedText& text) { self->post_([self, text] { self->take_vector(text); }); });
+void ListTask::begin_with_token() {
+  if (ready_->access.needs_query_field && field_query(job_.query.text).field.empty())
+    return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
+  pages_.plan = plan_pages(ready_->access, job_.options);
+  if (pages_.plan.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
+  if (!needs_vector(job_.state.engine)) return send_first();
+  shared_->embedder->embed(*job_.state.engine.embedding, job_.query.text, job_.options, shared_->clock->now(),
+                           job_.transport, [self = shared_from_this()](const EmbeddedText& text) {
+                             self->post([task = self.get(), text] { task->take_vector(text); });
+                           });
 }
 
 void ListTask::take_vector(const EmbeddedText& text) {
-  const std::lock_guard lock(mutex_);
   if (!text.vector) return refuse(text.failure, text.message);
-  vector_ = vector_text(*text.vector);
+  found_.vector = vector_text(*text.vector);
   send_first();
 }
 
@@ -278,23 +269,18 @@ void ListTask::send_first() {
 
 /// Limits a later request to what the earlier ones have left of the engine's time-out.
 void ListTask::keep_within_time(HttpRequest& request) const {
-  const Duration left = engine_timeout(state_.engine) - (shared_->clock->now() - start_);
+  const Duration left = engine_timeout(job_.state.engine) - (shared_->clock->now() - start_);
   request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
 }
 
 void ListTask::send_step() {
   HttpRequest request =
-      build_step_request(state_.engine, *ready_, query_.text, options_, next_step_, {"", ids_, vector_});
+      build_step_request(job_.state.engine, *ready_, job_.query.text, job_.options, next_step_, found_);
   keep_within_time(request);
-  auto self = shared_from_this();
-  send_authorized(std::move(request), [self](HttpAnswer answer) {
-    self->post_([self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_step(*kept); });
-  });
+  send_authorized(std::move(request), passed_to([this](const HttpAnswer& answer) { take_step(answer); }));
 }
 
 void ListTask::take_step(const HttpAnswer& answer) {
-  const std::lock_guard lock(mutex_);
-  if (is_finished_) return;
   recorded_elapsed_ += answer.elapsed;
   const HttpAccess& access = ready_->access;
   const LookupStep& step = access.steps[next_step_++];
@@ -304,61 +290,58 @@ void ListTask::take_step(const HttpAnswer& answer) {
     return finish(*refusal);
   }
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
-  const std::size_t most = std::min<std::size_t>(static_cast<std::size_t>(options_.depth), kMostIds);
+  const std::size_t most = std::min<std::size_t>(static_cast<std::size_t>(job_.options.depth), kMostIds);
   auto found = answer_texts(step.format, step.ids, answer.body, context, most);
   if (!found) return refuse(Failure::bad_answer, name + found.error().text);
   std::erase_if(*found, [](const std::string& id) {
     return id.size() > kMaxIdBytes ||
            std::any_of(id.begin(), id.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   });
-  ids_ = std::move(*found);
-  if (ids_.empty()) return refuse(Failure::none, "");
+  found_.ids = std::move(*found);
+  if (found_.ids.empty()) return refuse(Failure::none, "");
   next_step_ < access.steps.size() ? send_step() : send_details();
 }
 
 /// Requests the details of the last step's identifiers, as many per request as the definition allows.
 void ListTask::send_details() {
   const HttpAccess& access = ready_->access;
+  const std::vector<std::string>& ids = found_.ids;
   const bool is_one_each =
       access.url.find("{id}") != std::string::npos || access.body.find("{id}") != std::string::npos;
   const std::size_t size = is_one_each ? 1 : static_cast<std::size_t>(access.steps.back().per_request);
-  const std::size_t most = is_one_each ? kMostSingleIds : kMostParts * size;
-  for (std::size_t at = 0; at < std::min(ids_.size(), most); at += size)
-    parts_.emplace_back(ids_.begin() + static_cast<std::ptrdiff_t>(at),
-                        ids_.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, ids_.size())));
-  plan_.count = static_cast<int>(parts_.size());
+  const std::size_t end = std::min(ids.size(), is_one_each ? kMostSingleIds : kMostIdRequests * size);
+  for (std::size_t at = 0; at < end; at += size)
+    parts_.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(at),
+                        ids.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, ids.size())));
+  pages_.plan.count = static_cast<int>(parts_.size());
   send_pages();
 }
 
 void ListTask::send_pages() {
-  pages_.resize(static_cast<std::size_t>(plan_.count));
-  const int first_wave = plan_.is_sequential ? 1 : plan_.count;
-  for (int i = 0; i < first_wave; ++i) ++under_way_;
+  pages_.lists.resize(static_cast<std::size_t>(pages_.plan.count));
+  const int first_wave = pages_.plan.is_sequential ? 1 : pages_.plan.count;
+  pages_.under_way += first_wave;
   for (int i = 0; i < first_wave && !is_finished_; ++i) send_page(i, false);
 }
 
 void ListTask::send_page(int page, bool is_retry) {
   if (!is_retry) shared_->earn_retry();
-  auto self = shared_from_this();
-  Found found;
-  found.cursor = cursor_;
-  found.vector = vector_;
+  Found found{found_.cursor, {}, found_.vector};
   if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
-  const int number = parts_.empty() ? plan_.first + page : plan_.first;
-  HttpRequest request = build_request(state_.engine, *ready_, query_.text, options_, number, found);
-  if (!parts_.empty() || !cursor_.empty()) keep_within_time(request);
-  send_authorized(std::move(request), [self, page, is_retry](HttpAnswer answer) {
-    self->post_([self, page, is_retry, kept = std::make_shared<HttpAnswer>(std::move(answer))] {
-      self->take_page(page, *kept, is_retry);
-    });
-  });
+  const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
+  HttpRequest request =
+      build_request(job_.state.engine, *ready_, job_.query.text, job_.options, number, found);
+  if (!parts_.empty() || !found.cursor.empty()) keep_within_time(request);
+  send_authorized(std::move(request), passed_to([this, page, is_retry](const HttpAnswer& answer) {
+                    take_page(page, answer, is_retry);
+                  }));
 }
 
 bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
-  if (is_retry || state_.engine.retries == 0 || ready_->access.method != "GET" ||
-      options_.deadline.has_passed())
+  if (is_retry || job_.state.engine.retries == 0 || ready_->access.method != "GET" ||
+      job_.options.deadline.has_passed())
     return false;
-  const auto& statuses = state_.engine.retry_statuses;
+  const auto& statuses = job_.state.engine.retry_statuses;
   const bool is_worth = read.failure == Failure::refused ||
                         (read.failure == Failure::http_status &&
                          std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end());
@@ -366,25 +349,25 @@ bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is
 }
 
 void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
-  const std::lock_guard lock(mutex_);
-  if (is_finished_) return;
-  slowest_page_ = std::max(slowest_page_, answer.elapsed);
+  pages_.slowest = std::max(pages_.slowest, answer.elapsed);
   const HttpAccess& access = ready_->access;
-  ReadAnswer read = read_answer(state_.engine, access, answer, request_language(access, options_), ids_);
+  const PagePlan& plan = pages_.plan;
+  ReadAnswer read =
+      read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids);
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
     if (page == 0) return finish(read);
   }
-  --under_way_;
+  --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
-  pages_[static_cast<std::size_t>(page)] = std::move(read.list);
+  pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
   const bool has_next = access.next_page.cursor.empty() || takes_cursor(answer);
-  if (plan_.is_sequential && arrived > 0 && page + 1 < plan_.count && has_next &&
-      static_cast<int>(hits_so_far()) < plan_.skipped + options_.depth) {
-    ++under_way_;
+  if (plan.is_sequential && arrived > 0 && page + 1 < plan.count && has_next &&
+      static_cast<int>(pages_.hits()) < plan.skipped + job_.options.depth) {
+    ++pages_.under_way;
     return send_page(page + 1, false);
   }
-  if (under_way_ > 0) return;
+  if (pages_.under_way > 0) return;
   if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
   read.failure = Failure::none;  // the pages that did arrive form a list
   finish(read);
@@ -396,45 +379,45 @@ bool ListTask::takes_cursor(const HttpAnswer& answer) {
   const HttpAccess& access = ready_->access;
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
   const auto found = answer_texts(access.answer.format, access.next_page.cursor, answer.body, context, 1);
-  if (!found || found->empty() || found->front() == cursor_ || found->front().size() > kMaxCursorBytes)
+  std::string& cursor = found_.cursor;
+  if (!found || found->empty() || found->front() == cursor || found->front().size() > kMaxCursorBytes)
     return false;
-  cursor_ = found->front();
+  cursor = found->front();
   return true;
 }
 
-std::size_t ListTask::hits_so_far() const {
+std::size_t ListTask::Pages::hits() const {
   std::size_t hits = 0;
-  for (const auto& page : pages_) hits += page ? page->hits.size() : 0;
+  for (const auto& list : lists) hits += list ? list->hits.size() : 0;
   return hits;
 }
 
-/// Joins the pages. The receiver of the list removes hits of the same page.
-RankedList ListTask::take_pages() {
-  RankedList list;
-  for (auto& page : pages_) {
-    if (!page) break;
-    if (list.suggestions.empty()) list.suggestions = std::move(page->suggestions);
-    if (list.hits.empty())
-      list.hits = std::move(page->hits);
+RankedList ListTask::Pages::joined() {
+  RankedList out;
+  for (auto& list : lists) {
+    if (!list) break;
+    if (out.suggestions.empty()) out.suggestions = std::move(list->suggestions);
+    if (out.hits.empty())
+      out.hits = std::move(list->hits);
     else
-      std::move(page->hits.begin(), page->hits.end(), std::back_inserter(list.hits));
+      std::move(list->hits.begin(), list->hits.end(), std::back_inserter(out.hits));
   }
-  const auto skipped = std::min(static_cast<std::size_t>(plan_.skipped), list.hits.size());
-  list.hits.erase(list.hits.begin(), list.hits.begin() + static_cast<std::ptrdiff_t>(skipped));
-  return list;
+  const auto skipped = std::min(static_cast<std::size_t>(plan.skipped), out.hits.size());
+  out.hits.erase(out.hits.begin(), out.hits.begin() + static_cast<std::ptrdiff_t>(skipped));
+  return out;
 }
 
 void ListTask::finish(const ReadAnswer& read) {
   if (is_finished_) return;
   is_finished_ = true;
   FetchedList fetched;
-  fetched.query = query_;
+  fetched.query = job_.query;
   fetched.failure = read.failure;
   fetched.message = read.message;
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
-  fetched.elapsed = is_replay ? recorded_elapsed_ + slowest_page_ : shared_->clock->now() - start_;
-  if (read.failure == Failure::none) fetched.list = take_pages();
-  deliver_(std::move(fetched), read.blame, read.retry_after);
+  fetched.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
+  if (read.failure == Failure::none) fetched.list = pages_.joined();
+  job_.deliver(std::move(fetched), read.blame, read.retry_after);
 }
 
 }  // namespace metafuse::fetchers

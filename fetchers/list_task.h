@@ -44,12 +44,36 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   /// Passes an event to the thread that should handle it.
   using Post = std::function<void(std::function<void()>)>;
 
-  ListTask(std::shared_ptr<SharedState> shared, EngineState& state, Transport& transport, ExpandedQuery query,
-           FetchOptions options, Post post, Deliver deliver);
+  struct Job {
+    EngineState& state;
+    Transport& transport;
+    ExpandedQuery query;
+    FetchOptions options;
+    Post post;
+    Deliver deliver;
+  };
+
+  ListTask(std::shared_ptr<SharedState> shared, Job job);
 
   void start();
 
  private:
+  /// The pages of the list: which are wanted, and which have arrived.
+  struct Pages {
+    PagePlan plan;
+    std::vector<std::optional<RankedList>> lists;
+    int under_way = 0;
+    Duration slowest{};
+
+    std::size_t hits() const;
+    /// The receiver of the list removes hits of the same page.
+    RankedList joined();
+  };
+
+  /// Runs an event of this task under its mutex, unless the task has ended before.
+  void post(std::function<void()> event);
+  /// A callback that passes the answer to `take` as an event of this task.
+  Transport::Done passed_to(std::function<void(const HttpAnswer&)> take);
   void begin();
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
@@ -57,9 +81,6 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void send_with_token(HttpRequest request, Transport::Done done, bool is_second);
   void ask_for_token(TokenKeeper::Take take);
   void send_details();
-  /// Asks for the query's vector if the engine needs one. Then, or otherwise immediately, sends the
-  /// first requests.
-  void ask_with_vector();
   void send_first();
   void take_vector(const EmbeddedText& text);
   void send_pages();
@@ -75,31 +96,19 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   /// not used.
   void finish(const ReadAnswer& read);
   void refuse(Failure failure, std::string message) { finish({{}, failure, std::move(message), {}, {}}); }
-  std::size_t hits_so_far() const;
-  RankedList take_pages();
 
   std::shared_ptr<SharedState> shared_;
-  EngineState& state_;
-  Transport& transport_;
-  ExpandedQuery query_;
-  FetchOptions options_;
-  Post post_;
-  Deliver deliver_;
+  Job job_;
   TimePoint start_;
 
   std::recursive_mutex mutex_;  ///< recursive because a replay answers inside send()
   std::shared_ptr<const ReadyAccess> ready_;
-  PagePlan plan_;
-  std::size_t next_step_ = 0;
-  std::vector<std::string> ids_;                 ///< found by the last step
-  std::vector<std::vector<std::string>> parts_;  ///< `ids` split into what each request asks for
-  std::string cursor_;                           ///< for the next page
-  std::string vector_;                           ///< the query's vector, as written in the body
   std::string token_;
-  std::vector<std::optional<RankedList>> pages_;
-  int under_way_ = 0;
+  std::size_t next_step_ = 0;
+  Found found_;                                  ///< by the requests so far; the ids by the last step
+  std::vector<std::vector<std::string>> parts_;  ///< the ids split into what each request asks for
+  Pages pages_;
   Duration recorded_elapsed_{};  ///< of the steps; replays only
-  Duration slowest_page_{};
   bool is_finished_ = false;
 };
 

@@ -39,21 +39,12 @@ class Mailbox {
     if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
   }
 
-  /// Runs the events that have arrived.
-  void run() {
+  /// Runs the events that have arrived. A caller that leaves calls it for the last time.
+  void run(bool is_leaving = false) {
     std::deque<std::function<void()>> events;
     {
       const std::lock_guard lock(mutex_);
-      events.swap(events_);
-    }
-    for (const auto& event : events) event();
-  }
-
-  void leave() {
-    std::deque<std::function<void()>> events;
-    {
-      const std::lock_guard lock(mutex_);
-      has_left_ = true;
+      has_left_ = is_leaving;
       events.swap(events_);
     }
     for (const auto& event : events) event();

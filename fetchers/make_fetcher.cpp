@@ -9,28 +9,18 @@ namespace {
 
 using Recording = FetcherOptions::Recording;
 
-Result<void> fill_database_secrets(DatabaseAccess& access, const Engine& engine,
-                                   const FetcherOptions& options) {
-  const SecretLookup secret_of =
-      options.secret_of ? options.secret_of
-                        : SecretLookup([](std::string_view) { return std::optional<std::string>(); });
-  for (std::string* text : {&access.connection, &access.username, &access.password}) {
-    TRY(*text, with_secrets(*text, engine, secret_of));
-  }
-  return {};
+/// in: origin - "host:port"
+std::shared_ptr<const OwnHost> own_host_of(const std::string& origin, const FetcherOptions& options) {
+  return OwnHost::find(origin.substr(0, origin.rfind(':')), options.reach_of_name);
 }
 
 Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOptions& options) {
   auto state = std::make_unique<EngineState>();
   const bool is_replay = options.recording == Recording::replay;
   if (std::holds_alternative<HttpAccess>(engine.access)) {
-    const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
-    TRY(auto ready, ready_access(engine, is_replay || engine.is_disabled ? SecretLookup()
-                                         : options.secret_of             ? options.secret_of
-                                                                         : nothing_set));
-    if (!is_replay && !ready.own_origin.empty())
-      ready.own_host =
-          OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')), options.reach_of_name);
+    TRY(auto ready,
+        ready_access(engine, is_replay || engine.is_disabled ? SecretLookup() : options.secret_of));
+    if (!is_replay && !ready.own_origin.empty()) ready.own_host = own_host_of(ready.own_origin, options);
     if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
       state->tokens = std::make_shared<TokenKeeper>(ready.access.auth, engine.name);
     state->http = std::make_shared<const ReadyAccess>(std::move(ready));
@@ -38,7 +28,9 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     const auto* vectors = std::get_if<VectorAccess>(&engine.access);
     if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
     if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
-      TRY_VOID(fill_database_secrets(*database, engine, options));
+      for (std::string* text : {&database->connection, &database->username, &database->password}) {
+        TRY(*text, with_secrets(*text, engine, options.secret_of));
+      }
     state->embedded = std::make_unique<EmbeddedEngine>(engine);
   }
   state->engine = std::move(engine);
@@ -47,21 +39,10 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
 
 Result<std::unique_ptr<Embedder>> make_embedder(std::span<const Engine> engines,
                                                 const FetcherOptions& options) {
-  const bool is_replay = options.recording == Recording::replay;
-  const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
-  if (is_replay) return Embedder::make(engines, nullptr, {});
-  return Embedder::make(engines, options.secret_of ? options.secret_of : nothing_set,
-                        [&](const std::string& origin) {
-                          return OwnHost::find(origin.substr(0, origin.rfind(':')), options.reach_of_name);
-                        });
+  if (options.recording == Recording::replay) return Embedder::make(engines, nullptr, {});
+  return Embedder::make(engines, options.secret_of,
+                        [&](const std::string& origin) { return own_host_of(origin, options); });
 }
-
-/// What answers requests, and the recording that it writes or reads.
-struct Wires {
-  std::unique_ptr<HarWriter> writer;
-  std::unique_ptr<HarArchive> archive;
-  std::unique_ptr<Transport> transport;
-};
 
 Result<Wires> make_wires(const FetcherOptions& options) {
   Wires wires;
@@ -90,6 +71,7 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
   shared->clock = options.clock == nullptr ? &steady : options.clock;
   if (options.recording != Recording::off) options.learned_wait.is_on = false;
   if (options.recording == Recording::replay) options.uses_breaker = false;
+  if (!options.secret_of) options.secret_of = [](std::string_view) { return std::optional<std::string>(); };
   TRY(shared->embedder, make_embedder(engines, options));
   for (Engine& engine : engines) {
     TRY(auto state, make_state(std::move(engine), options));
@@ -97,8 +79,7 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
   }
   TRY(auto wires, make_wires(options));
   shared->options = std::move(options);
-  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(
-      std::move(shared), std::move(wires.writer), std::move(wires.archive), std::move(wires.transport)));
+  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(wires)));
 }
 
 }  // namespace metafuse::fetchers

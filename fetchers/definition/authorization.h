@@ -80,8 +80,8 @@ class TokenKeeper {
       : auth_(std::move(auth)), engine_(std::move(engine)), refresh_token_(auth_.refresh_token) {}
 
   /// Calls `take` exactly once; immediately if a token is available.
-  static void get(const std::shared_ptr<TokenKeeper>& keeper, TimePoint now, const Clock& clock,
-                  const Send& send, Take take);
+  static void get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& clock, const Send& send,
+                  Take take);
   /// Discards a token that the engine rejected.
   void forget(const std::string& token);
 
