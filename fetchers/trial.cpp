@@ -1,6 +1,5 @@
 #include "fetchers/trial.h"
 
-#include <array>
 #include <future>
 #include <mutex>
 
@@ -89,32 +88,22 @@ std::string shown_list(const RankedList& list) {
 }
 
 std::string in_backquotes(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "`" : ", `") + word + "`";
-  return out;
+  return fmt::format("`{}`", fmt::join(words, "`, `"));
 }
 
 /// Lists what was found for each part of the first items. A part without a path is shown only if a text
 /// was found.
 std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) {
-  const std::array<std::pair<std::string_view, const PartRule*>, 7> parts = {
-      {{"url", &rules.url},
-       {"title", &rules.title},
-       {"content", &rules.content},
-       {"published", &rules.published},
-       {"language", &rules.language},
-       {"score", &rules.score},
-       {"thumbnail", &rules.thumbnail}}};
   std::string out;
   for (std::size_t i = 0; i < found.first.size(); ++i) {
     out += fmt::format("\nitem {} of {}\n", i + 1, found.items);
     for (std::size_t k = 0; k < found.first[i].size(); ++k) {
-      const auto& [name, text] = found.first[i][k];
-      const PartRule& rule = *parts[k].second;
+      const std::string& text = found.first[i][k];
+      const PartRule& rule = rules.*kResultParts[k].rule;
       if (text.empty() && rule.empty()) continue;
       const std::string shown = text.empty() ? "- (nothing at " + in_backquotes(rule.paths) + ")"
                                              : clean_text(text, false, kShownFieldBytes);
-      out += fmt::format("  {:<10} {}\n", name, shown);
+      out += fmt::format("  {:<10} {}\n", kResultParts[k].name, shown);
     }
   }
   return out;

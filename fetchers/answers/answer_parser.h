@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/query.h"
@@ -17,8 +16,8 @@ struct AnswerFindings {
   std::size_t with_url = 0;
   std::size_t with_title = 0;
   std::vector<std::string> keys;  ///< of the first item, if items have keys
-  /// Of the first three items, even without a URL: each part's name and the text found for it.
-  std::vector<std::vector<std::pair<std::string_view, std::string>>> first;
+  /// Of the first three items, even without a URL: the text found for each of kResultParts.
+  std::vector<std::vector<std::string>> first;
 };
 
 /// What a parser knows about the answer besides its bytes.
@@ -48,10 +47,7 @@ Result<std::vector<std::string>> answer_texts(AnswerRules::Format format, const 
                                               std::string_view body, const AnswerContext& context,
                                               std::size_t most);
 
-/// errors: bad_config: not valid XPath 1.0 for the library that evaluates it
-Result<void> check_html_xpath(const std::string& xpath);
-Result<void> check_xml_xpath(const std::string& xpath);
-/// errors: bad_config: a key path that contains no key
-Result<void> check_key_path(const std::string& path);
+/// errors: bad_config: not valid XPath 1.0 for the library that evaluates it, or a key path without a key
+Result<void> check_answer_path(AnswerRules::Format format, const std::string& path);
 
 }  // namespace metafuse::fetchers

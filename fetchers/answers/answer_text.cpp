@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 #include <curl/curl.h>
 #include <iconv.h>
@@ -370,40 +371,28 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// An iconv conversion to UTF-8, closed by the destructor.
-class Converter {
- public:
-  explicit Converter(const std::string& charset) : handle_(iconv_open("UTF-8", charset.c_str())) {}
-  ~Converter() {
-    if (is_known()) iconv_close(handle_);
+/// nullopt when iconv does not know the charset. Bytes that are invalid in it are replaced.
+std::optional<std::string> converted(std::string_view text, const std::string& charset) {
+  const iconv_t opened = iconv_open("UTF-8", charset.c_str());
+  if (opened == reinterpret_cast<iconv_t>(-1)) return std::nullopt;
+  const std::unique_ptr<void, int (*)(iconv_t)> handle(opened, iconv_close);
+  std::string out;
+  std::array<char, 4096> buffer{};
+  char* in = const_cast<char*>(text.data());
+  std::size_t left = text.size();
+  while (left > 0) {
+    char* to = buffer.data();
+    std::size_t room = buffer.size();
+    const bool is_stuck =
+        iconv(opened, &in, &left, &to, &room) == static_cast<std::size_t>(-1) && errno != E2BIG;
+    out.append(buffer.data(), buffer.size() - room);
+    if (!is_stuck) continue;
+    out += kReplacement;
+    ++in;
+    --left;
   }
-  Converter(const Converter&) = delete;
-  Converter& operator=(const Converter&) = delete;
-
-  bool is_known() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
-
-  std::string convert(std::string_view text) {
-    std::string out;
-    std::array<char, 4096> buffer{};
-    char* in = const_cast<char*>(text.data());
-    std::size_t left = text.size();
-    while (left > 0) {
-      char* to = buffer.data();
-      std::size_t room = buffer.size();
-      const bool is_stuck =
-          iconv(handle_, &in, &left, &to, &room) == static_cast<std::size_t>(-1) && errno != E2BIG;
-      out.append(buffer.data(), buffer.size() - room);
-      if (!is_stuck) continue;
-      out += kReplacement;
-      ++in;
-      --left;
-    }
-    return out;
-  }
-
- private:
-  iconv_t handle_;
-};
+  return out;
+}
 
 }  // namespace
 
@@ -423,9 +412,11 @@ std::optional<std::string> as_utf8(std::string_view text, const std::string& cha
                     (!charset.starts_with("utf-16") && !charset.starts_with("utf-32") &&
                      first_invalid_utf8(text) == std::string_view::npos)))
     return std::nullopt;
-  Converter converter(is_utf16 ? "utf-16" : charset);
-  if (!converter.is_known()) return std::nullopt;
-  return converter.convert(text);
+  return converted(text, is_utf16 ? "utf-16" : charset);
+}
+
+std::string_view without_prefix(std::string_view name) {
+  return name.substr(name.find(':') + 1);
 }
 
 }  // namespace metafuse::fetchers

@@ -33,4 +33,7 @@ std::string charset_of(std::string_view content_type);
 ///         charset become U+FFFD.
 std::optional<std::string> as_utf8(std::string_view text, const std::string& charset);
 
+/// The name of an XML element without its namespace prefix.
+std::string_view without_prefix(std::string_view name);
+
 }  // namespace metafuse::fetchers

@@ -7,7 +7,6 @@
 
 #include "core/ascii.h"
 #include "core/url_text.h"
-#include "core/utf8.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/json_tree.h"
 #include "fetchers/definition/request_template.h"
@@ -16,7 +15,6 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr int kDeepest = 64;
-constexpr std::size_t kMaxXmlBytes = std::size_t{8} << 20;
 
 Json json_of_element(element value, int depth) {
   if (depth > kDeepest) return nullptr;
@@ -69,14 +67,10 @@ Json json_of_xml(const pugi::xml_node& node, int depth) {
   return object;
 }
 
-Result<AnswerRules> guess_in_xml(std::string_view body) {
-  if (body.size() > kMaxXmlBytes) return fail(Code::bad_data, "more than 8 MB of XML");
-  const std::string valid = to_valid_utf8(body);
+Result<AnswerRules> guess_in_xml(std::string_view body, const AnswerContext& context) {
   pugi::xml_document document;
-  if (!document.load_buffer(valid.data(), valid.size()) || !document.document_element())
-    return fail(Code::bad_data, "the answer is not XML");
-  std::string kind = document.document_element().name();
-  kind = kind.substr(kind.find(':') == std::string::npos ? 0 : kind.find(':') + 1);
+  TRY_VOID(load_xml(document, body, context));
+  const std::string_view kind = without_prefix(document.document_element().name());
   if (kind == "rss" || kind == "feed" || kind == "RDF") {
     AnswerRules feed;
     feed.format = AnswerRules::Format::xml;
@@ -102,7 +96,7 @@ Result<AnswerRules> guess_rules(std::string_view body, const AnswerContext& cont
     const bool is_page = type.find("html") != std::string::npos || head.starts_with("<!doctype html") ||
                          head.starts_with("<html") || head.find("<body") != std::string::npos;
     if (!is_page)
-      if (auto rules = guess_in_xml(body)) return rules;
+      if (auto rules = guess_in_xml(body, context)) return rules;
     return guess_in_page(body, context);
   }
   const JsonTree tree(body, context);
@@ -146,11 +140,8 @@ std::string definition_text(const AnswerRules& rules, const std::string& name,
     out += "    url_format: " +
            in_quotes(rules.url_format.empty() ? std::string("https://host.example/{id}") : rules.url_format) +
            "  # no URL was found: write here how to build it\n";
-  write_part("title", rules.title);
-  write_part("content", rules.content);
-  write_part("published", rules.published);
-  write_part("language", rules.language);
-  write_part("thumbnail", rules.thumbnail);
+  for (const ResultPart& part : kResultParts)
+    if (part.name != "url") write_part(part.name, rules.*part.rule);
   if (rules.is_title_html) out += "    title_html_to_text: true\n";
   if (rules.is_content_html) out += "    content_html_to_text: true\n";
   return out;

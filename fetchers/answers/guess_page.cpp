@@ -8,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "core/utf8.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
 #include "fetchers/answers/html_tree.h"
@@ -29,7 +28,7 @@ std::vector<const xmlNode*> elements_under(const xmlNode* root) {
   return out;
 }
 
-std::string text_in(const xmlNode* root) {
+std::string words_under(const xmlNode* root) {
   std::string out;
   for (const xmlNode* node = root; node != nullptr && out.size() < kMaxLooked;
        node = next_node(root, node, !is_script(*node)))
@@ -93,11 +92,6 @@ std::string xpath_of_kind(const std::string& kind) {
          kind.substr(dot + 1) + " \")]";
 }
 
-bool is_heading(const xmlNode* node) {
-  const std::string_view name = tag_name(*node);
-  return name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6';
-}
-
 bool is_link(const xmlNode* node) {
   if (tag_name(*node) != "a") return false;
   const std::string href = attribute_of(*node, "href");
@@ -123,13 +117,13 @@ Candidate look_at(const xmlNode* root) {
   Candidate found;
   const auto elements = elements_under(root);
   for (const xmlNode* node : elements)
-    if (is_heading(node) && found.heading == nullptr) found.heading = node;
+    if (is_heading(*node) && found.heading == nullptr) found.heading = node;
   const xmlNode* first = is_link(root) ? root : nullptr;
   for (const xmlNode* node : elements) {
     if (!is_link(node)) continue;
     const bool is_of_heading =
         found.heading != nullptr && (is_inside(node, found.heading) || is_inside(found.heading, node));
-    if (first == nullptr && text_in(node).size() > 3) first = node;
+    if (first == nullptr && words_under(node).size() > 3) first = node;
     if (is_of_heading) {
       found.link = node;
       break;
@@ -141,11 +135,11 @@ Candidate look_at(const xmlNode* root) {
   }
   if (found.link == nullptr) return found;
   const xmlNode* named = found.heading != nullptr ? found.heading : found.link;
-  found.title = text_in(named);
+  found.title = words_under(named);
   for (const xmlNode* node : elements) {
     if (is_script(*node) || is_inside(node, named) || is_inside(named, node) || is_inside(found.link, node))
       continue;
-    const std::string text = text_in(node);
+    const std::string text = words_under(node);
     // of nested elements with the same text take the innermost, which comes last
     if (text.size() >= found.text_size && text.size() > 20 && text.find(' ') != std::string::npos &&
         (text.size() > found.text_size || found.text == nullptr || is_inside(node, found.text))) {
@@ -155,10 +149,6 @@ Candidate look_at(const xmlNode* root) {
   }
   return found;
 }
-
-struct Kind {
-  std::vector<const xmlNode*> nodes;
-};
 
 /// The most frequent value.
 std::string usual(const std::vector<std::string>& values) {
@@ -174,12 +164,12 @@ struct PageGuess {
   double worth = 0;
 };
 
-PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
+PageGuess guess_of_kind(const std::string& kind, const std::vector<const xmlNode*>& elements) {
   PageGuess guess;
   std::vector<std::string> titles, texts;
   std::set<std::string> addresses;
   std::size_t good = 0, headings = 0, letters = 0, root_links = 0;
-  for (const xmlNode* node : elements.nodes) {
+  for (const xmlNode* node : elements) {
     const Candidate found = look_at(node);
     if (found.link == nullptr || found.title.size() < 4 || found.title.size() > 400) continue;
     ++good;
@@ -190,7 +180,7 @@ PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
     titles.push_back(kind_of(found.heading != nullptr ? found.heading : found.link));
     texts.push_back(found.text == nullptr ? "" : kind_of_text(found.text));
   }
-  const double share = static_cast<double>(good) / static_cast<double>(elements.nodes.size());
+  const double share = static_cast<double>(good) / static_cast<double>(elements.size());
   if (good < kFewest || share < 0.6 || addresses.size() * 10 < good * 7) return guess;
   const auto count = static_cast<double>(good);
   guess.worth = std::log2(1 + count) + 3 * static_cast<double>(headings) / count +
@@ -215,28 +205,24 @@ PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
 }  // namespace
 
 Result<AnswerRules> guess_in_page(std::string_view body, const AnswerContext& context) {
-  const std::string text = as_utf8(body, charset_of(context.content_type)).value_or(to_valid_utf8(body));
-  const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
-  const HtmlDocument document(
-      htmlReadMemory(text.data(), static_cast<int>(text.size()), nullptr, "utf-8", options));
+  const HtmlDocument document = parse_html(body, context.content_type);
   const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
   if (root == nullptr) return fail(Code::bad_data, "the answer is not HTML");
-  std::map<std::string, Kind> kinds;
+  std::map<std::string, std::vector<const xmlNode*>> kinds;
   for (const xmlNode* node : elements_under(root)) {
     const std::string_view name = tag_name(*node);
     if (name != "div" && name != "li" && name != "article" && name != "tr" && name != "a" &&
         name != "section" && name != "dl")
       continue;
     if (is_navigation(node)) continue;
-    Kind& kind = kinds[kind_in_list(node)];
+    std::vector<const xmlNode*>& kind = kinds[kind_in_list(node)];
     // of nested elements keep the outermost
-    if (kind.nodes.size() < 200 && (kind.nodes.empty() || !is_inside(node, kind.nodes.back())))
-      kind.nodes.push_back(node);
+    if (kind.size() < 200 && (kind.empty() || !is_inside(node, kind.back()))) kind.push_back(node);
   }
   PageGuess best;
   for (const auto& [name, kind] : kinds) {
     const bool is_named = name.find_first_of(".>") != std::string::npos || name == "article";
-    if (kind.nodes.size() < kFewest || !is_named) continue;
+    if (kind.size() < kFewest || !is_named) continue;
     PageGuess guess = guess_of_kind(name, kind);
     if (guess.worth > best.worth) best = std::move(guess);
   }

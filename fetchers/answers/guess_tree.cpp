@@ -167,27 +167,39 @@ double title_worth(const Part& part, std::size_t items) {
   return key * share + blanks + share_distinct(part);
 }
 
+/// Words rather than a code or a URL.
+bool is_prose(std::string_view text) {
+  return text.size() > 8 && !is_address(text) && text.find(' ') != std::string_view::npos;
+}
+
 double text_worth(const Part& part, std::size_t items) {
   const double key = worth_of_path(part, kTextWords);
-  const double share = share_of(part, items, [](std::string_view text) {
-    return text.size() > 8 && !is_address(text) && text.find(' ') != std::string_view::npos;
-  });
+  const double share = share_of(part, items, is_prose);
   if (key <= 0 || share <= 0.2) return 0;
   return key * (0.5 + share / 2) + std::min(3.0, mean_size(part) / 60);
 }
 
+/// The score of a part that its key names, if at least `least` of the items hold such a value.
+template <class Holds>
+double named_worth(const Part& part, std::size_t items, std::span<const Word> words, double least,
+                   const Holds& holds) {
+  const double key = worth_of_path(part, words);
+  const double share = share_of(part, items, holds);
+  return key <= 0 || share < least ? 0 : key * share;
+}
+
 double date_worth(const Part& part, std::size_t items) {
-  const double key = worth_of_path(part, kDateWords);
-  const double share =
-      share_of(part, items, [](const std::string& text) { return !clean_date(text).empty(); });
-  return key <= 0 || share < 0.4 ? 0 : key * share;
+  return named_worth(part, items, kDateWords, 0.4,
+                     [](const std::string& text) { return !clean_date(text).empty(); });
 }
 
 double language_worth(const Part& part, std::size_t items) {
-  const double key = worth_of_path(part, kLanguageWords);
-  const double share =
-      share_of(part, items, [](const std::string& text) { return !language_tag(text).empty(); });
-  return key <= 0 || share < 0.4 ? 0 : key * share;
+  return named_worth(part, items, kLanguageWords, 0.4,
+                     [](const std::string& text) { return !language_tag(text).empty(); });
+}
+
+double picture_worth(const Part& part, std::size_t items) {
+  return named_worth(part, items, kPictureWords, 0.3, is_address);
 }
 
 /// The score of a value that identifies an item, and from which its URL may be built.
@@ -217,9 +229,7 @@ double title_looks(const Part& part, std::size_t items) {
 }
 
 double text_looks(const Part& part, std::size_t items) {
-  const double share = share_of(part, items, [](std::string_view text) {
-    return text.size() > 8 && !is_address(text) && text.find(' ') != std::string_view::npos;
-  });
+  const double share = share_of(part, items, is_prose);
   return share < 0.4 ? 0 : 0.5 + std::min(3.0, mean_size(part) / 60);
 }
 
@@ -227,12 +237,6 @@ bool holds_markup(const std::string& text) {
   return text.find("</") != std::string::npos || text.find("<br") != std::string::npos ||
          text.find("&amp;") != std::string::npos || text.find("&quot;") != std::string::npos ||
          text.find("&#") != std::string::npos;
-}
-
-double picture_worth(const Part& part, std::size_t items) {
-  const double key = worth_of_path(part, kPictureWords);
-  const double share = share_of(part, items, is_address);
-  return key <= 0 || share < 0.3 ? 0 : key * share;
 }
 
 std::optional<std::string> scalar_text(const Json& value) {

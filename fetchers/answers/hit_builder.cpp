@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/encoding.h"
 #include "core/languages.h"
 #include "core/url_text.h"
@@ -25,8 +27,9 @@ std::string path_encoded(std::string_view text) {
   return out;
 }
 
-std::string filled_url_format(const std::string& format, const PartOf& part_of, const AnswerContext& context,
-                              bool& is_complete) {
+/// nullopt when the result lacks one of the parts.
+std::optional<PartText> filled_url_format(const std::string& format, const PartOf& part_of,
+                                          const AnswerContext& context) {
   std::string out;
   for (std::size_t at = 0; at < format.size();) {
     const std::size_t end = format[at] == '{' ? format.find('}', at) : std::string::npos;
@@ -40,15 +43,12 @@ std::string filled_url_format(const std::string& format, const PartOf& part_of, 
     const bool is_raw = path.ends_with("|raw");
     if (has_underscores || is_raw) path.erase(path.rfind('|'));
     const auto part = path == "lang" ? PartText(std::string_view(context.language)) : part_of(path, nullptr);
-    if (!part || part->empty()) {
-      is_complete = false;
-      return {};
-    }
+    if (!part || part->empty()) return std::nullopt;
     std::string value(part->view());
     if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
     out += is_raw ? path_encoded(value) : percent_encoded(value);
   }
-  return out;
+  return PartText(std::move(out));
 }
 
 /// The first path that finds a text, or all of them joined.
@@ -66,6 +66,16 @@ std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
   return found;
 }
 
+/// The parts behind the URL in kResultParts, in its order.
+struct OtherPart {
+  PartRule AnswerRules::*rule;
+  PartText RawHit::*text;
+};
+constexpr OtherPart kOtherParts[] = {
+    {&AnswerRules::title, &RawHit::title},         {&AnswerRules::content, &RawHit::content},
+    {&AnswerRules::published, &RawHit::published}, {&AnswerRules::language, &RawHit::language},
+    {&AnswerRules::score, &RawHit::score},         {&AnswerRules::thumbnail, &RawHit::thumbnail}};
+
 /// Counts for a person who writes a definition.
 void note_findings(AnswerFindings* findings, const RawHit& raw) {
   if (findings == nullptr) return;
@@ -73,28 +83,15 @@ void note_findings(AnswerFindings* findings, const RawHit& raw) {
   if (raw.url && !raw.url->empty()) ++findings->with_url;
   if (!raw.title.empty()) ++findings->with_title;
   if (findings->first.size() == kMaxShownItems) return;
-  const PartText none;
-  auto& parts = findings->first.emplace_back();
-  for (const auto& [name, part] :
-       {std::pair<std::string_view, const PartText*>("url", raw.url ? &*raw.url : &none),
-        {"title", &raw.title},
-        {"content", &raw.content},
-        {"published", &raw.published},
-        {"language", &raw.language},
-        {"score", &raw.score},
-        {"thumbnail", &raw.thumbnail}})
-    parts.emplace_back(name, std::string(part->view()));
+  auto& texts = findings->first.emplace_back();
+  texts.emplace_back(raw.url ? raw.url->view() : std::string_view());
+  for (const OtherPart& part : kOtherParts) texts.emplace_back((raw.*part.text).view());
 }
 
 }  // namespace
 
 std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator) {
-  std::string out;
-  for (const std::string& text : texts) {
-    if (&text != &texts.front()) out += separator;
-    out += text;
-  }
-  return out;
+  return fmt::format("{}", fmt::join(texts, separator));
 }
 
 RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context) {
@@ -106,18 +103,9 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
     if (hit.url && hit.url->empty() && is_format_last) hit.url.reset();
     if (hit.url) hit.url->put_before(rules.url_prefix);
   }
-  if (!hit.url && !rules.url_format.empty()) {
-    bool is_complete = true;
-    std::string url = filled_url_format(rules.url_format, part_of, context, is_complete);
-    if (is_complete) hit.url = PartText(std::move(url));
-  }
+  if (!hit.url && !rules.url_format.empty()) hit.url = filled_url_format(rules.url_format, part_of, context);
   if (!hit.url && context.findings == nullptr) return hit;
-  hit.title = read(rules.title);
-  hit.content = read(rules.content);
-  hit.published = read(rules.published);
-  hit.language = read(rules.language);
-  hit.score = read(rules.score);
-  hit.thumbnail = read(rules.thumbnail);
+  for (const OtherPart& part : kOtherParts) hit.*part.text = read(rules.*part.rule);
   if (context.ids != nullptr) hit.id = read(rules.id);
   if (!hit.thumbnail.empty()) hit.thumbnail.put_before(rules.thumbnail_prefix);
   return hit;
@@ -140,6 +128,22 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
 }
 
+void append_zipped(RankedList& list, const AnswerRules& rules, const AnswerContext& context,
+                   const std::function<std::vector<PartText>(const std::string& path)>& texts_at) {
+  const auto all = [&](const PartRule& rule) {
+    return rule.empty() ? std::vector<PartText>() : texts_at(rule.first());
+  };
+  auto urls = all(rules.url), titles = all(rules.title), contents = all(rules.content);
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    RawHit raw;
+    raw.url = std::move(urls[i]);
+    raw.url->put_before(rules.url_prefix);
+    if (i < titles.size()) raw.title = std::move(titles[i]);
+    if (i < contents.size()) raw.content = std::move(contents[i]);
+    append_hit(list, raw, rules, context, false);
+  }
+}
+
 void append_suggestion(RankedList& list, std::string_view text) {
   std::string cleaned = clean_text(text, false, kMaxTitleBytes);
   if (cleaned.empty() || list.suggestions.size() >= kMaxSuggestions) return;
@@ -147,33 +151,41 @@ void append_suggestion(RankedList& list, std::string_view text) {
     list.suggestions.push_back(std::move(cleaned));
 }
 
+namespace {
+
+struct AnswerFormat {
+  ParseAnswer* parse;
+  FindTexts* texts;
+  CheckPath* check;
+};
+
+const AnswerFormat& answer_format(AnswerRules::Format format) {
+  static constexpr AnswerFormat kFormats[] = {
+      // in the order of AnswerRules::Format
+      {parse_json_answer, json_texts, check_key_path},
+      {parse_xml_answer, xml_texts, check_xml_xpath},
+      {parse_html_answer, html_texts, check_html_xpath},
+      {parse_groonga_answer, json_texts, [](const std::string&) -> Result<void> { return {}; }}};
+  return kFormats[static_cast<std::size_t>(format)];
+}
+
+}  // namespace
+
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context) {
-  switch (rules.format) {
-    case AnswerRules::Format::json:
-      return parse_json_answer(rules, body, context);
-    case AnswerRules::Format::groonga:
-      return parse_groonga_answer(rules, body, context);
-    case AnswerRules::Format::xml:
-      return parse_xml_answer(rules, body, context);
-    case AnswerRules::Format::html:
-      return parse_html_answer(rules, body, context);
-  }
-  return fail(Code::internal, "unknown format");
+  return answer_format(rules.format).parse(rules, body, context);
 }
 
 Result<Texts> answer_texts(AnswerRules::Format format, const std::string& path, std::string_view body,
                            const AnswerContext& context, std::size_t most) {
-  switch (format) {
-    case AnswerRules::Format::json:
-    case AnswerRules::Format::groonga:
-      return json_texts(path, body, context, most);
-    case AnswerRules::Format::xml:
-      return xml_texts(path, body, context, most);
-    case AnswerRules::Format::html:
-      return html_texts(path, body, context, most);
-  }
-  return fail(Code::internal, "unknown format");
+  TRY(Texts texts, answer_format(format).texts(path, body, context, most));
+  std::erase(texts, "");
+  if (texts.size() > most) texts.resize(most);
+  return texts;
+}
+
+Result<void> check_answer_path(AnswerRules::Format format, const std::string& path) {
+  return answer_format(format).check(path);
 }
 
 }  // namespace metafuse::fetchers

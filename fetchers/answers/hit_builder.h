@@ -11,6 +11,10 @@
 #include "core/query.h"
 #include "fetchers/answers/answer_parser.h"
 
+namespace pugi {
+class xml_document;
+}
+
 namespace metafuse::fetchers {
 
 /// A text of the answer: a view into the parsed answer where it stands there as it is, else a copy.
@@ -57,24 +61,28 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
 void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
                 bool is_text_html);
 
+/// Appends the results of an answer that does not list them: the n-th URL goes with the n-th title and the
+/// n-th content.
+///
+/// in:     texts_at - all texts that a path finds in the answer
+void append_zipped(RankedList& list, const AnswerRules& rules, const AnswerContext& context,
+                   const std::function<std::vector<PartText>(const std::string& path)>& texts_at);
+
 /// Appends a cleaned suggestion, at most 20.
 void append_suggestion(RankedList& list, std::string_view text);
 
-Result<RankedList> parse_json_answer(const AnswerRules& rules, std::string_view body,
-                                     const AnswerContext& context);
-Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_view body,
-                                        const AnswerContext& context);
-Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
-                                    const AnswerContext& context);
-Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
-                                     const AnswerContext& context);
-
 using Texts = std::vector<std::string>;
-Result<Texts> json_texts(const std::string& path, std::string_view body, const AnswerContext& context,
-                         std::size_t most);
-Result<Texts> xml_texts(const std::string& path, std::string_view body, const AnswerContext& context,
-                        std::size_t most);
-Result<Texts> html_texts(const std::string& path, std::string_view body, const AnswerContext& context,
-                         std::size_t most);
+using ParseAnswer = Result<RankedList>(const AnswerRules& rules, std::string_view body,
+                                       const AnswerContext& context);
+using FindTexts = Result<Texts>(const std::string& path, std::string_view body, const AnswerContext& context,
+                                std::size_t most);
+using CheckPath = Result<void>(const std::string& path);
+
+ParseAnswer parse_json_answer, parse_groonga_answer, parse_xml_answer, parse_html_answer;
+FindTexts json_texts, xml_texts, html_texts;
+CheckPath check_key_path, check_xml_xpath, check_html_xpath;
+
+/// errors: bad_data: too large, too deep, or not XML
+Result<void> load_xml(pugi::xml_document& document, std::string_view body, const AnswerContext& context);
 
 }  // namespace metafuse::fetchers

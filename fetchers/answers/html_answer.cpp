@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -33,26 +34,17 @@ const xmlChar* as_xml(const char* text) {
   return reinterpret_cast<const xmlChar*>(text);
 }
 
-std::string as_text(const xmlChar* text) {
-  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
-}
-
 void ignore_error(void*, xmlErrorPtr) {}
 
 /// The text below a node, without scripts and styles.
 std::string text_under(const xmlNode* root) {
-  if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE ||
-      root->type == XML_CDATA_SECTION_NODE) {
-    xmlChar* content = xmlNodeGetContent(const_cast<xmlNode*>(root));
-    std::string out = as_text(content);
-    xmlFree(content);
-    return out;
-  }
+  if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE || root->type == XML_CDATA_SECTION_NODE)
+    return owned_text(xmlNodeGetContent(const_cast<xmlNode*>(root)));
   std::string out;
   for (const xmlNode* node = root; node != nullptr && out.size() < kMaxTextBytes;
        node = next_node(root, node, !is_script(*node)))
     if ((node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) && node->content != nullptr)
-      out += as_text(node->content);
+      out += reinterpret_cast<const char*>(node->content);
   return out;
 }
 
@@ -64,9 +56,8 @@ std::vector<std::string> texts_of(const xmlXPathObject& object) {
       out.push_back(text_under(object.nodesetval->nodeTab[i]));
     return out;
   }
-  xmlChar* text = xmlXPathCastToString(const_cast<xmlXPathObject*>(&object));
-  if (text != nullptr && *text != 0) out.push_back(as_text(text));
-  xmlFree(text);
+  std::string text = owned_text(xmlXPathCastToString(const_cast<xmlXPathObject*>(&object)));
+  if (!text.empty()) out.push_back(std::move(text));
   return out;
 }
 
@@ -125,17 +116,11 @@ void append_node(RankedList& list, HtmlPage& page, xmlNode* node, const AnswerRu
 
 void append_zipped_nodes(RankedList& list, HtmlPage& page, const AnswerRules& rules,
                          const AnswerContext& context) {
-  const auto all = [&](const PartRule& rule) {
-    return rule.empty() ? std::vector<std::string>() : page.texts(rule.first(), page.root());
-  };
-  const auto urls = all(rules.url), titles = all(rules.title), contents = all(rules.content);
-  for (std::size_t i = 0; i < urls.size(); ++i) {
-    RawHit raw;
-    raw.url = PartText(rules.url_prefix + urls[i]);
-    if (i < titles.size()) raw.title = titles[i];
-    if (i < contents.size()) raw.content = contents[i];
-    append_hit(list, raw, rules, context, false);
-  }
+  append_zipped(list, rules, context, [&](const std::string& xpath) {
+    std::vector<std::string> texts = page.texts(xpath, page.root());
+    return std::vector<PartText>(std::make_move_iterator(texts.begin()),
+                                 std::make_move_iterator(texts.end()));
+  });
 }
 
 /// Links are relative to <base href> if the page has one.
@@ -158,13 +143,10 @@ Result<HtmlDocument> checked_page(std::string_view body, const AnswerContext& co
 }  // namespace
 
 Result<Texts> html_texts(const std::string& path, std::string_view body, const AnswerContext& context,
-                         std::size_t most) {
+                         std::size_t) {
   TRY(HtmlDocument document, checked_page(body, context));
   HtmlPage page(std::move(document));
-  Texts texts = page.texts(path, page.root());
-  std::erase(texts, "");
-  if (texts.size() > most) texts.resize(most);
-  return texts;
+  return page.texts(path, page.root());
 }
 
 Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,

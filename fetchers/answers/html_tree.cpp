@@ -31,17 +31,25 @@ HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
 }
 
+std::string owned_text(xmlChar* text) {
+  if (text == nullptr) return {};
+  std::string out(reinterpret_cast<const char*>(text));
+  xmlFree(text);
+  return out;
+}
+
 std::string_view tag_name(const xmlNode& node) {
   return node.type == XML_ELEMENT_NODE && node.name != nullptr ? reinterpret_cast<const char*>(node.name)
                                                                : std::string_view();
 }
 
 std::string attribute_of(const xmlNode& node, const char* name) {
-  xmlChar* value = xmlGetProp(&node, reinterpret_cast<const xmlChar*>(name));
-  if (value == nullptr) return {};
-  std::string out(reinterpret_cast<const char*>(value));
-  xmlFree(value);
-  return out;
+  return owned_text(xmlGetProp(&node, reinterpret_cast<const xmlChar*>(name)));
+}
+
+bool is_heading(const xmlNode& node) {
+  const std::string_view name = tag_name(node);
+  return name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6';
 }
 
 bool is_script(const xmlNode& element) {

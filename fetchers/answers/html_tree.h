@@ -22,11 +22,17 @@ using HtmlDocument = std::unique_ptr<xmlDoc, HtmlFree>;
 /// out:    nullptr for an empty page
 HtmlDocument parse_html(std::string_view body, std::string_view content_type);
 
+/// Copies and frees a text of libxml2; empty for nullptr.
+std::string owned_text(xmlChar* text);
+
 /// The name of an element; empty for any other kind of node.
 std::string_view tag_name(const xmlNode& node);
 
 /// An attribute of an element; empty if the element does not have it.
 std::string attribute_of(const xmlNode& node, const char* name);
+
+/// Whether an element is a heading, from h1 to h6.
+bool is_heading(const xmlNode& node);
 
 /// Whether an element holds text for browsers rather than readers: a script, a style sheet or the fallback of
 /// a script.

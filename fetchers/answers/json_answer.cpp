@@ -47,28 +47,6 @@ class ResultReader {
     append_hit(list, read_raw_hit(rules_, part_of, context_), rules_, context_, false);
   }
 
-  /// Without a list of results: the n-th url goes with the n-th title and the n-th content.
-  void append_zipped(RankedList& list, element root) const {
-    const auto all = [&](const PartRule& rule) {
-      std::vector<PartText> texts;
-      if (!rule.empty())
-        find(root, parse_key_path(rule.first()), [&](element match) {
-          texts.push_back(text_of(match).value_or(PartText()));
-          return texts.size() < kMaxHits;
-        });
-      return texts;
-    };
-    auto urls = all(rules_.url), titles = all(rules_.title), contents = all(rules_.content);
-    for (std::size_t i = 0; i < urls.size(); ++i) {
-      RawHit raw;
-      raw.url = std::move(urls[i]);
-      raw.url->put_before(rules_.url_prefix);
-      if (i < titles.size()) raw.title = std::move(titles[i]);
-      if (i < contents.size()) raw.content = std::move(contents[i]);
-      append_hit(list, raw, rules_, context_, false);
-    }
-  }
-
  private:
   /// Everything under a path, elements of arrays apart.
   static std::optional<PartText> all_texts(element result, const KeyPath& path,
@@ -168,7 +146,14 @@ Result<RankedList> read_json(const AnswerRules& rules, element root, const Answe
     append_children(list, reader, root);
   } else {
     if (const auto error = error_of(root)) return no_results(rules, root);
-    reader.append_zipped(list, root);
+    append_zipped(list, rules, context, [&](const std::string& path) {
+      std::vector<PartText> texts;
+      find(root, parse_key_path(path), [&](element match) {
+        texts.push_back(text_of(match).value_or(PartText()));
+        return texts.size() < kMaxHits;
+      });
+      return texts;
+    });
   }
   if (!rules.suggestion.empty())
     find(root, parse_key_path(rules.suggestion), [&](element match) {

@@ -145,10 +145,6 @@ std::optional<std::size_t> index_of(std::string_view key) {
   return index;
 }
 
-}  // namespace
-
-namespace {
-
 /// Where the first key of a path ends: a slash in a filter's value belongs to the value.
 std::size_t end_of_key(std::string_view path) {
   const std::size_t slash = std::min(path.find('/'), path.size());

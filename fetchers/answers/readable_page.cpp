@@ -74,7 +74,7 @@ bool is_data_row(const xmlNode& row) {
   return find_element(row.children == nullptr ? nullptr : &row, [](const xmlNode& node) {
            const std::string_view name = tag_name(node);
            return name == "table" || name == "ul" || name == "ol" || name == "pre" || name == "blockquote" ||
-                  (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6');
+                  is_heading(node);
          }) == nullptr;
 }
 
@@ -100,7 +100,7 @@ class PageWriter {
 
  private:
   void write_element(const xmlNode& node, std::string_view name, int depth) {
-    if (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6')
+    if (is_heading(node))
       return in_block(node, depth,
                       is_markdown_ ? std::string(static_cast<std::size_t>(name[1] - '0'), '#') + ' ' : "");
     if (name == "br") return line_end(1);
@@ -181,9 +181,7 @@ class PageWriter {
 
   void write_code(const xmlNode& node) {
     line_end(2);
-    xmlChar* content = xmlNodeGetContent(const_cast<xmlNode*>(&node));
-    std::string code = content == nullptr ? std::string() : reinterpret_cast<const char*>(content);
-    xmlFree(content);
+    std::string code = owned_text(xmlNodeGetContent(const_cast<xmlNode*>(&node)));
     std::erase(code, '\r');
     while (!code.empty() && code.back() == '\n') code.pop_back();
     if (code.find_first_not_of(" \n\t") == std::string::npos) return;
@@ -204,13 +202,9 @@ class PageWriter {
   }
 
   void marked(const xmlNode& node, int depth, const std::string& mark) {
-    if (mark == "`") {
-      is_code_ = true;
-      surround(node, depth, mark, mark);
-      is_code_ = false;
-    } else {
-      surround(node, depth, mark, mark);
-    }
+    is_code_ = is_code_ || mark == "`";
+    surround(node, depth, mark, mark);
+    if (mark == "`") is_code_ = false;
   }
 
   /// Puts marks around an element's text, unless the text is empty or longer than one line.

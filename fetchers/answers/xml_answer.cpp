@@ -15,12 +15,6 @@ constexpr std::size_t kMaxXmlBytes = std::size_t{8} << 20;
 constexpr int kMaxDepth = 256;
 constexpr std::size_t kMaxXmlHits = 1000;
 
-std::string_view name_without_prefix(const pugi::xml_node& node) {
-  const std::string_view name = node.name();
-  const std::size_t colon = name.find(':');
-  return colon == std::string_view::npos ? name : name.substr(colon + 1);
-}
-
 bool is_too_deep(const pugi::xml_document& document) {
   struct Walker : pugi::xml_tree_walker {
     bool for_each(pugi::xml_node&) override { return depth() <= kMaxDepth; }
@@ -67,7 +61,7 @@ std::vector<std::string> texts(const std::string& xpath, const pugi::xml_node& f
 pugi::xml_node child_named(const pugi::xml_node& node, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     for (const pugi::xml_node& child : node.children())
-      if (name_without_prefix(child) == name) return child;
+      if (without_prefix(child.name()) == name) return child;
   return {};
 }
 
@@ -76,7 +70,7 @@ pugi::xml_node child_named(const pugi::xml_node& node, std::initializer_list<std
 std::string link_of(const pugi::xml_node& item) {
   std::string first;
   for (const pugi::xml_node& link : item.children()) {
-    if (name_without_prefix(link) != "link") continue;
+    if (without_prefix(link.name()) != "link") continue;
     const std::string_view rel = link.attribute("rel").as_string("alternate");
     const std::string href = link.attribute("href") ? link.attribute("href").value() : text_of_element(link);
     if (href.empty()) continue;
@@ -104,7 +98,7 @@ std::string language_of(const pugi::xml_node& item, const pugi::xml_node& root) 
 Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRules& rules,
                              const AnswerContext& context) {
   const pugi::xml_node root = document.document_element();
-  const std::string_view kind = name_without_prefix(root);
+  const std::string_view kind = without_prefix(root.name());
   if (kind != "rss" && kind != "feed" && kind != "RDF")
     return fail(Code::bad_data, "the answer is XML but not RSS or Atom (<" +
                                     std::string(root.name()).substr(0, 60) +
@@ -112,7 +106,7 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   struct Items : pugi::xml_tree_walker {
     std::vector<pugi::xml_node> found;
     bool for_each(pugi::xml_node& node) override {
-      const std::string_view name = name_without_prefix(node);
+      const std::string_view name = without_prefix(node.name());
       if (name == "item" || name == "entry") found.push_back(node);
       return found.size() < kMaxXmlHits;
     }
@@ -141,7 +135,7 @@ void note_children(AnswerFindings* findings, const pugi::xml_node& item) {
 
 Result<RankedList> read_by_xpath(const pugi::xml_document& document, const AnswerRules& rules,
                                  const AnswerContext& context) {
-  const std::string_view root = name_without_prefix(document.document_element());
+  const std::string_view root = without_prefix(document.document_element().name());
   RankedList list;
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
     note_children(context.findings, found.node());
@@ -172,10 +166,7 @@ std::string charset_of_document(std::string_view body, std::string_view content_
 
 }  // namespace
 
-namespace {
-
-Result<void> load_document(pugi::xml_document& document, std::string_view body,
-                           const AnswerContext& context) {
+Result<void> load_xml(pugi::xml_document& document, std::string_view body, const AnswerContext& context) {
   if (body.size() > kMaxXmlBytes) return fail(Code::bad_data, "more than 8 MB of XML");
   const std::string charset = charset_of_document(body, context.content_type);
   std::string repaired;
@@ -196,17 +187,12 @@ Result<void> load_document(pugi::xml_document& document, std::string_view body,
   return {};
 }
 
-}  // namespace
-
 Result<Texts> xml_texts(const std::string& path, std::string_view body, const AnswerContext& context,
-                        std::size_t most) {
+                        std::size_t) {
   pugi::xml_document document;
-  TRY_VOID(load_document(document, body, context));
+  TRY_VOID(load_xml(document, body, context));
   try {
-    Texts found = texts(path, document);
-    std::erase(found, "");
-    if (found.size() > most) found.resize(most);
-    return found;
+    return texts(path, document);
   } catch (const pugi::xpath_exception& error) {
     return fail(Code::bad_data, std::string("XPath: ") + error.what());
   }
@@ -215,7 +201,7 @@ Result<Texts> xml_texts(const std::string& path, std::string_view body, const An
 Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
                                     const AnswerContext& context) {
   pugi::xml_document document;
-  TRY_VOID(load_document(document, body, context));
+  TRY_VOID(load_xml(document, body, context));
   try {
     if (rules.results.empty()) return read_feed(document, rules, context);
     auto list = read_by_xpath(document, rules, context);

@@ -20,21 +20,20 @@ constexpr std::array<std::string_view, 10> kNeverPassedOn = {
 
 void take_oauth2(EngineBlock& block, Authorization& auth) {
   auth.kind = Authorization::Kind::oauth2;
-  const YamlNode* url = block.map.take_required("token_url");
   auth.token_url = block.map.take_required_string("token_url");
   const auto parts = parts_of_url(auth.token_url);
   const bool is_safe =
       parts && (parts->scheme == "https" || parts->host == "localhost" || parts->host == "127.0.0.1");
-  if (url != nullptr && url->is_scalar() && !is_safe)
-    block.diagnostics.error(url->place, "auth: token_url must be https, because secrets are sent there");
+  if (const YamlNode* url = block.map.take("token_url"); url != nullptr && url->is_scalar() && !is_safe)
+    block.error_at("token_url", "auth: token_url must be https, because secrets are sent there");
   auth.client_id = block.map.take_required_string("client_id");
-  auth.client_secret = block.map.take_string("client_secret").value_or("");
-  auth.refresh_token = block.map.take_string("refresh_token").value_or("");
-  auth.scope = block.map.take_string("scope").value_or("");
-  auth.audience = block.map.take_string("audience").value_or("");
-  auth.is_basic = block.map.take_bool("basic").value_or(false);
+  block.take("client_secret", auth.client_secret);
+  block.take("refresh_token", auth.refresh_token);
+  block.take("scope", auth.scope);
+  block.take("audience", auth.audience);
+  block.take("basic", auth.is_basic);
   if (auth.client_secret.empty() && auth.refresh_token.empty())
-    block.diagnostics.error(block.map.place(), "auth: oauth2 needs a client_secret or a refresh_token");
+    block.error("auth: oauth2 needs a client_secret or a refresh_token");
 }
 
 void take_hmac(EngineBlock& block, Authorization& auth) {
@@ -43,12 +42,11 @@ void take_hmac(EngineBlock& block, Authorization& auth) {
   auth.message = block.map.take_required_string("message");
   block.map.take_required("headers");
   auth.headers = take_header_fields(block, "headers");
-  if (const auto name = block.map.take_string("algorithm")) auth.algorithm = *name;
+  block.take("algorithm", auth.algorithm);
   if (auth.algorithm != "sha1" && auth.algorithm != "sha256" && auth.algorithm != "sha512")
-    block.diagnostics.error(block.map.place(), "auth: algorithm must be sha256, sha512 or sha1");
-  const std::string encoding = block.map.take_string("encoding").value_or("hex");
-  if (encoding != "hex" && encoding != "base64")
-    block.diagnostics.error(block.map.place(), "auth: encoding must be hex or base64");
+    block.error("auth: algorithm must be sha256, sha512 or sha1");
+  const std::string encoding = block.text("encoding", "hex");
+  if (encoding != "hex" && encoding != "base64") block.error("auth: encoding must be hex or base64");
   auth.is_base64 = encoding == "base64";
   HttpRequest sample;
   sample.url = "https://host.example/";
@@ -59,26 +57,22 @@ void take_hmac(EngineBlock& block, Authorization& auth) {
          at = without_secrets.find("${", at))
       without_secrets.erase(at, without_secrets.find('}', at) - at + 1);
     if (const auto filled = filled_signature_text(without_secrets, sample, 0, false, ""); !filled)
-      block.diagnostics.error(block.map.place(), "auth: " + filled.error().text);
+      block.error("auth: " + filled.error().text);
   };
   check(auth.message);
   for (const auto& [name, value] : auth.headers) {
     check(value);
     is_signed = is_signed || value.find("{signature}") != std::string::npos;
   }
-  if (!is_signed)
-    block.diagnostics.error(block.map.place(), "auth: one of the headers must contain {signature}");
+  if (!is_signed) block.error("auth: one of the headers must contain {signature}");
 }
 
 /// A name in the credential scope of an Amazon signature.
 std::string take_scope_name(EngineBlock& block, std::string_view key) {
   const YamlNode* node = block.map.take_required(key);
-  std::string name = block.map.take_string(key).value_or("");
-  const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
-  if (node != nullptr && node->is_scalar() && !is_name)
-    block.diagnostics.error(node->place, "auth: " + std::string(key) + " may contain only a-z, 0-9 and -");
+  std::string name = block.text(key);
+  if (node != nullptr && node->is_scalar() && !is_made_of(name, kSmallLettersAndDigits, "-"))
+    block.error_at(key, "auth: " + std::string(key) + " may contain only a-z, 0-9 and -");
   return name;
 }
 
@@ -88,7 +82,7 @@ void take_aws(EngineBlock& block, Authorization& auth) {
   auth.service = take_scope_name(block, "service");
   auth.client_id = block.map.take_required_string("access_key");
   auth.secret = block.map.take_required_string("secret_key");
-  auth.session_token = block.map.take_string("session_token").value_or("");
+  block.take("session_token", auth.session_token);
   // OpenSearch Serverless refuses requests without the header.
   auth.signs_content = block.map.take_bool("sign_content").value_or(auth.service == "aoss");
 }
@@ -96,16 +90,14 @@ void take_aws(EngineBlock& block, Authorization& auth) {
 void take_forward(EngineBlock& block, Authorization& auth) {
   auth.kind = Authorization::Kind::forward;
   const YamlNode* node = block.map.take_required("headers");
-  auth.forwarded = block.map.take_strings("headers").value_or(std::vector<std::string>());
+  auth.forwarded = block.texts("headers");
   if (node != nullptr && auth.forwarded.empty())
-    block.diagnostics.error(node->place, "auth: headers is empty; name the headers to pass on");
+    block.error_at("headers", "auth: headers is empty; name the headers to pass on");
   for (const std::string& name : auth.forwarded) {
-    if (!is_header_name(name))
-      block.diagnostics.error(node->place, "auth: \"" + name + "\" is not a valid header name");
+    if (!is_header_name(name)) block.error_at("headers", "auth: \"" + name + "\" is not a valid header name");
     const std::string lower = ascii_lower(name);
     if (std::find(kNeverPassedOn.begin(), kNeverPassedOn.end(), lower) != kNeverPassedOn.end())
-      block.diagnostics.error(node->place,
-                              "auth: " + name + " is set by this server itself and cannot be passed on");
+      block.error_at("headers", "auth: " + name + " is set by this server itself and cannot be passed on");
   }
 }
 
@@ -114,11 +106,10 @@ void take_forward(EngineBlock& block, Authorization& auth) {
 void take_authorization(EngineBlock& block, HttpAccess& access) {
   const YamlNode* node = block.map.take("auth");
   if (node == nullptr) return;
-  YamlMap map(*node, "auth", block.diagnostics);
+  EngineBlock reading = block.inner(*node, "auth");
   if (!node->is_map()) return;
-  EngineBlock reading{map, block.diagnostics, block.folder, block.engine};
-  map.take_required("type");
-  const std::string type = map.take_string("type").value_or("");
+  reading.map.take_required("type");
+  const std::string type = reading.text("type");
   if (type == "oauth2")
     take_oauth2(reading, access.auth);
   else if (type == "hmac")
@@ -128,8 +119,8 @@ void take_authorization(EngineBlock& block, HttpAccess& access) {
   else if (type == "forward")
     take_forward(reading, access.auth);
   else
-    block.diagnostics.error(node->place, "auth: type must be oauth2, hmac, aws or forward");
-  map.finish();
+    reading.error("auth: type must be oauth2, hmac, aws or forward");
+  reading.map.finish();
 }
 
 }  // namespace metafuse::fetchers

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/contract.h"
 
 namespace metafuse::fetchers {
@@ -64,10 +66,7 @@ const YamlEntry* unserved(const YamlNode& parameters, const YamlNode& block) {
 }
 
 std::string shown(const YamlEntry& parameter) {
-  std::string out;
-  for (const std::string& value : values_of_parameter(parameter.second))
-    out += (out.empty() ? "" : ", ") + value;
-  return parameter.first.text + ": " + out;
+  return fmt::format("{}: {}", parameter.first.text, fmt::join(values_of_parameter(parameter.second), ", "));
 }
 
 void replace_in_texts(YamlNode& node, const std::string& marker, const std::string& value) {

@@ -35,56 +35,52 @@ struct TableColumns {
 TableColumns take_columns(EngineBlock& block, Server server) {
   std::string url = "url", title = "title", content = "content";
   if (const YamlNode* node = block.map.take("columns")) {
-    YamlMap map(*node, "columns", block.diagnostics);
-    url = map.take_string("url").value_or(url);
-    title = map.take_string("title").value_or(title);
-    content = map.take_string("content").value_or(content);
-    map.finish();
+    EngineBlock columns = block.inner(*node, "columns");
+    columns.take("url", url);
+    columns.take("title", title);
+    columns.take("content", content);
+    columns.map.finish();
   }
   return {quoted_name(server, url), quoted_name(server, title), quoted_name(server, content)};
 }
 
+std::string selected(const TableColumns& columns) {
+  return fmt::format("SELECT {} AS url, {} AS title, {} AS content", columns.url, columns.title,
+                     columns.content);
+}
+
+constexpr std::string_view kWindow = " LIMIT :limit OFFSET :offset";
+
 /// A word that is inserted into a statement unquoted: the name of a text search configuration.
 std::string take_word(EngineBlock& block, std::string_view key, const std::string& preset) {
-  const YamlNode* node = block.map.take(key);
-  const std::string word = block.map.take_string(key).value_or(preset);
-  const bool is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (!is_word && node != nullptr)
-    block.diagnostics.error(node->place, std::string(key) + " may contain only a-z, 0-9 and _");
+  const std::string word = block.text(key, preset);
+  const bool is_word = is_made_of(word, kSmallLettersAndDigits, "_");
+  if (!is_word) block.error_at(key, std::string(key) + " may contain only a-z, 0-9 and _");
   return is_word ? word : preset;
 }
 
 std::string postgresql_statement(EngineBlock& block, const std::string& table, const std::string& how) {
   const TableColumns columns = take_columns(block, Server::postgresql);
-  const std::string shown = fmt::format("SELECT {} AS url, {} AS title, {} AS content", columns.url,
-                                        columns.title, columns.content);
+  const std::string shown = selected(columns);
   const std::string text =
       fmt::format("coalesce({}, '') || ' ' || coalesce({}, '')", columns.title, columns.content);
   if (how == "trigram")
     return fmt::format(
-        "{0}, word_similarity(:query, {1}) AS score FROM {2} WHERE :query <% ({1}) ORDER BY score DESC, 1 "
-        "LIMIT :limit OFFSET :offset",
-        shown, text, table);
+        "{0}, word_similarity(:query, {1}) AS score FROM {2} WHERE :query <% ({1}) ORDER BY score DESC, 1{3}",
+        shown, text, table, kWindow);
   if (how == "vector") {
-    const std::string field =
-        quoted_name(Server::postgresql, block.map.take_string("vector_field").value_or("embedding"));
-    return fmt::format(
-        "{0}, 1 - ({1} <=> CAST(:vector AS vector)) AS score FROM {2} ORDER BY {1} <=> CAST(:vector AS "
-        "vector) "
-        "LIMIT :limit OFFSET :offset",
-        shown, field, table);
+    const std::string field = quoted_name(Server::postgresql, block.text("vector_field", "embedding"));
+    return fmt::format("{0}, 1 - ({1} <=> {3}) AS score FROM {2} ORDER BY {1} <=> {3}{4}", shown, field,
+                       table, "CAST(:vector AS vector)", kWindow);
   }
   const std::string language = take_word(block, "language", "simple");
   const auto column = block.map.take_string("tsvector");
   const std::string words = column ? quoted_name(Server::postgresql, *column)
                                    : fmt::format("to_tsvector('{}', {})", language, text);
   return fmt::format(
-      "{}, ts_rank_cd({}, asked) AS score FROM {}, websearch_to_tsquery('{}', :query) AS asked WHERE {} @@ "
-      "asked "
-      "ORDER BY score DESC, 1 LIMIT :limit OFFSET :offset",
-      shown, words, table, language, words);
+      "{0}, ts_rank_cd({1}, asked) AS score FROM {2}, websearch_to_tsquery('{3}', :query) AS asked "
+      "WHERE {1} @@ asked ORDER BY score DESC, 1{4}",
+      shown, words, table, language, kWindow);
 }
 
 /// Requires a FULLTEXT index over both columns.
@@ -92,11 +88,8 @@ std::string mariadb_statement(EngineBlock& block, const std::string& table, cons
   const TableColumns columns = take_columns(block, Server::mariadb);
   const std::string match = fmt::format("MATCH({}, {}) AGAINST (:query IN {} MODE)", columns.title,
                                         columns.content, how == "boolean" ? "BOOLEAN" : "NATURAL LANGUAGE");
-  return fmt::format(
-      "SELECT {} AS url, {} AS title, {} AS content, {} AS score FROM {} WHERE {} ORDER BY score DESC, 1 "
-      "LIMIT :limit "
-      "OFFSET :offset",
-      columns.url, columns.title, columns.content, match, table, match);
+  return fmt::format("{0}, {1} AS score FROM {2} WHERE {1} ORDER BY score DESC, 1{3}", selected(columns),
+                     match, table, kWindow);
 }
 
 /// Replaces SearXNG's `%(search_term)s`, with or without quotes around it, by the query parameter.
@@ -123,65 +116,58 @@ using MakeStatement = std::string (*)(EngineBlock& block, const std::string& tab
 /// Takes `query_str`, or `table` with `search`.
 void take_statement(EngineBlock& block, DatabaseAccess& access, const std::vector<std::string>& kinds,
                     MakeStatement make) {
-  access.url_format = block.map.take_string("url_format").value_or("");
+  block.take("url_format", access.url_format);
   const YamlNode* own = block.map.take("query_str");
   const YamlNode* table = make == nullptr ? nullptr : block.map.take("table");
   if (own != nullptr && table != nullptr)
-    block.diagnostics.error(table->place, "table and query_str exclude each other; keep one");
+    block.error_at("table", "table and query_str exclude each other; keep one");
   if (table == nullptr) {
     block.map.take_required("query_str");
-    access.statement = with_named_query(block.map.take_string("query_str").value_or(""));
+    access.statement = with_named_query(block.text("query_str"));
     block.map.take("limit");  // a SearXNG key without effect: the depth limits the results
     if (own != nullptr && own->is_scalar()) check_statement(block, *own, access.statement);
     return;
   }
-  const std::string how = block.map.take_string("search").value_or(kinds.front());
-  if (std::find(kinds.begin(), kinds.end(), how) == kinds.end()) {
-    std::string known;
-    for (const std::string& kind : kinds) known += (known.empty() ? "" : ", ") + kind;
-    block.diagnostics.error(block.map.take("search")->place, "search must be one of " + known);
-  }
-  access.statement =
-      make(block, quoted_name(access.server, block.map.take_string("table").value_or("")), how);
-}
-
-void take_server(EngineBlock& block, DatabaseAccess& access) {
-  access.host = block.map.take_string("host").value_or("");
-  access.port = static_cast<int>(block.map.take_integer("port", 1, 65535).value_or(0));
-  access.username = block.map.take_string("username").value_or("");
-  access.password = block.map.take_string("password").value_or("");
-  access.database = block.map.take_string("database").value_or("");
+  const std::string how = block.text("search", kinds.front());
+  if (std::find(kinds.begin(), kinds.end(), how) == kinds.end())
+    block.error_at("search", fmt::format("search must be one of {}", fmt::join(kinds, ", ")));
+  access.statement = make(block, quoted_name(access.server, block.text("table")), how);
 }
 
 }  // namespace
 
+void take_server(EngineBlock& block, DatabaseAccess& access) {
+  block.take("host", access.host);
+  block.take("port", access.port, 1, 65535);
+  block.take("username", access.username);
+  block.take("password", access.password);
+}
+
 void read_postgresql(EngineBlock& block) {
-  DatabaseAccess access;
-  access.connection = block.map.take_string("connection").value_or("");
+  auto& access = block.engine.access.emplace<DatabaseAccess>();
+  block.take("connection", access.connection);
   take_server(block, access);
+  block.take("database", access.database);
   if (access.connection.empty() && access.database.empty())
-    block.diagnostics.error(block.map.place(),
-                            "give connection: postgresql://USER@HOST/NAME, or host and database");
+    block.error("give connection: postgresql://USER@HOST/NAME, or host and database");
   take_statement(block, access, {"full_text", "trigram", "vector"}, postgresql_statement);
-  block.engine.access = std::move(access);
 }
 
 void read_mariadb(EngineBlock& block) {
-  DatabaseAccess access;
+  auto& access = block.engine.access.emplace<DatabaseAccess>();
   access.server = Server::mariadb;
   take_server(block, access);
   if (access.host.empty()) access.host = "127.0.0.1";
   block.map.take_required("database");
+  block.take("database", access.database);
   take_statement(block, access, {"full_text", "boolean"}, mariadb_statement);
-  block.engine.access = std::move(access);
 }
 
 void read_odbc(EngineBlock& block) {
-  DatabaseAccess access;
+  auto& access = block.engine.access.emplace<DatabaseAccess>();
   access.server = Server::odbc;
   access.connection = block.map.take_required_string("connection");
   take_statement(block, access, {}, nullptr);
-  block.engine.access = std::move(access);
 }
 
 }  // namespace metafuse::fetchers

@@ -16,7 +16,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxDefinitionBytes = std::size_t{1} << 20;
 
 /// The characters that the name and the tag of a run file allow.
 bool is_engine_name(std::string_view name) {
@@ -26,9 +26,10 @@ bool is_engine_name(std::string_view name) {
          });
 }
 
-std::string known_types() {
+template <class Rows>
+std::string names_of(const Rows& rows) {
   std::string out;
-  for (const EngineType& type : engine_types()) out += (out.empty() ? "" : ", ") + std::string(type.name);
+  for (const auto& row : rows) out += (out.empty() ? "" : ", ") + std::string(row.name);
   return out;
 }
 
@@ -122,7 +123,8 @@ class FileReader {
     }
     const YamlNode block = meant_block(written, diagnostics);
     Engine engine;
-    YamlMap map(block, "an engine", diagnostics);
+    EngineBlock reading{YamlMap(block, "an engine", diagnostics), diagnostics, folder_, engine};
+    YamlMap& map = reading.map;
     map.take("about");  // for people, and for `metafuse engines list`
     map.take("searxng");
     engine.name = map.take_required_string("name");
@@ -135,10 +137,9 @@ class FileReader {
       return;
     }
     engine.type = type->name;
-    take_common_keys(map, *type, engine, diagnostics);
-    EngineBlock reading{map, diagnostics, folder_, engine};
+    take_common_keys(reading, *type);
     type->read(reading);
-    take_embedding(map, engine, diagnostics);
+    take_embedding(reading);
     map.finish(unused_searxng_keys());
     engines_.push_back(std::move(engine));
   }
@@ -180,78 +181,72 @@ class FileReader {
     const std::string unknown = "unknown engine type \"" + name + "\"";
     diagnostics.error(node.place, is_whole_settings_
                                       ? unknown + ", or Python code in a newer SearXNG" + instead
-                                      : unknown + "; use one of " + known_types());
+                                      : unknown + "; use one of " + names_of(engine_types()));
   }
 
-  void take_common_keys(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
-    engine.shortcut = map.take_string("shortcut").value_or("");
-    engine.description = map.take_string("description").value_or("");
-    engine.categories = map.take_strings("categories").value_or(std::vector<std::string>{"general"});
-    engine.weight = map.take_number("weight", 0, 1e6).value_or(1);
-    engine.max_query_bytes =
-        static_cast<std::size_t>(map.take_integer("max_query_bytes", 1, 1 << 20).value_or(2000));
-    const bool is_inactive = map.take_bool("inactive").value_or(false);  // which SearXNG does not even load
-    engine.is_disabled = map.take_bool("disabled").value_or(false) || is_inactive;
-    engine.timeout_seconds = map.take_number("timeout", 0.01, 300).value_or(3);
-    engine.connect_seconds = map.take_number("connect_timeout", 0.01, 300).value_or(0);
-    engine.first_byte_seconds = map.take_number("first_byte_timeout", 0.01, 300).value_or(0);
-    engine.max_bytes =
-        static_cast<std::size_t>(map.take_integer("max_bytes", 1024, 64 << 20).value_or(1 << 20));
-    engine.retries = static_cast<int>(map.take_integer("retries", 0, 10).value_or(0));
-    engine.max_connections = static_cast<int>(map.take_integer("max_connections", 1, 1000).value_or(8));
-    engine.requests_per_second = map.take_number("requests_per_second", 0, 1e6).value_or(0);
-    take_retry_statuses(map, engine, diagnostics);
-    take_query_syntax(map, type, engine, diagnostics);
+  void take_common_keys(EngineBlock& block, const EngineType& type) {
+    Engine& engine = block.engine;
+    engine.categories = {"general"};
+    block.take("shortcut", engine.shortcut);
+    block.take("description", engine.description);
+    if (auto categories = block.map.take_strings("categories")) engine.categories = std::move(*categories);
+    block.take("weight", engine.weight, 0, 1e6);
+    block.take("max_query_bytes", engine.max_query_bytes, 1, 1 << 20);
+    bool is_inactive = false;  // which SearXNG does not even load
+    block.take("inactive", is_inactive);
+    block.take("disabled", engine.is_disabled);
+    engine.is_disabled = engine.is_disabled || is_inactive;
+    block.take("timeout", engine.timeout_seconds, 0.01, 300);
+    block.take("connect_timeout", engine.connect_seconds, 0.01, 300);
+    block.take("first_byte_timeout", engine.first_byte_seconds, 0.01, 300);
+    block.take("max_bytes", engine.max_bytes, 1024, 64 << 20);
+    block.take("retries", engine.retries, 0, 10);
+    block.take("max_connections", engine.max_connections, 1, 1000);
+    block.take("requests_per_second", engine.requests_per_second, 0, 1e6);
+    take_retry_statuses(block);
+    take_query_syntax(block, type);
   }
 
   /// Takes the engine's own embedding, or else the file's if the engine needs one.
-  void take_embedding(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
-    const YamlNode* node = map.take("embedding");
-    if (node != nullptr) engine.embedding = read_embedding(*node, folder_, diagnostics);
+  void take_embedding(EngineBlock& block) {
+    Engine& engine = block.engine;
+    const YamlNode* node = block.map.take("embedding");
+    if (node != nullptr) engine.embedding = read_embedding(*node, folder_, block.diagnostics);
     const bool is_local = std::holds_alternative<VectorAccess>(engine.access);
     if (node != nullptr && !needs_vector(engine) && !is_local)
-      diagnostics.error(node->place, "embedding: this engine does not use {vector}; leave it out");
+      block.error_at("embedding", "embedding: this engine does not use {vector}; leave it out");
     if (node == nullptr && (needs_vector(engine) || is_local)) engine.embedding = embedding_;
     if (auto* vectors = std::get_if<VectorAccess>(&engine.access); vectors != nullptr && engine.embedding)
       vectors->model = engine.embedding->model;
     if (needs_vector(engine) && !engine.embedding && node == nullptr)
-      diagnostics.error(map.place(),
-                        "the engine \"" + engine.name +
-                            "\" needs the query's vector; configure an endpoint with `embedding:`");
+      block.error("the engine \"" + engine.name +
+                  "\" needs the query's vector; configure an endpoint with `embedding:`");
   }
 
   /// SearXNG allows true (every error), one status, or a list of them.
-  void take_retry_statuses(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
-    const YamlNode* node = map.take("retry_on_http_error");
-    if (node == nullptr) return;
+  static void take_retry_statuses(EngineBlock& block) {
+    const YamlNode* node = block.map.take("retry_on_http_error");
+    if (node == nullptr || (node->is_scalar() && node->text == "false")) return;
+    std::vector<int>& statuses = block.engine.retry_statuses;
     if (node->is_scalar() && node->text == "true") {
-      engine.retry_statuses = {500, 502, 503, 504};
+      statuses = {500, 502, 503, 504};
       return;
     }
-    if (node->is_scalar() && node->text == "false") return;
-    for (const std::string& text :
-         map.take_strings("retry_on_http_error").value_or(std::vector<std::string>())) {
-      const bool is_status = text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos;
-      if (is_status)
-        engine.retry_statuses.push_back(std::stoi(text));
+    for (const std::string& text : block.texts("retry_on_http_error"))
+      if (text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos)
+        statuses.push_back(std::stoi(text));
       else
-        diagnostics.error(node->place, "retry_on_http_error must be true, false or HTTP statuses");
-    }
+        block.error_at("retry_on_http_error", "retry_on_http_error must be true, false or HTTP statuses");
   }
 
-  void take_query_syntax(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
-    engine.query_syntax = find_query_syntax(type.query_syntax);
-    const YamlNode* node = map.take("query_syntax");
-    const auto name = map.take_string("query_syntax");
-    if (!name) return;
-    if (const QuerySyntax* syntax = find_query_syntax(*name)) {
-      engine.query_syntax = syntax;
+  static void take_query_syntax(EngineBlock& block, const EngineType& type) {
+    const std::string name = block.text("query_syntax", type.query_syntax);
+    if (const QuerySyntax* syntax = find_query_syntax(name)) {
+      block.engine.query_syntax = syntax;
       return;
     }
-    std::string known;
-    for (const QuerySyntax& syntax : query_syntaxes())
-      known += (known.empty() ? "" : ", ") + std::string(syntax.name);
-    diagnostics.error(node->place, "unknown query_syntax \"" + *name + "\"; use one of " + known);
+    block.error_at("query_syntax",
+                   "unknown query_syntax \"" + name + "\"; use one of " + names_of(query_syntaxes()));
   }
 
   std::string folder_;
@@ -276,12 +271,9 @@ Result<EngineFile> parse_engine_file(std::string_view text, const std::string& n
 }
 
 Result<EngineFile> read_engine_file(const std::string& path) {
-  auto text = read_text(path, kMaxFileBytes);
-  if (!text) {
-    if (text.error().code == Code::bad_data) return fail(Code::bad_config, text.error().text);
-    return text.error();
-  }
-  return parse_engine_file(*text, path);
+  auto text = read_text(path, kMaxDefinitionBytes);
+  if (text) return parse_engine_file(*text, path);
+  return text.error().code == Code::bad_data ? fail(Code::bad_config, text.error().text) : text.error();
 }
 
 bool needs_vector(const Engine& engine) {

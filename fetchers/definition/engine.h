@@ -72,6 +72,19 @@ struct AnswerRules {
   friend bool operator==(const AnswerRules&, const AnswerRules&) = default;
 };
 
+/// A part of a result: its name in the keys of a definition, and its rule.
+struct ResultPart {
+  std::string_view name;
+  PartRule AnswerRules::*rule;
+};
+inline constexpr ResultPart kResultParts[] = {{"url", &AnswerRules::url},
+                                              {"title", &AnswerRules::title},
+                                              {"content", &AnswerRules::content},
+                                              {"published", &AnswerRules::published},
+                                              {"language", &AnswerRules::language},
+                                              {"score", &AnswerRules::score},
+                                              {"thumbnail", &AnswerRules::thumbnail}};
+
 /// A request that precedes the search itself and finds identifiers for it. The later request contains all of
 /// them as `{ids}`, or one at a time as `{id}`.
 struct LookupStep {

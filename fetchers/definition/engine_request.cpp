@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <functional>
 
 #include <pugixml.hpp>
 
@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/definition/request_template.h"
 
 namespace metafuse::fetchers {
@@ -24,8 +25,11 @@ Duration seconds(double value) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
 }
 
-/// Replaces every "${NAME}". False when a secret is not set; `missing` then holds its name.
-bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing) {
+/// Replaces every "${NAME}" by the secret, encoded for its place. False when a secret is not set; `missing`
+/// then holds its name.
+template <class Encode = std::identity>
+bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing,
+                  const Encode& encode = {}) {
   for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
     const std::size_t end = text.find('}', at);
     if (end == std::string::npos) return true;
@@ -35,34 +39,28 @@ bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string&
       missing = name;
       return false;
     }
-    text.replace(at, end + 1 - at, *value);
-    at += value->size();
+    const std::string written = encode(*value);
+    text.replace(at, end + 1 - at, written);
+    at += written.size();
   }
   return true;
 }
 
 bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& missing) {
-  const auto fill_url = [&](std::string& text) {
-    const SecretLookup encoded = [&](std::string_view name) -> std::optional<std::string> {
-      const auto value = secret_of ? secret_of(name) : std::optional<std::string>(kRedacted);
-      return value ? std::optional(percent_encoded(*value)) : std::nullopt;
-    };
-    return fill_secrets(text, encoded, missing);
-  };
   const auto fill = [&](std::string& text) { return fill_secrets(text, secret_of, missing); };
+  const auto fill_url = [&](std::string& text) {
+    return fill_secrets(text, secret_of, missing,
+                        [](const std::string& secret) { return percent_encoded(secret); });
+  };
   const auto fill_body = [&](std::string& text) {
-    const SecretLookup doubled = [&](std::string_view name) -> std::optional<std::string> {
-      const auto value = secret_of ? secret_of(name) : std::optional<std::string>(kRedacted);
-      return value ? std::optional(with_doubled_braces(*value)) : std::nullopt;
-    };
-    return fill_secrets(text, doubled, missing);
+    return fill_secrets(text, secret_of, missing, with_doubled_braces);
   };
   bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
-                   fill_url(access.next_page.url) && fill_body(access.next_page.body) &&
-                   fill(access.username) && fill(access.password);
+                   fill_url(access.next_page.url) && fill_body(access.next_page.body);
   Authorization& auth = access.auth;
-  for (std::string* text : {&auth.client_id, &auth.client_secret, &auth.refresh_token, &auth.scope,
-                            &auth.audience, &auth.secret, &auth.message, &auth.session_token})
+  for (std::string* text :
+       {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
+        &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
     is_filled = is_filled && fill(*text);
   for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
   for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
@@ -189,6 +187,11 @@ bool has_header(const StringPairs& headers, std::string_view name) {
                      [&](const auto& header) { return ascii_lower(header.first) == ascii_lower(name); });
 }
 
+constexpr const char* kAccepted[] = {  // in the order of AnswerRules::Format
+    "application/json",
+    "application/rss+xml, application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.5",
+    "text/html, application/xhtml+xml, */*;q=0.5", "application/json"};
+
 void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOptions& options,
                  AnswerRules::Format format, const std::string& content_type) {
   request.headers = access.headers;
@@ -196,19 +199,7 @@ void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOpti
     if (!has_header(request.headers, name)) request.headers.emplace_back(name, value);
   };
   preset("User-Agent", "metafuse/0.1");
-  switch (format) {
-    case AnswerRules::Format::json:
-    case AnswerRules::Format::groonga:
-      preset("Accept", "application/json");
-      break;
-    case AnswerRules::Format::xml:
-      preset("Accept",
-             "application/rss+xml, application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.5");
-      break;
-    case AnswerRules::Format::html:
-      preset("Accept", "text/html, application/xhtml+xml, */*;q=0.5");
-      break;
-  }
+  preset("Accept", kAccepted[static_cast<std::size_t>(format)]);
   const std::string language = request_language(access, options);
   if (!language.empty() && language != "all" && language != "*") preset("Accept-Language", language);
   if (!request.body.empty()) preset("Content-Type", content_type);
@@ -226,14 +217,9 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
   if (!declared.empty()) return declared;
   for (const auto& [name, value] : headers)
     if (ascii_lower(name) == "content-type") return value;
-  switch (body_quoting(body, "")) {
-    case Quoting::json:
-      return "application/json";
-    case Quoting::xml:
-      return "application/xml";
-    default:
-      return "application/x-www-form-urlencoded";
-  }
+  const Quoting quoting = body_quoting(body, "");
+  if (quoting == Quoting::json) return "application/json";
+  return quoting == Quoting::xml ? "application/xml" : "application/x-www-form-urlencoded";
 }
 
 Error secret_is_missing(const Engine& engine, const std::string& name) {
@@ -411,12 +397,6 @@ namespace {
 
 constexpr std::size_t kMaxDescriptionBytes = 256 * 1024;
 
-std::string_view local_name(const pugi::xml_node& node) {
-  const std::string_view name = node.name();
-  const std::size_t colon = name.find(':');
-  return colon == std::string_view::npos ? name : name.substr(colon + 1);
-}
-
 struct Parameter {
   std::string_view name;
   std::string_view placeholder;
@@ -468,12 +448,12 @@ Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
   const std::string valid = to_valid_utf8(text);
   pugi::xml_document document;
   if (!document.load_buffer(valid.data(), valid.size()) ||
-      local_name(document.document_element()) != "OpenSearchDescription")
+      without_prefix(document.document_element().name()) != "OpenSearchDescription")
     return fail(Code::bad_data, "no OpenSearch description document at " + ready.redacted.description_url);
   int best = 0;
   std::string found;
   for (const pugi::xml_node& node : document.document_element().children()) {
-    if (local_name(node) != "Url") continue;
+    if (without_prefix(node.name()) != "Url") continue;
     const std::string_view rel = node.attribute("rel").as_string("results");
     const int worth = preference(node.attribute("type").as_string(), ready.access.answer);
     if (worth <= best || rel.find("results") == std::string_view::npos) continue;

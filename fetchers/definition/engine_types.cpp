@@ -16,14 +16,14 @@ constexpr std::array kTypes = {
     EngineType{"local_cosine",
                "an index built by metafuse index --cosine: shared words, stems and parts of words", "fts5",
                read_local_cosine},
-    EngineType{"json_engine", "any JSON answer, by key paths", "web", read_json_engine},
-    EngineType{"xpath", "any HTML page, by XPath", "web", read_xpath_engine},
+    EngineType{"json_engine", "any JSON answer, by key paths", "web", read_by_paths},
+    EngineType{"xpath", "any HTML page, by XPath", "web", read_by_paths},
     EngineType{"xml_engine", "RSS, Atom and OpenSearch without further keys, other XML by XPath", "web",
-               read_xml_engine},
+               read_by_paths},
     EngineType{"opensearch_description", "a site with an OpenSearch description document", "web",
                read_opensearch_description},
     EngineType{"elasticsearch", "Elasticsearch and OpenSearch", "elasticsearch", read_elasticsearch},
-    EngineType{"opensearch", "OpenSearch", "elasticsearch", read_opensearch},
+    EngineType{"opensearch", "OpenSearch", "elasticsearch", read_elasticsearch},
     EngineType{"solr", "Apache Solr", "solr", read_solr},
     EngineType{"meilisearch", "Meilisearch", "plain", read_meilisearch},
     EngineType{"mediawiki", "MediaWiki, Wikipedia", "mediawiki", read_mediawiki},
@@ -107,8 +107,44 @@ const EngineType* find_engine_type(std::string_view name) {
   return nullptr;
 }
 
-bool is_tokenizer(std::string_view name) {
-  return name == "unicode61" || name == "porter" || name == "trigram";
+bool is_made_of(std::string_view text, std::string_view allowed, std::string_view others) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return allowed.find(c) != std::string_view::npos || others.find(c) != std::string_view::npos;
+  });
+}
+
+std::string EngineBlock::text(std::string_view key, std::string_view preset) {
+  return map.take_string(key).value_or(std::string(preset));
+}
+
+std::vector<std::string> EngineBlock::texts(std::string_view key) {
+  return map.take_strings(key).value_or(std::vector<std::string>());
+}
+
+void EngineBlock::take(std::string_view key, std::string& value) {
+  if (auto text = map.take_string(key)) value = std::move(*text);
+}
+
+void EngineBlock::take(std::string_view key, bool& value) {
+  value = map.take_bool(key).value_or(value);
+}
+
+void EngineBlock::take(std::string_view key, double& value, double low, double high) {
+  value = map.take_number(key, low, high).value_or(value);
+}
+
+void EngineBlock::error_at(std::string_view key, const std::string& text) {
+  const YamlNode* node = map.take(key);
+  diagnostics.error(node == nullptr ? map.place() : node->place, text);
+}
+
+void EngineBlock::check(std::string_view key, bool is_right, const std::string& text) {
+  if (const YamlNode* node = map.take(key); !is_right && node != nullptr && node->is_scalar())
+    diagnostics.error(node->place, std::string(key) + ": " + text);
+}
+
+void EngineBlock::check(std::string_view key, const Result<void>& checked) {
+  if (!checked) check(key, false, checked.error().text);
 }
 
 bool is_python_engine(std::string_view name) {
@@ -127,30 +163,27 @@ std::string take_database(EngineBlock& block) {
   return path.empty() ? path : (std::filesystem::path(block.folder) / path).string();
 }
 
-void check_placeholders(EngineBlock& block, const CommandAccess& access, const YamlNode& node) {
-  const auto& words = access.arguments;
-  if (words.empty()) return block.diagnostics.error(node.place, "command must not be empty");
-  if (words.front().empty() || words.front().front() != '/')
-    block.diagnostics.error(node.place, "the program must be an absolute path, for example /usr/bin/locate");
+void check_command(EngineBlock& block, const std::vector<std::string>& words) {
+  if (words.empty()) return block.error_at("command", "command must not be empty");
+  if (!words.front().starts_with('/'))
+    block.error_at("command", "the program must be an absolute path, for example /usr/bin/locate");
   if (std::count(words.begin(), words.end(), "{{QUERY}}") == 0)
-    block.diagnostics.error(node.place,
-                            "command has no argument \"{{QUERY}}\"; add it where the query belongs");
+    block.error_at("command", "command has no argument \"{{QUERY}}\"; add it where the query belongs");
   for (const std::string& word : words)
     if (word != "{{QUERY}}" && word.find("{{QUERY}}") != std::string::npos)
-      block.diagnostics.error(node.place,
-                              "\"{{QUERY}}\" must be a whole argument, not part of \"" + word + "\"");
+      block.error_at("command", "\"{{QUERY}}\" must be a whole argument, not part of \"" + word + "\"");
 }
 
 }  // namespace
 
 void read_local(EngineBlock& block) {
-  LocalAccess access;
+  auto& access = block.engine.access.emplace<LocalAccess>();
   access.database = take_database(block);
-  access.order_by = block.map.take_string("order_by").value_or("");
-  access.tokenizer = block.map.take_string("tokenizer").value_or("");
-  if (const YamlNode* tokenizer = block.map.take("tokenizer");
-      tokenizer != nullptr && !access.tokenizer.empty() && !is_tokenizer(access.tokenizer))
-    block.diagnostics.error(tokenizer->place, "tokenizer must be unicode61, porter or trigram");
+  block.take("order_by", access.order_by);
+  block.take("tokenizer", access.tokenizer);
+  const std::string& name = access.tokenizer;
+  if (!name.empty() && name != "unicode61" && name != "porter" && name != "trigram")
+    block.error_at("tokenizer", "tokenizer must be unicode61, porter or trigram");
   const YamlNode* node = block.map.take("weights");
   for (const auto& [column, text] : block.map.take_string_map("weights")) {
     double weight = 0;
@@ -160,7 +193,6 @@ void read_local(EngineBlock& block) {
       block.diagnostics.error(node->find(column)->place,
                               "the weight of " + column + " must be a number from 0 to 1e6");
   }
-  block.engine.access = std::move(access);
 }
 
 void read_local_cosine(EngineBlock& block) {
@@ -168,52 +200,46 @@ void read_local_cosine(EngineBlock& block) {
 }
 
 void read_local_vector(EngineBlock& block) {
-  VectorAccess access;
+  auto& access = block.engine.access.emplace<VectorAccess>();
   access.database = take_database(block);
-  access.min_score = block.map.take_number("min_score", -1, 1).value_or(0);
-  block.engine.access = std::move(access);
+  block.take("min_score", access.min_score, -1, 1);
 }
 
 void read_sqlite(EngineBlock& block) {
-  SqliteAccess access;
+  auto& access = block.engine.access.emplace<SqliteAccess>();
   access.database = take_database(block);
   access.statement = block.map.take_required_string("query_str");
-  access.url_format = block.map.take_string("url_format").value_or("");
+  block.take("url_format", access.url_format);
   block.map.take("limit");
   const YamlNode* node = block.map.take("query_str");
-  const std::size_t first = access.statement.find_first_not_of(" \t\r\n");
-  const bool is_select = first != std::string::npos && (access.statement.compare(first, 6, "SELECT") == 0 ||
-                                                        access.statement.compare(first, 6, "select") == 0 ||
-                                                        access.statement.compare(first, 4, "WITH") == 0 ||
-                                                        access.statement.compare(first, 4, "with") == 0);
-  if (node != nullptr && node->is_scalar()) {
-    if (!is_select) block.diagnostics.error(node->place, "query_str must be a SELECT");
-    if (access.statement.find(":query") == std::string::npos &&
-        access.statement.find(":wildcard") == std::string::npos)
-      block.diagnostics.error(node->place, "query_str must contain :query or :wildcard");
-  }
-  block.engine.access = std::move(access);
+  if (node == nullptr || !node->is_scalar()) return;
+  const std::string& text = access.statement;
+  const std::string_view begin =
+      std::string_view(text).substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (!begin.starts_with("SELECT") && !begin.starts_with("select") && !begin.starts_with("WITH") &&
+      !begin.starts_with("with"))
+    block.diagnostics.error(node->place, "query_str must be a SELECT");
+  if (text.find(":query") == std::string::npos && text.find(":wildcard") == std::string::npos)
+    block.diagnostics.error(node->place, "query_str must contain :query or :wildcard");
 }
 
 void read_command(EngineBlock& block) {
-  CommandAccess access;
-  if (const YamlNode* node = block.map.take_required("command")) {
-    access.arguments = block.map.take_strings("command").value_or(std::vector<std::string>());
-    check_placeholders(block, access, *node);
+  auto& access = block.engine.access.emplace<CommandAccess>();
+  if (block.map.take_required("command") != nullptr) {
+    access.arguments = block.texts("command");
+    check_command(block, access.arguments);
   }
   if (const YamlNode* node = block.map.take("delimiter")) {
-    YamlMap map(*node, "delimiter", block.diagnostics);
-    if (auto chars = map.take_string("chars")) access.delimiter = *chars;
-    if (auto keys = map.take_strings("keys")) access.fields = *keys;
-    map.finish();
-    if (access.delimiter.empty()) block.diagnostics.error(node->place, "delimiter: chars must not be empty");
+    EngineBlock reading = block.inner(*node, "delimiter");
+    reading.take("chars", access.delimiter);
+    if (auto keys = reading.map.take_strings("keys")) access.fields = *keys;
+    reading.map.finish();
+    if (access.delimiter.empty()) reading.error("delimiter: chars must not be empty");
     if (std::find(access.fields.begin(), access.fields.end(), "url") == access.fields.end())
-      block.diagnostics.error(node->place, "delimiter: keys must include url");
+      reading.error("delimiter: keys must include url");
   }
-  access.url_prefix = block.map.take_string("url_prefix").value_or("");
-  if (auto bytes = block.map.take_integer("max_output_bytes", 1, 64 << 20))
-    access.max_bytes = static_cast<std::size_t>(*bytes);
-  block.engine.access = std::move(access);
+  block.take("url_prefix", access.url_prefix);
+  block.take("max_output_bytes", access.max_bytes, 1, 64 << 20);
 }
 
 }  // namespace metafuse::fetchers

@@ -14,12 +14,38 @@ namespace metafuse::fetchers {
 
 inline constexpr std::size_t kMostSteps = 3;
 
-/// What a reader of engine definitions works on.
+/// What a reader of engine definitions works on: the keys of a map, and the engine that they define.
 struct EngineBlock {
-  YamlMap& map;
+  YamlMap map;
   Diagnostics& diagnostics;
   std::string folder;  ///< of the file, to which relative paths refer
   Engine& engine;
+
+  /// A map below a key of this one; `what` names it in messages.
+  EngineBlock inner(const YamlNode& node, std::string_view what) const {
+    return {YamlMap(node, what, diagnostics), diagnostics, folder, engine};
+  }
+
+  /// The text or texts of a key; the preset or none when it is absent or of another type, which is reported.
+  std::string text(std::string_view key, std::string_view preset = {});
+  std::vector<std::string> texts(std::string_view key);
+
+  // Each replaces the value by that of the key, if there is one.
+  void take(std::string_view key, std::string& value);
+  void take(std::string_view key, bool& value);
+  void take(std::string_view key, double& value, double low, double high);
+  template <class Integer>
+  void take(std::string_view key, Integer& value, long long low, long long high) {
+    if (const auto number = map.take_integer(key, low, high)) value = static_cast<Integer>(*number);
+  }
+
+  void error(const std::string& text) { diagnostics.error(map.place(), text); }
+  /// At the place of the key, if there is one.
+  void error_at(std::string_view key, const std::string& text);
+  /// Reports a text that is not right as "KEY: ...", but not a missing key or another type of value, which
+  /// have been reported before.
+  void check(std::string_view key, bool is_right, const std::string& text);
+  void check(std::string_view key, const Result<void>& checked);
 };
 
 /// A row of the table of engine types. The name is the value of `engine:` in a definition.
@@ -37,8 +63,15 @@ std::span<const EngineType> engine_types();
 /// nullptr when there is no type of that name.
 const EngineType* find_engine_type(std::string_view name);
 
-/// Whether the embedded index supports the tokenizer: unicode61, porter or trigram.
-bool is_tokenizer(std::string_view name);
+inline constexpr std::string_view kLettersAndDigits =
+    "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+inline constexpr std::string_view kSmallLettersAndDigits = kLettersAndDigits.substr(0, 36);
+
+/// True for a text of these characters only, and at least one.
+bool is_made_of(std::string_view text, std::string_view allowed, std::string_view others = {});
+
+/// The format of the answers of json_engine, xpath or xml_engine; nullopt for any other type.
+std::optional<AnswerRules::Format> path_format(std::string_view type);
 
 /// True for an engine that SearXNG ships as Python code, which only SearXNG can run.
 bool is_python_engine(std::string_view name);
@@ -47,18 +80,15 @@ bool is_python_engine(std::string_view name);
 std::vector<std::string> unused_searxng_keys();
 
 // The readers, grouped by the file that contains them.
-void read_json_engine(EngineBlock& block);  // http_engines.cpp
-void read_xpath_engine(EngineBlock& block);
-void read_xml_engine(EngineBlock& block);
+void read_by_paths(EngineBlock& block);  // http_engines.cpp
 void read_opensearch_description(EngineBlock& block);
-void read_elasticsearch(EngineBlock& block);  // search_servers.cpp
-void read_opensearch(EngineBlock& block);
+void read_elasticsearch(EngineBlock& block);  // server_engines.cpp
 void read_solr(EngineBlock& block);
 void read_meilisearch(EngineBlock& block);
 void read_mediawiki(EngineBlock& block);
 void read_groonga(EngineBlock& block);
 void read_omega(EngineBlock& block);
-void read_qdrant(EngineBlock& block);  // vector_servers.cpp
+void read_qdrant(EngineBlock& block);
 void read_weaviate(EngineBlock& block);
 void read_milvus(EngineBlock& block);
 void read_pinecone(EngineBlock& block);
@@ -87,6 +117,9 @@ void take_request_body(EngineBlock& block, HttpAccess& access);  // request_keys
 /// Takes `auth`.
 void take_authorization(EngineBlock& block, HttpAccess& access);  // authorization_keys.cpp
 
+/// Takes the keys that say where a database server is, and the account there.
+void take_server(EngineBlock& block, DatabaseAccess& access);  // database_engines.cpp
+
 /// Takes `steps` and `next_page`. Requires that the access has its URL.
 void take_chained_requests(EngineBlock& block, HttpAccess& access);
 
@@ -98,6 +131,10 @@ void check_path(EngineBlock& block, AnswerRules::Format format, const Place& pla
 
 /// Takes a map of header names and values, checked to be valid in a header.
 StringPairs take_header_fields(EngineBlock& block, std::string_view key);
+
+/// Adds a header with the value of a key, unless that is absent or empty.
+void take_key_header(EngineBlock& block, HttpAccess& access, std::string_view header,
+                     std::string_view before = {}, std::string_view key = "api_key");
 
 /// Takes `verify`: false, or the file of a certificate authority.
 void take_certificates(EngineBlock& block, HttpAccess& access);

@@ -25,7 +25,7 @@ JsonObject take_filter(EngineBlock& block) {
   if (node == nullptr) return {};
   const Json filter = json_of(*node);
   if (const auto* object = filter.if_object()) return *object;
-  block.diagnostics.error(node->place, "filter must be a map, as for find()");
+  block.error_at("filter", "filter must be a map, as for find()");
   return {};
 }
 
@@ -53,8 +53,8 @@ JsonArray field_pipeline(EngineBlock& block) {
 
 /// source: Atlas' manual, "$vectorSearch"
 JsonArray vector_pipeline(EngineBlock& block) {
-  const std::string field = block.map.take_string("vector_field").value_or("embedding");
-  JsonObject search{{"index", block.map.take_string("index").value_or("vector_index")},
+  const std::string field = block.text("vector_field", "embedding");
+  JsonObject search{{"index", block.text("index", "vector_index")},
                     {"path", field},
                     {"queryVector", "{vector}"},
                     {"numCandidates", block.map.take_integer("num_candidates", 1, 10000).value_or(300)},
@@ -69,13 +69,8 @@ JsonArray vector_pipeline(EngineBlock& block) {
 /// source: Atlas' manual, "$search", the operator `text`
 JsonArray atlas_pipeline(EngineBlock& block) {
   const auto path = block.map.take_strings("search_fields");
-  Json where = JsonObject{{"wildcard", "*"}};
-  if (path) {
-    JsonArray fields;
-    for (const std::string& field : *path) fields.push_back(Json(field));
-    where = std::move(fields);
-  }
-  JsonArray stages{stage("$search", {{"index", block.map.take_string("index").value_or("default")},
+  const Json where = path ? Json(JsonArray(path->begin(), path->end())) : JsonObject{{"wildcard", "*"}};
+  JsonArray stages{stage("$search", {{"index", block.text("index", "default")},
                                      {"text", {{"query", "{query}"}, {"path", where}}}})};
   if (JsonObject filter = take_filter(block); !filter.empty())
     stages.push_back(stage("$match", std::move(filter)));
@@ -84,41 +79,36 @@ JsonArray atlas_pipeline(EngineBlock& block) {
 }
 
 JsonArray made_pipeline(EngineBlock& block) {
-  const YamlNode* node = block.map.take("search");
-  const std::string preset = block.map.take("key") != nullptr ? "field" : "text";
-  const std::string way = block.map.take_string("search").value_or(preset);
+  const std::string way = block.text("search", block.map.take("key") != nullptr ? "field" : "text");
   if (way == "field") return field_pipeline(block);
   if (way == "vector") return vector_pipeline(block);
   if (way == "atlas") return atlas_pipeline(block);
-  if (way != "text" && node != nullptr)
-    block.diagnostics.error(node->place, "search must be one of text, field, vector, atlas");
+  if (way != "text") block.error_at("search", "search must be one of text, field, vector, atlas");
   return text_pipeline(block);
 }
 
 Json take_pipeline(EngineBlock& block) {
   const YamlNode* own = block.map.take("pipeline");
   if (own == nullptr) return made_pipeline(block);
-  if (const YamlNode* way = block.map.take("search"))
-    block.diagnostics.error(way->place, "search and pipeline exclude each other; keep one");
+  if (block.map.take("search") != nullptr)
+    block.error_at("search", "search and pipeline exclude each other; keep one");
   Json pipeline = json_of(*own);
   if (const auto checked = check_pipeline(pipeline); !checked)
-    block.diagnostics.error(own->place, "pipeline: " + checked.error().text);
+    block.error_at("pipeline", "pipeline: " + checked.error().text);
   return pipeline;
 }
 
 }  // namespace
 
 void read_mongodb(EngineBlock& block) {
-  DatabaseAccess access;
+  auto& access = block.engine.access.emplace<DatabaseAccess>();
   access.server = DatabaseAccess::Server::mongodb;
-  access.connection = block.map.take_string("connection").value_or("");
-  access.host = block.map.take_string("host").value_or("127.0.0.1");
-  access.port = static_cast<int>(block.map.take_integer("port", 1, 65535).value_or(0));
-  access.username = block.map.take_string("username").value_or("");
-  access.password = block.map.take_string("password").value_or("");
+  access.host = "127.0.0.1";
+  block.take("connection", access.connection);
+  take_server(block, access);
   access.database = block.map.take_required_string("database");
   access.collection = block.map.take_required_string("collection");
-  access.url_format = block.map.take_string("url_format").value_or("");
+  block.take("url_format", access.url_format);
   if (const YamlNode* node = block.map.take("columns")) {
     YamlMap map(*node, "columns", block.diagnostics);
     for (const char* column : {"url", "title", "content", "published", "language", "score"})
@@ -127,7 +117,6 @@ void read_mongodb(EngineBlock& block) {
   }
   block.map.take("results_per_page");  // a SearXNG key without effect: the depth limits the results
   access.statement = to_text(take_pipeline(block));
-  block.engine.access = std::move(access);
 }
 
 }  // namespace metafuse::fetchers

@@ -87,24 +87,22 @@ void take_request_body(EngineBlock& block, HttpAccess& access) {
     std::transform(access.method.begin(), access.method.end(), access.method.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     if (access.method != "GET" && access.method != "POST")
-      block.diagnostics.error(block.map.take("method")->place, "method must be GET or POST");
+      block.error_at("method", "method must be GET or POST");
   }
   if (const YamlNode* node = block.map.take("json_body")) {
     if (block.map.take("request_body") != nullptr)
-      block.diagnostics.error(node->place, "json_body and request_body exclude each other; keep one");
+      block.error_at("json_body", "json_body and request_body exclude each other; keep one");
     if (const auto text = json_template(json_of(*node)))
       access.body = *text;
     else
-      block.diagnostics.error(node->place, "json_body: " + text.error().text);
+      block.error_at("json_body", "json_body: " + text.error().text);
     access.content_type = "application/json";
     if (block.map.take("method") == nullptr) access.method = "POST";
     return;
   }
-  const YamlNode* node = block.map.take("request_body");
-  if (auto body = block.map.take_string("request_body")) access.body = *body;
-  if (node != nullptr && node->is_scalar())
-    if (const auto pieces = parse_request_template(access.body); !pieces)
-      block.diagnostics.error(node->place, "request_body: " + pieces.error().text);
+  block.take("request_body", access.body);
+  if (const auto pieces = parse_request_template(access.body); !pieces)
+    block.check("request_body", false, pieces.error().text);
 }
 
 namespace {
@@ -123,55 +121,54 @@ bool has(const std::string& url, const std::string& body, std::string_view place
 
 /// Takes the URL of another request of the same engine. It must be on the same host, since credentials are
 /// sent there.
-std::string take_url(YamlMap& map, Diagnostics& diagnostics, const HttpAccess& access) {
-  const YamlNode* node = map.take("search_url");
-  std::string url = map.take_string("search_url").value_or("");
-  if (node == nullptr || !node->is_scalar()) return url;
-  if (const auto checked = check_url_template(url, false); !checked)
-    diagnostics.error(node->place, "search_url: " + checked.error().text);
-  else if (host_part(url) != host_part(access.url))
-    diagnostics.error(node->place, "search_url: all requests of an engine must go to the same host, " +
-                                       std::string(host_part(access.url)));
+std::string take_url(EngineBlock& block, const HttpAccess& access) {
+  std::string url = block.text("search_url");
+  const auto checked = check_url_template(url, false);
+  block.check("search_url", checked);
+  block.check("search_url", !checked || host_part(url) == host_part(access.url),
+              "all requests of an engine must go to the same host, " + std::string(host_part(access.url)));
   return url;
 }
 
-Format take_format(YamlMap& map, Diagnostics& diagnostics, Format preset) {
-  const YamlNode* node = map.take("engine");
-  const auto name = map.take_string("engine");
+Format take_format(EngineBlock& block, Format preset) {
+  const auto name = block.map.take_string("engine");
   if (!name) return preset;
-  if (*name == "json_engine") return Format::json;
-  if (*name == "xml_engine") return Format::xml;
-  if (*name == "xpath") return Format::html;
-  diagnostics.error(node->place, "the engine of a step must be json_engine, xml_engine or xpath");
-  return preset;
+  const auto format = path_format(*name);
+  if (!format) block.error_at("engine", "the engine of a step must be json_engine, xml_engine or xpath");
+  return format.value_or(preset);
+}
+
+/// Takes a path in the answer, which must be there: `NAME_query`, or `NAME_xpath` for XML and HTML.
+std::string take_required_path(EngineBlock& block, Format format, const std::string& name) {
+  const std::string key = name + (format == Format::json ? "_query" : "_xpath");
+  const YamlNode* node = block.map.take_required(key);
+  std::string path = block.text(key);
+  if (node != nullptr && node->is_scalar()) check_path(block, format, node->place, path);
+  return path;
 }
 
 LookupStep take_step(EngineBlock& block, const YamlNode& node, const HttpAccess& access) {
-  YamlMap map(node, "a step", block.diagnostics);
+  EngineBlock reading = block.inner(node, "a step");
   LookupStep step;
   if (!node.is_map()) return step;
-  step.format = take_format(map, block.diagnostics, access.answer.format);
-  map.take_required("search_url");
-  step.url = take_url(map, block.diagnostics, access);
+  step.format = take_format(reading, access.answer.format);
+  reading.map.take_required("search_url");
+  step.url = take_url(reading, access);
   HttpAccess sent;
-  EngineBlock reading{map, block.diagnostics, block.folder, block.engine};
   take_request_body(reading, sent);
   step.method = sent.method;
   step.body = sent.body;
   step.content_type = sent.content_type;
-  const std::string key = step.format == Format::json ? "ids_query" : "ids_xpath";
-  const YamlNode* ids = map.take_required(key);
-  step.ids = map.take_string(key).value_or("");
-  if (ids != nullptr && ids->is_scalar()) check_path(reading, step.format, ids->place, step.ids);
-  if (auto separator = map.take_string("with")) step.separator = *separator;
-  step.is_quoted = map.take_bool("quoted").value_or(false);
-  step.per_request = static_cast<int>(map.take_integer("per_request", 1, 1000).value_or(100));
-  map.finish();
+  step.ids = take_required_path(reading, step.format, "ids");
+  reading.take("with", step.separator);
+  reading.take("quoted", step.is_quoted);
+  reading.take("per_request", step.per_request, 1, 1000);
+  reading.map.finish();
   return step;
 }
 
 /// Checks that each request uses what the previous one found, and nothing else.
-void check_chain(EngineBlock& block, const YamlNode& node, const HttpAccess& access) {
+void check_chain(EngineBlock& block, const HttpAccess& access) {
   for (std::size_t i = 0; i <= access.steps.size(); ++i) {
     const bool is_last = i == access.steps.size();
     const std::string& url = is_last ? access.url : access.steps[i].url;
@@ -179,36 +176,28 @@ void check_chain(EngineBlock& block, const YamlNode& node, const HttpAccess& acc
     const bool has_ids = has(url, body, "{ids}") || has(url, body, "{id_values}");
     const bool has_id = has(url, body, "{id}");
     const std::string which = is_last ? "the engine's own request" : "step " + std::to_string(i + 1);
-    if (i == 0 && !has(url, body, "{query}"))
-      block.diagnostics.error(node.place, "step 1 must contain {query}");
+    if (i == 0 && !has(url, body, "{query}")) block.error_at("steps", "step 1 must contain {query}");
     if (i > 0 && !has_ids && !(is_last && has_id))
-      block.diagnostics.error(node.place,
-                              which + " must contain {ids}, the identifiers found by the previous step");
+      block.error_at("steps", which + " must contain {ids}, the identifiers found by the previous step");
     if (!is_last && has_id)
-      block.diagnostics.error(node.place, which + ": {id} is allowed only in the engine's own request");
+      block.error_at("steps", which + ": {id} is allowed only in the engine's own request");
   }
 }
 
 void take_next_page(EngineBlock& block, HttpAccess& access) {
   const YamlNode* node = block.map.take("next_page");
   if (node == nullptr) return;
-  YamlMap map(*node, "next_page", block.diagnostics);
+  EngineBlock reading = block.inner(*node, "next_page");
   if (!node->is_map()) return;
-  const Format format = access.answer.format;
-  const std::string key = format == Format::json ? "cursor_query" : "cursor_xpath";
-  const YamlNode* cursor = map.take_required(key);
-  access.next_page.cursor = map.take_string(key).value_or("");
-  if (cursor != nullptr && cursor->is_scalar())
-    check_path(block, format, cursor->place, access.next_page.cursor);
-  access.next_page.url = take_url(map, block.diagnostics, access);
+  NextPage& next = access.next_page;
+  next.cursor = take_required_path(reading, access.answer.format, "cursor");
+  next.url = take_url(reading, access);
   HttpAccess sent;
-  EngineBlock reading{map, block.diagnostics, block.folder, block.engine};
   take_request_body(reading, sent);
-  access.next_page.body = sent.body;
-  map.finish();
-  const NextPage& next = access.next_page;
+  next.body = sent.body;
+  reading.map.finish();
   if (!has(next.url, next.body, "{cursor}"))
-    block.diagnostics.error(node->place, "next_page must contain {cursor} in its search_url or body");
+    reading.error("next_page must contain {cursor} in its search_url or body");
   access.has_paging = true;
 }
 
@@ -216,20 +205,18 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
 
 void take_chained_requests(EngineBlock& block, HttpAccess& access) {
   const YamlNode* steps = block.map.take("steps");
-  if (steps != nullptr && !steps->is_list())
-    block.diagnostics.error(steps->place, "steps must be a list of requests");
+  if (steps != nullptr && !steps->is_list()) block.error_at("steps", "steps must be a list of requests");
   if (steps != nullptr && steps->is_list() && steps->items.size() > kMostSteps)
-    block.diagnostics.error(steps->place, "more than " + std::to_string(kMostSteps) + " steps");
+    block.error_at("steps", "more than " + std::to_string(kMostSteps) + " steps");
   if (steps != nullptr && steps->is_list()) {
     for (const YamlNode& item : steps->items) access.steps.push_back(take_step(block, item, access));
-    check_chain(block, *steps, access);
+    check_chain(block, access);
   } else if (has(access.url, access.body, "{ids}") || has(access.url, access.body, "{id_values}") ||
              has(access.url, access.body, "{id}")) {
-    block.diagnostics.error(block.map.place(), "{ids} and {id} need `steps` that find identifiers");
+    block.error("{ids} and {id} need `steps` that find identifiers");
   }
   if (has(access.url, access.body, "{cursor}"))
-    block.diagnostics.error(block.map.place(),
-                            "{cursor} is allowed only in next_page: the first page has no cursor");
+    block.error("{cursor} is allowed only in next_page: the first page has no cursor");
   take_next_page(block, access);
 }
 

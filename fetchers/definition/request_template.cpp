@@ -87,25 +87,11 @@ class JsonNesting {
   bool has_inner_backslash_ = false;
 };
 
-void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
-  switch (quoting) {
-    case Quoting::url_path:
-      out += percent_encoded(text, false);
-      break;
-    case Quoting::url_query:
-    case Quoting::form:
-      out += percent_encoded(text, true);
-      break;
-    case Quoting::json:
-      out += quoted_json(text);
-      break;
-    case Quoting::xml:
-      out += xml_escaped(text);
-      break;
-    case Quoting::none:
-      out += text;
-      break;
-  }
+std::string quoted(const std::string& text, Quoting quoting) {
+  if (quoting == Quoting::json) return quoted_json(text);
+  if (quoting == Quoting::xml) return xml_escaped(text);
+  if (quoting == Quoting::none) return text;
+  return percent_encoded(text, quoting != Quoting::url_path);
 }
 
 Error unknown_placeholder(std::string_view name) {
@@ -182,8 +168,8 @@ std::string fill_request_template(std::string_view text, const RequestValues& va
       [&](const Placeholder& placeholder) {
         const std::string& value = values.*(placeholder.value);
         const bool is_nested = nesting.is_nested() && !placeholder.is_verbatim;
-        append_quoted(out, is_nested ? quoted_json(value) : value,
-                      placeholder.is_verbatim ? Quoting::none : quoting);
+        out +=
+            quoted(is_nested ? quoted_json(value) : value, placeholder.is_verbatim ? Quoting::none : quoting);
       });
   require(scanned.has_value(), "a checked template");
   return out;
