@@ -91,8 +91,7 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   }
   const auto parts = parts_of_url(answer_.url);
   if (!parts) {
-    refused_ = Failure::not_allowed;
-    refusal_ = "not a valid http or https URL: " + answer_.url.substr(0, 200);
+    refuse(Failure::not_allowed, "not a valid http or https URL: " + answer_.url.substr(0, 200));
     return false;
   }
   origin_ = parts->origin();
@@ -103,7 +102,9 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   curl_easy_setopt(handle, CURLOPT_URL, answer_.url.c_str());
   set_method();
   set_limits(now);
-  set_callback_data();
+  for (const CURLoption option :
+       {CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA})
+    curl_easy_setopt(handle, option, this);
   set_tls();
   return true;
 }
@@ -138,14 +139,6 @@ void CurlTransfer::set_limits(TimePoint now) {
   curl_easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(std::min(left, connect)));
 }
 
-void CurlTransfer::set_callback_data() {
-  curl_easy_setopt(handle_, CURLOPT_PRIVATE, this);
-  curl_easy_setopt(handle_, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_PREREQDATA, this);
-}
-
 void CurlTransfer::set_tls() {
   curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYPEER, request_.verifies_certificates ? 1L : 0L);
   curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYHOST, request_.verifies_certificates ? 2L : 0L);
@@ -161,17 +154,15 @@ bool CurlTransfer::take_redirect() {
   const int status = answer_.status;
   if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308) return false;
   const std::string_view location = answer_.header("location");
-  if (location.empty() || refused_ != Failure::none) return false;
+  if (location.empty() || refused_.failure != Failure::none) return false;
   if (++redirects_ > request_.max_redirects) {
-    refused_ = Failure::bad_answer;
-    refusal_ = "more than " + std::to_string(request_.max_redirects) + " redirects";
+    refuse(Failure::bad_answer, "more than " + std::to_string(request_.max_redirects) + " redirects");
     return false;
   }
   auto next = resolved_url(location, answer_.url);
   if (!next || !parts_of_url(*next)) {
-    refused_ = Failure::not_allowed;
-    refusal_ =
-        "redirected to something other than an http or https URL: " + std::string(location.substr(0, 200));
+    refuse(Failure::not_allowed, "redirected to something other than an http or https URL: " +
+                                     std::string(location.substr(0, 200)));
     return false;
   }
   answer_.url = std::move(*next);
@@ -181,7 +172,7 @@ bool CurlTransfer::take_redirect() {
 }
 
 void CurlTransfer::finish(CURLcode status, TimePoint now) {
-  if (refused_ != Failure::none) return finish(refused_, refusal_, now);
+  if (refused_.failure != Failure::none) return finish(refused_.failure, refused_.message, now);
   if (status == CURLE_OK) return finish(Failure::none, "", now);
   std::string message = curl_easy_strerror(status);
   if (status == CURLE_OPERATION_TIMEDOUT) {
@@ -205,17 +196,13 @@ TimePoint CurlTransfer::next_limit() const {
   return std::min(end, start_ + request_.first_byte_timeout);
 }
 
-bool CurlTransfer::is_overdue(TimePoint now) const {
-  return now >= next_limit();
-}
-
 std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
   const std::size_t bytes = size * count;
   std::string& body = transfer.answer_.body;
   if (body.size() + bytes > transfer.request_.max_bytes) {
-    transfer.refused_ = Failure::too_large;
-    transfer.refusal_ = "the answer is larger than " + std::to_string(transfer.request_.max_bytes) + " bytes";
+    transfer.refuse(Failure::too_large,
+                    "the answer is larger than " + std::to_string(transfer.request_.max_bytes) + " bytes");
     return 0;
   }
   if (body.size() + bytes > body.capacity()) {
@@ -242,8 +229,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
   transfer.header_bytes_ += bytes;
   std::string_view line(data, bytes);
   if (transfer.header_bytes_ > kMaxHeaderBytes || answer.headers.size() > kMaxHeaders) {
-    transfer.refused_ = Failure::too_large;
-    transfer.refusal_ = "more than 64 KB or 200 lines of headers";
+    transfer.refuse(Failure::too_large, "more than 64 KB or 200 lines of headers");
     return 0;
   }
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' '))
@@ -257,12 +243,10 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
   }
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0) return bytes;
-  std::string name(line.substr(0, colon));
-  for (char& c : name) c = ascii_lower(c);
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
   if (answer.headers.empty()) answer.headers.reserve(16);
-  answer.headers.emplace_back(std::move(name), value);
+  answer.headers.emplace_back(ascii_lower(line.substr(0, colon)), value);
   return bytes;
 }
 
@@ -272,20 +256,20 @@ bool CurlTransfer::may_connect(Reach reach) {
   if (guard_.may_connect(reach, origin_,
                          is_own_private ? std::string_view(request_.own_origin) : std::string_view()))
     return true;
-  refused_ = Failure::not_allowed;
-  refusal_ =
+  refuse(
+      Failure::not_allowed,
       origin_ +
-      (reach == Reach::nobody
-           ? " is a link-local, multicast or reserved address, which no engine may reach"
-           : " is a private address that is not in the engine's own definition, or its name was a "
-             "public one when the definition was loaded; add it to allow_private if the engine may reach it");
+          (reach == Reach::nobody
+               ? " is a link-local, multicast or reserved address, which no engine may reach"
+               : " is a private address that is not in the engine's own definition, or its name was a public "
+                 "one when the definition was loaded; add it to allow_private if the engine may reach it"));
   return false;
 }
 
 curl_socket_t CurlTransfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
   if (!transfer.may_connect(reach_of(address->addr))) return CURL_SOCKET_BAD;
-  transfer.refused_ = Failure::none;
+  transfer.refused_.failure = Failure::none;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 

@@ -33,7 +33,7 @@ class CurlTransfer {
   void finish(Failure failure, std::string message, TimePoint now);
   /// The next time limit: for the first byte while none has arrived, else for the whole request.
   TimePoint next_limit() const;
-  bool is_overdue(TimePoint now) const;
+  bool is_overdue(TimePoint now) const { return now >= next_limit(); }
 
   const HttpRequest& request() const { return request_; }
   /// True when the next request would not overwrite all options of this one, so that the handle must
@@ -44,7 +44,6 @@ class CurlTransfer {
  private:
   void set_method();
   void set_limits(TimePoint now);
-  void set_callback_data();
   void set_tls();
   /// True if this hop goes elsewhere than to the definition's own origin.
   bool is_crossing() const {
@@ -55,6 +54,8 @@ class CurlTransfer {
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_connected(void* self, char* remote, char* local, int remote_port, int local_port);
   bool may_connect(Reach reach);
+  /// Stores why the transfer is aborted.
+  void refuse(Failure failure, std::string message) { refused_ = {failure, std::move(message)}; }
   std::size_t announced_bytes() const;
 
   HttpRequest request_;
@@ -68,8 +69,11 @@ class CurlTransfer {
   std::size_t header_bytes_ = 0;
   int redirects_ = 0;
   bool has_first_byte_ = false;
-  Failure refused_ = Failure::none;  ///< why a callback aborted the transfer
-  std::string refusal_;
+  struct Refusal {
+    Failure failure = Failure::none;
+    std::string message;
+  };
+  Refusal refused_;  ///< why the transfer was aborted
 };
 
 }  // namespace metafuse::fetchers

@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -245,7 +246,6 @@ class CurlTransport final : public Transport {
     if (!lane.idle.empty()) {
       CURL* handle = lane.idle.back();
       lane.idle.pop_back();
-      --idle_handles_;
       return handle;
     }
     CURL* handle = curl_easy_init();
@@ -260,14 +260,15 @@ class CurlTransport final : public Transport {
   }
 
   void give_back(Lane& lane, CURL* handle, bool has_traces) {
-    if (idle_handles_ >= kMaxIdleHandles) return curl_easy_cleanup(handle);
+    const auto add_idle = [](std::size_t sum, const auto& one) { return sum + one.second.idle.size(); };
+    if (std::accumulate(lanes_.begin(), lanes_.end(), std::size_t{0}, add_idle) >= kMaxIdleHandles)
+      return curl_easy_cleanup(handle);
     if (has_traces) {
       curl_easy_reset(handle);
       CurlTransfer::set_common_options(handle);
     }
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, nullptr);
     lane.idle.push_back(handle);
-    ++idle_handles_;
   }
 
   void take_finished() {
@@ -341,7 +342,6 @@ class CurlTransport final : public Transport {
   // The members below belong to the worker.
   std::map<std::string, Lane> lanes_;
   std::list<Transfer> active_;
-  std::size_t idle_handles_ = 0;
   std::thread thread_;
 };
 

@@ -66,6 +66,21 @@ std::string product_of(std::string_view value) {
 
 }  // namespace
 
+RobotsRules::Rule RobotsRules::rule_of(std::string_view pattern, bool is_allowing) {
+  Rule rule;
+  rule.is_allowing = is_allowing;
+  rule.is_anchored = pattern.ends_with('$');
+  if (rule.is_anchored) pattern.remove_suffix(1);
+  const std::string path = normal_path(pattern);
+  rule.length = path.size();
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t star = std::min(path.find('*', begin), path.size());
+    rule.parts.push_back(path.substr(begin, star - begin));
+    begin = star + 1;
+  }
+  return rule;
+}
+
 RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) {
   RobotsRules own;
   RobotsRules of_all;
@@ -96,24 +111,11 @@ RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) 
     if (key != "allow" && key != "disallow") continue;
     in_agents = false;
     if (value.empty() || value.size() > kMaxPattern) continue;
-    Rule rule;
-    rule.is_allowing = key == "allow";
-    rule.is_anchored = value.ends_with('$');
-    const std::string pattern = normal_path(rule.is_anchored ? value.substr(0, value.size() - 1) : value);
-    rule.length = pattern.size();
-    for (std::size_t begin = 0; begin <= pattern.size();) {
-      const std::size_t star = std::min(pattern.find('*', begin), pattern.size());
-      rule.parts.push_back(pattern.substr(begin, star - begin));
-      begin = star + 1;
-    }
+    Rule rule = rule_of(value, key == "allow");
     if (is_own && own.rules_.size() < kMostRules) own.rules_.push_back(rule);
     if (is_of_all && of_all.rules_.size() < kMostRules) of_all.rules_.push_back(std::move(rule));
   }
   return has_own_group ? own : of_all;
-}
-
-RobotsRules RobotsRules::nothing() {
-  return parse("User-agent: *\nDisallow: /\n", "");
 }
 
 bool RobotsRules::fits(const Rule& rule, std::string_view path) {

@@ -15,8 +15,6 @@ class RobotsRules {
   /// in:     product - the program's name in lower case ("metafuse")
   /// cost:   O(bytes); only the first 500 KiB and 1,000 rules of a file count
   static RobotsRules parse(std::string_view text, std::string_view product);
-  /// For a site whose robots.txt cannot be fetched: nothing may be read.
-  static RobotsRules nothing();
 
   /// in:     path_and_query - as it stands in the URL: "/a?b=c"
   /// out:    the verdict of the longest matching rule; of equally long rules an allowing one wins
@@ -29,6 +27,7 @@ class RobotsRules {
     bool is_allowing = false;
     std::size_t length = 0;
   };
+  static Rule rule_of(std::string_view pattern, bool is_allowing);
   static bool fits(const Rule& rule, std::string_view path);
 
   std::vector<Rule> rules_;

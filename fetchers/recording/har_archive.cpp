@@ -1,7 +1,6 @@
 #include "fetchers/recording/har_archive.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <unistd.h>
 
 #include "core/ascii.h"
@@ -36,8 +36,7 @@ std::string text_in(const JsonObject& object, std::string_view key) {
 
 double number_in(const JsonObject& object, std::string_view key) {
   const Json* value = object.if_contains(key);
-  if (value == nullptr || !value->is_number()) return 0;
-  return value->to_number<double>();
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
 }
 
 bool is_secret_header(std::string_view name) {
@@ -56,11 +55,7 @@ JsonArray headers_json(const StringPairs& headers) {
 }
 
 std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> out{};
-  return {out.data(), std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%S.000Z", &parts)};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z", fmt::gmtime(std::time(nullptr)));
 }
 
 JsonObject content_json(const HttpAnswer& answer) {
@@ -376,12 +371,11 @@ Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
   for (const Json& item : hits->as_array()) {
     const JsonObject* object = item.if_object();
     if (object == nullptr) continue;
-    Hit hit{text_in(*object, "url"),
-            text_in(*object, "title"),
-            text_in(*object, "snippet"),
-            text_in(*object, "published"),
-            {},
-            {}};
+    Hit hit;
+    hit.url = text_in(*object, "url");
+    hit.title = text_in(*object, "title");
+    hit.snippet = text_in(*object, "snippet");
+    hit.published = text_in(*object, "published");
     hit.language = text_in(*object, "language");
     if (object->contains("score")) hit.score = number_in(*object, "score");
     list.hits.push_back(std::move(hit));

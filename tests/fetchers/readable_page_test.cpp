@@ -87,7 +87,6 @@ TEST_CASE("The rules of robots.txt are applied as in RFC 9309", "[fetchers][page
   CHECK(may("User-agent: *\nDisallow:\n", "/a"));
   CHECK_FALSE(may("User-agent: *\nDisallow: /a*b*c$", "/aXbYbZc"));
   CHECK(may("User-agent: *\nDisallow: /a*b*c$", "/aXbYcZ"));
-  CHECK_FALSE(RobotsRules::nothing().may_read("/a"));
   // in any order the longer rule wins, and of two with equal length the one that allows
   for (const std::string rules : {"Disallow: /a\nAllow: /ab\n", "Allow: /ab\nDisallow: /a\n"}) {
     CHECK(may("User-agent: *\n" + rules, "/abc"));
