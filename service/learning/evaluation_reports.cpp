@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "core/json_members.h"
 #include "core/text_file.h"
 
 namespace metafuse::service {
@@ -33,16 +34,15 @@ Error bad_report(const std::string& file, const std::string& what) {
               file + ": " + what + "; write the report again with metafuse crossvalidate --json");
 }
 
-Result<ReportedMethod> read_method(const Json* value, const std::string& file) {
-  const JsonObject* object = value == nullptr ? nullptr : value->if_object();
-  const Json* name = object == nullptr ? nullptr : object->if_contains("name");
-  const Json* average = object == nullptr ? nullptr : object->if_contains("average_rank");
-  const Json* ranks = object == nullptr ? nullptr : object->if_contains("best_rank");
-  if (name == nullptr || !name->is_string() || average == nullptr || !average->is_number() ||
-      ranks == nullptr || !ranks->is_array())
+Result<ReportedMethod> read_method(const Json& value, const std::string& file) {
+  const JsonMembers members(value);
+  const auto* name = members.text("name");
+  const Json* average = members.number("average_rank");
+  const JsonArray* ranks = members.array("best_rank");
+  if (name == nullptr || average == nullptr || ranks == nullptr)
     return bad_report(file, "a method lacks \"name\", \"average_rank\" or \"best_rank\"");
-  ReportedMethod method{std::string(name->get_string()), {}, average->to_number<double>()};
-  for (const Json& rank : ranks->get_array()) {
+  ReportedMethod method{std::string(*name), {}, average->to_number<double>()};
+  for (const Json& rank : *ranks) {
     if (!rank.is_int64() || rank.get_int64() < 1 || rank.get_int64() > 1'000'000)
       return bad_report(file, "a rank in \"best_rank\" is not a whole number of at least 1");
     method.best_rank.push_back(static_cast<int>(rank.get_int64()));
@@ -50,13 +50,12 @@ Result<ReportedMethod> read_method(const Json* value, const std::string& file) {
   return method;
 }
 
-Result<void> read_methods(const JsonObject& root, const char* key, const std::string& file,
+Result<void> read_methods(const JsonMembers& root, const char* key, const std::string& file,
                           std::vector<ReportedMethod>& out) {
-  const Json* list = root.if_contains(key);
-  if (list == nullptr || !list->is_array())
-    return bad_report(file, "\"" + std::string(key) + "\" is not a list");
-  for (const Json& item : list->get_array()) {
-    TRY(auto method, read_method(&item, file));
+  const JsonArray* list = root.array(key);
+  if (list == nullptr) return bad_report(file, "\"" + std::string(key) + "\" is not a list");
+  for (const Json& item : *list) {
+    TRY(auto method, read_method(item, file));
     out.push_back(std::move(method));
   }
   return {};
@@ -75,37 +74,32 @@ Result<void> check_sizes(const EvaluationReport& report, const std::string& file
 
 Result<void> read_table(const std::string& file, EvaluationReport& report) {
   TRY(auto text, read_text(file, kMaxReportBytes));
-  TRY(auto root, parse_json(text, file));
-  const JsonObject* object = root.if_object();
-  const Json* queries = object == nullptr ? nullptr : object->if_contains("queries");
-  if (queries == nullptr || !queries->is_array()) return bad_report(file, "\"queries\" is not a list");
-  for (const Json& query : queries->get_array()) {
+  TRY(const auto json, parse_json(text, file));
+  const JsonMembers root(json);
+  const JsonArray* queries = root.array("queries");
+  if (queries == nullptr) return bad_report(file, "\"queries\" is not a list");
+  for (const Json& query : *queries) {
     if (!query.is_string()) return bad_report(file, "a query id is not a string");
     report.queries.emplace_back(query.get_string());
   }
-  if (const Json* depth = object->if_contains("depth"); depth != nullptr && depth->is_int64())
-    report.depth = static_cast<int>(std::clamp<std::int64_t>(depth->get_int64(), 1, 1'000'000));
-  TRY(auto learner, read_method(object->if_contains("learner"), file));
-  report.learner = std::move(learner);
-  if (auto read = read_methods(*object, "baselines", file, report.baselines); !read) return read;
-  if (auto read = read_methods(*object, "features", file, report.features); !read) return read;
+  if (const auto* depth = root.integer("depth"))
+    report.depth = static_cast<int>(std::clamp<std::int64_t>(*depth, 1, 1'000'000));
+  const Json none;
+  const Json* learner = root.find("learner");
+  TRY(report.learner, read_method(learner == nullptr ? none : *learner, file));
+  TRY_VOID(read_methods(root, "baselines", file, report.baselines));
+  TRY_VOID(read_methods(root, "features", file, report.features));
   return check_sizes(report, file);
 }
 
 Result<void> read_trace(const std::string& file, EvaluationReport& report) {
   return for_each_line(file, [&](std::string_view line, std::size_t number) -> Result<void> {
     if (line.empty() || report.rounds.size() >= kMaxRounds) return {};
-    JsonLimits limits;
-    limits.first_line = number;
-    TRY(auto value, parse_json(line, file, Code::bad_data, limits));
-    const JsonObject* object = value.if_object();
-    const auto number_at = [&](const char* key) -> const Json* {
-      const Json* found = object == nullptr ? nullptr : object->if_contains(key);
-      return found != nullptr && found->is_number() ? found : nullptr;
-    };
-    const Json* round = number_at("round");
-    const Json* loss = number_at("ranking_loss");
-    const Json* bound = number_at("bound");
+    TRY(auto value, parse_json(line, file, Code::bad_data, {.first_line = number}));
+    const JsonMembers members(value);
+    const Json* round = members.number("round");
+    const Json* loss = members.number("ranking_loss");
+    const Json* bound = members.number("bound");
     if (round == nullptr || loss == nullptr || bound == nullptr)
       return fail(Code::bad_data,
                   file + ":" + std::to_string(number) +
@@ -145,11 +139,11 @@ Result<void> read_curves(const std::string& file, EvaluationReport& report) {
     if (!points.is_array() || points.as_array().size() > kMostPoints) continue;
     ReportedCurves curves{std::string(collection), {}};
     for (const Json& point : points.as_array()) {
-      const JsonObject* object = point.if_object();
-      const Json* queries = object == nullptr ? nullptr : object->if_contains("queries");
-      const Json* map = object == nullptr ? nullptr : object->if_contains("map");
-      if (queries == nullptr || !queries->is_number() || map == nullptr || !map->is_object()) continue;
-      for (const auto& [name, draws] : map->as_object())
+      const JsonMembers members(point);
+      const Json* queries = members.number("queries");
+      const JsonObject* map = members.object("map");
+      if (queries == nullptr || map == nullptr) continue;
+      for (const auto& [name, draws] : *map)
         if (draws.is_array() && queries->to_number<double>() > 0)
           add_point(curves, name, queries->to_number<double>(), draws.as_array());
     }
@@ -161,17 +155,15 @@ Result<void> read_curves(const std::string& file, EvaluationReport& report) {
 Result<void> read_words(const std::string& file, EvaluationReport& report) {
   return for_each_line(file, [&](std::string_view line, std::size_t number) -> Result<void> {
     if (line.empty() || report.words.size() >= kMostWords) return {};
-    JsonLimits limits;
-    limits.first_line = number;
-    TRY(const Json json, parse_json(line, file, Code::bad_data, limits));
-    const JsonObject* object = json.if_object();
-    const Json* id = object == nullptr ? nullptr : object->if_contains("id");
-    const Json* slots = object == nullptr ? nullptr : object->if_contains("slots");
-    if (id == nullptr || !id->is_string() || slots == nullptr || !slots->is_object())
+    TRY(const Json json, parse_json(line, file, Code::bad_data, {.first_line = number}));
+    const JsonMembers members(json);
+    const auto* id = members.text("id");
+    const JsonObject* slots = members.object("slots");
+    if (id == nullptr || slots == nullptr)
       return fail(Code::bad_data,
                   file + ":" + std::to_string(number) + ": not an object of \"id\" and \"slots\"");
-    BaseQuery& query = report.words[std::string(id->get_string())];
-    for (const auto& [name, value] : slots->as_object())
+    BaseQuery& query = report.words[std::string(*id)];
+    for (const auto& [name, value] : *slots)
       if (value.is_string()) query.slots[std::string(name)] = std::string(value.get_string());
     return {};
   });
@@ -196,6 +188,12 @@ JsonObject method_json(const ReportedMethod& method) {
   return {{"name", method.name},
           {"average_rank", method.average_rank},
           {"best_rank", JsonArray(method.best_rank.begin(), method.best_rank.end())}};
+}
+
+JsonArray methods_json(const std::vector<ReportedMethod>& methods) {
+  JsonArray out;
+  for (const ReportedMethod& method : methods) out.push_back(method_json(method));
+  return out;
 }
 
 /// A text that changes whenever the file is written or replaced; empty if there is no file.
@@ -267,12 +265,8 @@ JsonObject to_json(const EvaluationReport& report) {
     out["depth"] = report.depth;
     out["queries"] = JsonArray(report.queries.begin(), report.queries.end());
     out["learner"] = method_json(report.learner);
-    JsonArray baselines;
-    for (const ReportedMethod& method : report.baselines) baselines.push_back(method_json(method));
-    out["baselines"] = std::move(baselines);
-    JsonArray features;
-    for (const ReportedMethod& method : report.features) features.push_back(method_json(method));
-    out["features"] = std::move(features);
+    out["baselines"] = methods_json(report.baselines);
+    out["features"] = methods_json(report.features);
   }
   JsonArray rounds;
   for (const ReportedRound& round : report.rounds)

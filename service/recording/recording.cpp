@@ -7,8 +7,10 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/atomic_file.h"
-#include "core/json.h"
+#include "core/json_members.h"
 #include "core/text_file.h"
 #include "core/url.h"
 #include "service/search/expansion.h"
@@ -17,23 +19,25 @@
 namespace metafuse::service {
 namespace {
 
+/// The text of a value; empty for one that is no string.
 std::string text_in(const Json* value) {
   return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
 }
 
 Result<JudgedBaseQuery::Relevant> read_relevant(const Json& item, const std::string& place,
                                                 const TrackingParameters& tracking) {
-  const JsonObject* judgment = item.if_object();
-  if (judgment == nullptr) return fail(Code::bad_data, place + ": a judgment must be {\"url\",\"grade\"}");
+  const JsonMembers judgment(item);
+  if (!judgment.is_object()) return fail(Code::bad_data, place + ": a judgment must be {\"url\",\"grade\"}");
   JudgedBaseQuery::Relevant answer;
-  answer.url = text_in(judgment->if_contains("url"));
+  answer.url = text_in(judgment.find("url"));
   auto key = canonical_url_key(answer.url, tracking);
   if (!key) return fail(Code::bad_data, place + ": " + key.error().text);
   answer.key = std::move(*key);
-  if (const Json* grade = judgment->if_contains("grade")) {
-    if (!grade->is_int64() || grade->as_int64() < -1000 || grade->as_int64() > 1000)
+  if (judgment.find("grade") != nullptr) {
+    const auto* grade = judgment.integer("grade");
+    if (grade == nullptr || *grade < -1000 || *grade > 1000)
       return fail(Code::bad_data, place + ": a grade must be a whole number");
-    answer.grade = static_cast<int>(grade->as_int64());
+    answer.grade = static_cast<int>(*grade);
   }
   return answer;
 }
@@ -42,27 +46,26 @@ Result<JudgedBaseQuery::Relevant> read_relevant(const Json& item, const std::str
 
 Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& place,
                                           const TrackingParameters& tracking) {
-  const JsonObject* object = json.if_object();
-  if (object == nullptr)
+  const JsonMembers members(json);
+  if (!members.is_object())
     return fail(Code::bad_data,
                 place + ": not a JSON object; write {\"id\",\"slots\":{...},\"relevant\":[...]}");
   JudgedBaseQuery query;
-  query.id = text_in(object->if_contains("id"));
-  if (const Json* id = object->if_contains("id"); id != nullptr && id->is_int64())
-    query.id = std::to_string(id->as_int64());
+  query.id = text_in(members.find("id"));
+  if (const auto* id = members.integer("id")) query.id = std::to_string(*id);
   if (query.id.empty() || query.id.find_first_of(" \t\r\n") != std::string::npos)
     return fail(Code::bad_data, place + ": an id must be a string without blanks");
-  const Json* slots = object->if_contains("slots");
-  if (slots == nullptr || !slots->is_object())
+  const JsonObject* slots = members.object("slots");
+  if (slots == nullptr)
     return fail(Code::bad_data,
                 place + ": no \"slots\"; give the base query's values as {\"NAME\":\"value\"}");
-  for (const auto& [name, value] : slots->as_object()) {
+  for (const auto& [name, value] : *slots) {
     if (!value.is_string())
       return fail(Code::bad_data,
                   place + ": the slot " + std::string(name) + " is not a string; put its value in quotes");
     query.slots.slots.emplace(name, std::string(value.as_string()));
   }
-  const Json* relevant = object->if_contains("relevant");
+  const Json* relevant = members.find("relevant");
   if (relevant == nullptr) return query;
   if (!relevant->is_array())
     return fail(Code::bad_data, place + ": \"relevant\" is not a list; write [{\"url\",\"grade\"}]");
@@ -77,11 +80,9 @@ Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path
                                                          const TrackingParameters& tracking) {
   std::vector<JudgedBaseQuery> queries;
   std::map<std::string, std::size_t> lines;
-  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
-    JsonLimits limits;
-    limits.first_line = number;
-    auto json = parse_json(line, path, Code::bad_data, limits);
+    auto json = parse_json(line, path, Code::bad_data, {.first_line = number});
     if (!json && queries.empty())  // the file is of another kind
       return fail(
           Code::bad_data,
@@ -95,8 +96,7 @@ Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path
                   place + ": the id " + query.id + " is already used in line " + std::to_string(at->second));
     queries.push_back(std::move(query));
     return {};
-  });
-  if (!read) return read.error();
+  }));
   if (queries.empty())
     return fail(Code::bad_data,
                 path + ": no base query; a line must be {\"id\",\"slots\":{...},\"relevant\":[...]}");
@@ -115,16 +115,10 @@ struct RecordedQuery {
   std::vector<std::pair<std::string, std::string>> urls;  ///< pairs of key and URL as delivered
 };
 
-std::string text_of_member(const Json* value) {
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
 std::string journal_line(const RecordedQuery& recorded) {
   JsonObject lists, urls;
   for (const auto& [feature, keys] : recorded.keys) {
-    JsonArray array;
-    for (const std::string& key : keys) array.push_back(Json(key));
-    lists[feature] = std::move(array);
+    lists[feature] = JsonArray(keys.begin(), keys.end());
   }
   for (const auto& [key, url] : recorded.urls) urls[key] = url;
   return to_text(JsonObject{{"id", recorded.id},
@@ -134,26 +128,23 @@ std::string journal_line(const RecordedQuery& recorded) {
 }
 
 Result<RecordedQuery> read_journal_line(std::string_view line, const std::string& path, std::size_t number) {
-  JsonLimits limits;
-  limits.first_line = number;
-  TRY(auto json, parse_json(line, path, Code::bad_data, limits));
+  TRY(auto json, parse_json(line, path, Code::bad_data, {.first_line = number}));
   const std::string place = path + ":" + std::to_string(number);
-  const JsonObject* object = json.if_object();
-  const Json* lists = object == nullptr ? nullptr : object->if_contains("lists");
-  const Json* urls = object == nullptr ? nullptr : object->if_contains("urls");
-  if (lists == nullptr || urls == nullptr || !lists->is_object() || !urls->is_object())
+  const JsonMembers members(json);
+  const JsonObject* lists = members.object("lists");
+  const JsonObject* urls = members.object("urls");
+  const auto is_list = [](const auto& member) { return member.value().is_array(); };
+  if (lists == nullptr || urls == nullptr || !std::all_of(lists->begin(), lists->end(), is_list))
     return fail(Code::bad_data, place + ": not a line of a recording; use another output folder");
   RecordedQuery recorded;
-  recorded.id = text_of_member(object->if_contains("id"));
-  const Json* complete = object->if_contains("complete");
-  recorded.is_complete = complete != nullptr && complete->is_bool() && complete->as_bool();
-  for (const auto& [feature, keys] : lists->as_object())
-    if (keys.is_array())
-      for (const Json& key : keys.as_array()) recorded.keys[feature].push_back(text_of_member(&key));
-    else
-      return fail(Code::bad_data, place + ": not a line of a recording; use another output folder");
-  for (const auto& [feature, keys] : lists->as_object()) recorded.keys[feature];
-  for (const auto& [key, url] : urls->as_object()) recorded.urls.emplace_back(key, text_of_member(&url));
+  recorded.id = text_in(members.find("id"));
+  const bool* complete = members.flag("complete");
+  recorded.is_complete = complete != nullptr && *complete;
+  for (const auto& [feature, keys] : *lists) {
+    std::vector<std::string>& out = recorded.keys[feature];
+    for (const Json& key : keys.get_array()) out.push_back(text_in(&key));
+  }
+  for (const auto& [key, url] : *urls) recorded.urls.emplace_back(key, text_in(&url));
   return recorded;
 }
 
@@ -162,14 +153,13 @@ Result<RecordedQuery> read_journal_line(std::string_view line, const std::string
 Result<std::map<std::string, RecordedQuery>> read_journal(const std::string& path) {
   std::map<std::string, RecordedQuery> out;
   if (!std::filesystem::exists(path)) return out;
-  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     if (!line.ends_with('}')) return {};
     TRY(auto recorded, read_journal_line(line, path, number));
     std::string id = recorded.id;
     out.insert_or_assign(std::move(id), std::move(recorded));
     return {};
-  });
-  if (!read) return read.error();
+  }));
   return out;
 }
 
@@ -184,7 +174,7 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
       recorded.is_complete = false;
       ++report.failed_lists;
       const std::string what =
-          list.query.engine + ": " + std::string(name_of(list.failure)) + ": " + list.message;
+          fmt::format("{}: {}: {}", list.query.engine, name_of(list.failure), list.message);
       if (report.failures.size() < 10 &&
           std::find(report.failures.begin(), report.failures.end(), what) == report.failures.end())
         report.failures.push_back(what);
@@ -211,8 +201,7 @@ class Files {
     for (const auto& [feature, keys] : recorded.keys) {
       std::string& run = runs_[feature];
       for (std::size_t i = 0; i < keys.size(); ++i)
-        run += query.id + " Q0 " + keys[i] + " " + std::to_string(i + 1) + " " +
-               std::to_string(keys.size() - i) + " " + feature + "\n";
+        run += fmt::format("{} Q0 {} {} {} {}\n", query.id, keys[i], i + 1, keys.size() - i, feature);
       for (const auto& relevant : query.relevant)
         is_found = is_found || std::find(keys.begin(), keys.end(), relevant.key) != keys.end();
     }
@@ -223,8 +212,7 @@ class Files {
       at->second = std::max(at->second, relevant.grade);
       urls_.emplace(relevant.key, relevant.url);
     }
-    for (const auto& [key, grade] : grades)
-      qrels_ += query.id + " 0 " + key + " " + std::to_string(grade) + "\n";
+    for (const auto& [key, grade] : grades) qrels_ += fmt::format("{} 0 {} {}\n", query.id, key, grade);
   }
 
   Result<void> write() const {
@@ -235,11 +223,10 @@ class Files {
     for (const fusion::Feature& feature : features_of(domain_.domain)) {
       const auto found = runs_.find(feature.name);
       const bool is_empty = found == runs_.end() || found->second.empty();
-      const auto written = write_file((folder / "runs" / (feature.name + ".run")).string(),
-                                      is_empty ? "# nothing was found\n" : found->second);
-      if (!written) return written;
+      TRY_VOID(write_file((folder / "runs" / (feature.name + ".run")).string(),
+                          is_empty ? "# nothing was found\n" : found->second));
     }
-    if (const auto written = write_file((folder / "qrels").string(), qrels_); !written) return written;
+    TRY_VOID(write_file((folder / "qrels").string(), qrels_));
     std::string urls;
     for (const auto& [key, url] : urls_) urls += key + "\t" + url + "\n";
     return write_file((folder / "urls.tsv").string(), urls);
@@ -265,6 +252,16 @@ Result<void> check_same_templates(const std::map<std::string, RecordedQuery>& kn
   return {};
 }
 
+Result<std::vector<FetchedList>> fetched_lists(const Snapshot& snapshot, const LoadedDomain& domain,
+                                               const JudgedBaseQuery& query, const Deadline& deadline) {
+  SearchRequest request;
+  request.domain = domain.domain.name;
+  request.slots = query.slots;
+  const auto expanded = expand_request(snapshot, domain, request);
+  if (!expanded) return fail(expanded.error().code, "base query " + query.id + ": " + expanded.error().text);
+  return snapshot.engines.fetcher->fetch(*expanded, {.depth = domain.domain.depth, .deadline = deadline}, {});
+}
+
 }  // namespace
 
 Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedBaseQuery>& queries,
@@ -280,6 +277,8 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
   journal << '\n';  // ends a line that an earlier run left incomplete
   RecordReport report;
   report.queries = queries.size();
+  const auto wait =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.query_seconds));
   Files files(options, *domain);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const JudgedBaseQuery& query = queries[i];
@@ -288,16 +287,7 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
       ++report.resumed;
       files.add(query, found->second, report);
     } else {
-      SearchRequest request;
-      request.domain = options.domain;
-      request.slots = query.slots;
-      auto expanded = expand_request(snapshot, *domain, request);
-      if (!expanded)
-        return fail(expanded.error().code, "base query " + query.id + ": " + expanded.error().text);
-      const auto wait =
-          std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.query_seconds));
-      const auto lists = snapshot.engines.fetcher->fetch(
-          *expanded, {.depth = domain->domain.depth, .deadline = Deadline(clock, wait)}, {});
+      TRY(const auto lists, fetched_lists(snapshot, *domain, query, Deadline(clock, wait)));
       const RecordedQuery recorded = recorded_lists(query.id, lists, domain->domain.depth, report);
       journal << journal_line(recorded) << '\n' << std::flush;
       if (!journal) return fail(Code::try_again, journal_path + ": cannot be written; is the disk full?");

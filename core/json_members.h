@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include "core/json.h"
+
+namespace metafuse {
+
+/// The members of a JSON object by name and type: nullptr for a member that is absent or has another type. A
+/// value that is no object has no members.
+class JsonMembers {
+ public:
+  explicit JsonMembers(const Json& value) : object_(value.if_object()) {}
+  explicit JsonMembers(const JsonObject& object) : object_(&object) {}
+  explicit JsonMembers(Json&&) = delete;  // it refers to the value
+  explicit JsonMembers(JsonObject&&) = delete;
+
+  bool is_object() const { return object_ != nullptr; }
+
+  const Json* find(std::string_view name) const {
+    return object_ == nullptr ? nullptr : object_->if_contains(name);
+  }
+  const boost::json::string* text(std::string_view name) const {
+    const Json* value = find(name);
+    return value == nullptr ? nullptr : value->if_string();
+  }
+  const std::int64_t* integer(std::string_view name) const {
+    const Json* value = find(name);
+    return value == nullptr ? nullptr : value->if_int64();
+  }
+  /// A number of any kind, for Json::to_number().
+  const Json* number(std::string_view name) const {
+    const Json* value = find(name);
+    return value == nullptr || !value->is_number() ? nullptr : value;
+  }
+  const bool* flag(std::string_view name) const {
+    const Json* value = find(name);
+    return value == nullptr ? nullptr : value->if_bool();
+  }
+  const JsonArray* array(std::string_view name) const {
+    const Json* value = find(name);
+    return value == nullptr ? nullptr : value->if_array();
+  }
+  const JsonObject* object(std::string_view name) const {
+    const Json* value = find(name);
+    return value == nullptr ? nullptr : value->if_object();
+  }
+
+ private:
+  const JsonObject* object_;
+};
+
+}  // namespace metafuse
