@@ -12,7 +12,6 @@
 
 #include "core/deadline.h"
 #include "service/config/config.h"
-#include "service/workers/fair_line.h"
 #include "service/workers/load_control.h"
 
 namespace metafuse::service {
@@ -31,16 +30,67 @@ struct QueueLimits {
   std::size_t max_running_in_crowd = 0;
 };
 
-/// Threads for work that may block, behind a queue that is bounded in length and in time. A thread is started
-/// only when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
+/// Which work may wait and which may run.
 ///
 /// Admission is per owner. An owner that already has work here is judged by its own earlier work, a newcomer
 /// by other newcomers. So one owner's crowd makes only its own work wait or be refused, and a crowd of many
 /// owners is refused as fast as the crowd of one.
+///
+/// Not thread-safe: WorkerPool locks its mutex around every call.
+class WorkSchedule {
+ public:
+  /// in: max_threads - threads for one owner's work; a quarter more are for other owners
+  WorkSchedule(unsigned max_threads, const QueueLimits& limits);
+
+  void set_limits(const QueueLimits& limits);
+  /// From now on all items may run at once.
+  void drain() { is_draining_ = true; }
+  bool is_draining() const { return is_draining_; }
+
+  /// Whether one more item of this owner is admitted, by the expected wait for its turn.
+  bool admits(const std::string& owner, TimePoint now);
+  void push(FairLine::Item item) { line_.push(std::move(item)); }
+  /// How many of the waiting items may run now.
+  std::size_t ready(TimePoint now) { return line_.ready(room(now), now); }
+  /// The next item to run. Requires that one is ready.
+  FairLine::Item take(TimePoint now) { return line_.take(room(now), now); }
+  /// Takes the oldest item, to be given up. Requires that one waits.
+  FairLine::Item take_oldest() { return line_.take_oldest(); }
+  /// Notes that an item has ended.
+  ///
+  /// in: took - elapsed time
+  void note_end(const std::string& owner, const CoreTime& spent, std::chrono::nanoseconds took,
+                TimePoint end);
+
+  std::size_t waiting() const { return line_.size(); }
+  /// When the oldest item has waited too long.
+  TimePoint end_of_oldest() const { return end_of_wait(line_.oldest_since()); }
+  /// When an item that arrived at `since` has waited too long.
+  TimePoint end_of_wait(TimePoint since) const;
+  /// Threads for one owner's work, and for all work.
+  unsigned max_threads() const { return max_threads_; }
+  unsigned most_threads() const { return most_threads_; }
+
+ private:
+  Room room(TimePoint now);
+  std::chrono::nanoseconds longest_wait() const;
+
+  const unsigned max_threads_;
+  const unsigned most_threads_;
+  QueueLimits limits_;
+  FairLine line_;
+  bool is_draining_ = false;
+  ConcurrencyLimit concurrency_limit_;
+  AdmissionControl newcomers_;  ///< judges owners without items here
+  UsualWork usual_;
+  UsualWork crowds_;  ///< of owners that are a crowd
+};
+
+/// Threads for work that may block, behind a queue that is bounded in length and in time. A thread is started
+/// only when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
 class WorkerPool {
  public:
-  /// in: max_threads - threads for one owner's work; a quarter more are for other owners;
-  /// clock - measures how long work waits; must outlive the pool
+  /// in: max_threads - see WorkSchedule; clock - measures how long work waits; must outlive the pool
   WorkerPool(unsigned max_threads, const QueueLimits& limits, const Clock& clock);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -56,32 +106,20 @@ class WorkerPool {
 
   std::size_t queued() const;
   std::size_t running() const { return running_; }
-  unsigned max_threads() const { return max_threads_; }
+  unsigned max_threads() const { return schedule_.max_threads(); }
 
  private:
   void work();
   void add_thread();
   void give_up_late();
-  Room room(TimePoint now);
-  bool admits(const std::string& owner, TimePoint now);
-  std::chrono::nanoseconds longest_wait() const;
   bool are_threads_missing(TimePoint now);
-  TimePoint end_of_wait(TimePoint since) const;
 
-  const unsigned max_threads_;   ///< for one owner's work
-  const unsigned most_threads_;  ///< for all work
   const Clock& clock_;
   mutable std::mutex mutex_;
-  QueueLimits limits_;
   std::condition_variable ready_;
   std::condition_variable may_be_late_;
-  FairLine queue_;
-  bool is_stopping_ = false;
+  WorkSchedule schedule_;    ///< draining once the pool is stopping
   bool is_watched_ = false;  ///< giver_up_ watches the queue
-  ConcurrencyLimit concurrency_limit_;
-  AdmissionControl newcomers_;  ///< judges owners without items here
-  UsualWork usual_;
-  UsualWork crowds_;  ///< of owners that are a crowd
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
   std::thread giver_up_;
