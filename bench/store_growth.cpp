@@ -128,7 +128,7 @@ std::size_t write_searches(Store& store, std::size_t all) {
   for (std::size_t i = 0; i < all; ++i) {
     batch.push_back(search_number(i, all, random));
     if (batch.size() < kBatch && i + 1 < all) continue;
-    must(store.add_searches(batch));
+    must(store.searches.add(batch));
     batch.clear();
   }
   return all;
@@ -145,7 +145,7 @@ std::size_t write_clicks(Store& store, std::size_t all) {
         kNow - kSpan +
         static_cast<UnixTime>(static_cast<double>(kSpan) * static_cast<double>(i) / static_cast<double>(all));
     click.prefix = fmt::format("prefix {}", i % 5000);
-    must(store.add_click(click, {1e9, 1e9}));
+    must(store.clicks.add(click, {1e9, 1e9}));
     ++clicks;
   }
   return clicks;
@@ -157,24 +157,24 @@ std::size_t write_judgments(Store& store, std::size_t all) {
     const std::string id = sha256_hex(fmt::format("search {}", i)).substr(0, 32);
     judgments.push_back({"d", fmt::format("judged {}", i), "site1.example/", "judge", 2, id, kNow});
   }
-  must(store.set_judgments(judgments));
+  must(store.judgments.set(judgments));
   return judgments.size();
 }
 
 std::size_t read_for_analytics(Store& store) {
-  std::size_t seen = must(store.asked_queries("d", 100)).size();
-  must(store.for_each_search("d", kNow - kSpan, [&](const SearchFact&) { ++seen; }));
-  return seen + must(store.latest_clicks("d", kNow - kSpan, 1000000)).size();
+  std::size_t seen = must(store.searches.asked_queries("d", 100)).size();
+  seen += must(store.searches.facts("d", kNow - kSpan)).size();
+  return seen + must(store.clicks.latest("d", kNow - kSpan, 1000000)).size();
 }
 
 std::size_t read_for_training(Store& store) {
   std::size_t seen = 0;
-  for (const std::string& id : must(store.clicked_searches("d", 1000000))) {
-    if (must(store.find_search(id))) ++seen;
-    seen += must(store.clicks_of(id)).size();
+  for (const std::string& id : must(store.clicks.searches("d", 1000000))) {
+    if (must(store.searches.find(id))) ++seen;
+    seen += must(store.clicks.of(id)).size();
   }
-  for (const JudgedQuery& query : must(store.judged_queries("d")))
-    if (must(store.find_search(query.search))) ++seen;
+  for (const JudgedQuery& query : must(store.judgments.queries("d")))
+    if (must(store.searches.find(query.search))) ++seen;
   return seen;
 }
 

@@ -15,9 +15,9 @@
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "service/learning/judging.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/records.h"
-#include "service/learning/suggestions.h"
 #include "service/recording/recording.h"
 #include "service/store/mirror.h"
 #include "service/store/store.h"
@@ -146,11 +146,11 @@ Result<void> import_store(const StoreArguments& arguments) {
   TRY(const auto store, open(arguments, service::StoreMode::serve));
   std::string plain_slot = arguments.plain_slot;
   if (plain_slot.empty()) {
-    TRY(plain_slot, store->plain_slot(arguments.domain));
+    TRY(plain_slot, store->privacy.plain_slot(arguments.domain));
   }
   service::ImportReport report;
   if (has_files) {
-    TRY(const std::string secret, store->secret());
+    TRY(const std::string secret, store->privacy.secret());
     const auto at = time_written(files.qrels);
     TRY(const auto queries, service::read_offline_queries(files, secret, plain_slot, at));
     TRY(report, service::import_offline_queries(*store, queries, arguments.judge, at));
@@ -174,7 +174,7 @@ Result<void> move_shared(const StoreArguments& arguments, MoveShared move) {
                                       (config.store.empty() ? "not set" : config.store));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   TRY(const auto store, service::open_store(config.store, service::StoreMode::serve, config.store_secret));
-  service::Mirror mirror(*store, service::shared_places(*snapshot));
+  service::Mirror mirror(store->shared, service::shared_places(*snapshot));
   TRY(const auto changes, (mirror.*move)(arguments.is_forced));
   for (const std::string& name : changes.sent) std::cout << "sent   " << name << '\n';
   for (const std::string& name : changes.taken) std::cout << "taken  " << name << '\n';

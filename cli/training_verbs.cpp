@@ -64,7 +64,7 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
   service::StoreTrainingOptions options = store_options(arguments, input);
   if (!input.runs.empty()) {
-    TRY(const std::string secret, store->secret());
+    TRY(const std::string secret, store->privacy.secret());
     TRY(options.offline,
         service::read_offline_queries({input.runs, input.qrels, arguments.domain, input.depth, {}}, secret,
                                       {}, options.now));

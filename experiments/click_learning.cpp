@@ -20,7 +20,6 @@
 #include "fusion/input/input_files.h"
 #include "fusion/input/training_set_builder.h"
 #include "service/learning/store_training.h"
-#include "service/learning/stored_features.h"
 
 namespace metafuse::experiments {
 namespace click_learning {
@@ -196,7 +195,7 @@ class Simulation {
     const std::vector<std::size_t> order = order_of(query);
     for (std::size_t i = 0; i < std::min(order.size(), kShown); ++i)
       search.shown.push_back({static_cast<std::uint32_t>(order[i]), service::Team::none});
-    TRY_VOID(store_->add_searches({&search, 1}));
+    TRY_VOID(store_->searches.add({&search, 1}));
     return is_poisoned ? click(search, search.shown.size() - 1, address) : use(search, query, address);
   }
 
@@ -245,7 +244,7 @@ class Simulation {
     click.domain = kSimulatedDomain;
     click.at = search.at;
     click.prefix = fmt::format("address {}", address);
-    TRY(const auto outcome, store_->add_click(click, {}));
+    TRY(const auto outcome, store_->clicks.add(click, {}));
     (void)outcome;  // a refused click is no error: the caps are part of what is measured
     return {};
   }

@@ -24,7 +24,7 @@ SharedUsage shared_usage(Store* store) {
   if (store == nullptr) return {};
   return
       [store](std::string_view key, std::int64_t day, std::uint64_t amount) -> std::optional<std::uint64_t> {
-        const auto sum = store->add_usage(key, day, amount);
+        const auto sum = store->shared.add_usage(key, day, amount);
         if (!sum) return std::nullopt;
         return *sum;
       };

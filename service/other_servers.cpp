@@ -27,14 +27,14 @@ OtherServers::OtherServers(Records& records, Telemetry& telemetry, const Clock& 
       duty_until_(records.mirror == nullptr ? TimePoint::max() : TimePoint::min()) {}
 
 void OtherServers::listen(std::function<void()> on_news) {
-  news_ = records_.store->listen(std::move(on_news));
+  news_ = records_.store->shared.listen(std::move(on_news));
 }
 
 void OtherServers::look_at_duty() {
   const TimePoint now = clock_.now();
   if (now < next_duty_look_) return;
   next_duty_look_ = now + kBetweenDutyLooks;
-  const auto is_held = records_.store->hold_task("care", server_id_, kDutySeconds);
+  const auto is_held = records_.store->shared.hold_task("care", server_id_, kDutySeconds);
   if (is_held) duty_until_ = *is_held ? now + std::chrono::seconds(kDutySeconds) : TimePoint::min();
   telemetry_.metrics.set("metafuse_has_duty", has_duty() ? 1 : 0);
   telemetry_.metrics.set("metafuse_listens", is_told_ ? 1 : 0);

@@ -13,7 +13,6 @@
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/learning/feedback.h"
-#include "service/learning/interleaved_answer.h"
 #include "service/learning/interleaving.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
@@ -285,9 +284,9 @@ ShownResults Searcher::show_to_judge(const Exchange& exchange, const LoadedDomai
 void Searcher::store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                            std::uint64_t times, ShownResults& shown) {
   if (parts_.records.search_log == nullptr) return;
-  const SearchStoring storing{parts_.records.secret, exchange.snapshot->config.privacy.hash_queries,
-                              plain_slot(domain.domain)};
-  StoredSearch made = stored_search(answer, shown.positions, storing, parts_.records.unix_time());
+  const StoreIdentity identity{parts_.records.secret, exchange.snapshot->config.privacy.hash_queries,
+                               plain_slot(domain.domain)};
+  StoredSearch made = stored_search(answer, shown.positions, identity, parts_.records.unix_time());
   made.times = times;
   auto search = std::make_shared<const StoredSearch>(std::move(made));
   if (!parts_.records.search_log->add(search)) return;

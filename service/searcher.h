@@ -15,7 +15,6 @@
 #include "service/answers/rendered_answers.h"
 #include "service/base/traces.h"
 #include "service/cache/answer_cache.h"
-#include "service/cache/shared_answers.h"
 #include "service/http/exchange.h"
 #include "service/learning/records.h"
 #include "service/router.h"

@@ -324,15 +324,16 @@ void add_versions(const ModelState& state, View& view) {
   if (state.versions.empty()) return;
   View& versions = view.add("VERSIONS");
   for (const ModelVersion& version : state.versions) {
+    const bool is_champion = version.version == state.champion;
     View& row = versions.add("VERSION");
     row.set("ID", version.version)
         .set("LEARNER", version.learner)
         .set("ORIGIN", version.origin)
         .set("TIME", version.at > 0 ? utc_text(version.at) : "before there was a store")
-        .set("ROLE", version.is_champion     ? "champion"
-                     : version.is_challenger ? "challenger "
-                                             : "");
-    if (!version.is_champion) row.add("CHOOSE");
+        .set("ROLE", is_champion                           ? "champion"
+                     : version.version == state.challenger ? "challenger "
+                                                           : "");
+    if (!is_champion) row.add("CHOOSE");
   }
 }
 

@@ -6,8 +6,8 @@
 #include "service/base/metrics.h"
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
-#include "service/learning/domain_models.h"
 #include "service/learning/evaluation_reports.h"
+#include "service/learning/interleaving.h"
 
 namespace metafuse::service {
 

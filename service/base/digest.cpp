@@ -36,6 +36,10 @@ std::string sha256_hex(std::string_view text) {
   return hex(digest, size);
 }
 
+std::uint64_t digest_seed(std::string_view text) {
+  return std::stoull(sha256_hex(text).substr(0, 16), nullptr, 16);
+}
+
 std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -7,6 +8,9 @@ namespace metafuse::service {
 
 /// SHA-256 as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view text);
+
+/// The first 64 bits of a text's SHA-256, as a seed.
+std::uint64_t digest_seed(std::string_view text);
 
 /// HMAC-SHA-256 as hexadecimal digits.
 std::string hmac_sha256_hex(std::string_view key, std::string_view text);

@@ -1,7 +1,14 @@
 #include "service/cache/answer_cache.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "core/contract.h"
+#include "core/json_members.h"
+#include "service/base/digest.h"
+#include "service/search/list_fusion.h"
+#include "service/search/typed_conditions.h"
 
 namespace metafuse::service {
 namespace {
@@ -90,22 +97,14 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
   }
   try {
     auto made = make();
-    Result<SharedAnswer> outcome = SharedAnswer();
-    if (made.has_value())
-      outcome = std::make_shared<const SearchAnswer>(std::move(*made));
-    else
-      outcome = made.error();
+    Result<SharedAnswer> outcome =
+        made ? Result<SharedAnswer>(std::make_shared<const SearchAnswer>(std::move(*made))) : made.error();
     land(key, flight, outcome);
     return outcome;
   } catch (...) {
     land(key, flight, fail(Code::internal, "the search that this one waited for was aborted"));
     throw;
   }
-}
-
-SharedAnswer AnswerCache::peek(const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  return find(key);
 }
 
 std::optional<TimePoint> AnswerCache::popular_until(const std::string& key,
@@ -134,6 +133,164 @@ std::size_t AnswerCache::bytes() const {
 std::size_t AnswerCache::waiting() const {
   const std::lock_guard lock(mutex_);
   return waiting_;
+}
+
+namespace {
+
+constexpr std::int64_t kVersion = 3;
+constexpr std::size_t kHitFields = 8;
+
+JsonArray hit_json(const Hit& hit) {
+  return {hit.url,       hit.title, hit.snippet,  hit.published,
+          hit.thumbnail, hit.key,   hit.language, hit.score ? Json(*hit.score) : Json()};
+}
+
+JsonObject list_json(const fetchers::FetchedList& list) {
+  JsonArray hits;
+  hits.reserve(list.list.hits.size());
+  for (const Hit& hit : list.list.hits) hits.emplace_back(hit_json(hit));
+  JsonArray suggestions;
+  for (const std::string& text : list.list.suggestions) suggestions.emplace_back(text);
+  return {{"template", list.query.template_id},
+          {"engine", list.query.engine},
+          {"text", list.query.text},
+          {"suggestions", std::move(suggestions)},
+          {"hits", std::move(hits)}};
+}
+
+Error damaged() {
+  return fail(Code::bad_data, "the cached answer was not written by this program");
+}
+
+Result<Hit> read_hit(const Json& json) {
+  if (!json.is_array() || json.get_array().size() != kHitFields) return damaged();
+  const JsonArray& fields = json.get_array();
+  Hit hit;
+  std::size_t i = 0;
+  for (std::string* text :
+       {&hit.url, &hit.title, &hit.snippet, &hit.published, &hit.thumbnail, &hit.key, &hit.language}) {
+    if (!fields[i].is_string()) return damaged();
+    *text = std::string(fields[i++].get_string());
+  }
+  if (fields[i].is_number())
+    hit.score = fields[i].to_number<double>();
+  else if (!fields[i].is_null())
+    return damaged();
+  return hit;
+}
+
+Result<fetchers::FetchedList> read_list(const Json& json) {
+  const JsonMembers members(json);
+  fetchers::FetchedList list;
+  for (auto [name, text] : {std::pair{"template", &list.query.template_id},
+                            std::pair{"engine", &list.query.engine}, std::pair{"text", &list.query.text}}) {
+    const auto* value = members.text(name);
+    if (value == nullptr) return damaged();
+    *text = std::string(*value);
+  }
+  const JsonArray* hits = members.array("hits");
+  const JsonArray* suggestions = members.array("suggestions");
+  if (hits == nullptr || suggestions == nullptr) return damaged();
+  for (const Json& entry : *hits) {
+    TRY(auto hit, read_hit(entry));
+    list.list.hits.push_back(std::move(hit));
+  }
+  for (const Json& entry : *suggestions) {
+    if (!entry.is_string()) return damaged();
+    list.list.suggestions.emplace_back(entry.get_string());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string answer_text(const SearchAnswer& answer) {
+  require(!answer.has_failures(), "only whole answers are shared");
+  JsonArray lists;
+  for (const fetchers::FetchedList& list : answer.lists) lists.emplace_back(list_json(list));
+  return to_text(JsonObject{{"version", kVersion}, {"query", answer.query}, {"lists", std::move(lists)}});
+}
+
+Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
+                                      const SearchRequest& request) {
+  TRY(const auto json, parse_json(text, "cached answer"));
+  const JsonMembers members(json);
+  const auto* version = members.integer("version");
+  const auto* query = members.text("query");
+  const JsonArray* lists = members.array("lists");
+  if (version == nullptr || *version != kVersion || query == nullptr || lists == nullptr) return damaged();
+  SearchAnswer answer;
+  answer.domain = domain.domain.name;
+  answer.query = std::string(*query);
+  answer.slots = request.slots;
+  answer.typed = typed_query_of(domain, request);
+  answer.windows = request.windows;
+  std::vector<fetchers::FetchedList> read;
+  for (const Json& entry : *lists) {
+    TRY(auto list, read_list(entry));
+    read.push_back(std::move(list));
+  }
+  fuse_lists(domain, std::move(read), answer);
+  return answer;
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+/// Appends the part after its length, so that different requests never make the same key.
+void append_part(std::string& key, std::string_view part) {
+  key += std::to_string(part.size());
+  key += ':';
+  key += part;
+}
+
+}  // namespace
+
+SharedAnswers::SharedAnswers(RedisAddress address, Duration lifetime, const Clock& clock)
+    : redis_(std::move(address), clock), lifetime_(lifetime) {}
+
+std::optional<SearchAnswer> SharedAnswers::find(const std::string& key, const LoadedDomain& domain,
+                                                const SearchRequest& request) {
+  const auto text = redis_.get(key);
+  if (!text) return std::nullopt;
+  auto answer = read_answer_text(*text, domain, request);
+  if (answer.has_error()) return std::nullopt;
+  return std::move(*answer);
+}
+
+void SharedAnswers::keep(const std::string& key, const SearchAnswer& answer) {
+  if (answer.has_failures() || lifetime_ <= Duration::zero()) return;
+  const std::string text = answer_text(answer);
+  if (text.size() <= kMostBytes) redis_.set(key, text, lifetime_);
+}
+
+std::string shared_key(const LoadedDomain& domain, const SearchRequest& request) {
+  std::string key;
+  append_part(key, domain.domain.name);
+  append_part(key, domain.etag);
+  append_part(key, domain.engines_digest);
+  append_part(key, request.text);
+  append_part(key, std::to_string(request.slots.slots.size()));
+  for (const auto& [name, value] : request.slots.slots) {
+    append_part(key, name);
+    append_part(key, value);
+  }
+  append_part(key, std::to_string(request.variants.size()));
+  for (const QueryVariant& variant : request.variants) {
+    append_part(key, variant.is_raw ? "raw" : "clean");
+    append_part(key, variant.template_id);
+    append_part(key, variant.text);
+  }
+  append_part(key, std::to_string(request.engines.size()));
+  for (const std::string& engine : request.engines) append_part(key, engine);
+  append_part(key, std::to_string(request.lists.size()));
+  for (const std::string& list : request.lists) append_part(key, list);
+  append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
+  append_part(key, request.language);
+  append_part(key, request.time_range);
+  if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
+  return "metafuse:3:" + sha256_hex(key);
 }
 
 }  // namespace metafuse::service

@@ -8,12 +8,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/base/expiring_cache.h"
+#include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
+#include "service/search/search_request.h"
+#include "service/store/redis_client.h"
 
 namespace metafuse::service {
 
@@ -39,8 +43,6 @@ class AnswerCache {
   ///         others get an error. try_again: another request's work was not done kGrace after `end`.
   Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,
                            bool& was_cached, TimePoint end = TimePoint::max());
-  /// The cached answer or nullptr; never waits for work.
-  SharedAnswer peek(const std::string& key);
   /// Until when this answer object is kept; nothing unless it was found in the cache at least once.
   std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
   void clear();
@@ -73,5 +75,43 @@ class AnswerCache {
   ExpiringCache<SharedAnswer> cache_;
   std::unordered_multimap<std::string, std::shared_ptr<Flight>> flights_;
 };
+
+/// An answer's lists as JSON, for a cache shared by several processes. It holds what is needed to fuse the
+/// lists again, which every process does by its own model. Requires an answer without failed lists.
+///
+/// {"version":2,"query","lists":[{"template","engine","text","suggestions":[...],
+///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null]...]}...]}
+std::string answer_text(const SearchAnswer& answer);
+
+/// Reads what answer_text() wrote and fuses it.
+///
+/// in:     request - the one that was cached
+/// errors: bad_data for any other text, which a cache treats as a miss
+Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
+                                      const SearchRequest& request);
+
+/// Answers that several processes share through Redis, behind each process's own cache. While Redis is
+/// unreachable, a search is delayed by some milliseconds at most once per second, and none fails because
+/// of it.
+class SharedAnswers {
+ public:
+  SharedAnswers(RedisAddress address, Duration lifetime, const Clock& clock);
+
+  /// in: key - shared_key() and what else changes the lists; the same in every process
+  std::optional<SearchAnswer> find(const std::string& key, const LoadedDomain& domain,
+                                   const SearchRequest& request);
+  /// Keeps an answer, if no list failed and its text has at most 4 MiB.
+  void keep(const std::string& key, const SearchAnswer& answer);
+
+  RedisClient& redis() { return redis_; }
+
+ private:
+  RedisClient redis_;
+  Duration lifetime_;
+};
+
+/// Digest of everything that a request's lists depend on: the domain's templates, the engines' definitions
+/// and the request. It is a digest so that no key reveals a query.
+std::string shared_key(const LoadedDomain& domain, const SearchRequest& request);
 
 }  // namespace metafuse::service

@@ -1,5 +1,3 @@
-#include "service/fusing/fuse_request.h"
-
 #include <algorithm>
 #include <set>
 

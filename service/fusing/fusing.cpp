@@ -15,7 +15,6 @@
 #include "core/near_names.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/answers/reasons.h"
-#include "service/fusing/fuse_request.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
 
@@ -270,10 +269,7 @@ Result<void> fuse_for_domain(const FuseRequest& request, const FusingPlace& plac
   auto made = std::make_shared<SearchAnswer>();
   made->domain = domain->domain.name;
   made->slots = request.slots;
-  made->query = request.text;
-  if (made->query.empty())
-    for (const auto& [name, value] : request.slots.slots)
-      made->query += (made->query.empty() ? "" : " ") + value;
+  made->query = query_text(request.text, request.slots);
   fuse_lists(*domain, as_fetched(request), *made);
   order_equal_scores(request, domain->domain.depth, *made);
   SharedAnswer answer = std::move(made);
@@ -344,9 +340,7 @@ Result<void> fuse_batch(const JsonObject& body, const FusingPlace& place, JsonWr
 
 Result<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
   if (text.size() > kMaxFuseBytes) return fail(Code::usage, "a request may have at most 4 MiB");
-  JsonLimits limits;
-  limits.max_depth = 32;
-  TRY(const auto document, JsonDocument::parse(text, "body", Code::usage, limits));
+  TRY(const auto document, JsonDocument::parse(text, "body", Code::usage, {.max_depth = 32}));
   const JsonObject* body = document->root().if_object();
   if (body == nullptr) return fail(Code::usage, "the body must be a JSON object");
   JsonWriter writer(std::min(4 * text.size(), std::size_t{64} << 10));

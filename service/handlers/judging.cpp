@@ -15,8 +15,8 @@
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
+#include "service/learning/judgment_transfer.h"
 #include "service/learning/records.h"
-#include "service/learning/suggestions.h"
 #include "service/reading/picture_reader.h"
 #include "service/recording/recording.h"
 #include "service/requests/json_fields.h"
@@ -44,7 +44,7 @@ OrRefusal<const LoadedDomain*> domain_to_judge(const Records& records, const Exc
 }
 
 StoreIdentity identity_of(const Records& records, const Exchange& exchange, const LoadedDomain& domain) {
-  return {records.secret, plain_slot(domain.domain), exchange.snapshot->config.privacy.hash_queries};
+  return {records.secret, exchange.snapshot->config.privacy.hash_queries, plain_slot(domain.domain)};
 }
 
 Result<JudgingState> state_of_judging(const Records& records, const LoadedDomain& domain,
@@ -155,8 +155,8 @@ Result<std::vector<ImportedQuery>> read_import(std::string_view text, const Load
 Result<ImportedJudgments> run_import(Records& records, const Exchange& exchange, const LoadedDomain& domain,
                                      std::string_view text) {
   TRY(const auto queries, read_import(text, domain, exchange.snapshot->config.tracking));
-  return import_judgments(*records.store, domain.domain.name, exchange.key->name, queries,
-                          identity_of(records, exchange, domain), records.unix_time());
+  const JudgmentSource source{domain.domain.name, exchange.key->name, records.unix_time()};
+  return import_judgments(*records.store, source, queries, identity_of(records, exchange, domain));
 }
 
 HttpResponse file_response(const std::string& text, JudgmentFormat format, const std::string& domain) {
@@ -276,8 +276,8 @@ Answered handle_grades(Records& records, const Exchange& exchange) {
   }
   if (fields.has_failed()) return fields.error();
   records.search_log->flush(kWrittenPatience);
-  const auto stored = store_grades(*records.store, exchange.path_values.front(), exchange.key->name, search,
-                                   grades, records.unix_time());
+  const JudgmentSource source{exchange.path_values.front(), exchange.key->name, records.unix_time()};
+  const auto stored = store_grades(*records.store, source, search, grades);
   if (!stored && stored.error().code == Code::usage) return refusal(422, stored.error().text);
   TRY_VOID(stored);
   return json_response(JsonObject{{"stored", grades.size()}});
@@ -375,8 +375,8 @@ class JudgeForm {
     if (!grades) return fail_with(grades.error());
     if (grades->empty()) return;
     by_.records.search_log->flush(kWrittenPatience);
-    const auto stored = store_grades(*by_.records.store, name(), by_.judge(), field("search"), *grades,
-                                     by_.records.unix_time());
+    const JudgmentSource source{name(), by_.judge(), by_.records.unix_time()};
+    const auto stored = store_grades(*by_.records.store, source, field("search"), *grades);
     if (!stored) return fail_with(stored.error());
     state_.done = fmt::format("{} grade{} saved.", grades->size(), grades->size() == 1 ? "" : "s");
   }

@@ -11,7 +11,7 @@
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/learning/caretaker.h"
-#include "service/learning/domain_models.h"
+#include "service/learning/interleaving.h"
 #include "service/learning/promotion.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
@@ -54,8 +54,8 @@ JsonObject state_json(const std::string& domain, const ModelState& state) {
                                      {"learner", version.learner},
                                      {"origin", version.origin},
                                      {"at", version.at},
-                                     {"is_champion", version.is_champion},
-                                     {"is_challenger", version.is_challenger}});
+                                     {"is_champion", version.version == state.champion},
+                                     {"is_challenger", version.version == state.challenger}});
   const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   return {{"name", domain},
           {"champion", or_null(state.champion)},

@@ -94,7 +94,7 @@ constexpr std::chrono::milliseconds kFeedbackPatience{900};
 void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
                   const FeedbackRules& rules) {
   if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
-  const auto search = records.store->find_search(request.search, rules.end);
+  const auto search = records.store->searches.find(request.search, rules.end);
   const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
   if (domain == nullptr) return;
   const auto learned = records.online_rerankers->learn(*domain, *records.store, request, rules);
@@ -122,10 +122,10 @@ Answered handle_feedback(Reloader& reloader, Records& records, Log& log, const C
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
   const auto outcome = take_feedback(*records.store, request, sender, rules, records.unix_time());
   if (!outcome) return fail(Code::unavailable, outcome.error().text);  // any failure here is the server's
-  const int status = http_status(*outcome);
-  if (status >= 400) return refusal(status, std::string(explanation_of(*outcome)));
+  const FeedbackAnswer& answer = answer_to(*outcome);
+  if (answer.status >= 400) return refusal(answer.status, std::string(answer.explanation));
   if (*outcome == FeedbackOutcome::recorded) learn_online(*reloader.snapshot(), records, log, request, rules);
-  return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
+  return make_response(answer.status, "application/json", to_text(JsonObject{{"outcome", answer.name}}));
 }
 
 }  // namespace metafuse::service

@@ -38,7 +38,7 @@ TemplateEditorState state_of(const Records& records, const Exchange& exchange, c
   state.has_admin = some_key_may_write(exchange.snapshot->config);
   state.can_save = state.has_admin && records.store != nullptr;
   if (records.store != nullptr && exchange.may(Role::admin))
-    if (auto versions = records.store->template_versions(domain.domain.name))
+    if (auto versions = records.store->templates.all(domain.domain.name))
       state.versions = std::move(*versions);
   return state;
 }
@@ -78,7 +78,7 @@ void open_version(const Records& records, const LoadedDomain& domain, std::strin
     number = number * 10 + static_cast<std::uint32_t>(digit - '0');
   }
   if (records.store == nullptr) return;
-  auto version = records.store->find_template_version(domain.domain.name, number);
+  auto version = records.store->templates.find(domain.domain.name, number);
   if (!version || !*version) {
     state.notice = "there is no version " + std::to_string(number);
     return;

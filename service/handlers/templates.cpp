@@ -67,12 +67,11 @@ OrRefusal<void> check_edit(const Snapshot& snapshot, const LoadedDomain& current
 
 /// Stores the new version. The first save also stores the text before it.
 Result<void> keep_version(Store& store, const std::string& before, const TemplateEdit& edit, UnixTime now) {
-  TRY(const auto versions, store.template_versions(edit.domain));
+  TRY(const auto versions, store.templates.all(edit.domain));
   if (versions.empty()) {
-    TRY_VOID(store.add_template_version({edit.domain, 0, before, "", now}));
+    TRY_VOID(store.templates.add({edit.domain, 0, before, "", now}));
   }
-  TRY_VOID(
-      store.add_template_version({edit.domain, 0, std::string(edit.text), std::string(edit.author), now}));
+  TRY_VOID(store.templates.add({edit.domain, 0, std::string(edit.text), std::string(edit.author), now}));
   return {};
 }
 
@@ -195,8 +194,8 @@ Result<TemplateVersion> wanted_version(Records& records, const Exchange& exchang
   std::int64_t number = 0;
   const std::string& text = exchange.path_values.at(1);
   if (to_integer(text, number) && number > 0 && number <= kMaxTemplateVersions) {
-    TRY(auto found, records.store->find_template_version(exchange.path_values.front(),
-                                                         static_cast<std::uint32_t>(number)));
+    TRY(auto found,
+        records.store->templates.find(exchange.path_values.front(), static_cast<std::uint32_t>(number)));
     if (found) return std::move(*found);
   }
   return fail(Code::no_input, "no version \"" + text + "\" of domain " + exchange.path_values.front());
@@ -275,7 +274,7 @@ Answered handle_preview_templates(Gate& gate, const Clock& clock, const Exchange
 
 Answered handle_template_versions(Records& records, const Exchange& exchange) {
   TRY(const LoadedDomain* domain, domain_with_versions(records, exchange));
-  TRY(const auto versions, records.store->template_versions(domain->domain.name));
+  TRY(const auto versions, records.store->templates.all(domain->domain.name));
   JsonArray list;
   for (const TemplateVersion& version : versions) list.emplace_back(version_json(version));
   HttpResponse response = json_response({{"domain", domain->domain.name}, {"versions", list}});

@@ -37,8 +37,9 @@ class Counter {
 
   Result<Analytics> count() {
     const UnixTime from = first_day_ * kSecondsPerDay;
-    TRY_VOID(store_.for_each_search(options_.domain, from, [&](const SearchFact& fact) { take(fact); }));
-    TRY(const auto clicks, store_.latest_clicks(options_.domain, from, kMostClicks));
+    TRY(const auto searches, store_.searches.facts(options_.domain, from));
+    for (const SearchFact& fact : searches) take(fact);
+    TRY(const auto clicks, store_.clicks.latest(options_.domain, from, kMostClicks));
     for (const ClickFact& click : clicks) take(click);
     for (const auto& [search, seconds] : first_clicks_) out_.first_click_seconds.push_back(seconds);
     std::sort(out_.first_click_seconds.begin(), out_.first_click_seconds.end());
@@ -91,8 +92,8 @@ class Counter {
 
   Result<void> count_engines(UnixTime from) {
     std::map<std::string, EngineFigures> engines;
-    TRY_VOID(store_.latest_searches(options_.domain, from, kMostEngineSearches,
-                                    [&](const StoredSearch& search) { add_lists(search, engines); }));
+    TRY(const auto searches, store_.searches.latest(options_.domain, from, kMostEngineSearches));
+    for (const StoredSearch& search : searches) add_lists(search, engines);
     for (auto& [name, figures] : engines) {
       figures.engine = name;
       out_.engines.push_back(std::move(figures));
@@ -144,7 +145,7 @@ class Counter {
     });
     if (queries.size() > kMostQueries) queries.resize(kMostQueries);
     for (QueryFigures& query : queries) {
-      TRY(const auto asked, store_.find_query(options_.domain, query.query));
+      TRY(const auto asked, store_.searches.find_query(options_.domain, query.query));
       if (asked)
         for (const auto& [name, text] : asked->slots.slots)
           query.words += (query.words.empty() ? "" : " · ") + text;

@@ -94,7 +94,7 @@ void Caretaker::tick(UnixTime now) {
 
 void Caretaker::learn_asked(const Snapshot& snapshot) {
   for (const auto& [name, domain] : snapshot.domains) {
-    const auto asked = options_.store->popular_queries(name, kFewestPeople, kMostAsked);
+    const auto asked = options_.store->clicks.popular_queries(name, kFewestPeople, kMostAsked);
     if (asked.has_error()) {
       options_.on_event("asked queries not read", {{"domain", name}, {"reason", asked.error().text}});
       continue;

@@ -59,53 +59,42 @@ Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
   return {};
 }
 
-Result<FeedbackOutcome> take_judgment(Store& store, const FeedbackRequest& request,
-                                      const FeedbackSender& sender, const FeedbackRules& rules,
-                                      const StoredSearch& search, std::uint32_t position, UnixTime now) {
-  StoredJudgment judgment;
-  judgment.domain = search.domain;
-  judgment.query = search.query;
-  judgment.document = search.documents[search.shown[position].document];
-  judgment.judge = sender.key;
-  judgment.grade = request.grade;
-  judgment.search = search.id;
-  judgment.at = now;
-  TRY_VOID(store.set_judgment(judgment, rules.end));
+/// One piece of feedback with all that decides what becomes of it.
+struct SentFeedback {
+  Store& store;
+  const FeedbackRequest& request;
+  const FeedbackSender& sender;
+  const FeedbackRules& rules;
+  UnixTime now;
+};
+
+Result<FeedbackOutcome> take_judgment(const SentFeedback& sent, const StoredSearch& search,
+                                      std::uint32_t position) {
+  const std::string& document = search.documents[search.shown[position].document];
+  TRY_VOID(sent.store.judgments.set(
+      {search.domain, search.query, document, sent.sender.key, sent.request.grade, search.id, sent.now},
+      sent.rules.end));
   return FeedbackOutcome::recorded;
 }
 
-Result<FeedbackOutcome> take_click(Store& store, const FeedbackRequest& request, const FeedbackSender& sender,
-                                   const FeedbackRules& rules, const StoredSearch& search,
-                                   std::uint32_t position, UnixTime now) {
-  TRY(const std::string salt, store.daily_salt(day_of(now), rules.end));
+Result<FeedbackOutcome> take_click(const SentFeedback& sent, const StoredSearch& search,
+                                   std::uint32_t position) {
+  TRY(const std::string salt, sent.store.privacy.daily_salt(day_of(sent.now), sent.rules.end));
   Click click;
-  click.search = request.search;
+  click.search = sent.request.search;
   click.position = position;
   click.domain = search.domain;
   click.team = search.shown[position].team;
-  click.at = now;
-  click.prefix = hmac_sha256_hex(salt, address_prefix(sender.address)).substr(0, kPrefixDigits);
-  click.key = sender.key;
-  TRY(const auto added, store.add_click(click, rules.caps, rules.end));
-  switch (added) {
-    case ClickOutcome::recorded:
-      return FeedbackOutcome::recorded;
-    case ClickOutcome::duplicate:
-      return FeedbackOutcome::duplicate;
-    case ClickOutcome::capped:
-      break;
-  }
-  return FeedbackOutcome::capped;
+  click.at = sent.now;
+  click.prefix = hmac_sha256_hex(salt, address_prefix(sent.sender.address)).substr(0, kPrefixDigits);
+  click.key = sent.sender.key;
+  TRY(const auto added, sent.store.clicks.add(click, sent.rules.caps, sent.rules.end));
+  return added == ClickOutcome::recorded    ? FeedbackOutcome::recorded
+         : added == ClickOutcome::duplicate ? FeedbackOutcome::duplicate
+                                            : FeedbackOutcome::capped;
 }
 
-struct OutcomeRow {
-  FeedbackOutcome outcome;
-  int status;
-  std::string_view name;
-  std::string_view explanation;
-};
-
-constexpr OutcomeRow kOutcomes[] = {
+constexpr FeedbackAnswer kOutcomes[] = {
     {FeedbackOutcome::recorded, 200, "recorded", "The feedback was recorded."},
     {FeedbackOutcome::duplicate, 200, "duplicate", "This result was already clicked in this search."},
     {FeedbackOutcome::capped, 429, "capped",
@@ -117,10 +106,6 @@ constexpr OutcomeRow kOutcomes[] = {
      "The search did not show that result; send the URL, id or position of one that it showed."},
     {FeedbackOutcome::not_judge, 403, "not_judge", "A judgment needs an API key with the role judge."},
 };
-
-const OutcomeRow& row_of(FeedbackOutcome outcome) {
-  return kOutcomes[static_cast<std::size_t>(outcome)];
-}
 
 }  // namespace
 
@@ -144,14 +129,8 @@ std::optional<std::uint32_t> shown_position(const StoredSearch& search, const Fe
   return std::nullopt;
 }
 
-int http_status(FeedbackOutcome outcome) {
-  return row_of(outcome).status;
-}
-std::string_view name_of(FeedbackOutcome outcome) {
-  return row_of(outcome).name;
-}
-std::string_view explanation_of(FeedbackOutcome outcome) {
-  return row_of(outcome).explanation;
+const FeedbackAnswer& answer_to(FeedbackOutcome outcome) {
+  return kOutcomes[static_cast<std::size_t>(outcome)];
 }
 
 Result<FeedbackRequest> parse_feedback(const Json& body) {
@@ -183,7 +162,7 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   const bool is_bound = !is_judgment && sender.key.empty() && !rules.secret.empty();
   if (is_bound && !is_delivered_to(rules.secret, request.search, address_prefix(sender.address)))
     return FeedbackOutcome::unknown_search;
-  TRY(const auto search, store.find_search(request.search, rules.end));
+  TRY(const auto search, store.searches.find(request.search, rules.end));
   if (!search) return FeedbackOutcome::unknown_search;
   const StoredSearch& found = *search;
   const auto& domains = sender.domains;
@@ -192,8 +171,8 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   if (!is_judgment && now - found.at > rules.click_seconds) return FeedbackOutcome::expired;
   const auto position = shown_position(found, request, rules);
   if (!position) return FeedbackOutcome::not_shown;
-  return is_judgment ? take_judgment(store, request, sender, rules, found, *position, now)
-                     : take_click(store, request, sender, rules, found, *position, now);
+  const SentFeedback sent{store, request, sender, rules, now};
+  return is_judgment ? take_judgment(sent, found, *position) : take_click(sent, found, *position);
 }
 
 }  // namespace metafuse::service

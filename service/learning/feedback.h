@@ -24,8 +24,6 @@ struct FeedbackRequest {
   int grade = 0;               ///< of a judgment, 0 to kMaxGrade
 };
 
-inline constexpr int kMaxGrade = 10;
-
 /// errors: usage naming the field: missing, of the wrong type, unknown, out of range, a grade without a
 ///         judgment, or not exactly one of url, id and position
 Result<FeedbackRequest> parse_feedback(const Json& body);
@@ -63,11 +61,14 @@ enum class FeedbackOutcome {
   not_judge,       ///< 403: judgments need a key with the role
 };
 
-int http_status(FeedbackOutcome outcome);
-/// "recorded", "duplicate", ...
-std::string_view name_of(FeedbackOutcome outcome);
-/// One sentence: what happened and what to do.
-std::string_view explanation_of(FeedbackOutcome outcome);
+/// What the sender is told about an outcome.
+struct FeedbackAnswer {
+  FeedbackOutcome outcome;
+  int status;                    ///< of HTTP
+  std::string_view name;         ///< "recorded", "duplicate", ...
+  std::string_view explanation;  ///< one sentence: what happened and what to do
+};
+const FeedbackAnswer& answer_to(FeedbackOutcome outcome);
 
 /// Applies the rules and records the feedback.
 ///

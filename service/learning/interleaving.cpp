@@ -2,9 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <boost/math/distributions/binomial.hpp>
+#include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/random.h"
 #include "evaluation/significance/significance.h"
+#include "service/base/digest.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {
@@ -12,16 +22,10 @@ namespace {
 constexpr double kNormal975 = 1.959963984540054;
 constexpr std::uint64_t kMostExact = 1000;
 
-/// The two-sided sign test: twice the smaller tail of a fair coin, at most 1. Terms are computed by
-/// logarithms, because 2^-1000 alone would lose them.
+/// The two-sided sign test: twice the smaller tail of a fair coin, at most 1.
 double exact_sign_test(std::uint64_t a, std::uint64_t b) {
-  const auto n = static_cast<double>(a + b);
-  double tail = 0;
-  for (std::uint64_t k = 0; k <= std::min(a, b); ++k) {
-    const auto x = static_cast<double>(k);
-    tail += std::exp(std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) - n * std::log(2.0));
-  }
-  return std::min(1.0, 2 * tail);
+  const boost::math::binomial_distribution<double> coin(static_cast<double>(a + b), 0.5);
+  return std::min(1.0, 2 * boost::math::cdf(coin, static_cast<double>(std::min(a, b))));
 }
 
 }  // namespace
@@ -75,6 +79,66 @@ InterleavingScore interleaving_score(const InterleavingCounts& counts) {
     score.p = evaluation::normal_tail(std::max(0.0, difference - 1) / std::sqrt(n));
   }
   return score;
+}
+
+namespace {
+
+constexpr UnixTime kSameDraw = 3600;
+
+/// Positions of the answer's results in the challenger's order.
+std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const SearchAnswer& answer) {
+  LoadedDomain challenger;
+  challenger.domain = domain.domain;
+  challenger.model = domain.challenger;
+  challenger.syntax_of = domain.syntax_of;
+  SearchAnswer other;
+  other.typed = answer.typed;
+  fuse_lists(challenger, answer.lists, other);
+  std::unordered_map<std::string_view, std::size_t> position;
+  for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
+  std::vector<std::size_t> order;
+  for (const FusedResult& result : other.results) order.push_back(position.at(result.key));
+  return order;
+}
+
+}  // namespace
+
+std::uint64_t interleaving_seed(std::string_view key, UnixTime now) {
+  return digest_seed(fmt::format("{} {}", key, now / kSameDraw));
+}
+
+SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& answer, std::uint64_t seed) {
+  require(domain.challenger.has_value(), "there is a challenger");
+  Random random(seed);
+  std::vector<std::size_t> champion(answer.results.size());
+  std::iota(champion.begin(), champion.end(), std::size_t{0});
+  Interleaved mixed = team_draft(champion, challenger_order(domain, answer), random);
+  SearchAnswer out = answer;
+  for (std::size_t i = 0; i < mixed.order.size(); ++i) {
+    out.results[i] = answer.results[mixed.order[i]];
+    // Clients that sort by it must get the drafted order.
+    out.results[i].relative_score = answer.results[i].relative_score;
+  }
+  out.teams = std::move(mixed.teams);
+  out.fusion.challenger = domain.challenger_version;
+  return out;
+}
+
+Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* const> domains,
+                                                ModelVersions& versions, Store& store) {
+  std::vector<DomainModels> out;
+  for (const LoadedDomain* domain : domains) {
+    const std::string& name = domain->domain.name;
+    TRY(auto state, versions.state(name));
+    DomainModels models{name, std::move(state), std::nullopt};
+    if (!models.state.challenger.empty()) {
+      TRY(const auto counts,
+          store.clicks.interleaving_counts(name, models.state.champion, models.state.challenger));
+      models.score = interleaving_score(counts);
+    }
+    out.push_back(std::move(models));
+  }
+  return out;
 }
 
 }  // namespace metafuse::service

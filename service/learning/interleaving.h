@@ -1,11 +1,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/random.h"
+#include "core/result.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
+#include "service/store/model_versions.h"
 #include "service/store/store.h"
+#include "service/store/stored_search.h"
 
 namespace metafuse::service {
 
@@ -36,11 +45,27 @@ struct InterleavingScore {
   double low = 0;                 ///< 95 % interval of challenger_share (Wilson 1927)
   double high = 1;
   double p = 1;  ///< two-sided sign test: exact up to 1000 decided searches, else normal
-
-  /// Whether the interval is entirely above or below one half.
-  bool is_decided() const { return low > 0.5 || high < 0.5; }
 };
 
 InterleavingScore interleaving_score(const InterleavingCounts& counts);
+
+/// The seed that decides whether a search is interleaved and how its coins fall. It depends only on the
+/// search's key and the hour, so that the pages of one search fit together.
+std::uint64_t interleaving_seed(std::string_view key, UnixTime now);
+
+/// The answer with its results drafted from the champion's and the challenger's orders.
+///
+/// in: domain - has a challenger; answer - in the champion's order
+SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& answer, std::uint64_t seed);
+
+/// A domain's champion and challenger, and how they compare on live traffic.
+struct DomainModels {
+  std::string domain;
+  ModelState state;
+  std::optional<InterleavingScore> score;  ///< only with a challenger
+};
+
+Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* const> domains,
+                                                ModelVersions& versions, Store& store);
 
 }  // namespace metafuse::service

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/encoding.h"
-#include "core/json.h"
 #include "core/random.h"
-#include "evaluation/runs/lines.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/training/query_choice.h"
 #include "service/base/digest.h"
-#include "service/http/head.h"
-#include "service/learning/feedback.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::service {
@@ -27,9 +26,8 @@ int rank_in_pool(const FusedResult& result, std::size_t place, bool is_of_lists)
 }
 
 std::uint64_t order_seed(const SearchAnswer& answer, std::string_view judge) {
-  const std::string digest =
-      sha256_hex(fmt::format("{}\n{}\n{}", answer.domain, slots_text(answer.slots) + answer.query, judge));
-  return std::stoull(digest.substr(0, 16), nullptr, 16);
+  return digest_seed(
+      fmt::format("{}\n{}\n{}", answer.domain, slots_text(answer.slots) + answer.query, judge));
 }
 
 }  // namespace
@@ -92,8 +90,8 @@ const JudgedQuery* find_judged(const std::vector<JudgedQuery>& queries, std::str
 }  // namespace
 
 Result<JudgingState> judging_state(Store& store, std::string_view domain, std::string_view judge) {
-  TRY(const auto judged, store.judged_queries(domain));
-  TRY(auto asked, store.asked_queries(domain, kMaxQueued));
+  TRY(const auto judged, store.judgments.queries(domain));
+  TRY(auto asked, store.searches.asked_queries(domain, kMaxQueued));
   JudgingState state;
   state.pairs = judge_pairs(judged);
   for (AskedQuery& query : asked) {
@@ -122,7 +120,7 @@ const QueuedQuery* next_query(const JudgingState& state, std::string_view after)
 
 Result<std::map<std::string, int>> grades_by(Store& store, std::string_view domain, std::string_view query,
                                              std::string_view judge) {
-  TRY(const auto judged, store.judged_queries(domain));
+  TRY(const auto judged, store.judgments.queries(domain));
   std::map<std::string, int> grades;
   if (const JudgedQuery* found = find_judged(judged, query))
     for (const StoredJudgment& judgment : found->judgments)
@@ -130,11 +128,11 @@ Result<std::map<std::string, int>> grades_by(Store& store, std::string_view doma
   return grades;
 }
 
-Result<void> store_grades(Store& store, std::string_view domain, std::string_view judge,
-                          std::string_view search, const GradesByPosition& grades, UnixTime now) {
+Result<void> store_grades(Store& store, const JudgmentSource& source, std::string_view search,
+                          const GradesByPosition& grades) {
   if (!is_search_id(search)) return fail(Code::usage, "search_id: send that of the results to judge");
-  TRY(const auto found, store.find_search(search));
-  if (!found || found->domain != domain)
+  TRY(const auto found, store.searches.find(search));
+  if (!found || found->domain != source.domain)
     return fail(Code::usage, "search_id: no such search in this domain; ask for the results again");
   std::vector<StoredJudgment> judgments;
   for (const auto& [position, grade] : grades) {
@@ -143,198 +141,89 @@ Result<void> store_grades(Store& store, std::string_view domain, std::string_vie
     if (grade < 0 || grade > kBestGrade)
       return fail(Code::usage, fmt::format("grade {}: send 0 to {}", grade, kBestGrade));
     const std::string& document = found->documents[found->shown[position - 1].document];
-    judgments.push_back({found->domain, found->query, document, std::string(judge), grade, found->id, now});
+    judgments.push_back(
+        {found->domain, found->query, document, std::string(source.judge), grade, found->id, source.now});
   }
-  return store.set_judgments(judgments);
+  return store.judgments.set(judgments);
 }
 
 namespace {
 
-constexpr std::string_view kDigestWord = "digest:";
-constexpr std::string_view kSlotWord = "slot.";
-
-std::string plain_name(std::string_view plain_slot) {
-  return plain_slot.empty() ? "QUERY" : std::string(plain_slot);
+/// Adds the documents of a search as rows without grades.
+void add_pool_rows(fusion::TrainingSetBuilder& builder, const StoredSearch& search,
+                   const std::vector<fusion::Feature>& features) {
+  const fusion::QueryInstances instances = stored_instances(search, features);
+  std::vector<fusion::Cell> cells;
+  for (std::size_t document = 0; document < instances.documents.size(); ++document) {
+    fusion::set_rank_cells(instances.ranks_of(document), cells);
+    fusion::InstanceRow row;
+    row.query = search.query;
+    row.document = instances.documents[document];
+    row.cells = cells;
+    builder.add(row);
+  }
 }
 
-bool is_plain(const BaseQuery& query, std::string_view plain_slot) {
-  return query.slots.size() == 1 &&
-         (query.slots.begin()->first == plain_name(plain_slot) || query.slots.begin()->first == "QUERY");
+/// The training set of all judgments and clicks so far; empty if there are none.
+Result<fusion::TrainingSet> known_feedback(Store& store, const SuggestionOptions& options,
+                                           const std::vector<fusion::Feature>& features) {
+  StoreTrainingOptions training;
+  training.domain = options.domain;
+  training.now = options.now;
+  training.are_held_out_used = true;
+  training.features = features;
+  auto set = training_set_from_store(store, training);
+  if (set || set.error().code != Code::bad_data) return set;
+  return fusion::TrainingSet();
 }
 
 }  // namespace
 
-std::string query_word(const AskedQuery& query, std::string_view plain_slot) {
-  const auto& slots = query.slots.slots;
-  if (slots.empty()) return std::string(kDigestWord) + query.query;
-  if (is_plain(query.slots, plain_slot)) return percent_encoded(slots.begin()->second);
-  std::string word;
-  for (const auto& [name, value] : slots)
-    word += fmt::format("{}{}{}={}", word.empty() ? "" : "&", kSlotWord, name, percent_encoded(value));
-  return word;
+Result<std::vector<SuggestedQuery>> suggested_queries(Store& store, const SuggestionOptions& options) {
+  TRY(const auto judged, store.judgments.queries(options.domain));
+  std::set<std::string_view> known;
+  for (const JudgedQuery& query : judged) known.insert(query.query);
+  TRY(auto asked, store.searches.asked_queries(options.domain, kMaxQueued));
+  std::erase_if(asked, [&](const AskedQuery& query) {
+    return query.slots.slots.empty() || known.contains(query.query);
+  });
+  fusion::TrainingSetBuilder builder;
+  std::vector<fusion::Feature> features = options.features;
+  std::unordered_map<std::string, const AskedQuery*> by_digest;
+  for (const AskedQuery& query : asked) {
+    TRY(const auto search, store.searches.find(query.search));
+    if (!search || search->documents.empty()) continue;
+    if (features.empty()) features = rank_features(*search);
+    if (common_features(*search, features) == 0) continue;
+    add_pool_rows(builder, *search, features);
+    by_digest[query.query] = &query;
+  }
+  if (by_digest.empty()) return std::vector<SuggestedQuery>();
+  TRY(const auto pool, builder.finish(features, {}));
+  TRY(const auto feedback, known_feedback(store, options, features));
+  fusion::QueryChoiceOptions choice;
+  choice.count = options.count;
+  choice.seed = options.seed;
+  choice.threads = options.threads;
+  TRY(const auto chosen, fusion::choose_queries(feedback, pool, choice));
+  std::vector<SuggestedQuery> out;
+  for (const fusion::QueryChoice& one : chosen) {
+    SuggestedQuery suggestion{*by_digest.at(pool.queries[one.query].id), one.disagreement, {}};
+    for (const std::size_t row : one.rows) suggestion.documents.emplace_back(pool.documents[row]);
+    out.push_back(std::move(suggestion));
+  }
+  return out;
 }
 
-Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot) {
-  const auto damaged = [&] {
-    return fail(Code::bad_data, fmt::format("the query {} is malformed; write it percent-encoded, or as "
-                                            "slot.NAME=value&slot.NAME=value",
-                                            evaluation::shown(word)));
+void order_by(const std::vector<SuggestedQuery>& suggestions, JudgingState& state) {
+  std::unordered_map<std::string_view, std::size_t> place;
+  for (std::size_t i = 0; i < suggestions.size(); ++i) place.emplace(suggestions[i].asked.query, i);
+  const auto key = [&](const QueuedQuery& query) {
+    const auto at = place.find(query.asked.query);
+    return std::pair(query.own_documents > 0, at == place.end() ? place.size() : at->second);
   };
-  BaseQuery query;
-  if (word.find('=') == std::string_view::npos) {
-    const auto text = percent_decode(word, false);
-    if (!text || text->empty()) return damaged();
-    query.slots[plain_name(plain_slot)] = *text;
-    return query;
-  }
-  const auto fields = parse_form(word);
-  if (!fields) return damaged();
-  for (const auto& [name, value] : *fields) {
-    if (!name.starts_with(kSlotWord) || name.size() == kSlotWord.size()) return damaged();
-    query.slots[name.substr(kSlotWord.size())] = value;
-  }
-  return query;
-}
-
-Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot) {
-  const FileText file{"qrels", text, nullptr};
-  std::map<std::string, ImportedQuery> queries;
-  evaluation::LineParser parser(text.data(), text.data() + text.size());
-  while (parser.at() < text.data() + text.size()) {
-    const char* const line = parser.at();
-    const std::string word(parser.field());
-    if (word.empty() || word.front() == '#') {
-      parser.skip_line();
-      parser.move_to(parser.next_line());
-      continue;
-    }
-    parser.field();
-    const std::string document(parser.field());
-    const std::string_view grade_text = parser.field();
-    std::int64_t grade = 0;
-    if (!to_integer(grade_text, grade) || grade > kMaxGrade || !parser.at_line_end())
-      return evaluation::bad_line(
-          file, line,
-          fmt::format("a line must be: query 0 document grade, with a grade up to {}", kMaxGrade));
-    ImportedQuery& query = queries[word];
-    if (word.starts_with(kDigestWord)) {
-      query.digest = word.substr(kDigestWord.size());
-    } else if (query.slots.slots.empty()) {
-      auto slots = query_of_word(word, plain_slot);
-      if (!slots) return evaluation::bad_line(file, line, slots.error().text);
-      query.slots = std::move(*slots);
-    }
-    query.grades[document] = std::max(0, static_cast<int>(grade));
-    parser.move_to(parser.next_line());
-  }
-  std::vector<ImportedQuery> out;
-  for (auto& [word, query] : queries) out.push_back(std::move(query));
-  return out;
-}
-
-namespace {
-
-/// A search that holds only a query's words, so that the query can wait for judges.
-StoredSearch words_of_query(std::string_view domain, const std::string& digest, const BaseQuery& slots,
-                            UnixTime now) {
-  StoredSearch search;
-  search.id = new_search_id();
-  search.domain = std::string(domain);
-  search.query = digest;
-  search.slots = slots;
-  search.at = now;
-  search.times = 0;
-  fit_to_limits(search);
-  return search;
-}
-
-/// Finds the latest search of a query. If there is none, stores one with the query's words only.
-///
-/// out: its id, empty if none may be stored; has_lists - whether a model can learn from it
-Result<std::string> search_for(Store& store, std::string_view domain, const ImportedQuery& query,
-                               const std::string& digest, bool may_store, UnixTime now, bool& has_lists) {
-  has_lists = false;
-  TRY(const auto asked, store.find_query(domain, digest));
-  if (asked) {
-    TRY(const auto search, store.find_search(asked->search));
-    has_lists = search && !search->lists.empty();
-    return asked->search;
-  }
-  if (!may_store || query.slots.slots.empty()) return std::string();
-  const StoredSearch search = words_of_query(domain, digest, query.slots, now);
-  TRY_VOID(store.add_searches({&search, 1}));
-  return search.id;
-}
-
-}  // namespace
-
-Result<ImportedJudgments> import_judgments(Store& store, std::string_view domain, std::string_view judge,
-                                           const std::vector<ImportedQuery>& queries,
-                                           const StoreIdentity& identity, UnixTime now) {
-  ImportedJudgments report;
-  for (const ImportedQuery& query : queries) {
-    const std::string digest = query.digest.empty()
-                                   ? query_digest(identity.secret, domain, query.slots, identity.plain_slot)
-                                   : query.digest;
-    bool has_lists = false;
-    TRY(const std::string search,
-        search_for(store, domain, query, digest, !identity.are_queries_hashed, now, has_lists));
-    std::vector<StoredJudgment> judgments;
-    for (const auto& [document, grade] : query.grades)
-      judgments.push_back(
-          {std::string(domain), digest,
-           identity.are_queries_hashed ? hashed_document(identity.secret, document) : document,
-           std::string(judge), grade, search, now});
-    TRY_VOID(store.set_judgments(judgments));
-    ++report.queries;
-    report.judgments += judgments.size();
-    report.without_search += has_lists || judgments.empty() ? 0 : 1;
-  }
-  return report;
-}
-
-namespace {
-
-Result<std::string> query_line(const AskedQuery& asked, std::string_view plain_slot,
-                               const std::map<std::string, int>& grades) {
-  JsonArray relevant;
-  for (const auto& [document, grade] : grades) {
-    if (document.starts_with('#') || asked.slots.slots.empty())
-      return fail(Code::usage, "this store hashes queries or documents; ask for format=qrels");
-    relevant.push_back(JsonObject{{"url", "http://" + document}, {"grade", grade}});
-  }
-  JsonObject slots;
-  for (const auto& [name, value] : asked.slots.slots) slots[name] = value;
-  return to_text(JsonObject{{"id", query_word(asked, plain_slot)},
-                            {"slots", std::move(slots)},
-                            {"relevant", std::move(relevant)}}) +
-         "\n";
-}
-
-}  // namespace
-
-Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
-                                   JudgmentFormat format, std::string_view judge) {
-  TRY(const auto judged, store.judged_queries(domain));
-  std::string out;
-  for (const JudgedQuery& query : judged) {
-    JudgedQuery wanted = query;
-    if (!judge.empty())
-      std::erase_if(wanted.judgments, [&](const StoredJudgment& one) { return one.judge != judge; });
-    const auto grades = grades_of(wanted);
-    if (grades.empty()) continue;
-    TRY(auto found, store.find_query(domain, query.query));
-    AskedQuery asked = found ? std::move(*found) : AskedQuery();
-    asked.query = query.query;
-    if (format == JudgmentFormat::lines) {
-      TRY(const std::string line, query_line(asked, plain_slot, grades));
-      out += line;
-      continue;
-    }
-    for (const auto& [document, grade] : grades)
-      out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot), document, grade);
-  }
-  return out;
+  std::stable_sort(state.queries.begin(), state.queries.end(),
+                   [&](const QueuedQuery& a, const QueuedQuery& b) { return key(a) < key(b); });
 }
 
 }  // namespace metafuse::service

@@ -11,6 +11,7 @@
 
 #include "core/result.h"
 #include "evaluation/measures/agreement.h"
+#include "fusion/data/feature_matrix.h"
 #include "service/search/search_answer.h"
 #include "service/store/store.h"
 
@@ -77,61 +78,49 @@ const QueuedQuery* next_query(const JudgingState& state, std::string_view after)
 Result<std::map<std::string, int>> grades_by(Store& store, std::string_view domain, std::string_view query,
                                              std::string_view judge);
 
+/// Under whose name judgments of a domain are stored, and when.
+struct JudgmentSource {
+  std::string_view domain;
+  std::string_view judge;
+  UnixTime now = 0;
+};
+
 /// Grades of results by their positions in what a search showed, counted from 1.
 using GradesByPosition = std::vector<std::pair<std::uint32_t, int>>;
 
 /// Stores grades of one search's results.
 ///
 /// errors: usage: no such search in the domain, a position that was not shown, a grade beyond kBestGrade
-Result<void> store_grades(Store& store, std::string_view domain, std::string_view judge,
-                          std::string_view search, const GradesByPosition& grades, UnixTime now);
+Result<void> store_grades(Store& store, const JudgmentSource& source, std::string_view search,
+                          const GradesByPosition& grades);
 
-/// A base query as one word: the percent-encoded value of the plain slot, "slot.NAME=value&..." if there are
-/// other slots, or "digest:..." if the words are not known.
-///
-/// in: plain_slot - of the domain, see canonical_query()
-std::string query_word(const AskedQuery& query, std::string_view plain_slot);
-
-/// errors: bad_data for text that query_word() does not write
-Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot);
-
-/// Judgments of a base query, read from a file.
-struct ImportedQuery {
-  BaseQuery slots;                    ///< empty if only the digest is known
-  std::string digest;                 ///< empty: computed from the slots
-  std::map<std::string, int> grades;  ///< by document; if there are none, the query is added to the queue
+struct SuggestionOptions {
+  std::string domain;
+  UnixTime now = 0;
+  std::size_t count = 20;
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+  std::vector<fusion::Feature> features;  ///< the domain's rank features; empty: those of its latest search
 };
 
-/// Reads qrels lines whose topics are texts of query_word().
-///
-/// errors: bad_data naming the line
-Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot);
-
-struct ImportedJudgments {
-  std::size_t queries = 0;
-  std::size_t judgments = 0;
-  /// Queries without a stored search that has lists; models learn from them once there is one.
-  std::size_t without_search = 0;
+/// A base query from whose judgment a model would learn most.
+struct SuggestedQuery {
+  AskedQuery asked;
+  double disagreement = 0;  ///< see fusion::choose_queries()
+  /// Documents whose places are most uncertain, the most uncertain first.
+  std::vector<std::string> documents;
 };
 
-/// What the digests of queries and documents in a store depend on.
-struct StoreIdentity {
-  std::string_view secret;
-  std::string_view plain_slot;      ///< of the domain
-  bool are_queries_hashed = false;  ///< see SearchStoring
-};
-
-/// Stores judgments under a judge's name. Queries without judgments are added to the queue for judges.
-Result<ImportedJudgments> import_judgments(Store& store, std::string_view domain, std::string_view judge,
-                                           const std::vector<ImportedQuery>& queries,
-                                           const StoreIdentity& identity, UnixTime now);
-
-enum class JudgmentFormat { qrels, lines };
-
-/// A domain's judgments as qrels, or as the JSON lines that `metafuse record` and the import read.
+/// Chooses queries to judge among a domain's most asked queries without judgments, using the judgments and
+/// clicks so far.
 ///
-/// in: judge - whose grades; empty: the lower median of all judges' grades
-Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
-                                   JudgmentFormat format, std::string_view judge = {});
+/// out:    empty if every stored query is judged
+/// errors: those of the store and of training
+/// cost:   see fusion::choose_queries(); at most kMaxQueued searches are read
+Result<std::vector<SuggestedQuery>> suggested_queries(Store& store, const SuggestionOptions& options);
+
+/// Sorts the queries that this judge has not graded: suggested ones first, in the order of the suggestions,
+/// then the others.
+void order_by(const std::vector<SuggestedQuery>& suggestions, JudgingState& state);
 
 }  // namespace metafuse::service

@@ -2,36 +2,31 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "core/encoding.h"
 #include "core/json.h"
-#include "core/text_file.h"
 #include "evaluation/runs/judgments.h"
+#include "evaluation/runs/lines.h"
 #include "evaluation/runs/run_file.h"
-#include "service/learning/feedback.h"
+#include "service/http/head.h"
+#include "service/learning/store_training.h"
 
 namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMostConflicts = 20;  ///< conflicts that are listed one by one
-/// Domains named in the error about a file without the wanted one.
-constexpr std::size_t kMostDomainsNamed = 10;
 
 /// Adds one topic's list in a run to a search.
 void add_run_list(const evaluation::Run& run, std::string_view topic, int depth, StoredSearch& search,
-                  std::unordered_map<std::string, std::uint32_t>& index) {
+                  DocumentNumbers& numbers) {
   StoredList list{run.name, depth, false, {}};
   const evaluation::RunTopic* found = run.find(topic);
   list.has_failed = found == nullptr;
   for (std::size_t i = 0; found != nullptr && i < found->entries.size(); ++i) {
     if (depth > 0 && i >= static_cast<std::size_t>(depth)) break;
-    const std::string document(found->entries[i].document);
-    const auto [at, is_new] =
-        index.try_emplace(document, static_cast<std::uint32_t>(search.documents.size()));
-    if (is_new) search.documents.push_back(document);
-    list.documents.push_back(at->second);
+    list.documents.push_back(numbers.of(std::string(found->entries[i].document)));
   }
   search.lists.push_back(std::move(list));
 }
@@ -46,9 +41,9 @@ int deepest_list(const std::vector<evaluation::Run>& runs) {
 /// The store's judgments by query, document and judge, read once.
 class KnownJudgments {
  public:
-  static Result<KnownJudgments> read(Store& store, std::string_view domain) {
+  static Result<KnownJudgments> read(StoredJudgments& judgments, std::string_view domain) {
     KnownJudgments known;
-    TRY(const auto queries, store.judged_queries(domain));
+    TRY(const auto queries, judgments.queries(domain));
     for (const JudgedQuery& query : queries)
       for (const StoredJudgment& judgment : query.judgments)
         known.judgments_[{judgment.query, judgment.document, judgment.judge}] = judgment;
@@ -78,177 +73,20 @@ class KnownJudgments {
   std::map<std::tuple<std::string, std::string, std::string>, StoredJudgment> judgments_;
 };
 
-/// One line of an export.
-class ExportedLine {
- public:
-  ExportedLine(const JsonObject& object, std::string place) : object_(object), place_(std::move(place)) {}
-
-  Result<std::string> text(std::string_view name) const {
-    const Json* value = object_.if_contains(name);
-    if (value == nullptr || !value->is_string()) return missing(name);
-    return std::string(value->get_string());
-  }
-  Result<std::int64_t> number(std::string_view name) const {
-    const Json* value = object_.if_contains(name);
-    if (value == nullptr || !value->is_int64()) return missing(name);
-    return value->get_int64();
-  }
-  Result<const JsonArray*> array(std::string_view name) const {
-    const Json* value = object_.if_contains(name);
-    if (value == nullptr || !value->is_array()) return missing(name);
-    return &value->get_array();
-  }
-  Error missing(std::string_view name) const {
-    return fail(Code::bad_data,
-                fmt::format("{}: \"{}\" is missing or has another type; import what `metafuse "
-                            "store export` wrote",
-                            place_, name));
-  }
-  const JsonObject& object() const { return object_; }
-  const std::string& place() const { return place_; }
-
- private:
-  const JsonObject& object_;
-  std::string place_;
-};
-
-Result<StoredSearch> read_search_line(const ExportedLine& line) {
-  StoredSearch search;
-  TRY(search.id, line.text("id"));
-  if (!is_search_id(search.id)) return line.missing("id");
-  TRY(search.domain, line.text("domain"));
-  TRY(search.query, line.text("query"));
-  TRY(search.at, line.number("at"));
-  TRY(search.model, line.text("model"));
-  TRY(search.challenger, line.text("challenger"));
-  if (line.object().contains("times")) {
-    TRY(const auto times, line.number("times"));
-    search.times = static_cast<std::uint64_t>(std::max<std::int64_t>(0, times));
-  }
-  const Json* slots = line.object().if_contains("slots");
-  if (slots == nullptr) return line.missing("slots");
-  TRY(search.slots, read_slots_text(to_text(*slots)));
-  std::unordered_map<std::string, std::uint32_t> index;
-  const auto number_of = [&](const Json* document) -> Result<std::uint32_t> {
-    if (document == nullptr || !document->is_string()) return line.missing("documents");
-    const std::string key(document->get_string());
-    const auto [at, is_new] = index.try_emplace(key, static_cast<std::uint32_t>(search.documents.size()));
-    if (is_new) search.documents.push_back(key);
-    return at->second;
+/// Recomputes the queries' digests with the importing store's secret. A query whose slots are no longer known
+/// keeps its digest.
+void renew_digests(const std::string& domain, std::string_view secret, std::string_view plain_slot,
+                   StoreBatch& batch) {
+  std::map<std::string, std::string> now;
+  for (const StoredSearch& search : batch.searches)
+    if (!search.slots.slots.empty())
+      now[search.query] = query_digest(secret, domain, search.slots, plain_slot);
+  const auto rename = [&](std::string& query) {
+    if (const auto at = now.find(query); at != now.end()) query = at->second;
   };
-  TRY(const JsonArray* lists, line.array("lists"));
-  for (const Json& entry : *lists) {
-    if (!entry.is_object()) return line.missing("lists");
-    const ExportedLine inner(entry.get_object(), line.place());
-    StoredList& list = search.lists.emplace_back();
-    TRY(list.feature, inner.text("feature"));
-    TRY(const auto depth, inner.number("depth"));
-    list.depth = static_cast<int>(std::clamp<std::int64_t>(depth, 0, 1'000'000));
-    const Json* failed = inner.object().if_contains("failed");
-    list.has_failed = failed != nullptr && failed->is_bool() && failed->get_bool();
-    TRY(const JsonArray* documents, inner.array("documents"));
-    for (const Json& document : *documents) {
-      TRY(const auto number, number_of(&document));
-      list.documents.push_back(number);
-    }
-  }
-  TRY(const JsonArray* shown, line.array("shown"));
-  for (const Json& entry : *shown) {
-    if (!entry.is_object()) return line.missing("shown");
-    TRY(const auto number, number_of(entry.get_object().if_contains("document")));
-    const Json* team = entry.get_object().if_contains("team");
-    search.shown.push_back({number, team == nullptr             ? Team::none
-                                    : *team == Json("champion") ? Team::champion
-                                                                : Team::challenger});
-  }
-  fit_to_limits(search);
-  return search;
+  for (StoredSearch& search : batch.searches) rename(search.query);
+  for (StoredJudgment& judgment : batch.judgments) rename(judgment.query);
 }
-
-Result<StoredJudgment> read_judgment_line(const ExportedLine& line) {
-  StoredJudgment judgment;
-  TRY(judgment.domain, line.text("domain"));
-  TRY(judgment.query, line.text("query"));
-  TRY(judgment.document, line.text("document"));
-  TRY(judgment.judge, line.text("judge"));
-  TRY(judgment.search, line.text("search"));
-  TRY(judgment.at, line.number("at"));
-  TRY(const auto grade, line.number("grade"));
-  if (grade < 0 || grade > kMaxGrade) return line.missing("grade");
-  judgment.grade = static_cast<int>(grade);
-  return judgment;
-}
-
-/// One domain's lines of an export.
-class ExportedFile {
- public:
-  explicit ExportedFile(std::string domain) : domain_(std::move(domain)) {}
-
-  Result<void> add(std::string_view text, const std::string& place) {
-    TRY(const Json json, parse_json(text, place));
-    if (!json.is_object()) return fail(Code::bad_data, place + ": not an object");
-    const ExportedLine line(json.get_object(), place);
-    TRY(const std::string kind, line.text("kind"));
-    TRY(const std::string of, line.text("domain"));
-    if (of != domain_) {
-      ++foreign_;
-      if (others_.size() < kMostDomainsNamed) others_.insert(of);
-      return {};
-    }
-    has_own_ = true;
-    if (kind == "search") {
-      TRY(auto search, read_search_line(line));
-      batch_.searches.push_back(std::move(search));
-    } else if (kind == "judgment") {
-      TRY(auto judgment, read_judgment_line(line));
-      batch_.judgments.push_back(std::move(judgment));
-    } else if (kind == "template") {
-      TemplateVersion version{domain_, 0, {}, {}, 0};
-      TRY(version.text, line.text("text"));
-      TRY(version.author, line.text("author"));
-      TRY(version.at, line.number("at"));
-      batch_.templates.push_back(std::move(version));
-    } else if (kind != "click") {  // clicks have no addresses any more and are not imported
-      return fail(Code::bad_data, fmt::format("{}: unknown kind \"{}\"; expected search, click, judgment or "
-                                              "template; import what `metafuse store export` wrote",
-                                              place, kind));
-    }
-    return {};
-  }
-
-  /// errors: bad_data if all lines are of other domains
-  Result<void> check_domain(const std::string& path) const {
-    if (has_own_ || others_.empty()) return {};
-    return fail(Code::bad_data, fmt::format("{}: no line is of the domain {}; --domain can be {}", path,
-                                            domain_, fmt::join(others_, ", ")));
-  }
-
-  std::size_t foreign() const { return foreign_; }
-
-  /// Everything that was read, with the queries' digests recomputed with the importing store's secret. A
-  /// query whose slots are no longer known keeps its digest.
-  StoreBatch take(std::string_view secret, std::string_view plain_slot) {
-    std::map<std::string, std::string> now;
-    for (StoredSearch& search : batch_.searches) {
-      if (search.slots.slots.empty()) continue;
-      const std::string digest = query_digest(secret, domain_, search.slots, plain_slot);
-      now[search.query] = digest;
-    }
-    const auto rename = [&](std::string& query) {
-      if (const auto at = now.find(query); at != now.end()) query = at->second;
-    };
-    for (StoredSearch& search : batch_.searches) rename(search.query);
-    for (StoredJudgment& judgment : batch_.judgments) rename(judgment.query);
-    return std::move(batch_);
-  }
-
- private:
-  std::string domain_;
-  StoreBatch batch_;
-  bool has_own_ = false;
-  std::size_t foreign_ = 0;
-  std::set<std::string> others_;
-};
 
 }  // namespace
 
@@ -279,12 +117,11 @@ Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files
     const auto slots = files.queries.find(std::string(judged.query));
     search.slots = slots != files.queries.end()
                        ? slots->second
-                       : BaseQuery{{{plain_slot.empty() ? "QUERY" : std::string(plain_slot),
-                                     std::string(judged.query)}}};
+                       : BaseQuery{{{plain_slot_name(plain_slot), std::string(judged.query)}}};
     search.query = query_digest(secret, files.domain, search.slots, plain_slot);
     search.at = at;
-    std::unordered_map<std::string, std::uint32_t> index;
-    for (const evaluation::Run& run : runs) add_run_list(run, judged.query, depth, search, index);
+    DocumentNumbers numbers(search);
+    for (const evaluation::Run& run : runs) add_run_list(run, judged.query, depth, search, numbers);
     for (const evaluation::Judgment& judgment : judged.documents)
       query.grades[std::string(judgment.document)] = std::clamp(judgment.grade, 0, kMaxGrade);
     fit_to_limits(search);
@@ -301,7 +138,7 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
                                             const std::string& judge, UnixTime at) {
   ImportReport report;
   if (queries.empty()) return report;
-  TRY(auto known, KnownJudgments::read(store, queries.front().search.domain));
+  TRY(auto known, KnownJudgments::read(store.judgments, queries.front().search.domain));
   StoreBatch batch;
   for (const OfflineQuery& query : queries) {
     const StoredSearch& search = query.search;
@@ -323,20 +160,196 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
 Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
                                   std::string_view plain_slot) {
   ImportReport report;
-  ExportedFile file(domain);
-  TRY_VOID(for_each_line(path, [&](std::string_view text, std::size_t number) -> Result<void> {
-    return text.empty() ? Result<void>() : file.add(text, fmt::format("{}:{}", path, number));
-  }));
-  TRY_VOID(file.check_domain(path));
-  TRY(const std::string secret, store.secret());
-  StoreBatch batch = file.take(secret, plain_slot);
-  TRY(auto known, KnownJudgments::read(store, domain));
+  TRY(auto exported, read_exported_lines(path, domain));
+  StoreBatch& batch = exported.batch;
+  TRY(const std::string secret, store.privacy.secret());
+  renew_digests(domain, secret, plain_slot, batch);
+  TRY(auto known, KnownJudgments::read(store.judgments, domain));
   std::erase_if(batch.judgments, [&](const StoredJudgment& each) { return !known.is_news(each, report); });
   TRY_VOID(store.add_batch(batch));
   report.searches = batch.searches.size();
   report.judgments = batch.judgments.size();
-  report.foreign = file.foreign();
+  report.foreign = exported.foreign;
   return report;
+}
+
+namespace {
+
+constexpr std::string_view kDigestWord = "digest:";
+constexpr std::string_view kSlotWord = "slot.";
+
+bool is_plain(const BaseQuery& query, std::string_view plain_slot) {
+  return query.slots.size() == 1 && (query.slots.begin()->first == plain_slot_name(plain_slot) ||
+                                     query.slots.begin()->first == plain_slot_name({}));
+}
+
+/// The query that query_word() wrote.
+Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot) {
+  const auto damaged = [&] {
+    return fail(Code::bad_data, fmt::format("the query {} is malformed; write it percent-encoded, or as "
+                                            "slot.NAME=value&slot.NAME=value",
+                                            evaluation::shown(word)));
+  };
+  BaseQuery query;
+  if (word.find('=') == std::string_view::npos) {
+    const auto text = percent_decode(word, false);
+    if (!text || text->empty()) return damaged();
+    query.slots[plain_slot_name(plain_slot)] = *text;
+    return query;
+  }
+  const auto fields = parse_form(word);
+  if (!fields) return damaged();
+  for (const auto& [name, value] : *fields) {
+    if (!name.starts_with(kSlotWord) || name.size() == kSlotWord.size()) return damaged();
+    query.slots[name.substr(kSlotWord.size())] = value;
+  }
+  return query;
+}
+
+}  // namespace
+
+std::string query_word(const AskedQuery& query, std::string_view plain_slot) {
+  const auto& slots = query.slots.slots;
+  if (slots.empty()) return std::string(kDigestWord) + query.query;
+  if (is_plain(query.slots, plain_slot)) return percent_encoded(slots.begin()->second);
+  std::string word;
+  for (const auto& [name, value] : slots)
+    word += fmt::format("{}{}{}={}", word.empty() ? "" : "&", kSlotWord, name, percent_encoded(value));
+  return word;
+}
+
+Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot) {
+  const FileText file{"qrels", text, nullptr};
+  std::map<std::string, ImportedQuery> queries;
+  evaluation::LineParser parser(text.data(), text.data() + text.size());
+  while (parser.at() < text.data() + text.size()) {
+    const char* const line = parser.at();
+    const std::string word(parser.field());
+    if (word.empty() || word.front() == '#') {
+      parser.skip_line();
+      parser.move_to(parser.next_line());
+      continue;
+    }
+    parser.field();
+    const std::string document(parser.field());
+    const std::string_view grade_text = parser.field();
+    std::int64_t grade = 0;
+    if (!to_integer(grade_text, grade) || grade > kMaxGrade || !parser.at_line_end())
+      return evaluation::bad_line(
+          file, line,
+          fmt::format("a line must be: query 0 document grade, with a grade up to {}", kMaxGrade));
+    ImportedQuery& query = queries[word];
+    if (word.starts_with(kDigestWord)) {
+      query.digest = word.substr(kDigestWord.size());
+    } else if (query.slots.slots.empty()) {
+      auto slots = query_of_word(word, plain_slot);
+      if (!slots) return evaluation::bad_line(file, line, slots.error().text);
+      query.slots = std::move(*slots);
+    }
+    query.grades[document] = std::max(0, static_cast<int>(grade));
+    parser.move_to(parser.next_line());
+  }
+  std::vector<ImportedQuery> out;
+  for (auto& [word, query] : queries) out.push_back(std::move(query));
+  return out;
+}
+
+namespace {
+
+/// The search that imported judgments of a query belong to.
+struct SearchOfImport {
+  std::string id;          ///< empty if there is none
+  bool has_lists = false;  ///< whether a model can learn from it
+};
+
+/// Finds the latest search of a query. If there is none and the query's words may be stored, stores one that
+/// holds only them, so that the query can wait for judges.
+Result<SearchOfImport> search_of_import(Store& store, const JudgmentSource& source, const std::string& digest,
+                                        const BaseQuery& words) {
+  TRY(const auto asked, store.searches.find_query(source.domain, digest));
+  if (asked) {
+    TRY(const auto search, store.searches.find(asked->search));
+    return SearchOfImport{asked->search, search && !search->lists.empty()};
+  }
+  if (words.slots.empty()) return SearchOfImport();
+  StoredSearch search;
+  search.id = new_search_id();
+  search.domain = std::string(source.domain);
+  search.query = digest;
+  search.slots = words;
+  search.at = source.now;
+  search.times = 0;
+  fit_to_limits(search);
+  TRY_VOID(store.searches.add({&search, 1}));
+  return SearchOfImport{search.id, false};
+}
+
+}  // namespace
+
+Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& source,
+                                           const std::vector<ImportedQuery>& queries,
+                                           const StoreIdentity& identity) {
+  ImportedJudgments report;
+  for (const ImportedQuery& query : queries) {
+    const std::string digest =
+        query.digest.empty() ? query_digest(identity.secret, source.domain, query.slots, identity.plain_slot)
+                             : query.digest;
+    const bool is_hashed = identity.are_queries_hashed;
+    TRY(const SearchOfImport search,
+        search_of_import(store, source, digest, is_hashed ? BaseQuery() : query.slots));
+    std::vector<StoredJudgment> judgments;
+    for (const auto& [document, grade] : query.grades)
+      judgments.push_back({std::string(source.domain), digest,
+                           is_hashed ? hashed_document(identity.secret, document) : document,
+                           std::string(source.judge), grade, search.id, source.now});
+    TRY_VOID(store.judgments.set(judgments));
+    ++report.queries;
+    report.judgments += judgments.size();
+    report.without_search += search.has_lists || judgments.empty() ? 0 : 1;
+  }
+  return report;
+}
+
+namespace {
+
+Result<std::string> query_line(const AskedQuery& asked, std::string_view plain_slot,
+                               const std::map<std::string, int>& grades) {
+  JsonArray relevant;
+  for (const auto& [document, grade] : grades) {
+    if (document.starts_with('#') || asked.slots.slots.empty())
+      return fail(Code::usage, "this store hashes queries or documents; ask for format=qrels");
+    relevant.push_back(JsonObject{{"url", "http://" + document}, {"grade", grade}});
+  }
+  return to_text(JsonObject{{"id", query_word(asked, plain_slot)},
+                            {"slots", slots_json(asked.slots)},
+                            {"relevant", std::move(relevant)}}) +
+         "\n";
+}
+
+}  // namespace
+
+Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
+                                   JudgmentFormat format, std::string_view judge) {
+  TRY(const auto judged, store.judgments.queries(domain));
+  std::string out;
+  for (const JudgedQuery& query : judged) {
+    JudgedQuery wanted = query;
+    if (!judge.empty())
+      std::erase_if(wanted.judgments, [&](const StoredJudgment& one) { return one.judge != judge; });
+    const auto grades = grades_of(wanted);
+    if (grades.empty()) continue;
+    TRY(auto found, store.searches.find_query(domain, query.query));
+    AskedQuery asked = found ? std::move(*found) : AskedQuery();
+    asked.query = query.query;
+    if (format == JudgmentFormat::lines) {
+      TRY(const std::string line, query_line(asked, plain_slot, grades));
+      out += line;
+      continue;
+    }
+    for (const auto& [document, grade] : grades)
+      out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot), document, grade);
+  }
+  return out;
 }
 
 }  // namespace metafuse::service

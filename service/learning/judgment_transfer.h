@@ -8,10 +8,11 @@
 
 #include "core/query.h"
 #include "core/result.h"
+#include "service/learning/judging.h"
 #include "service/store/store.h"
 
 // Imports judgments from elsewhere (TREC runs and qrels, a recording, another store's export) into a store,
-// or uses them for one training set without storing them.
+// or uses them for one training set without storing them; and writes a store's judgments as files.
 
 namespace metafuse::service {
 
@@ -62,5 +63,43 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
 /// cost:   memory for all imported data
 Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
                                   std::string_view plain_slot = {});
+
+/// A base query as one word: the percent-encoded value of the plain slot, "slot.NAME=value&..." if there are
+/// other slots, or "digest:..." if the words are not known.
+///
+/// in: plain_slot - of the domain, see canonical_query()
+std::string query_word(const AskedQuery& query, std::string_view plain_slot);
+
+/// Judgments of a base query, read from a file.
+struct ImportedQuery {
+  BaseQuery slots;                    ///< empty if only the digest is known
+  std::string digest;                 ///< empty: computed from the slots
+  std::map<std::string, int> grades;  ///< by document; if there are none, the query is added to the queue
+};
+
+/// Reads qrels lines whose topics are texts of query_word().
+///
+/// errors: bad_data naming the line
+Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot);
+
+struct ImportedJudgments {
+  std::size_t queries = 0;
+  std::size_t judgments = 0;
+  /// Queries without a stored search that has lists; models learn from them once there is one.
+  std::size_t without_search = 0;
+};
+
+/// Stores judgments under a judge's name. Queries without judgments are added to the queue for judges.
+Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& source,
+                                           const std::vector<ImportedQuery>& queries,
+                                           const StoreIdentity& identity);
+
+enum class JudgmentFormat { qrels, lines };
+
+/// A domain's judgments as qrels, or as the JSON lines that `metafuse record` and the import read.
+///
+/// in: judge - whose grades; empty: the lower median of all judges' grades
+Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
+                                   JudgmentFormat format, std::string_view judge = {});
 
 }  // namespace metafuse::service

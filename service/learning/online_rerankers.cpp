@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/atomic_file.h"
-#include "core/json.h"
+#include "core/json_members.h"
 #include "core/text_file.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
-#include "service/learning/stored_features.h"
+#include "service/learning/store_training.h"
 
 namespace metafuse::service {
 namespace {
@@ -29,11 +29,12 @@ constexpr int kChosen = 2;
 Result<Reranker> loaded(const std::string& file, const LoadedDomain& domain) {
   const auto text = read_text(file, kMaxStateBytes);
   const auto json = text ? parse_json(*text, file) : Result<Json>(text.error());
-  const JsonObject* object = json && json->is_object() ? json->if_object() : nullptr;
-  const Json* model = object == nullptr ? nullptr : object->if_contains("model");
-  const Json* state = object == nullptr ? nullptr : object->if_contains("state");
-  if (model != nullptr && *model == Json(domain.model_digest) && state != nullptr && state->is_object())
-    if (auto resumed = Reranker::resume(*domain.model, state->as_object())) return resumed;
+  const Json value = json ? *json : Json();
+  const JsonMembers members(value);
+  const auto* model = members.text("model");
+  const JsonObject* state = members.object("state");
+  if (model != nullptr && *model == domain.model_digest && state != nullptr)
+    if (auto resumed = Reranker::resume(*domain.model, *state)) return resumed;
   return Reranker::over(*domain.model, {});
 }
 
@@ -97,13 +98,13 @@ std::uint64_t OnlineRerankers::steps(const LoadedDomain& domain) {
 Result<void> OnlineRerankers::learn(const LoadedDomain& domain, Store& store, const FeedbackRequest& request,
                                     const FeedbackRules& rules) {
   if (!domain.model) return {};
-  TRY(const auto found, store.find_search(request.search));
+  TRY(const auto found, store.searches.find(request.search));
   if (!found || common_features(*found, domain.model->features) < fusion::list_count(*domain.model))
     return {};
   const StoredSearch& search = *found;
   const auto position = shown_position(search, request, rules);
   if (!position) return {};
-  TRY(const auto clicks, store.clicks_of(request.search));
+  TRY(const auto clicks, store.clicks.of(request.search));
   const bool is_judgment = request.kind == FeedbackRequest::Kind::judgment;
   const auto instances = stored_instances(search, domain.model->features);
   const auto feedback = reranker_feedback(

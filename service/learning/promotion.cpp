@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/number.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/registry.h"
-#include "service/learning/stored_features.h"
+#include "service/learning/store_training.h"
 
 namespace metafuse::service {
 namespace {
@@ -62,25 +63,47 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+/// Compares two models on the judgments of the held-out base queries.
+///
+/// in: champion - nullptr for RRF
+Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
+                                       const fusion::Model& challenger) {
+  TRY(const auto judged, store.judgments.queries(domain));
+  std::vector<double> old_values;
+  std::vector<double> new_values;
+  for (const JudgedQuery& query : judged) {
+    if (!is_held_out(query.query)) continue;
+    TRY(const auto search, store.searches.find(query.search));
+    if (!search || common_features(*search, challenger.features) == 0) continue;
+    const auto grades = grades_of(query);
+    const auto new_value = ndcg(ranking(*search, &challenger), grades);
+    if (!new_value) continue;
+    old_values.push_back(*ndcg(ranking(*search, champion), grades));
+    new_values.push_back(*new_value);
+  }
+  PromotionReport report;
+  report.queries = new_values.size();
+  report.champion = mean(old_values);
+  report.challenger = mean(new_values);
+  report.p = evaluation::randomisation_test(new_values, old_values, kSeed);
+  return report;
 }
 
-void decide(PromotionReport& report, const PromotionRules& rules) {
+/// in: test - number of this test among those against this champion, from 1
+void decide(PromotionReport& report, const PromotionRules& rules, std::uint32_t test) {
+  report.level = level_of_test(rules.level, test);
   report.is_better = false;
   if (report.queries < rules.fewest_queries)
-    report.reason = "only " + std::to_string(report.queries) + " held-out judged queries; " +
-                    std::to_string(rules.fewest_queries) + " are needed";
+    report.reason =
+        fmt::format("only {} held-out judged queries; {} are needed", report.queries, rules.fewest_queries);
   else if (report.challenger <= report.champion)
     report.reason = "the challenger is not better";
   else if (report.p >= report.level)
     report.reason =
-        "the difference may be chance: p = " + number(report.p) + ", needed below " + number(report.level);
+        fmt::format("the difference may be chance: p = {:.4g}, needed below {:.4g}", report.p, report.level);
   else {
     report.is_better = true;
-    report.reason = "the challenger is better: p = " + number(report.p) + " below " + number(report.level);
+    report.reason = fmt::format("the challenger is better: p = {:.4g} below {:.4g}", report.p, report.level);
   }
 }
 
@@ -106,86 +129,44 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   RetrainOutcome outcome;
   StoreTrainingOptions training = options.training;
   training.are_held_out_used = false;
-  auto set = training_set_from_store(store, training, &outcome.report);
-  if (set.has_error()) return set.error();
+  TRY(const auto set, training_set_from_store(store, training, &outcome.report));
   fusion::TrainingRequest request;
-  request.train = &*set;
+  request.train = &set;
   request.options = options.options;
   request.seed = options.seed;
   request.threads = options.threads;
   request.wants_trace = false;
-  auto trained = learner->train(request);
-  if (trained.has_error()) return trained.error();
-  auto version = versions.add_challenger(training.domain, trained->model, "retrain", training.now);
-  if (version.has_error()) return version.error();
-  auto state = versions.state(training.domain);
-  if (state.has_error()) return state.error();
-  outcome.is_champion_again = state->champion == *version;
-  outcome.version = std::move(*version);
-  outcome.summary = std::move(trained->summary);
+  TRY(auto trained, learner->train(request));
+  TRY(outcome.version, versions.add_challenger(training.domain, trained.model, "retrain", training.now));
+  TRY(const auto state, versions.state(training.domain));
+  outcome.is_champion_again = state.champion == outcome.version;
+  outcome.summary = std::move(trained.summary);
   return outcome;
-}
-
-Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
-                                       const fusion::Model& challenger, const PromotionRules& rules,
-                                       std::uint32_t test) {
-  auto judged = store.judged_queries(domain);
-  if (judged.has_error()) return judged.error();
-  std::vector<double> old_values;
-  std::vector<double> new_values;
-  for (const JudgedQuery& query : *judged) {
-    if (!is_held_out(query.query)) continue;
-    auto search = store.find_search(query.search);
-    if (search.has_error()) return search.error();
-    if (!search->has_value() || common_features(**search, challenger.features) == 0) continue;
-    const auto grades = grades_of(query);
-    const auto new_value = ndcg(ranking(**search, &challenger), grades);
-    if (!new_value) continue;
-    old_values.push_back(*ndcg(ranking(**search, champion), grades));
-    new_values.push_back(*new_value);
-  }
-  PromotionReport report;
-  report.queries = new_values.size();
-  report.champion = mean(old_values);
-  report.challenger = mean(new_values);
-  report.p = evaluation::randomisation_test(new_values, old_values, kSeed);
-  report.level = level_of_test(rules.level, test);
-  decide(report, rules);
-  return report;
 }
 
 Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions, std::string_view domain,
                                           const PromotionRules& rules, bool is_automatic) {
-  auto state = versions.state(domain);
-  if (state.has_error()) return state.error();
-  if (state->challenger.empty())
+  TRY(const auto state, versions.state(domain));
+  if (state.challenger.empty())
     return fail(Code::usage, "domain " + std::string(domain) + " has no challenger; retrain first");
-  auto challenger = versions.read(domain, state->challenger);
-  if (challenger.has_error()) return challenger.error();
+  TRY(const auto challenger, versions.read(domain, state.challenger));
   std::optional<fusion::Model> champion;
-  if (!state->champion.empty()) {
-    auto read = versions.read(domain, state->champion);
-    if (read.has_error()) return read.error();
-    champion = std::move(*read);
+  if (!state.champion.empty()) {
+    TRY(champion, versions.read(domain, state.champion));
   }
-  auto report =
-      measure_models(store, domain, champion ? &*champion : nullptr, *challenger, rules, state->tests + 1);
-  if (report.has_error() || report->queries < rules.fewest_queries) return report;
-  const std::string subject = subject_of(state->challenger, *report);
-  if (state->tests > 0 && state->tested == subject) {
-    report->level = level_of_test(rules.level, state->tests);
-    decide(*report, rules);
-  }
+  TRY(auto report, measure_models(store, domain, champion ? &*champion : nullptr, challenger));
+  decide(report, rules, state.tests + 1);
+  if (report.queries < rules.fewest_queries) return report;
+  const std::string subject = subject_of(state.challenger, report);
+  if (state.tests > 0 && state.tested == subject) decide(report, rules, state.tests);
   if (!is_automatic) return report;
-  if (state->is_promotion_paused) {
-    report->is_better = false;
-    report->reason = "the previous champion was restored; activate a version to resume promotion";
+  if (state.is_promotion_paused) {
+    report.is_better = false;
+    report.reason = "the previous champion was restored; activate a version to resume promotion";
     return report;
   }
-  if (auto counted = versions.count_test(domain, subject); counted.has_error()) return counted.error();
-  if (report->is_better)
-    if (auto activated = versions.activate(domain, state->challenger); activated.has_error())
-      return activated.error();
+  TRY_VOID(versions.count_test(domain, subject));
+  if (report.is_better) TRY_VOID(versions.activate(domain, state.challenger));
   return report;
 }
 

@@ -56,14 +56,8 @@ struct PromotionReport {
 /// `level`, so that repeated retraining does not eventually promote a challenger by chance.
 double level_of_test(double level, std::uint32_t test);
 
-/// Compares two models on the judgments of the held-out base queries, on which no model was trained.
-///
-/// in: champion - nullptr for RRF; test - number of this test among those against this champion, from 1
-Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
-                                       const fusion::Model& challenger, const PromotionRules& rules,
-                                       std::uint32_t test);
-
-/// Tests the challenger. Makes it the champion if it is better and promotion is not paused by a revert.
+/// Compares the challenger with the champion on the judgments of the held-out base queries, on which no model
+/// was trained. Makes it the champion if it is better and promotion is not paused by a revert.
 ///
 /// in:     is_automatic - if false, it only measures and counts no test
 /// errors: usage if there is no challenger

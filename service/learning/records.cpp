@@ -15,7 +15,7 @@ UnixTime machine_time() {
 
 /// Opens what servers of one store share: the mirror and the database's clock.
 Result<void> open_shared(const Snapshot& snapshot, bool has_time, Records& records) {
-  records.mirror = std::make_unique<Mirror>(*records.store, shared_places(snapshot));
+  records.mirror = std::make_unique<Mirror>(records.store->shared, shared_places(snapshot));
   if (records.model_versions != nullptr) {
     Mirror* mirror = records.mirror.get();
     records.model_versions->on_saved = [mirror](std::string_view domain) {
@@ -24,7 +24,7 @@ Result<void> open_shared(const Snapshot& snapshot, bool has_time, Records& recor
     records.model_versions->pause_others = [mirror] { return mirror->pause(); };
   }
   if (has_time) return {};
-  records.clock = std::make_unique<SharedClock>(*records.store, kSteadyClock);
+  records.clock = std::make_unique<SharedClock>(records.store->shared, kSteadyClock);
   TRY_VOID(records.clock->adjust());
   records.unix_time = [clock = records.clock.get()] { return clock->now(); };
   return {};
@@ -49,11 +49,11 @@ Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::fun
   if (!config.models.empty()) records->model_versions = std::make_unique<ModelVersions>(config.models);
   if (config.store.empty()) return records;
   TRY(records->store, open_store(config.store, StoreMode::serve, config.store_secret));
-  TRY(records->secret, records->store->secret());
+  TRY(records->secret, records->store->privacy.secret());
   if (is_postgres_url(config.store)) TRY_VOID(open_shared(snapshot, has_time, *records));
   for (const auto& [name, domain] : snapshot.domains)
-    TRY_VOID(records->store->unify_queries(name, plain_slot(domain.domain)));
-  if (config.privacy.hash_queries) TRY_VOID(records->store->hide_queries());
+    TRY_VOID(records->store->privacy.unify_queries(name, plain_slot(domain.domain)));
+  if (config.privacy.hash_queries) TRY_VOID(records->store->privacy.hide_queries());
   SearchLog::Options options;
   options.max_bytes = config.store_max_bytes;
   if (is_postgres_url(config.store)) options.gathers = kGathersForCopy;

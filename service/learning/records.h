@@ -11,7 +11,6 @@
 #include "service/learning/search_log.h"
 #include "service/store/mirror.h"
 #include "service/store/model_versions.h"
-#include "service/store/shared_clock.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "service/search/expansion.h"
 
 namespace metafuse::service {
 namespace {
@@ -31,33 +32,24 @@ std::vector<StoredList> lists_of(const SearchAnswer& answer) {
   return lists;
 }
 
-std::string text_of_slots(const BaseQuery& query) {
-  std::string out;
-  for (const auto& [name, value] : query.slots) out += (out.empty() ? "" : " ") + value;
-  return out;
-}
-
-std::string plain_slot_of(const SearchStoring& storing) {
-  return storing.plain_slot.empty() ? "QUERY" : std::string(storing.plain_slot);
-}
-
 }  // namespace
 
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
-                           const SearchStoring& storing, UnixTime now) {
+                           const StoreIdentity& identity, UnixTime now) {
   StoredSearch search;
   search.domain = answer.domain;
   BaseQuery query = answer.slots;
   // adds the slot that a plain query fills, unless the query is only the slots' text
-  if (answer.query != text_of_slots(query)) query.slots.emplace(plain_slot_of(storing), answer.query);
-  search.query = query_digest(storing.secret, answer.domain, query, storing.plain_slot);
-  if (!storing.are_queries_hashed) search.slots = std::move(query);
+  if (answer.query != query_text({}, query))
+    query.slots.emplace(plain_slot_name(identity.plain_slot), answer.query);
+  search.query = query_digest(identity.secret, answer.domain, query, identity.plain_slot);
+  if (!identity.are_queries_hashed) search.slots = std::move(query);
   search.at = now;
   search.model = answer.fusion.version;
   search.challenger = answer.fusion.challenger;
   for (const FusedResult& result : answer.results)
-    search.documents.push_back(storing.are_queries_hashed ? hashed_document(storing.secret, result.key)
-                                                          : result.key);
+    search.documents.push_back(identity.are_queries_hashed ? hashed_document(identity.secret, result.key)
+                                                           : result.key);
   search.lists = lists_of(answer);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     require(shown[i] < answer.results.size(), "only results of the answer were shown");
@@ -65,8 +57,23 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
         {static_cast<std::uint32_t>(shown[i]), answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
   }
   fit_to_limits(search);
-  search.id = content_id(storing.secret, search);
+  search.id = content_id(identity.secret, search);
   return search;
+}
+
+void SearchCounts::set_on_drop(OnDrop on_drop) {
+  const std::lock_guard lock(mutex_);
+  on_drop_ = std::move(on_drop);
+}
+
+void SearchCounts::report_dropped(std::size_t searches, const std::string& reason) {
+  dropped_ += searches;
+  const std::lock_guard lock(mutex_);
+  unreported_ += searches;
+  const TimePoint now = SteadyClock().now();
+  if (!on_drop_ || (reported_at_ && now < *reported_at_ + kBetweenReports)) return;
+  reported_at_ = now;
+  on_drop_(std::exchange(unreported_, 0), reason);
 }
 
 SearchLog::SearchLog(Store& store, Options options)
@@ -75,7 +82,7 @@ SearchLog::SearchLog(Store& store, Options options)
 SearchLog::~SearchLog() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
+    haste_ = Haste::stopping;
   }
   has_work_.notify_one();
   writer_.join();
@@ -85,11 +92,10 @@ bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= options_.max_waiting) {
-      ++dropped_;
+      counts_.add_dropped();
       return false;
     }
     waiting_.push_back(std::move(search));
-    ++added_;
     // wake the writer for the first search and for a full batch only
     if (waiting_.size() > 1 && waiting_.size() < kSearchesAtOnce) return true;
   }
@@ -99,9 +105,10 @@ bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
 
 void SearchLog::flush(Duration patience) {
   std::unique_lock lock(mutex_);
-  is_hurried_ = true;
+  haste_ = std::max(haste_, Haste::flushing);
   has_work_.notify_one();
-  is_done_.wait_for(lock, patience, [&, until = added_] { return done_ >= until; });
+  is_done_.wait_for(lock, patience,
+                    [&, until = done_ + in_work_ + waiting_.size()] { return done_ >= until; });
 }
 
 /// Writes one row per search, however often it was shown.
@@ -115,56 +122,37 @@ Result<void> SearchLog::write(std::span<const std::shared_ptr<const StoredSearch
     else
       rows[at->second].times += search->times;
   }
-  TRY_VOID(store_.add_searches(rows));
+  TRY_VOID(store_.searches.add(rows));
   if (options_.max_bytes == 0) return {};
   TRY_VOID(store_.keep_within(options_.max_bytes));
   return {};
-}
-
-void SearchLog::note_dropped(std::size_t searches, const std::string& reason) {
-  dropped_ += searches;
-  unreported_ += searches;
-  const TimePoint now = SteadyClock().now();
-  const OnDrop on_drop = this->on_drop();
-  if (!on_drop || (reported_at_ && now < *reported_at_ + kBetweenReports)) return;
-  reported_at_ = now;
-  on_drop(std::exchange(unreported_, 0), reason);
-}
-
-void SearchLog::set_on_drop(OnDrop on_drop) {
-  const std::lock_guard lock(mutex_);
-  on_drop_ = std::move(on_drop);
-}
-
-SearchLog::OnDrop SearchLog::on_drop() const {
-  const std::lock_guard lock(mutex_);
-  return on_drop_;
 }
 
 void SearchLog::write_until_stopped() {
   std::vector<std::shared_ptr<const StoredSearch>> part;
   std::unique_lock lock(mutex_);
   for (;;) {
-    has_work_.wait(lock, [&] { return !waiting_.empty() || is_stopping_; });
+    has_work_.wait(lock, [&] { return !waiting_.empty() || haste_ == Haste::stopping; });
     if (waiting_.empty()) return;
     has_work_.wait_for(lock, options_.gathers,
-                       [&] { return waiting_.size() >= kSearchesAtOnce || is_stopping_ || is_hurried_; });
-    is_hurried_ = false;
+                       [&] { return waiting_.size() >= kSearchesAtOnce || haste_ != Haste::none; });
+    if (haste_ == Haste::flushing) haste_ = Haste::none;
     const auto end =
         waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kSearchesAtOnce));
     part.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
+    in_work_ = part.size();
     lock.unlock();
     try {
       if (const auto done = write(part))
-        written_ += part.size();
+        counts_.add_written(part.size());
       else
-        note_dropped(part.size(), done.error().text);
+        counts_.report_dropped(part.size(), done.error().text);
     } catch (const std::exception& error) {  // no memory, or a bug: only these searches are lost
-      note_dropped(part.size(), error.what());
+      counts_.report_dropped(part.size(), error.what());
     }
     lock.lock();
-    done_ += part.size();
+    done_ += std::exchange(in_work_, 0);
     is_done_.notify_all();
   }
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/deadline.h"
@@ -22,19 +23,35 @@
 
 namespace metafuse::service {
 
-/// How searches are stored.
-struct SearchStoring {
-  std::string_view secret;          ///< the store's
-  bool are_queries_hashed = false;  ///< leave out the text of slots and documents
-  std::string_view plain_slot;      ///< of the domain, see canonical_query()
-};
-
 /// The record of an answer that is stored.
 ///
 /// in:  shown - positions in answer.results, in the order in which they were shown
 /// out: a search within SearchLimits; for the same answer within an hour an equal search, with the same id
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
-                           const SearchStoring& storing, UnixTime now);
+                           const StoreIdentity& identity, UnixTime now);
+
+/// Counts written and dropped searches, and reports dropped ones at most once per minute.
+class SearchCounts {
+ public:
+  using OnDrop = std::function<void(std::uint64_t dropped, const std::string& reason)>;
+
+  void set_on_drop(OnDrop on_drop);
+  void add_written(std::size_t searches) { written_ += searches; }
+  /// Counts a dropped search without a report.
+  void add_dropped() { ++dropped_; }
+  /// Counts dropped searches and reports them.
+  void report_dropped(std::size_t searches, const std::string& reason);
+  std::uint64_t written() const { return written_; }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  std::mutex mutex_;
+  OnDrop on_drop_;
+  std::atomic<std::uint64_t> written_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+  std::uint64_t unreported_ = 0;
+  std::optional<TimePoint> reported_at_;
+};
 
 /// Writes searches to the store in the background, many per transaction, so that no answer waits for the
 /// disk. Feedback calls flush() first, so that the store knows the latest searches. When the store cannot
@@ -47,7 +64,6 @@ class SearchLog {
     std::uint64_t max_bytes = 0;  ///< beyond this the oldest searches are removed; 0 for no limit
     Duration gathers{};           ///< how long the first search of a batch waits for others
   };
-  using OnDrop = std::function<void(std::uint64_t dropped, const std::string& reason)>;
 
   explicit SearchLog(Store& store) : SearchLog(store, Options{}) {}
   SearchLog(Store& store, Options options);
@@ -57,7 +73,7 @@ class SearchLog {
   ~SearchLog();
 
   /// From now on, the log's thread calls `on_drop` when searches were dropped, at most once per minute.
-  void set_on_drop(OnDrop on_drop);
+  void set_on_drop(SearchCounts::OnDrop on_drop) { counts_.set_on_drop(std::move(on_drop)); }
   /// Queues a search for writing.
   ///
   /// in:  search - what was shown; added again each time that it is shown
@@ -67,30 +83,26 @@ class SearchLog {
   /// most `patience`.
   void flush(Duration patience = std::chrono::seconds(10));
 
-  std::uint64_t dropped() const { return dropped_; }
-  std::uint64_t written() const { return written_; }
+  std::uint64_t dropped() const { return counts_.dropped(); }
+  std::uint64_t written() const { return counts_.written(); }
 
  private:
+  /// Why the first search of a batch does not wait for others: a caller waits in flush(), or the log ends.
+  enum class Haste { none, flushing, stopping };
+
   void write_until_stopped();
   Result<void> write(std::span<const std::shared_ptr<const StoredSearch>> shown);
-  void note_dropped(std::size_t searches, const std::string& reason);
-  OnDrop on_drop() const;
 
   Store& store_;
   const Options options_;
-  mutable std::mutex mutex_;
-  OnDrop on_drop_;
+  SearchCounts counts_;
+  std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable is_done_;
   std::vector<std::shared_ptr<const StoredSearch>> waiting_;
-  std::uint64_t added_ = 0;
-  std::uint64_t done_ = 0;
-  bool is_stopping_ = false;
-  bool is_hurried_ = false;  ///< a caller waits in flush()
-  std::atomic<std::uint64_t> dropped_{0};
-  std::atomic<std::uint64_t> written_{0};
-  std::uint64_t unreported_ = 0;          ///< dropped since the last report; only for the log's thread
-  std::optional<TimePoint> reported_at_;  ///< only for the log's thread
+  std::uint64_t done_ = 0;  ///< searches that were added and are no longer waiting or being written
+  std::size_t in_work_ = 0;
+  Haste haste_ = Haste::none;
   std::thread writer_;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,9 +12,69 @@
 #include "core/contract.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
-#include "service/learning/stored_features.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
+namespace {
+
+using Ids = std::vector<std::string_view>;
+
+std::vector<Ids> ids_of(const StoredSearch& search) {
+  std::vector<Ids> out;
+  for (const StoredList& list : search.lists) {
+    Ids& ids = out.emplace_back();
+    for (const std::uint32_t document : list.documents) ids.push_back(search.documents[document]);
+  }
+  return out;
+}
+
+/// The largest depth of the search's lists; 0 without lists.
+int depth_of(const StoredSearch& search) {
+  int depth = 0;
+  for (const StoredList& list : search.lists) depth = std::max(depth, list.depth);
+  return depth;
+}
+
+}  // namespace
+
+std::vector<fusion::Feature> rank_features(const StoredSearch& search) {
+  std::vector<fusion::Feature> out;
+  for (const StoredList& list : search.lists) {
+    const auto is_same = [&](const fusion::Feature& feature) { return feature.name == list.feature; };
+    if (std::none_of(out.begin(), out.end(), is_same))
+      out.push_back({list.feature, fusion::FeatureKind::rank, list.depth});
+  }
+  return out;
+}
+
+std::size_t common_features(const StoredSearch& search, const std::vector<fusion::Feature>& features) {
+  return static_cast<std::size_t>(
+      std::count_if(features.begin(), features.end(), [&](const fusion::Feature& feature) {
+        return std::any_of(search.lists.begin(), search.lists.end(),
+                           [&](const StoredList& list) { return list.feature == feature.name; });
+      }));
+}
+
+fusion::QueryInstances stored_instances(const StoredSearch& search,
+                                        const std::vector<fusion::Feature>& features) {
+  std::vector<std::string_view> names;
+  for (const StoredList& list : search.lists) names.push_back(list.feature);
+  const FeatureColumns all = feature_columns(names, features);
+  const std::vector<Ids> ids = ids_of(search);
+  std::vector<fusion::RankedIds> lists;  // only lists that a feature reads
+  FeatureColumns columns{{}, all.count};
+  for (std::size_t j = 0; j < ids.size(); ++j) {
+    if (all.of_list[j] == FeatureColumns::kNone) continue;
+    lists.emplace_back(ids[j]);
+    columns.of_list.push_back(all.of_list[j]);
+  }
+  const std::vector<int> depths(lists.size(), 0);
+  fusion::QueryInstances instances = fusion::collect_instances(lists, depths);
+  if (const int depth = depth_of(search); depth > 0)
+    mask_later_windows(instances, depth);  // as when it was served
+  return instances_by_feature(instances, columns);
+}
+
 namespace {
 
 constexpr std::size_t kHeldOutOfTen = 3;
@@ -39,8 +100,8 @@ class Collector {
       : store_(store), options_(options), report_(report) {}
 
   Result<fusion::TrainingSet> collect() {
-    TRY(const auto judged, store_.judged_queries(options_.domain));
-    TRY(const auto clicked, store_.clicked_searches(options_.domain, options_.most_clicked_searches));
+    TRY(const auto judged, store_.judgments.queries(options_.domain));
+    TRY(const auto clicked, store_.clicks.searches(options_.domain, options_.most_clicked_searches));
     TRY_VOID(choose_features(judged, clicked));
     rules_ = options_.clicks;
     TRY_VOID(balance_positions(clicked));
@@ -92,7 +153,7 @@ class Collector {
         ++at->second;
     };
     for (const std::string& id : ids) {
-      TRY(const auto search, store_.find_search(id));
+      TRY(const auto search, store_.searches.find(id));
       if (search) add_vote(*search);
     }
     for (const OfflineQuery& query : options_.offline) add_vote(query.search);
@@ -104,7 +165,7 @@ class Collector {
 
   /// The search; nothing, and counted in the report, if it no longer exists or has other features.
   Result<std::optional<StoredSearch>> find(const std::string& id) {
-    auto search = store_.find_search(id);
+    auto search = store_.searches.find(id);
     if (search.has_error() || (search->has_value() && common_features(**search, features_) > 0))
       return search;
     ++report_.foreign_searches;
@@ -114,9 +175,9 @@ class Collector {
   /// The search whose results were judged. If it has no lists of these features, as after an import, the
   /// latest search of the same query.
   Result<std::string> judged_search(const JudgedQuery& query) {
-    TRY(const auto search, store_.find_search(query.search));
+    TRY(const auto search, store_.searches.find(query.search));
     if (search && common_features(*search, features_) > 0) return query.search;
-    TRY(const auto asked, store_.find_query(options_.domain, query.query));
+    TRY(const auto asked, store_.searches.find_query(options_.domain, query.query));
     return asked ? asked->search : query.search;
   }
 
@@ -144,9 +205,9 @@ class Collector {
     report_.has_position_bias = bias.is_known();
     rules_.balance = PositionBalance(std::move(bias));
     for (const std::string& id : clicked) {
-      TRY(const auto search, store_.find_search(id));
+      TRY(const auto search, store_.searches.find(id));
       if (!search || common_features(*search, features_) == 0) continue;
-      TRY(const auto clicks, store_.clicks_of(id));
+      TRY(const auto clicks, store_.clicks.of(id));
       rules_.balance.add(*search, clicks);
     }
     return {};
@@ -170,7 +231,7 @@ class Collector {
     const bool is_kept_out = !options_.are_held_out_used && is_held_out(found.query);
     report_.held_out_searches += is_kept_out ? 1 : 0;
     if (is_kept_out && !held_out_grades_.contains(found.query)) return {};
-    TRY(const auto clicks, store_.clicks_of(id));
+    TRY(const auto clicks, store_.clicks.of(id));
     auto pairs = click_pairs(found, clicks, rules_, options_.now);
     if (is_kept_out) {
       compare(found, pairs);

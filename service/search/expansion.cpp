@@ -92,10 +92,10 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
   return queries;
 }
 
-std::string query_text(const SearchRequest& request) {
-  if (!request.text.empty()) return request.text;
-  std::string out;
-  for (const auto& [name, value] : request.slots.slots) out += (out.empty() ? "" : " ") + value;
+std::string query_text(const std::string& text, const BaseQuery& slots) {
+  std::string out = text;
+  if (!text.empty()) return out;
+  for (const auto& [name, value] : slots.slots) out += (out.empty() ? "" : " ") + value;
   return out;
 }
 

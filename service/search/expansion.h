@@ -28,6 +28,6 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
                                                   const templates::ExpansionLimits& limits = {});
 
 /// A search's name: the plain query, or the slots' values joined by spaces.
-std::string query_text(const SearchRequest& request);
+std::string query_text(const std::string& text, const BaseQuery& slots);
 
 }  // namespace metafuse::service

@@ -112,7 +112,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
                              const PartialAnswer& on_partial) {
   SearchAnswer answer;
   answer.domain = search.domain.domain.name;
-  answer.query = query_text(search.request);
+  answer.query = query_text(search.request.text, search.request.slots);
   answer.slots = search.request.slots;
   answer.typed = typed_query_of(search.domain, search.request);
   Partials partials(search.domain, answer, search.queries, on_partial);

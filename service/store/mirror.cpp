@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -40,6 +41,18 @@ bool is_report_name(std::string_view rest) {
          rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string_view::npos;
 }
 
+/// The names of a folder's files whose file name `is_wanted`, sorted, after `start`.
+std::vector<std::string> names_in(const fs::path& folder, std::string_view start,
+                                  const std::function<bool(const fs::path& file)>& is_wanted) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (const fs::path file = at->path().filename(); is_wanted(file))
+      names.push_back(std::string(start) + file.string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 /// Sorts champions last, so that a champion is written only after its version and the state that names it.
 void put_champions_last(std::vector<SharedFile>& files) {
   std::stable_partition(files.begin(), files.end(), [](const SharedFile& file) {
@@ -49,7 +62,7 @@ void put_champions_last(std::vector<SharedFile>& files) {
 
 }  // namespace
 
-Mirror::Mirror(Store& store, SharedPlaces places) : store_(store), places_(std::move(places)) {}
+Mirror::Mirror(SharedState& shared, SharedPlaces places) : shared_(shared), places_(std::move(places)) {}
 
 void Mirror::set_places(SharedPlaces places) {
   const std::lock_guard lock(mutex_);
@@ -78,31 +91,24 @@ std::string Mirror::path_of(std::string_view name) const {
 
 /// The names of a domain's champion, its versions and their state, as far as they exist here.
 std::vector<std::string> Mirror::model_names(std::string_view domain) const {
-  std::vector<std::string> names;
-  if (places_.models.empty()) return names;
-  const std::string base(domain);
+  if (places_.models.empty()) return {};
+  const std::string versions = fmt::format("versions/{}", domain);
+  std::vector<std::string> names =
+      names_in(fs::path(places_.models) / versions, fmt::format("{}{}/", kModels, versions),
+               [](const fs::path& file) { return file.extension() == ".json"; });
   std::error_code error;
-  if (fs::is_regular_file(fs::path(places_.models) / (base + ".json"), error))
-    names.push_back(fmt::format("{}{}.json", kModels, base));
-  const fs::path folder = fs::path(places_.models) / "versions" / base;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == ".json")
-      names.push_back(fmt::format("{}versions/{}/{}", kModels, base, at->path().filename().string()));
+  if (fs::is_regular_file(fs::path(places_.models) / fmt::format("{}.json", domain), error))
+    names.push_back(fmt::format("{}{}.json", kModels, domain));
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::vector<std::string> Mirror::report_names(std::string_view domain) const {
-  std::vector<std::string> names;
-  std::error_code error;
-  if (places_.reports.empty()) return names;
+  if (places_.reports.empty()) return {};
   const std::string start = std::string(domain) + '.';
-  for (fs::directory_iterator at(places_.reports, error), end; !error && at != end; at.increment(error)) {
-    const std::string file = at->path().filename().string();
-    if (file.starts_with(start) && is_report_name(file)) names.push_back(std::string(kReports) + file);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return names_in(places_.reports, kReports, [&](const fs::path& file) {
+    return file.string().starts_with(start) && is_report_name(file.string());
+  });
 }
 
 std::vector<std::string> Mirror::local_names() const {
@@ -116,12 +122,18 @@ std::vector<std::string> Mirror::local_names() const {
   return names;
 }
 
+/// The text of a local file; nothing if there is no such file.
+Result<std::optional<std::string>> Mirror::local_text(const std::string& name) const {
+  std::error_code error;
+  if (!fs::exists(path_of(name), error)) return std::optional<std::string>();
+  TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
+  return std::optional<std::string>(std::move(text));
+}
+
 /// The digest of a local file; empty if there is no such file.
 Result<std::string> Mirror::local_digest(const std::string& name) const {
-  std::error_code error;
-  if (!fs::exists(path_of(name), error)) return std::string();
-  TRY(const auto text, read_text(path_of(name), kMaxSharedBytes));
-  return sha256_hex(text);
+  TRY(const auto text, local_text(name));
+  return text ? sha256_hex(*text) : std::string();
 }
 
 std::string Mirror::memory_path() const {
@@ -193,14 +205,11 @@ Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
 Result<void> Mirror::send_new(Changes& changes) {
   std::vector<SharedChange> wanted;
   for (const std::string& name : local_names()) {
-    const auto at = latest_.find(name);
-    if (at != latest_.end()) continue;
-    std::error_code error;
-    if (!fs::exists(path_of(name), error)) continue;
-    TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
-    wanted.push_back({name, "", std::move(text)});
+    if (latest_.contains(name)) continue;
+    TRY(auto text, local_text(name));
+    if (text) wanted.push_back({name, "", std::move(text)});
   }
-  const auto sent = wanted.empty() ? Result<bool>(true) : store_.change_shared_files(wanted);
+  const auto sent = wanted.empty() ? Result<bool>(true) : shared_.change_files(wanted);
   if (!sent) {
     failed_sends_ = std::min(failed_sends_ + 1, kMostSkippedDoublings);
     looks_to_skip_ = 1 << failed_sends_;
@@ -208,18 +217,22 @@ Result<void> Mirror::send_new(Changes& changes) {
   }
   failed_sends_ = 0;
   may_lack_ = !*sent;
-  if (!*sent) return {};
-  for (const SharedChange& change : wanted) {
-    known_[change.name] = latest_[change.name] = sha256_hex(*change.text);
+  if (*sent) note_sent(wanted, changes);
+  return {};
+}
+
+/// Notes that files are now equal here and in the store.
+void Mirror::note_sent(std::span<const SharedChange> sent, Changes& changes) {
+  for (const SharedChange& change : sent) {
+    known_[change.name] = latest_[change.name] = change.text ? sha256_hex(*change.text) : std::string();
     changes.sent.push_back(change.name);
   }
-  return {};
 }
 
 Result<Mirror::Changes> Mirror::step() {
   const std::lock_guard lock(mutex_);
   TRY_VOID(recall());
-  TRY(auto files, store_.shared_files(seen_));
+  TRY(auto files, shared_.files(seen_));
   const std::int64_t latest = files.empty() ? seen_ : files.back().change;
   put_champions_last(files);
   for (const SharedFile& file : files) TRY_VOID(take(file, unsaid_));
@@ -239,7 +252,7 @@ Result<bool> Mirror::replace_templates(std::string_view domain, std::string_view
   const std::string name = std::string(kTemplates) + std::string(domain);
   const std::string digest = sha256_hex(before);
   TRY(const bool is_replaced,
-      store_.change_shared_files(std::vector<SharedChange>{{name, digest, std::string(text)}}));
+      shared_.change_files(std::vector<SharedChange>{{name, digest, std::string(text)}}));
   if (!is_replaced) return false;
   // Under the lock, because the next step must not see the old text.
   TRY_VOID(write_file(path_of(name), text));
@@ -265,15 +278,15 @@ Result<void> Mirror::send_models(std::string_view domain) {
         !std::binary_search(here.begin(), here.end(), name))
       wanted.push_back({name, digest, std::nullopt});
   if (wanted.empty()) return {};
-  const auto is_sent = store_.change_shared_files(wanted);
+  const auto is_sent = shared_.change_files(wanted);
   // The next step takes what others sent, or this change if it was made after all.
   if (!is_sent || !*is_sent) seen_ = 0;
   if (!is_sent) return is_sent.error();
   if (!*is_sent)
     return fail(Code::try_again,
                 fmt::format("another server changed the models of {} at the same time; try again", domain));
-  for (const SharedChange& change : wanted)
-    known_[change.name] = latest_[change.name] = change.text ? sha256_hex(*change.text) : std::string();
+  Changes sent;
+  note_sent(wanted, sent);
   return remember();
 }
 
@@ -284,17 +297,15 @@ std::shared_ptr<void> Mirror::pause() {
 Result<Mirror::Changes> Mirror::push(bool is_forced) {
   const std::lock_guard lock(mutex_);
   TRY_VOID(recall());
-  TRY(const auto files, store_.shared_files(0));
+  TRY(const auto files, shared_.files(0));
   std::map<std::string, std::string, std::less<>> there;
   for (const SharedFile& file : files) there[file.name] = file.digest;
   std::vector<SharedChange> wanted;
   std::vector<std::string> both;
   for (const std::string& name : local_names()) {
-    std::error_code error;
-    if (!fs::exists(path_of(name), error)) continue;
-    TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
+    TRY(auto text, local_text(name));
     const std::string other = there[name];
-    if (sha256_hex(text) == other) continue;
+    if (!text || sha256_hex(*text) == other) continue;
     if (!other.empty() && known_[name] != other) both.push_back(path_of(name));
     wanted.push_back({name, other, std::move(text)});
   }
@@ -304,12 +315,9 @@ Result<Mirror::Changes> Mirror::push(bool is_forced) {
                                             fmt::join(both, ", ")));
   Changes changes;
   if (wanted.empty()) return changes;
-  TRY(const bool is_sent, store_.change_shared_files(wanted));
+  TRY(const bool is_sent, shared_.change_files(wanted));
   if (!is_sent) return fail(Code::try_again, "another server changed a file just now; try again");
-  for (const SharedChange& change : wanted) {
-    known_[change.name] = sha256_hex(*change.text);
-    changes.sent.push_back(change.name);
-  }
+  note_sent(wanted, changes);
   TRY_VOID(remember());
   return changes;
 }
@@ -317,7 +325,7 @@ Result<Mirror::Changes> Mirror::push(bool is_forced) {
 Result<Mirror::Changes> Mirror::pull(bool is_forced) {
   const std::lock_guard lock(mutex_);
   TRY_VOID(recall());
-  TRY(auto files, store_.shared_files(0));
+  TRY(auto files, shared_.files(0));
   put_champions_last(files);
   std::vector<std::string> edited;
   for (const SharedFile& file : files) {

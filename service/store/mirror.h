@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.h"
-#include "service/store/store.h"
+#include "service/store/shared_state.h"
 
 namespace metafuse::service {
 
@@ -43,8 +45,8 @@ class Mirror {
     bool empty() const { return taken.empty() && sent.empty() && set_aside.empty(); }
   };
 
-  /// `store` must outlive it.
-  Mirror(Store& store, SharedPlaces places);
+  /// `shared` must outlive it.
+  Mirror(SharedState& shared, SharedPlaces places);
 
   /// Called after a reload. Files of new domains are sent or taken at the next step.
   void set_places(SharedPlaces places);
@@ -82,6 +84,7 @@ class Mirror {
   std::vector<std::string> local_names() const;
   std::vector<std::string> model_names(std::string_view domain) const;
   std::vector<std::string> report_names(std::string_view domain) const;
+  Result<std::optional<std::string>> local_text(const std::string& name) const;
   Result<std::string> local_digest(const std::string& name) const;
   bool is_edited_here(const SharedFile& file, const std::string& here) const;
   Result<void> take(const SharedFile& file, Changes& changes);
@@ -89,8 +92,9 @@ class Mirror {
   Result<void> remember() const;
   Result<void> recall();
   Result<void> send_new(Changes& changes);
+  void note_sent(std::span<const SharedChange> sent, Changes& changes);
 
-  Store& store_;
+  SharedState& shared_;
   std::recursive_mutex mutex_;  ///< recursive, because the holder of a pause calls send_models()
   SharedPlaces places_;
   std::map<std::string, std::string, std::less<>> known_;

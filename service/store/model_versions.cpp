@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "core/atomic_file.h"
 #include "core/deadline.h"
-#include "core/json.h"
+#include "core/json_members.h"
 #include "core/text_file.h"
 #include "fusion/training/registry.h"
 #include "service/base/digest.h"
@@ -39,72 +41,75 @@ std::string state_text(const ModelState& state) {
                                      {"learner", version.learner},
                                      {"origin", version.origin},
                                      {"at", version.at}});
-  JsonArray history;
-  for (const std::string& version : state.history) history.emplace_back(version);
   return to_pretty_text(JsonObject{{"versions", std::move(versions)},
                                    {"challenger", state.challenger},
-                                   {"history", std::move(history)},
+                                   {"history", JsonArray(state.history.begin(), state.history.end())},
                                    {"is_promotion_paused", state.is_promotion_paused},
                                    {"tests", state.tests},
                                    {"tested", state.tested}});
 }
 
-Result<std::string> text_at(const JsonObject& object, std::string_view name, const std::string& path) {
-  const Json* value = object.if_contains(name);
-  if (value == nullptr || !value->is_string())
-    return fail(Code::bad_data,
-                path + ": \"" + std::string(name) + "\" is missing; remove the file to start afresh");
-  return std::string(value->get_string());
+Result<std::string> text_at(const JsonMembers& members, std::string_view name, const std::string& path) {
+  if (const auto* value = members.text(name)) return std::string(*value);
+  return fail(Code::bad_data,
+              path + ": \"" + std::string(name) + "\" is missing; remove the file to start afresh");
 }
 
 Result<ModelVersion> read_version(const Json& json, const std::string& path) {
   if (!json.is_object()) return fail(Code::bad_data, path + ": a version that is not an object");
-  const JsonObject& object = json.get_object();
+  const JsonMembers members(json);
   ModelVersion version;
   for (auto [name, field] : {std::pair{"version", &version.version}, std::pair{"learner", &version.learner},
                              std::pair{"origin", &version.origin}}) {
-    TRY(*field, text_at(object, name, path));
+    TRY(*field, text_at(members, name, path));
   }
-  const Json* at = object.if_contains("at");
-  if (!is_version(version.version) || at == nullptr || !at->is_int64())
+  const auto* at = members.integer("at");
+  if (!is_version(version.version) || at == nullptr)
     return fail(Code::bad_data, path + ": a version without its digest or time");
-  version.at = at->get_int64();
+  version.at = *at;
   return version;
 }
 
 Result<ModelState> parse_state(std::string_view text, const std::string& path) {
   TRY(const auto json, parse_json(text, path));
   if (!json.is_object()) return fail(Code::bad_data, path + ": not an object");
-  const JsonObject& object = json.get_object();
+  const JsonMembers members(json);
   ModelState state;
-  TRY(state.challenger, text_at(object, "challenger", path));
-  const Json* versions = object.if_contains("versions");
-  const Json* history = object.if_contains("history");
-  const Json* tests = object.if_contains("tests");
-  if (versions == nullptr || !versions->is_array() || history == nullptr || !history->is_array() ||
-      tests == nullptr || !tests->is_int64())
+  TRY(state.challenger, text_at(members, "challenger", path));
+  const JsonArray* versions = members.array("versions");
+  const JsonArray* history = members.array("history");
+  const auto* tests = members.integer("tests");
+  if (versions == nullptr || history == nullptr || tests == nullptr)
     return fail(Code::bad_data,
                 path + ": versions, history or tests are missing; remove the file to start afresh");
-  for (const Json& entry : versions->get_array()) {
+  for (const Json& entry : *versions) {
     TRY(auto version, read_version(entry, path));
     state.versions.push_back(std::move(version));
   }
-  for (const Json& entry : history->get_array()) {
+  for (const Json& entry : *history) {
     if (!entry.is_string()) return fail(Code::bad_data, path + ": the history must be a list of versions");
     state.history.emplace_back(entry.get_string());
   }
-  state.tests = static_cast<std::uint32_t>(tests->get_int64());
-  if (const Json* paused = object.if_contains("is_promotion_paused"); paused != nullptr && paused->is_bool())
-    state.is_promotion_paused = paused->get_bool();
-  if (const Json* tested = object.if_contains("tested"); tested != nullptr && tested->is_string())
-    state.tested = std::string(tested->get_string());
+  state.tests = static_cast<std::uint32_t>(*tests);
+  if (const auto* paused = members.flag("is_promotion_paused")) state.is_promotion_paused = *paused;
+  if (const auto* tested = members.text("tested")) state.tested = std::string(*tested);
   return state;
 }
 
-ModelVersion* find_version(ModelState& state, std::string_view version) {
-  for (ModelVersion& entry : state.versions)
-    if (entry.version == version) return &entry;
-  return nullptr;
+bool has_version(const ModelState& state, std::string_view version) {
+  return std::any_of(state.versions.begin(), state.versions.end(),
+                     [&](const ModelVersion& entry) { return entry.version == version; });
+}
+
+Error unknown_domain(std::string_view domain) {
+  return fail(Code::usage, fmt::format("no domain \"{}\"", domain));
+}
+
+Result<void> make_folder(const fs::path& folder, const std::string& path) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(Code::no_input, path + ": " + error.message() + "; make the folder writable");
+  return {};
 }
 
 }  // namespace
@@ -125,7 +130,7 @@ std::string ModelVersions::version_path(std::string_view domain, std::string_vie
 }
 
 Result<ModelState> ModelVersions::load(std::string_view domain) {
-  if (!is_domain_name(domain)) return fail(Code::usage, "no domain \"" + std::string(domain) + "\"");
+  if (!is_domain_name(domain)) return unknown_domain(domain);
   ModelState state;
   const std::string path = version_path(domain, "state");
   std::error_code error;
@@ -137,21 +142,18 @@ Result<ModelState> ModelVersions::load(std::string_view domain) {
     // The file may have been put there by hand. Then it becomes a version, too.
     TRY(const auto text, read_text(champion_path(domain), kMaxVersionBytes));
     state.champion = version_of(text);
-    if (find_version(state, state.champion) == nullptr) {
+    if (!has_version(state, state.champion)) {
       TRY(const auto model, fusion::parse_model(text, champion_path(domain)));
       fs::create_directories(fs::path(path).parent_path(), error);
       TRY_VOID(write_file(version_path(domain, state.champion), text));
-      state.versions.push_back({state.champion, model.learner, "file", 0, true, false});
+      state.versions.push_back({state.champion, model.learner, "file", 0});
     }
-  }
-  for (ModelVersion& version : state.versions) {
-    version.is_champion = version.version == state.champion;
-    version.is_challenger = version.version == state.challenger;
   }
   return state;
 }
 
-Result<void> ModelVersions::save(std::string_view domain, ModelState state, const Change& change) {
+Result<void> ModelVersions::save(std::string_view domain, Change& change) {
+  ModelState& state = change.state;
   if (state.history.size() > kMaxHistory)
     state.history.erase(state.history.begin(),
                         state.history.end() - static_cast<std::ptrdiff_t>(kMaxHistory));
@@ -165,9 +167,7 @@ Result<void> ModelVersions::save(std::string_view domain, ModelState state, cons
     state.versions.erase(state.versions.begin() + static_cast<std::ptrdiff_t>(i));
   }
   const std::string path = version_path(domain, "state");
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) return fail(Code::no_input, path + ": " + error.message() + "; make the folder writable");
+  TRY_VOID(make_folder(fs::path(path).parent_path(), path));
   TRY_VOID(write_file(path, state_text(state)));
   if (!on_saved) return {};
   auto sent = on_saved(domain);
@@ -175,19 +175,21 @@ Result<void> ModelVersions::save(std::string_view domain, ModelState state, cons
   return sent;
 }
 
-Result<ModelVersions::Change> ModelVersions::begin(std::string_view domain) const {
+Result<ModelVersions::Change> ModelVersions::begin(std::string_view domain) {
   Change change;
   if (pause_others) change.pause = pause_others();
   TRY(change.lock, lock(domain));
-  if (!on_saved) return change;
   const auto keep = [](const std::string& path, std::optional<std::string>& text) -> Result<void> {
     std::error_code error;
     if (!fs::exists(path, error)) return {};
     TRY(text, read_text(path, kMaxVersionBytes));
     return {};
   };
-  TRY_VOID(keep(champion_path(domain), change.champion));
-  TRY_VOID(keep(version_path(domain, "state"), change.state));
+  if (on_saved) {
+    TRY_VOID(keep(champion_path(domain), change.champion_text));
+    TRY_VOID(keep(version_path(domain, "state"), change.state_text));
+  }
+  TRY(change.state, load(domain));
   return change;
 }
 
@@ -201,8 +203,8 @@ void ModelVersions::put_back(std::string_view domain, const Change& change) cons
     else
       fs::remove(path, ignored);
   };
-  restore(champion_path(domain), change.champion);
-  restore(version_path(domain, "state"), change.state);
+  restore(champion_path(domain), change.champion_text);
+  restore(version_path(domain, "state"), change.state_text);
   if (!change.added.empty()) restore(change.added, std::nullopt);
 }
 
@@ -210,10 +212,8 @@ void ModelVersions::put_back(std::string_view domain, const Change& change) cons
 /// modifies and writes under this lock.
 Result<FileLock> ModelVersions::lock(std::string_view domain) const {
   const std::string folder = fs::path(version_path(domain, "state")).parent_path().string();
-  if (!is_domain_name(domain)) return fail(Code::usage, "no domain \"" + std::string(domain) + "\"");
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail(Code::no_input, folder + ": " + error.message() + "; make the folder writable");
+  if (!is_domain_name(domain)) return unknown_domain(domain);
+  TRY_VOID(make_folder(folder, folder));
   const TimePoint end = SteadyClock().now() + kLockPatience;
   for (;;) {
     auto lock = FileLock::take(folder, "another process changes this domain's models; try again");
@@ -231,23 +231,22 @@ Result<std::string> ModelVersions::add_challenger(std::string_view domain, const
                                                   std::string_view origin, UnixTime now) {
   const std::lock_guard guard(mutex_);
   TRY(auto change, begin(domain));
-  TRY(auto state, load(domain));
+  ModelState& state = change.state;
   const std::string text = fusion::model_text(model);
   const std::string version = version_of(text);
   if (version == state.champion) return version;
   std::error_code error;
   if (!fs::exists(version_path(domain, version), error)) change.added = version_path(domain, version);
   TRY_VOID(write_file(version_path(domain, version), text));
-  if (find_version(state, version) == nullptr)
-    state.versions.insert(state.versions.begin(),
-                          {version, model.learner, std::string(origin), now, false, true});
+  if (!has_version(state, version))
+    state.versions.insert(state.versions.begin(), {version, model.learner, std::string(origin), now});
   state.challenger = version;
-  TRY_VOID(save(domain, std::move(state), change));
+  TRY_VOID(save(domain, change));
   return version;
 }
 
-Result<void> ModelVersions::make_champion(std::string_view domain, std::string_view version,
-                                          ModelState& state, const Change& change) {
+Result<void> ModelVersions::make_champion(std::string_view domain, std::string_view version, Change& change) {
+  ModelState& state = change.state;
   if (version.empty()) {
     std::error_code error;
     fs::remove(champion_path(domain), error);
@@ -263,42 +262,42 @@ Result<void> ModelVersions::make_champion(std::string_view domain, std::string_v
   if (state.challenger == version) state.challenger.clear();
   state.tests = 0;
   state.tested.clear();
-  return save(domain, state, change);
+  return save(domain, change);
 }
 
 Result<void> ModelVersions::activate(std::string_view domain, std::string_view version) {
   const std::lock_guard guard(mutex_);
   TRY(auto change, begin(domain));
-  TRY(auto state, load(domain));
-  if (find_version(state, version) == nullptr)
-    return fail(Code::usage, "domain " + std::string(domain) + " has no model version \"" +
-                                 std::string(version) + "\"; see GET /v1/models");
+  ModelState& state = change.state;
+  if (!has_version(state, version))
+    return fail(Code::usage,
+                fmt::format("domain {} has no model version \"{}\"; see GET /v1/models", domain, version));
   if (state.champion == version) return {};
   state.is_promotion_paused = false;
   state.history.push_back(state.champion);
-  return make_champion(domain, version, state, change);
+  return make_champion(domain, version, change);
 }
 
 Result<void> ModelVersions::revert(std::string_view domain, bool pauses_promotion) {
   const std::lock_guard guard(mutex_);
   TRY(auto change, begin(domain));
-  TRY(auto state, load(domain));
+  ModelState& state = change.state;
   if (state.history.empty())
     return fail(Code::usage, "domain " + std::string(domain) + " had no champion before");
   const std::string version = state.history.back();
   state.history.pop_back();
   state.is_promotion_paused = state.is_promotion_paused || pauses_promotion;
-  return make_champion(domain, version, state, change);
+  return make_champion(domain, version, change);
 }
 
 Result<std::uint32_t> ModelVersions::count_test(std::string_view domain, std::string_view subject) {
   const std::lock_guard guard(mutex_);
   TRY(auto change, begin(domain));
-  TRY(auto state, load(domain));
+  ModelState& state = change.state;
   if (state.tests > 0 && state.tested == subject) return state.tests;
   state.tested = subject;
   const std::uint32_t tests = ++state.tests;
-  TRY_VOID(save(domain, std::move(state), change));
+  TRY_VOID(save(domain, change));
   return tests;
 }
 

@@ -23,8 +23,6 @@ struct ModelVersion {
   std::string learner;
   std::string origin;  ///< "retrain", "file", or a text of the caller's
   UnixTime at = 0;     ///< when it was added
-  bool is_champion = false;
-  bool is_challenger = false;
 
   friend bool operator==(const ModelVersion&, const ModelVersion&) = default;
 };
@@ -90,16 +88,16 @@ class ModelVersions {
   struct Change {
     std::shared_ptr<void> pause;
     FileLock lock;
-    std::optional<std::string> champion, state;
-    std::string added = {};  ///< path of a version's file that the change created
+    std::optional<std::string> champion_text, state_text;  ///< of the files before; only with on_saved
+    std::string added = {};                                ///< path of a version's file that it created
+    ModelState state = {};                                 ///< to be saved
   };
-  Result<Change> begin(std::string_view domain) const;
+  Result<Change> begin(std::string_view domain);
   void put_back(std::string_view domain, const Change& change) const;
   Result<FileLock> lock(std::string_view domain) const;
   Result<ModelState> load(std::string_view domain);
-  Result<void> save(std::string_view domain, ModelState state, const Change& change);
-  Result<void> make_champion(std::string_view domain, std::string_view version, ModelState& state,
-                             const Change& change);
+  Result<void> save(std::string_view domain, Change& change);
+  Result<void> make_champion(std::string_view domain, std::string_view version, Change& change);
 
   std::string folder_;
   std::mutex mutex_;

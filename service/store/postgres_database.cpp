@@ -1,5 +1,3 @@
-#include "service/store/postgres_database.h"
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -46,14 +45,9 @@ struct PostgresHost {
   std::unique_ptr<NameLookup> lookup;  ///< nullptr for the folder of a Unix socket
 };
 
-std::vector<std::string> split_at_commas(std::string_view text) {
+std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> out;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    out.emplace_back(text.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return out;
+  return boost::split(out, text, [](char c) { return c == ','; });
 }
 
 class PostgresDatabase final : public SqlDatabase {

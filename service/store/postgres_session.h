@@ -40,7 +40,6 @@ class Waiting {
         end_(std::min<TimePoint>(now() + kRequestPatience, wait.end)) {}
 
   static TimePoint now() { return SteadyClock().now(); }
-  TimePoint request_end() const { return end_; }
   bool is_migration() const { return patience_ == Patience::migration; }
   bool is_short() const { return patience_ == Patience::request || is_hurrying_; }
   /// The deadline of a statement that begins now.

@@ -75,13 +75,6 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   return address;
 }
 
-struct RedisClient::Reply {
-  struct Free {
-    void operator()(redisReply* reply) const { freeReplyObject(reply); }
-  };
-  std::unique_ptr<redisReply, Free> reply;
-};
-
 /// Sends commands and reads their replies. A server that answers byte by byte is cut off at `end`.
 ///
 /// out: the replies; empty if one is missing or an error
@@ -108,14 +101,17 @@ std::vector<RedisClient::Reply> RedisClient::exchange(
       if (now() >= end || redisBufferRead(&connection) != REDIS_OK) return {};
       continue;
     }
-    replies.push_back({std::unique_ptr<redisReply, Reply::Free>(static_cast<redisReply*>(raw))});
-    if (replies.back().reply->type == REDIS_REPLY_ERROR) return {};
+    replies.emplace_back(static_cast<redisReply*>(raw));
+    if (replies.back()->type == REDIS_REPLY_ERROR) return {};
   }
   return replies;
 }
 
-void RedisClient::Close::operator()(redisContext* context) const {
+void RedisClient::Free::operator()(redisContext* context) const {
   redisFree(context);
+}
+void RedisClient::Free::operator()(redisReply* reply) const {
+  freeReplyObject(reply);
 }
 
 RedisClient::RedisClient(RedisAddress address, const Clock& clock)
@@ -184,10 +180,14 @@ std::vector<RedisClient::Reply> RedisClient::run(const std::vector<std::vector<s
   return replies;
 }
 
+std::optional<std::string> RedisClient::text_of(const std::vector<std::string_view>& command) {
+  const auto replies = run({command});
+  if (replies.empty() || replies[0]->type != REDIS_REPLY_STRING) return std::nullopt;
+  return std::string(replies[0]->str, replies[0]->len);
+}
+
 std::optional<std::string> RedisClient::get(std::string_view key) {
-  const auto replies = run({{"GET", key}});
-  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_STRING) return std::nullopt;
-  return std::string(replies[0].reply->str, replies[0].reply->len);
+  return text_of({"GET", key});
 }
 
 bool RedisClient::set(std::string_view key, std::string_view value, Duration lifetime) {
@@ -199,17 +199,15 @@ std::optional<std::int64_t> RedisClient::add(std::string_view key, std::int64_t 
   const std::string by = std::to_string(amount);
   const std::string ms = std::to_string(std::chrono::duration_cast<milliseconds>(lifetime).count());
   const auto replies = run({{"INCRBY", key, by}, {"PEXPIRE", key, ms}});
-  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_INTEGER) return std::nullopt;
-  return replies[0].reply->integer;
+  if (replies.empty() || replies[0]->type != REDIS_REPLY_INTEGER) return std::nullopt;
+  return replies[0]->integer;
 }
 
 std::optional<std::string> RedisClient::run_script(std::string_view script, std::string_view key,
                                                    const std::vector<std::string>& arguments) {
   std::vector<std::string_view> command{"EVAL", script, "1", key};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const auto replies = run({command});
-  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_STRING) return std::nullopt;
-  return std::string(replies[0].reply->str, replies[0].reply->len);
+  return text_of(command);
 }
 
 }  // namespace metafuse::service

@@ -15,6 +15,7 @@
 #include "service/base/name_lookup.h"
 
 struct redisContext;
+struct redisReply;
 
 namespace metafuse::service {
 
@@ -58,11 +59,12 @@ class RedisClient {
   static constexpr std::chrono::milliseconds kPatience{250};
 
  private:
-  struct Close {
+  struct Free {
     void operator()(redisContext* context) const;
+    void operator()(redisReply* reply) const;
   };
-  using Connection = std::unique_ptr<redisContext, Close>;
-  struct Reply;
+  using Connection = std::unique_ptr<redisContext, Free>;
+  using Reply = std::unique_ptr<redisReply, Free>;
 
   Connection connect(TimePoint end);
   /// A free connection or a new one; nullptr while the server is left alone.
@@ -76,6 +78,8 @@ class RedisClient {
   ///
   /// out: their replies; empty on failure
   std::vector<Reply> run(const std::vector<std::vector<std::string_view>>& commands);
+  /// Runs a command that is answered by a text.
+  std::optional<std::string> text_of(const std::vector<std::string_view>& command);
 
   RedisAddress address_;
   NameLookup lookup_;

@@ -7,14 +7,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "core/deadline.h"
 #include "core/result.h"
-#include "service/store/listener.h"
 
 namespace metafuse::service {
+
+/// During its lifetime it calls back, from a thread of its own, whenever somebody has changed what it
+/// listens for.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+
+  /// Whether changes are reported at this moment. While they are not, the owner must look for them.
+  virtual bool is_listening() const = 0;
+};
 
 /// A value bound to $1, $2 ... of a statement. Text must be UTF-8 without NUL.
 using SqlValue = std::variant<std::int64_t, double, std::string_view>;
@@ -100,6 +110,15 @@ class SqlDatabase {
   /// second time if the connection broke before the commit.
   virtual Result<void> write(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> read(const Transaction& work, Wait wait = {}) = 0;
+  /// As write() and read(); they return what `work` returned, which is a Result of a value.
+  template <class Work>
+  auto write_value(const Work& work, Wait wait = {}) {
+    return value_of(&SqlDatabase::write, work, wait);
+  }
+  template <class Work>
+  auto read_value(const Work& work, Wait wait = {}) {
+    return value_of(&SqlDatabase::read, work, wait);
+  }
   virtual Result<void> check() = 0;
   /// An SQL expression for the database's own clock, in milliseconds since 1970.
   virtual std::string_view milliseconds_now() const = 0;
@@ -111,6 +130,43 @@ class SqlDatabase {
   virtual std::string trouble() const { return {}; }
   /// From now on background work has the time limit of a request, because the process is about to end.
   virtual void hurry() {}
+
+ private:
+  template <class Work>
+  std::invoke_result_t<const Work&, SqlSession&> value_of(
+      Result<void> (SqlDatabase::*transact)(const Transaction&, Wait), const Work& work, Wait wait) {
+    std::invoke_result_t<const Work&, SqlSession&> out = fail(Code::internal, "no transaction was run");
+    const auto keep = [&](SqlSession& session) -> Result<void> {
+      out = work(session);
+      return out ? Result<void>() : Result<void>(out.error());
+    };
+    TRY_VOID((this->*transact)(keep, wait));
+    return out;
+  }
 };
+
+/// How a store is opened.
+enum class StoreMode {
+  serve,  ///< reads and writes
+  read,   ///< changes nothing; works beside a server that writes
+};
+
+/// Opens an SQLite file in WAL mode: one connection writes and checkpoints, another only reads. In mode
+/// `serve` the file is created if it does not exist (readable by its owner only), checked, and locked against
+/// a second server (FILE.lock). A single writing connection is necessary because two that write or checkpoint
+/// at once can damage a WAL in SQLite 3.40.
+///
+/// errors: those of open_store
+Result<std::unique_ptr<SqlDatabase>> open_sqlite(const std::string& path, StoreMode mode);
+
+/// Opens a PostgreSQL database with a pool of connections, which are re-established when they break. Every
+/// wait has a time limit on our side, whatever the server and the network do: a name that is not resolved, a
+/// connection that is accepted but never answered, a pulled cable. After such a failure the server is left
+/// alone for a second, during which every call fails at once.
+///
+/// in:     url - "postgresql://USER@HOST:PORT/NAME" with libpq's parameters
+/// errors: unavailable: no server answers, or it refuses the connection; bad_config: not a URL that
+///         libpq understands
+Result<std::unique_ptr<SqlDatabase>> open_postgres(const std::string& url);
 
 }  // namespace metafuse::service

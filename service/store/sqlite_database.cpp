@@ -1,4 +1,4 @@
-#include "service/store/sqlite_database.h"
+#include "core/sqlite_database.h"
 
 #include <cerrno>
 #include <cstring>
@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
-#include "core/sqlite_database.h"
+#include "service/store/sql_database.h"
+#include "service/store/tables.h"
 
 namespace metafuse::service {
 namespace {
@@ -96,17 +97,15 @@ class SqliteStore final : public SqlDatabase {
   Result<void> open(const std::string& path) {
     path_ = path;
     if (is_serving_) {
-      auto locked = FileLock::take(path + ".lock",
-                                   "another server uses this store; stop it, or share a PostgreSQL store");
-      if (locked.has_error()) return locked.error();
-      lock_ = std::move(*locked);
+      TRY(lock_, FileLock::take(path + ".lock",
+                                "another server uses this store; stop it, or share a PostgreSQL store"));
       // Created here so that only its owner can read it; SQLite gives its other files the same mode.
       const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (made < 0) return fail(Code::no_input, path + ": " + std::strerror(errno));
       ::close(made);
-      if (auto opened = writer_.open(path, true); opened.has_error()) return opened;
-      if (auto checked = quick_check(writer_); checked.has_error()) return checked;
-      if (auto ours = claim(); ours.has_error()) return ours;
+      TRY_VOID(writer_.open(path, true));
+      TRY_VOID(quick_check(writer_));
+      TRY_VOID(claim());
     } else if (::access(path.c_str(), R_OK) != 0) {
       return fail(Code::no_input, path + ": " + std::strerror(errno) + "; name the store of a server");
     }
@@ -130,7 +129,7 @@ class SqliteStore final : public SqlDatabase {
  private:
   static Result<void> transact(Connection& connection, const char* begin, const Transaction& work) {
     const std::lock_guard guard(connection.mutex);
-    if (auto begun = connection.execute(begin); begun.has_error()) return begun;
+    TRY_VOID(connection.execute(begin));
     Result<void> done = work(connection);
     if (done.has_value()) done = connection.execute("COMMIT");
     if (done.has_error()) static_cast<void>(connection.execute("ROLLBACK"));
@@ -141,30 +140,16 @@ class SqliteStore final : public SqlDatabase {
   ///
   /// errors: bad_data for a database of another program
   Result<void> claim() {
-    std::int64_t application = 0;
-    std::int64_t tables = 0;
-    auto read = writer_.run("PRAGMA application_id", {}, [&](SqlRow row) -> Result<void> {
-      application = integer_of(row[0]);
-      return {};
-    });
-    if (read.has_error() || application == kApplicationId) return read;
-    read = writer_.run("SELECT count(*) FROM sqlite_master", {}, [&](SqlRow row) -> Result<void> {
-      tables = integer_of(row[0]);
-      return {};
-    });
-    if (read.has_error()) return read;
+    TRY(const auto application, first_row<std::int64_t>(writer_, "PRAGMA application_id"));
+    if (application == kApplicationId) return {};
+    TRY(const auto tables, first_row<std::int64_t>(writer_, "SELECT count(*) FROM sqlite_master"));
     if (application != 0 || tables != 0)
       return fail(Code::bad_data, path_ + ": a database of another program; name a file that does not exist");
     return writer_.run("PRAGMA application_id = " + std::to_string(kApplicationId));
   }
 
   Result<void> quick_check(Connection& connection) {
-    std::string answer;
-    auto run = connection.run("PRAGMA quick_check(1)", {}, [&](SqlRow row) -> Result<void> {
-      answer = text_of(row[0]);
-      return {};
-    });
-    if (run.has_error()) return run;
+    TRY(const auto answer, first_row<std::string>(connection, "PRAGMA quick_check(1)"));
     if (answer == "ok") return {};
     return fail(Code::bad_data, path_ + ": damaged: " + answer + "; restore it from a backup");
   }
@@ -180,7 +165,7 @@ class SqliteStore final : public SqlDatabase {
 
 Result<std::unique_ptr<SqlDatabase>> open_sqlite(const std::string& path, StoreMode mode) {
   auto database = std::make_unique<SqliteStore>(mode);
-  if (auto opened = database->open(path); opened.has_error()) return opened.error();
+  TRY_VOID(database->open(path));
   return std::unique_ptr<SqlDatabase>(std::move(database));
 }
 

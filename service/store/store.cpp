@@ -1,10 +1,168 @@
 #include "service/store/store.h"
 
-#include "service/store/postgres_database.h"
-#include "service/store/sql_store.h"
-#include "service/store/sqlite_database.h"
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "service/store/tables.h"
 
 namespace metafuse::service {
+namespace {
+
+/// Rows per transaction, so that clicks and searches can be written in between.
+constexpr std::int64_t kRowsAtOnce = 2000;
+constexpr std::int64_t kRemovedForRoom = 100;
+
+/// Work on the rows of a table between two times, both inclusive; returns how many rows it removed.
+using PartWork = std::function<Result<std::size_t>(SqlSession& session, UnixTime first, UnixTime last)>;
+
+/// Applies `work` to a table's rows before a time, the oldest first, in parts of one transaction each. Every
+/// part begins where the previous one ended, so that remaining rows, and deleted ones that the database has
+/// not cleaned up yet, are visited only once.
+///
+/// cost: linear in the rows
+Result<std::uint64_t> remove_in_parts(SqlDatabase& database, std::string_view table, UnixTime time,
+                                      const PartWork& work) {
+  const std::string next_part = fmt::format(
+      "SELECT count(*), coalesce(max(at), 0) FROM "
+      "(SELECT at FROM {} WHERE at >= $1 AND at < $2 ORDER BY at LIMIT $3) AS part",
+      table);
+  std::uint64_t removed = 0;
+  for (UnixTime first = std::numeric_limits<UnixTime>::min();;) {
+    std::int64_t rows = 0;
+    std::size_t done = 0;
+    UnixTime last = 0;
+    const auto change = [&](SqlSession& session) -> Result<void> {
+      TRY_VOID(session.run(next_part, {first, time, kRowsAtOnce}, [&](SqlRow row) -> Result<void> {
+        rows = integer_of(row[0]);
+        last = integer_of(row[1]);
+        return {};
+      }));
+      if (rows == 0) return {};
+      TRY(done, work(session, first, last));
+      return {};
+    };
+    TRY_VOID(database.write(change));
+    removed += done;
+    if (rows < kRowsAtOnce) return removed;
+    first = last + 1;
+  }
+}
+
+Result<std::size_t> remove_clicks(SqlSession& session, UnixTime first, UnixTime last) {
+  return count_rows(
+      session,
+      "DELETE FROM clicks WHERE search IN (SELECT search FROM clicks WHERE at >= $1 AND at <= $2) "
+      "RETURNING 1",
+      {first, last});
+}
+
+/// Removes searches; those that were judged or clicked stay, but lose their words. SQLite uses the index of
+/// clicks by search only for a value without a column's affinity, hence substr() on both sides.
+Result<std::size_t> remove_searches(SqlSession& session, UnixTime first, UnixTime last) {
+  TRY(const auto sizes,
+      rows_of<std::int64_t>(
+          session,
+          "DELETE FROM searches WHERE at >= $1 AND at <= $2 AND NOT EXISTS "
+          "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) AND NOT EXISTS "
+          "(SELECT 1 FROM clicks WHERE substr(clicks.search, 1, 32) = substr(searches.id, 1, 32)) "
+          "RETURNING bytes",
+          {first, last}));
+  TRY_VOID(session.run("UPDATE searches SET slots = '{}' WHERE at >= $1 AND at <= $2 AND slots <> '{}'",
+                       {first, last}));
+  const std::int64_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  if (bytes > 0) TRY_VOID(add_bytes(session, -bytes));
+  return sizes.size();
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<SqlDatabase> database, std::string secret_file)
+    : searches(*database),
+      clicks(*database),
+      judgments(*database),
+      templates(*database),
+      shared(*database),
+      privacy(*database, std::move(secret_file)),
+      database_(std::move(database)) {}
+
+Result<void> Store::add_batch(const StoreBatch& batch) {
+  return database_->write([&](SqlSession& session) -> Result<void> {
+    TRY_VOID(insert_searches(session, batch.searches, false));
+    TRY_VOID(write_judgments(session, batch.judgments));
+    for (const TemplateVersion& version : batch.templates) TRY_VOID(add_template(session, version));
+    return {};
+  });
+}
+
+Result<RemovedCounts> Store::remove_before(UnixTime time) {
+  RemovedCounts removed;
+  TRY(removed.clicks, remove_in_parts(*database_, "clicks", time, remove_clicks));
+  TRY(removed.searches, remove_in_parts(*database_, "searches", time, remove_searches));
+  return removed;
+}
+
+Result<std::uint64_t> Store::bytes() {
+  TRY(const auto bytes, database_->read_value([](SqlSession& session) {
+    return first_row<std::int64_t>(session, "SELECT CAST(value AS bigint) FROM meta WHERE name = 'bytes'");
+  }));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes));
+}
+
+Result<RemovedCounts> Store::keep_within(std::uint64_t max_bytes) {
+  RemovedCounts removed;
+  for (;;) {
+    TRY(const std::uint64_t held, bytes());
+    if (held <= max_bytes) return removed;
+    std::vector<std::string> ids;
+    const auto change = [&](SqlSession& session) -> Result<void> {
+      ids.clear();
+      std::int64_t sum = 0;
+      TRY_VOID(
+          session.run("DELETE FROM searches WHERE id IN (SELECT id FROM searches WHERE NOT EXISTS "
+                      "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) "
+                      "ORDER BY at, id LIMIT $1) RETURNING id, bytes",
+                      {kRemovedForRoom}, [&](SqlRow row) -> Result<void> {
+                        ids.push_back(text_of(row[0]));
+                        sum += integer_of(row[1]);
+                        return {};
+                      }));
+      for (const std::string& id : ids) {
+        TRY(const auto own,
+            count_rows(session, "DELETE FROM clicks WHERE substr(search, 1, 32) = $1 RETURNING 1", {id}));
+        removed.clicks += own;
+      }
+      return add_bytes(session, -sum);
+    };
+    TRY_VOID(database_->write(change));
+    if (ids.empty())
+      return fail(
+          Code::try_again,
+          fmt::format("judged searches alone take {} bytes of the {} that store_max_bytes allows; raise "
+                      "it, or reset judgments",
+                      held, max_bytes));
+    removed.searches += ids.size();
+  }
+}
+
+Result<RemovedCounts> Store::reset_feedback(std::string_view domain, bool with_clicks, bool with_judgments) {
+  const auto change = [&](SqlSession& session) -> Result<RemovedCounts> {
+    RemovedCounts removed;
+    if (with_clicks) {
+      TRY(removed.clicks, count_rows(session, "DELETE FROM clicks WHERE domain = $1 RETURNING 1", {domain}));
+    }
+    if (with_judgments) {
+      TRY(removed.judgments,
+          count_rows(session, "DELETE FROM judgments WHERE domain = $1 RETURNING 1", {domain}));
+    }
+    return removed;
+  };
+  return database_->write_value(change);
+}
 
 bool is_postgres_url(std::string_view location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
@@ -14,8 +172,9 @@ Result<std::unique_ptr<Store>> open_store(const std::string& location, StoreMode
                                           const std::string& secret_file) {
   const bool is_postgres = is_postgres_url(location);
   TRY(auto database, is_postgres ? open_postgres(location) : open_sqlite(location, mode));
+  TRY_VOID(prepare_schema(*database, mode));
   const std::string beside = is_postgres ? std::string() : location + ".secret";
-  return make_sql_store(std::move(database), mode, secret_file.empty() ? beside : secret_file);
+  return std::make_unique<Store>(std::move(database), secret_file.empty() ? beside : secret_file);
 }
 
 }  // namespace metafuse::service

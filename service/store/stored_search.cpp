@@ -8,6 +8,7 @@
 #include <unicode/uchar.h>
 
 #include "core/contract.h"
+#include "core/json_members.h"
 #include "core/utf8.h"
 #include "service/base/digest.h"
 
@@ -25,22 +26,9 @@ std::string binding_of(std::string_view secret, std::string_view id, std::string
   return hmac_sha256_hex(secret, fmt::format("delivered {} {}", id, prefix)).substr(0, kOwnDigits);
 }
 
-JsonArray numbers(const std::vector<std::uint32_t>& values) {
-  JsonArray out;
-  out.reserve(values.size());
-  for (const std::uint32_t value : values) out.emplace_back(value);
-  return out;
-}
-
 Error damaged_row(std::string_view what) {
   return fail(Code::bad_data, "a stored search is damaged: " + std::string(what) +
                                   "; check the database, or restore it from a backup");
-}
-
-/// The array in a member, or nullptr.
-const JsonArray* array_of(const JsonObject& object, std::string_view name) {
-  const Json* value = object.if_contains(name);
-  return value != nullptr ? value->if_array() : nullptr;
 }
 
 Result<std::vector<std::uint32_t>> read_indices(const JsonArray* array, std::size_t documents) {
@@ -57,21 +45,19 @@ Result<std::vector<std::uint32_t>> read_indices(const JsonArray* array, std::siz
 }
 
 Result<StoredList> read_stored_list(const Json& value, std::size_t documents) {
-  const JsonObject* object = value.if_object();
-  const Json* feature = object != nullptr ? object->if_contains("feature") : nullptr;
-  const Json* depth = object != nullptr ? object->if_contains("depth") : nullptr;
-  const Json* failed = object != nullptr ? object->if_contains("failed") : nullptr;
-  if (feature == nullptr || !feature->is_string() || depth == nullptr || !depth->is_int64() ||
-      failed == nullptr || !failed->is_bool())
+  const JsonMembers list(value);
+  const auto* feature = list.text("feature");
+  const auto* depth = list.integer("depth");
+  const auto* failed = list.flag("failed");
+  if (feature == nullptr || depth == nullptr || failed == nullptr)
     return damaged_row("a list without feature, depth or state");
-  TRY(auto indices, read_indices(array_of(*object, "documents"), documents));
-  return StoredList{std::string(feature->get_string()), static_cast<int>(depth->get_int64()),
-                    failed->get_bool(), std::move(indices)};
+  TRY(auto indices, read_indices(list.array("documents"), documents));
+  return StoredList{std::string(*feature), static_cast<int>(*depth), *failed, std::move(indices)};
 }
 
-Result<void> read_shown(const JsonObject& object, StoredSearch& search) {
-  TRY(const auto indices, read_indices(array_of(object, "shown"), search.documents.size()));
-  const Json* teams = object.if_contains("teams");
+Result<void> read_shown(const JsonMembers& members, StoredSearch& search) {
+  TRY(const auto indices, read_indices(members.array("shown"), search.documents.size()));
+  const Json* teams = members.find("teams");
   std::string_view letters;
   if (teams != nullptr) {
     if (!teams->is_string() || teams->get_string().size() != indices.size())
@@ -125,6 +111,10 @@ std::string folded_query(std::string_view text) {
   std::string out;
   joined.toUTF8String(out);
   return out;
+}
+
+std::string plain_slot_name(std::string_view plain_slot) {
+  return std::string(plain_slot.empty() ? kPlainSlot : plain_slot);
 }
 
 BaseQuery canonical_query(const BaseQuery& slots, std::string_view plain_slot) {
@@ -194,15 +184,13 @@ bool is_delivered_to(std::string_view secret, std::string_view id, std::string_v
 
 std::string lists_text(const StoredSearch& search) {
   JsonObject object;
-  JsonArray& documents = object["documents"].emplace_array();
-  documents.reserve(search.documents.size());
-  for (const std::string& document : search.documents) documents.emplace_back(document);
+  object["documents"] = JsonArray(search.documents.begin(), search.documents.end());
   JsonArray& lists = object["lists"].emplace_array();
   for (const StoredList& list : search.lists)
     lists.emplace_back(JsonObject{{"feature", list.feature},
                                   {"depth", list.depth},
                                   {"failed", list.has_failed},
-                                  {"documents", numbers(list.documents)}});
+                                  {"documents", JsonArray(list.documents.begin(), list.documents.end())}});
   JsonArray& shown = object["shown"].emplace_array();
   std::string teams;
   for (const ShownResult& result : search.shown) {
@@ -215,9 +203,9 @@ std::string lists_text(const StoredSearch& search) {
 
 Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
   TRY(const auto json, parse_json(text, "stored search"));
-  const JsonObject* object = json.if_object();
-  const JsonArray* documents = object != nullptr ? array_of(*object, "documents") : nullptr;
-  const JsonArray* lists = object != nullptr ? array_of(*object, "lists") : nullptr;
+  const JsonMembers members(json);
+  const JsonArray* documents = members.array("documents");
+  const JsonArray* lists = members.array("lists");
   if (documents == nullptr || lists == nullptr) return damaged_row("documents or lists are missing");
   search.documents.clear();
   search.lists.clear();
@@ -230,13 +218,24 @@ Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
     TRY(auto list, read_stored_list(value, search.documents.size()));
     search.lists.push_back(std::move(list));
   }
-  return read_shown(*object, search);
+  return read_shown(members, search);
+}
+
+std::uint32_t DocumentNumbers::of(const std::string& document) {
+  const auto [at, is_new] =
+      numbers_.try_emplace(document, static_cast<std::uint32_t>(search_.documents.size()));
+  if (is_new) search_.documents.push_back(document);
+  return at->second;
+}
+
+JsonObject slots_json(const BaseQuery& slots) {
+  JsonObject object;
+  for (const auto& [name, value] : slots.slots) object[name] = value;
+  return object;
 }
 
 std::string slots_text(const BaseQuery& slots) {
-  JsonObject object;
-  for (const auto& [name, value] : slots.slots) object[name] = value;
-  return to_text(object);
+  return to_text(slots_json(slots));
 }
 
 Result<BaseQuery> read_slots_text(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/json.h"
@@ -85,6 +86,9 @@ void fit_to_limits(StoredSearch& search, const SearchLimits& limits = {});
 /// is repaired first.
 std::string folded_query(std::string_view text);
 
+/// The name of the slot that a plain query fills: the domain's, or "QUERY" if that is empty.
+std::string plain_slot_name(std::string_view plain_slot);
+
 /// The canonical form of a base query, the same for all that mean the same: values by folded_query(), without
 /// empty slots, and with the slot that a plain query fills named "QUERY", whatever the domain calls it.
 ///
@@ -95,6 +99,13 @@ BaseQuery canonical_query(const BaseQuery& slots, std::string_view plain_slot);
 /// canonical_query(), 32 hexadecimal digits. Without the secret nobody can test a guess against it.
 std::string query_digest(std::string_view secret, std::string_view domain, const BaseQuery& slots,
                          std::string_view plain_slot = {});
+
+/// What the digests of queries and documents in a store depend on.
+struct StoreIdentity {
+  std::string_view secret;
+  bool are_queries_hashed = false;  ///< the text of slots and documents is left out
+  std::string_view plain_slot;      ///< of the domain, see canonical_query()
+};
 
 /// What replaces a document's key if queries are hashed: "#" and 32 hexadecimal digits.
 std::string hashed_document(std::string_view secret, std::string_view key);
@@ -124,7 +135,20 @@ std::string lists_text(const StoredSearch& search);
 /// errors: bad_data for text that lists_text() does not write
 Result<void> read_lists_text(std::string_view text, StoredSearch& search);
 
+/// Numbers a search's documents in the order in which they are first named, and adds them to it.
+class DocumentNumbers {
+ public:
+  explicit DocumentNumbers(StoredSearch& search) : search_(search) {}
+
+  std::uint32_t of(const std::string& document);
+
+ private:
+  StoredSearch& search_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
 /// {"SLOT":"value",...}
+JsonObject slots_json(const BaseQuery& slots);
 std::string slots_text(const BaseQuery& slots);
 Result<BaseQuery> read_slots_text(std::string_view text);
 

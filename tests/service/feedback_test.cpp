@@ -44,10 +44,10 @@ TEST_CASE("Clicks need a search id and a shown result and judgments need a judge
   CHECK(send(judgment) == 403);
   CHECK(send(judgment, "Authorization: Bearer judge-key\r\n") == 200);
   CHECK(send(judgment, "Authorization: Bearer wrong\r\n") == 401);
-  const auto clicks = server.app().records().store->clicks_of(id);
+  const auto clicks = server.app().records().store->clicks.of(id);
   REQUIRE(clicks.has_value());
   CHECK(clicks->size() == 1);
-  const auto judged = server.app().records().store->judged_queries("pages");
+  const auto judged = server.app().records().store->judgments.queries("pages");
   REQUIRE(judged.has_value());
   CHECK(judged->size() == 1);
 }

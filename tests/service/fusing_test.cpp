@@ -6,7 +6,6 @@
 
 #include "core/json.h"
 #include "fusion/unsupervised/fusion_method.h"
-#include "service/fusing/fuse_request.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"

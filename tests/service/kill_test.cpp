@@ -87,11 +87,11 @@ void kill_under_load(int kills) {
     REQUIRE(store.has_value());
     REQUIRE((*store)->check().has_value());
     std::set<std::string> judged;
-    const auto queries = (*store)->judged_queries("d");
+    const auto queries = (*store)->judgments.queries("d");
     REQUIRE(queries.has_value());
     for (const auto& query : *queries) judged.insert(query.query);
     for (const std::string& id : acknowledged.ids) {
-      const auto search = (*store)->find_search(id);
+      const auto search = (*store)->searches.find(id);
       REQUIRE(search.has_value());
       REQUIRE(search->has_value());
       REQUIRE(judged.contains((*search)->query));

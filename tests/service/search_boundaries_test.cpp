@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "service/editing/template_editing.h"
-#include "service/fusing/fuse_request.h"
 #include "service/fusing/fusing.h"
 #include "service/learning/feedback.h"
 #include "service/learning/search_log.h"

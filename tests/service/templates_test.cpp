@@ -84,7 +84,7 @@ TEST_CASE("Every version of the templates is kept and can be restored", "[servic
   };
   CHECK(status_in(put(edited("Second"))) == 200);
   CHECK(status_in(put(edited("Third"))) == 200);
-  const auto versions = server.app().records().store->template_versions("pages");
+  const auto versions = server.app().records().store->templates.all("pages");
   REQUIRE(versions.has_value());
   CHECK(versions->size() == 3);
   const auto open = [&](const std::string& number) {

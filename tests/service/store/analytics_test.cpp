@@ -7,7 +7,6 @@
 #include "core/json.h"
 #include "service/base/dates.h"
 #include "service/base/digest.h"
-#include "service/store/sqlite_database.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
@@ -35,14 +34,14 @@ struct FiguresStore {
       search.documents.clear();
       for (StoredList& list : search.lists) list.documents.clear();
     }
-    REQUIRE(store->add_searches({&search, 1}).has_value());
+    REQUIRE(store->searches.add({&search, 1}).has_value());
     return search;
   }
 
   void click(const StoredSearch& search, std::uint32_t position, int seconds_later, char view = '0') {
     const Click click{search.id + std::string(16, view), position, "shoes", Team::none,
                       search.at + seconds_later,         "prefix", "",      1};
-    REQUIRE(store->add_click(click, {}).has_value());
+    REQUIRE(store->clicks.add(click, {}).has_value());
   }
 
   Analytics figures(int days = 10) const { return analytics_of(*store, {"shoes", kNoon, days}).value(); }

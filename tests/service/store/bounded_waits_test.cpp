@@ -9,7 +9,7 @@
 #include "service/base/name_lookup.h"
 #include "service/cache/answer_cache.h"
 #include "service/store/redis_client.h"
-#include "service/store/sql_store.h"
+#include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/tcp_relay.h"
@@ -61,19 +61,19 @@ TEST_CASE("A PostgreSQL that stops answering delays a few requests by half a sec
   test::TcpRelay relay(folder + "/.s.PGSQL.5432");
   const auto store = opened_store(relayed(url, relay));
   const StoredSearch search = sample_search();
-  REQUIRE(store->add_searches({&search, 1}).has_value());
+  REQUIRE(store->searches.add({&search, 1}).has_value());
   CHECK(store->trouble().empty());
   relay.swallow();
   // Each call waits in vain for an answer until the server is no longer asked.
   for (int i = 0; i < 5; ++i)
-    CHECK(time_of([&] { CHECK(store->find_search(search.id).error().code == Code::unavailable); }) < kMuch);
+    CHECK(time_of([&] { CHECK(store->searches.find(search.id).error().code == Code::unavailable); }) < kMuch);
   CHECK_FALSE(store->trouble().empty());
   CHECK(becomes_so([&] {
-    return store->find_search(search.id).error().text.find("not asked again for a second") !=
+    return store->searches.find(search.id).error().text.find("not asked again for a second") !=
            std::string::npos;
   }));
   relay.pass();
-  CHECK(becomes_so([&] { return store->find_search(search.id).has_value(); }));
+  CHECK(becomes_so([&] { return store->searches.find(search.id).has_value(); }));
   CHECK(store->trouble().empty());
   relay.swallow();
   // Background work waits long, but not once the process ends.

@@ -11,8 +11,6 @@
 
 #include "core/random.h"
 #include "service/cache/answer_cache.h"
-#include "service/cache/answer_text.h"
-#include "service/cache/shared_answers.h"
 #include "service/search/list_fusion.h"
 #include "service/store/redis_client.h"
 #include "tests/support/manual_clock.h"

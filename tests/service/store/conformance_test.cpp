@@ -38,11 +38,11 @@ Click click_on(const StoredSearch& search, std::uint32_t position, UnixTime at =
 }
 
 void add(Store& store, const StoredSearch& search) {
-  REQUIRE(store.add_searches({&search, 1}).has_value());
+  REQUIRE(store.searches.add({&search, 1}).has_value());
 }
 
 ClickOutcome add_click(Store& store, const Click& click, const ClickCaps& caps = {}) {
-  auto outcome = store.add_click(click, caps);
+  auto outcome = store.clicks.add(click, caps);
   REQUIRE(outcome.has_value());
   return *outcome;
 }
@@ -51,12 +51,12 @@ void check_searches(Store& store) {
   SECTION("A search is read back unchanged and an unknown id finds nothing") {
     const StoredSearch search = sample_search();
     add(store, search);
-    const auto found = store.find_search(search.id);
+    const auto found = store.searches.find(search.id);
     REQUIRE(found.has_value());
     REQUIRE(found->has_value());
     CHECK(**found == search);
-    CHECK_FALSE(store.find_search(new_search_id())->has_value());
-    CHECK_FALSE(store.find_search("' OR 1=1 --")->has_value());
+    CHECK_FALSE(store.searches.find(new_search_id())->has_value());
+    CHECK_FALSE(store.searches.find("' OR 1=1 --")->has_value());
   }
   SECTION("A search with an existing id is left unchanged") {
     const StoredSearch search = sample_search();
@@ -66,19 +66,19 @@ void check_searches(Store& store) {
     add(store, search);
     const StoredSearch fresh = sample_search();
     const StoredSearch both[] = {other, fresh};
-    REQUIRE(store.add_searches(both).has_value());
-    CHECK(**store.find_search(search.id) == search);
-    CHECK(**store.find_search(fresh.id) == fresh);
+    REQUIRE(store.searches.add(both).has_value());
+    CHECK(**store.searches.find(search.id) == search);
+    CHECK(**store.searches.find(fresh.id) == fresh);
   }
   SECTION("An empty search and one with teams are read back unchanged") {
     StoredSearch empty;
     empty.id = new_search_id();
     add(store, empty);
-    CHECK(**store.find_search(empty.id) == empty);
+    CHECK(**store.searches.find(empty.id) == empty);
     StoredSearch mixed = sample_search();
     mixed.shown = {{3, Team::champion}, {0, Team::challenger}, {1, Team::none}};
     add(store, mixed);
-    CHECK(**store.find_search(mixed.id) == mixed);
+    CHECK(**store.searches.find(mixed.id) == mixed);
   }
 }
 
@@ -89,7 +89,7 @@ void check_clicks(Store& store) {
     CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::recorded);
     CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::duplicate);
     CHECK(add_click(store, click_on(search, 0)) == ClickOutcome::recorded);
-    const auto clicks = store.clicks_of(search.id);
+    const auto clicks = store.clicks.of(search.id);
     REQUIRE(clicks->size() == 2);
     CHECK((*clicks)[0] == click_on(search, 0));
     CHECK((*clicks)[1] == click_on(search, 1));
@@ -99,13 +99,13 @@ void check_clicks(Store& store) {
     CHECK(add_click(store, click_on(search, 0), caps) == ClickOutcome::recorded);
     CHECK(add_click(store, click_on(search, 1), caps) == ClickOutcome::recorded);
     CHECK(add_click(store, click_on(search, 2), caps) == ClickOutcome::capped);
-    CHECK((*store.clicks_of(search.id))[1].weight == 0.5);
+    CHECK((*store.clicks.of(search.id))[1].weight == 0.5);
     CHECK(add_click(store, click_on(search, 2, kNewYear + kDay), caps) == ClickOutcome::recorded);
     Click keyed = click_on(search, 3);
     keyed.prefix = "q";
     keyed.key = "robot";
     CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::recorded);
-    CHECK((*store.clicks_of(search.id)).back().weight == 0.25);
+    CHECK((*store.clicks.of(search.id)).back().weight == 0.25);
     const StoredSearch second = sample_search();
     add(store, second);
     keyed.search = second.id;
@@ -120,9 +120,9 @@ void check_clicks(Store& store) {
     add_click(store, click_on(search, 0, kNewYear + 10));
     add_click(store, click_on(later, 0, kNewYear + 20));
     add_click(store, click_on(foreign, 0, kNewYear + 30));
-    CHECK(*store.clicked_searches("shoes", 10) == std::vector<std::string>{later.id, search.id});
-    CHECK(*store.clicked_searches("shoes", 1) == std::vector<std::string>{later.id});
-    CHECK(store.clicked_searches("none", 10)->empty());
+    CHECK(*store.clicks.searches("shoes", 10) == std::vector<std::string>{later.id, search.id});
+    CHECK(*store.clicks.searches("shoes", 1) == std::vector<std::string>{later.id});
+    CHECK(store.clicks.searches("none", 10)->empty());
   }
   SECTION("An interleaved search is won by the team with more clicked weight") {
     const auto interleaved = [&](std::vector<std::uint32_t> clicked) {
@@ -137,8 +137,8 @@ void check_clicks(Store& store) {
     interleaved({1});
     interleaved({0, 1});
     interleaved({});
-    CHECK(*store.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{2, 1, 1});
-    CHECK(*store.interleaving_counts("shoes", "m1", "m3") == InterleavingCounts{});
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{2, 1, 1});
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m3") == InterleavingCounts{});
   }
 }
 
@@ -165,7 +165,7 @@ void check_asked(Store& store) {
   asked("hats", {"a", "b", "c", "d", "e"}, kNewYear, "hats");
   asked("old shoes", {"a", "b", "c", "d", "e", "f", "g"}, kNewYear + kDay);
   const auto texts = [&](std::size_t people, std::size_t limit) {
-    const auto queries = store.popular_queries("shoes", people, limit);
+    const auto queries = store.clicks.popular_queries("shoes", people, limit);
     REQUIRE(queries.has_value());
     std::string out;
     for (const BaseQuery& query : *queries) out += (out.empty() ? "" : ", ") + query.slots.at("QUERY");
@@ -174,13 +174,13 @@ void check_asked(Store& store) {
   CHECK(texts(5, 10) == "old shoes, red shoes");
   CHECK(texts(5, 1) == "old shoes");
   CHECK(texts(8, 10) == "");
-  REQUIRE(store.hide_queries().has_value());
+  REQUIRE(store.privacy.hide_queries().has_value());
   CHECK(texts(5, 10) == "");
 }
 
 void check_judgments(Store& store) {
   StoredJudgment judgment{"shoes", "q1", document_key(1), "ann", 3, "s1", kNewYear};
-  const auto set = [&] { REQUIRE(store.set_judgment(judgment).has_value()); };
+  const auto set = [&] { REQUIRE(store.judgments.set(judgment).has_value()); };
   SECTION("Judgments are sorted and a judge's later judgment replaces the earlier one") {
     set();
     judgment.judge = "bob";
@@ -196,7 +196,7 @@ void check_judgments(Store& store) {
     set();
     judgment.domain = "hats";
     set();
-    const auto queries = store.judged_queries("shoes");
+    const auto queries = store.judgments.queries("shoes");
     REQUIRE(queries->size() == 2);
     CHECK((*queries)[0].query == "q0");
     CHECK((*queries)[1].search == "s2");
@@ -214,12 +214,12 @@ void check_judgments(Store& store) {
     add_click(store, click_on(search, 0));
     add_click(store, click_on(foreign, 0));
     CHECK(*store.reset_feedback("shoes", true, false) == RemovedCounts{0, 1, 0});
-    CHECK(store.clicks_of(search.id)->empty());
-    CHECK(store.judged_queries("shoes")->size() == 1);
-    CHECK(store.clicks_of(foreign.id)->size() == 1);
+    CHECK(store.clicks.of(search.id)->empty());
+    CHECK(store.judgments.queries("shoes")->size() == 1);
+    CHECK(store.clicks.of(foreign.id)->size() == 1);
     CHECK(*store.reset_feedback("shoes", false, true) == RemovedCounts{0, 0, 1});
-    CHECK(store.judged_queries("shoes")->empty());
-    CHECK(store.find_search(search.id)->has_value());
+    CHECK(store.judgments.queries("shoes")->empty());
+    CHECK(store.searches.find(search.id)->has_value());
   }
 }
 
@@ -232,16 +232,16 @@ void check_retention(Store& store) {
   add_click(store, click_on(old, 0));
   add_click(store, click_on(judged, 0));
   add_click(store, click_on(clicked_late, 0, kNewYear + kDay + 10));
-  REQUIRE(store.set_judgment({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
+  REQUIRE(store.judgments.set({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
               .has_value());
   CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{1, 2, 0});
-  CHECK_FALSE(store.find_search(old.id)->has_value());
-  CHECK(store.clicks_of(old.id)->empty());
-  CHECK((**store.find_search(young.id)).slots == young.slots);
-  CHECK(store.clicks_of(clicked_late.id)->size() == 1);
+  CHECK_FALSE(store.searches.find(old.id)->has_value());
+  CHECK(store.clicks.of(old.id)->empty());
+  CHECK((**store.searches.find(young.id)).slots == young.slots);
+  CHECK(store.clicks.of(clicked_late.id)->size() == 1);
   StoredSearch without_slots = judged;
   without_slots.slots.slots.clear();
-  CHECK(**store.find_search(judged.id) == without_slots);
+  CHECK(**store.searches.find(judged.id) == without_slots);
   CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{});
 }
 
@@ -252,28 +252,28 @@ void check_retention_of_many(Store& store) {
   std::vector<StoredSearch> searches;
   for (int i = 0; i < kAll; ++i)
     searches.push_back(sample_search("shoes", kNewYear + std::max(0, i - kOfOneSecond + 1)));
-  REQUIRE(store.add_searches(searches).has_value());
+  REQUIRE(store.searches.add(searches).has_value());
   const UnixTime end = searches.back().at;
   const std::vector<int> kept = {0, 1999, 2000, kOfOneSecond, 4000};
   for (const int i : kept) {
     const StoredSearch& judged = searches[static_cast<std::size_t>(i)];
-    REQUIRE(store.set_judgment({"shoes", judged.query, document_key(i), "ann", 1, judged.id, kNewYear})
+    REQUIRE(store.judgments.set({"shoes", judged.query, document_key(i), "ann", 1, judged.id, kNewYear})
                 .has_value());
     add_click(store, click_on(judged, 0, judged.at));
   }
   CHECK(*store.remove_before(end) == RemovedCounts{kAll - 1 - kept.size(), kept.size(), 0});
   for (const int i : kept) {
-    const auto search = store.find_search(searches[static_cast<std::size_t>(i)].id);
+    const auto search = store.searches.find(searches[static_cast<std::size_t>(i)].id);
     REQUIRE(search->has_value());
     CHECK((**search).slots.slots.empty());
   }
-  CHECK((**store.find_search(searches.back().id)).slots == searches.back().slots);
-  CHECK_FALSE(store.find_search(searches[kAll - 2].id)->has_value());
+  CHECK((**store.searches.find(searches.back().id)).slots == searches.back().slots);
+  CHECK_FALSE(store.searches.find(searches[kAll - 2].id)->has_value());
 }
 
 void check_template_versions(Store& store) {
   const auto save = [&](const std::string& domain, const std::string& text) {
-    auto number = store.add_template_version({domain, 0, text, "ann", kNewYear});
+    auto number = store.templates.add({domain, 0, text, "ann", kNewYear});
     REQUIRE(number.has_value());
     return *number;
   };
@@ -282,35 +282,35 @@ void check_template_versions(Store& store) {
   CHECK(save("shoes", "two: 2\n") == 2);
   CHECK(save("hats", "") == 1);
   CHECK(save("shoes", "one: 1\n") == 3);
-  const auto versions = store.template_versions("shoes");
+  const auto versions = store.templates.all("shoes");
   REQUIRE(versions->size() == 3);
   CHECK((*versions)[0] == TemplateVersion{"shoes", 3, "", "ann", kNewYear});
-  CHECK((**store.find_template_version("shoes", 1)).text == "one: 1\n");
-  CHECK_FALSE(store.find_template_version("shoes", 4)->has_value());
+  CHECK((**store.templates.find("shoes", 1)).text == "one: 1\n");
+  CHECK_FALSE(store.templates.find("shoes", 4)->has_value());
 }
 
 void check_secrets_and_usage(Store& store) {
-  const auto secret = store.secret();
+  const auto secret = store.privacy.secret();
   REQUIRE(secret.has_value());
   CHECK(secret->size() == 64);
-  CHECK(*store.secret() == *secret);
-  const auto first = store.daily_salt(20000);
-  CHECK(*store.daily_salt(20000) == *first);
+  CHECK(*store.privacy.secret() == *secret);
+  const auto first = store.privacy.daily_salt(20000);
+  CHECK(*store.privacy.daily_salt(20000) == *first);
   CHECK(*first != *secret);
   const StoredSearch search = sample_search();
   add(store, search);
   add_click(store, click_on(search, 0, 20000 * kDay + 5));
-  CHECK((*store.clicks_of(search.id))[0].prefix == "p");
-  CHECK(*store.daily_salt(20001) != *first);
-  CHECK(*store.daily_salt(20000) == *first);  // for servers whose clocks are behind
-  CHECK(*store.daily_salt(20002) != *first);
-  CHECK((*store.clicks_of(search.id))[0].prefix.empty());
-  CHECK(*store.daily_salt(20000) != *first);
+  CHECK((*store.clicks.of(search.id))[0].prefix == "p");
+  CHECK(*store.privacy.daily_salt(20001) != *first);
+  CHECK(*store.privacy.daily_salt(20000) == *first);  // for servers whose clocks are behind
+  CHECK(*store.privacy.daily_salt(20002) != *first);
+  CHECK((*store.clicks.of(search.id))[0].prefix.empty());
+  CHECK(*store.privacy.daily_salt(20000) != *first);
 
-  CHECK(*store.add_usage("ann", 1, 5) == 5);
-  CHECK(*store.add_usage("ann", 1, 7) == 12);
-  CHECK(*store.add_usage("bob", 1, 1) == 1);
-  CHECK(*store.add_usage("ann", 2, 1) == 1);
+  CHECK(*store.shared.add_usage("ann", 1, 5) == 5);
+  CHECK(*store.shared.add_usage("ann", 1, 7) == 12);
+  CHECK(*store.shared.add_usage("bob", 1, 1) == 1);
+  CHECK(*store.shared.add_usage("ann", 2, 1) == 1);
 }
 
 void check_export(Store& store) {
@@ -321,8 +321,8 @@ void check_export(Store& store) {
     add(store, search);
     add_click(store, click_on(search, 1), {1e9, 1e9});
   }
-  REQUIRE(store.set_judgment({"shoes", "q", document_key(0), "ann", 1, "s", kNewYear}).has_value());
-  REQUIRE(store.add_template_version({"shoes", 0, "a: \"\xc3\xbc\"\n", "ann", kNewYear}).has_value());
+  REQUIRE(store.judgments.set({"shoes", "q", document_key(0), "ann", 1, "s", kNewYear}).has_value());
+  REQUIRE(store.templates.add({"shoes", 0, "a: \"\xc3\xbc\"\n", "ann", kNewYear}).has_value());
   std::map<std::string, int> kinds;
   const auto done = store.export_lines([&](std::string_view line) -> Result<void> {
     auto json = parse_json(line, "line");
@@ -351,8 +351,8 @@ void check_threads(Store& store) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 8; ++i) {
         StoredSearch own = sample_search();
-        if (store.add_searches({&own, 1}).has_error()) continue;
-        const auto outcome = store.add_click(click_on(own, static_cast<std::uint32_t>(t % 4)), {10, 100});
+        if (store.searches.add({&own, 1}).has_error()) continue;
+        const auto outcome = store.clicks.add(click_on(own, static_cast<std::uint32_t>(t % 4)), {10, 100});
         if (outcome.has_value() && *outcome == ClickOutcome::recorded) ++recorded;
       }
     });
@@ -424,12 +424,12 @@ TEST_CASE("A PostgreSQL store works again after its server was away", "[service]
   const StoredSearch search = sample_search();
   add(*store, search);
   server->stop();
-  const auto gone = store->find_search(search.id);
+  const auto gone = store->searches.find(search.id);
   REQUIRE(gone.has_error());
   CHECK(gone.error().code == Code::unavailable);
-  CHECK(store->add_searches({&search, 1}).error().code == Code::unavailable);
+  CHECK(store->searches.add({&search, 1}).error().code == Code::unavailable);
   server->restart();
-  REQUIRE(store->find_search(search.id).has_value());
-  CHECK(**store->find_search(search.id) == search);
-  CHECK(**opened(url)->find_search(search.id) == search);
+  REQUIRE(store->searches.find(search.id).has_value());
+  CHECK(**store->searches.find(search.id) == search);
+  CHECK(**opened(url)->searches.find(search.id) == search);
 }

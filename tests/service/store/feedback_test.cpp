@@ -35,7 +35,7 @@ struct Fixture {
     auto made = open_store(folder.path("store.db"));
     REQUIRE(made.has_value());
     store = std::move(*made);
-    REQUIRE(store->add_searches({&search, 1}).has_value());
+    REQUIRE(store->searches.add({&search, 1}).has_value());
   }
 
   FeedbackOutcome click(std::uint32_t position, UnixTime now = kNewYear + 1) {
@@ -106,10 +106,10 @@ TEST_CASE("A click counts once and only for a result that was shown", "[service]
   by_url.url = "http://example.org/2";
   StoredSearch real = sample_search();
   real.documents[2] = *canonical_url_key(by_url.url);
-  REQUIRE(fixture.store->add_searches({&real, 1}).has_value());
+  REQUIRE(fixture.store->searches.add({&real, 1}).has_value());
   by_url.search = real.id;
   CHECK(fixture.take(by_url) == FeedbackOutcome::recorded);
-  CHECK((*fixture.store->clicks_of(real.id))[0].position == 2);
+  CHECK((*fixture.store->clicks.of(real.id))[0].position == 2);
   by_url.url = "http://example.org/elsewhere";
   CHECK(fixture.take(by_url) == FeedbackOutcome::not_shown);
   by_url.url = "no url";
@@ -146,7 +146,7 @@ TEST_CASE("An address or key cannot click more than its daily share", "[service]
   CHECK(fixture.click(3) == FeedbackOutcome::recorded);
   // All addresses of one IPv6 /48 are one client.
   fixture.search = sample_search();
-  REQUIRE(fixture.store->add_searches({&fixture.search, 1}).has_value());
+  REQUIRE(fixture.store->searches.add({&fixture.search, 1}).has_value());
   fixture.sender = {"2001:db8:1:1::1", "", false};
   CHECK(fixture.click(1) == FeedbackOutcome::recorded);
   fixture.sender.address = "2001:db8:1:ffff::9";
@@ -167,7 +167,7 @@ TEST_CASE("Judgments need their role and are accepted for longer than clicks", "
   CHECK(fixture.take(request) == FeedbackOutcome::not_judge);
   fixture.sender = {"192.0.2.1", "ann", true};
   CHECK(fixture.take(request, kNewYear + 90 * 86400) == FeedbackOutcome::recorded);
-  const auto judged = fixture.store->judged_queries("shoes");
+  const auto judged = fixture.store->judgments.queries("shoes");
   REQUIRE(judged->size() == 1);
   CHECK(judged->at(0).query == fixture.search.query);
   CHECK(judged->at(0).judgments.at(0).document == document_key(1));
@@ -181,7 +181,7 @@ TEST_CASE("The store's files contain no address and no text of a hashed query", 
   hashed.slots.slots = {{"QUERY", "verysecretquery"}};
   hashed.query = query_digest("secret", "shoes", hashed.slots);
   hashed.slots.slots.clear();
-  REQUIRE(fixture.store->add_searches({&hashed, 1}).has_value());
+  REQUIRE(fixture.store->searches.add({&hashed, 1}).has_value());
   fixture.sender.address = "203.0.113.77";
   CHECK(fixture.click(1) == FeedbackOutcome::recorded);
   for (const char* name : {"store.db", "store.db-wal"}) {
@@ -193,13 +193,13 @@ TEST_CASE("The store's files contain no address and no text of a hashed query", 
 }
 
 TEST_CASE("Every outcome has a status and a name and a sentence", "[service][feedback]") {
-  CHECK(http_status(FeedbackOutcome::recorded) == 200);
-  CHECK(http_status(FeedbackOutcome::duplicate) == 200);
-  CHECK(http_status(FeedbackOutcome::capped) == 429);
-  CHECK(http_status(FeedbackOutcome::unknown_search) == 404);
-  CHECK(http_status(FeedbackOutcome::expired) == 410);
-  CHECK(http_status(FeedbackOutcome::not_shown) == 422);
-  CHECK(http_status(FeedbackOutcome::not_judge) == 403);
-  CHECK(name_of(FeedbackOutcome::not_judge) == "not_judge");
-  CHECK_FALSE(explanation_of(FeedbackOutcome::capped).empty());
+  CHECK(answer_to(FeedbackOutcome::recorded).status == 200);
+  CHECK(answer_to(FeedbackOutcome::duplicate).status == 200);
+  CHECK(answer_to(FeedbackOutcome::capped).status == 429);
+  CHECK(answer_to(FeedbackOutcome::unknown_search).status == 404);
+  CHECK(answer_to(FeedbackOutcome::expired).status == 410);
+  CHECK(answer_to(FeedbackOutcome::not_shown).status == 422);
+  CHECK(answer_to(FeedbackOutcome::not_judge).status == 403);
+  CHECK(answer_to(FeedbackOutcome::not_judge).name == "not_judge");
+  CHECK_FALSE(answer_to(FeedbackOutcome::capped).explanation.empty());
 }

@@ -18,13 +18,9 @@
 #include "service/base/digest.h"
 #include "service/base/name_lookup.h"
 #include "service/cache/answer_cache.h"
-#include "service/cache/answer_text.h"
-#include "service/cache/shared_answers.h"
 #include "service/learning/search_log.h"
 #include "service/search/list_fusion.h"
 #include "service/store/redis_client.h"
-#include "service/store/sql_store.h"
-#include "service/store/sqlite_database.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"
@@ -221,14 +217,14 @@ TEST_CASE("A store within a limit of bytes removes the oldest searches and keeps
   const auto store = opened_store(folder.path("store.db"));
   std::vector<StoredSearch> searches;
   for (int i = 0; i < 500; ++i) searches.push_back(sample_search("shoes", kNewYear + i));
-  REQUIRE(store->add_searches(searches).has_value());
+  REQUIRE(store->searches.add(searches).has_value());
   const std::uint64_t all = *store->bytes();
   CHECK(all >= 500 * lists_text(searches[0]).size());
   const StoredSearch& judged = searches[0];
-  REQUIRE(store->set_judgment({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
+  REQUIRE(store->judgments.set({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
               .has_value());
   Click click{searches[1].id, 0, "shoes", Team::none, kNewYear, "p", "", 1};
-  REQUIRE(store->add_click(click, {}).has_value());
+  REQUIRE(store->clicks.add(click, {}).has_value());
   REQUIRE(store->keep_within(all).value() == RemovedCounts{});
   const auto removed = store->keep_within(all / 2);
   REQUIRE(removed.has_value());
@@ -236,9 +232,9 @@ TEST_CASE("A store within a limit of bytes removes the oldest searches and keeps
   CHECK(removed->searches <= 350);
   CHECK(removed->clicks == 1);
   CHECK(*store->bytes() <= all / 2);
-  CHECK(store->find_search(judged.id)->has_value());
-  CHECK_FALSE(store->find_search(searches[1].id)->has_value());
-  CHECK(store->find_search(searches[499].id)->has_value());
+  CHECK(store->searches.find(judged.id)->has_value());
+  CHECK_FALSE(store->searches.find(searches[1].id)->has_value());
+  CHECK(store->searches.find(searches[499].id)->has_value());
   CHECK(store->keep_within(1).error().text.find("judged") != std::string::npos);
   // removal by age lowers the sum of bytes too
   REQUIRE(store->reset_feedback("shoes", true, true).has_value());
@@ -249,7 +245,7 @@ TEST_CASE("A store within a limit of bytes removes the oldest searches and keeps
 TEST_CASE("A search log survives a failing store and counts and reports what it drops",
           "[service][store][security]") {
   for (const bool throws : {false, true}) {
-    SqlStore store(std::make_unique<BrokenDatabase>(throws), "");
+    Store store(std::make_unique<BrokenDatabase>(throws), "");
     std::atomic<int> events{0};
     std::string reason;
     SearchLog log(store);
@@ -274,7 +270,7 @@ TEST_CASE("The secret is kept in a file beside the store and an old one is moved
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
-  REQUIRE(opened_store(path)->add_searches({&search, 1}).has_value());
+  REQUIRE(opened_store(path)->searches.add({&search, 1}).has_value());
   const std::string old_secret(64, 'a');
   // a store as version 1 left it
   change_database(path,
@@ -288,8 +284,8 @@ TEST_CASE("The secret is kept in a file beside the store and an old one is moved
     REQUIRE(read.has_error());
     CHECK(read.error().text.find("start the server once") != std::string::npos);
     const auto store = opened_store(path);
-    CHECK(*store->secret() == old_secret);
-    CHECK(**store->find_search(search.id) == search);
+    CHECK(*store->privacy.secret() == old_secret);
+    CHECK(**store->searches.find(search.id) == search);
     CHECK(*store->bytes() > lists_text(search).size());
   }
   struct stat status {};
@@ -298,12 +294,12 @@ TEST_CASE("The secret is kept in a file beside the store and an old one is moved
   CHECK(bytes_of(path + ".secret") == old_secret + "\n");
   change_database(path, "VACUUM");
   CHECK(bytes_of(path).find(old_secret) == std::string::npos);
-  CHECK(*opened_store(path)->secret() == old_secret);
+  CHECK(*opened_store(path)->privacy.secret() == old_secret);
   // another store's secret is an error, and so is a missing one
   std::ofstream(path + ".secret") << std::string(64, 'b') << '\n';
-  CHECK(opened_store(path)->secret().error().code == Code::bad_config);
+  CHECK(opened_store(path)->privacy.secret().error().code == Code::bad_config);
   std::filesystem::remove(path + ".secret");
-  CHECK(opened_store(path)->secret().error().code == Code::no_input);
+  CHECK(opened_store(path)->privacy.secret().error().code == Code::no_input);
 }
 
 TEST_CASE("A store with hashed queries contains no address of a result", "[service][store][security]") {
@@ -313,17 +309,18 @@ TEST_CASE("A store with hashed queries contains no address of a result", "[servi
   search.documents[2] = "verysecret.example/page";
   {
     const auto store = opened_store(path);
-    REQUIRE(store->add_searches({&search, 1}).has_value());
+    REQUIRE(store->searches.add({&search, 1}).has_value());
     for (const char* judge : {"ann", "bob"})
-      REQUIRE(store->set_judgment({"shoes", search.query, search.documents[2], judge, 1, search.id, kNewYear})
-                  .has_value());
-    const std::string secret = *store->secret();
+      REQUIRE(
+          store->judgments.set({"shoes", search.query, search.documents[2], judge, 1, search.id, kNewYear})
+              .has_value());
+    const std::string secret = *store->privacy.secret();
     const std::string hashed = hashed_document(secret, search.documents[2]);
-    REQUIRE(store->set_judgment({"shoes", search.query, hashed, "bob", 2, search.id, kNewYear}).has_value());
-    REQUIRE(store->hide_queries().has_value());
-    REQUIRE(store->hide_queries().has_value());
-    CHECK((**store->find_search(search.id)).documents[2] == hashed);
-    const auto judged = store->judged_queries("shoes");
+    REQUIRE(store->judgments.set({"shoes", search.query, hashed, "bob", 2, search.id, kNewYear}).has_value());
+    REQUIRE(store->privacy.hide_queries().has_value());
+    REQUIRE(store->privacy.hide_queries().has_value());
+    CHECK((**store->searches.find(search.id)).documents[2] == hashed);
+    const auto judged = store->judgments.queries("shoes");
     REQUIRE(judged->at(0).judgments.size() == 2);
     CHECK(judged->at(0).judgments[1].document == hashed);
     CHECK(judged->at(0).judgments[1].grade == 2);
@@ -333,7 +330,7 @@ TEST_CASE("A store with hashed queries contains no address of a result", "[servi
     FeedbackRequest request;
     request.search = search.id;
     request.url = "http://verysecret.example/page";
-    CHECK(shown_position(**store->find_search(search.id), request, rules) == 2);
+    CHECK(shown_position(**store->searches.find(search.id), request, rules) == 2);
   }
   change_database(path, "VACUUM");
   CHECK(bytes_of(path).find("verysecret") == std::string::npos);
@@ -345,7 +342,7 @@ TEST_CASE("A search id is valid only for the address prefix that received it",
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
-  REQUIRE(store->add_searches({&search, 1}).has_value());
+  REQUIRE(store->searches.add({&search, 1}).has_value());
   FeedbackRules rules;
   rules.secret = "s";
   FeedbackRequest request;
@@ -366,14 +363,14 @@ TEST_CASE("A search id is valid only for the address prefix that received it",
   CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::unknown_search);
   request.search = search.id;  // the id without its binding to an address
   CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::unknown_search);
-  CHECK(store->clicks_of(search.id)->empty());
+  CHECK(store->clicks.of(search.id)->empty());
 }
 
 TEST_CASE("A click is accepted for six hours and not a second longer", "[service][feedback][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
-  REQUIRE(store->add_searches({&search, 1}).has_value());
+  REQUIRE(store->searches.add({&search, 1}).has_value());
   FeedbackRequest request;
   request.search = search.id;
   const auto outcome = [&](std::uint32_t position, UnixTime now) {
@@ -388,14 +385,14 @@ TEST_CASE("Servers whose clocks differ around midnight keep each other's salts",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
   const auto store = opened_store(folder.path("store.db"));
-  const std::string today = *store->daily_salt(20000);
-  const std::string tomorrow = *store->daily_salt(20001);
+  const std::string today = *store->privacy.daily_salt(20000);
+  const std::string tomorrow = *store->privacy.daily_salt(20001);
   for (int i = 0; i < 3; ++i) {
-    CHECK(*store->daily_salt(20000) == today);
-    CHECK(*store->daily_salt(20001) == tomorrow);
+    CHECK(*store->privacy.daily_salt(20000) == today);
+    CHECK(*store->privacy.daily_salt(20001) == tomorrow);
   }
-  REQUIRE(store->daily_salt(20002).has_value());
-  CHECK(*store->daily_salt(20000) != today);
+  REQUIRE(store->privacy.daily_salt(20002).has_value());
+  CHECK(*store->privacy.daily_salt(20000) != today);
 }
 
 TEST_CASE("Equivalent queries have one digest", "[service][store][identity]") {
@@ -425,8 +422,8 @@ TEST_CASE("Equivalent stored queries are merged in one transaction and the later
     StoredSearch search = sample_search("shoes", at);
     search.slots.slots = {{slot, text}};
     search.query = sha256_hex(slot + text).substr(0, 32);  // the digest of an earlier version
-    REQUIRE(store->add_searches({&search, 1}).has_value());
-    REQUIRE(store->set_judgment({"shoes", search.query, document_key(0), "ann", grade, search.id, at})
+    REQUIRE(store->searches.add({&search, 1}).has_value());
+    REQUIRE(store->judgments.set({"shoes", search.query, document_key(0), "ann", grade, search.id, at})
                 .has_value());
     return search.id;
   };
@@ -434,16 +431,16 @@ TEST_CASE("Equivalent stored queries are merged in one transaction and the later
   const std::string id = add(forms[1], "Q", kNewYear + 9, 1);
   add(forms[0], "Q", kNewYear, 2);
   add(forms[2], "Q", kNewYear, 2);
-  CHECK(store->judged_queries("shoes")->size() == 4);
-  CHECK(*store->unify_queries("shoes", "Q") == 4);
-  CHECK(*store->unify_queries("shoes", "Q") == 0);
-  const auto judged = store->judged_queries("shoes");
+  CHECK(store->judgments.queries("shoes")->size() == 4);
+  CHECK(*store->privacy.unify_queries("shoes", "Q") == 4);
+  CHECK(*store->privacy.unify_queries("shoes", "Q") == 0);
+  const auto judged = store->judgments.queries("shoes");
   REQUIRE(judged->size() == 2);
-  const std::string unified = query_digest(*store->secret(), "shoes", {{{"Q", "vpn broken"}}}, "Q");
+  const std::string unified = query_digest(*store->privacy.secret(), "shoes", {{{"Q", "vpn broken"}}}, "Q");
   const auto at = std::find_if(judged->begin(), judged->end(),
                                [&](const JudgedQuery& query) { return query.query == unified; });
   REQUIRE(at != judged->end());
   REQUIRE(at->judgments.size() == 1);
   CHECK(at->judgments[0].grade == 1);
-  CHECK((**store->find_search(id)).query == unified);
+  CHECK((**store->searches.find(id)).query == unified);
 }

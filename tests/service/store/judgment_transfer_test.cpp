@@ -77,10 +77,10 @@ TEST_CASE("Runs and qrels are imported as judged searches that a model learns fr
   CHECK(again.out.find("10 searches and 30 judgments imported") != std::string::npos);
   CHECK(again.out.find("10 judged documents are in no list") != std::string::npos);
   const auto store = transfer_store(files.store());
-  const auto judged = store->judged_queries("d");
+  const auto judged = store->judgments.queries("d");
   REQUIRE(judged->size() == 10);
   // the digest of the same query asked online, by its slot or as plain text
-  const std::string online = query_digest(*store->secret(), "d", {{{"QUERY", "Query  3"}}}, "Q");
+  const std::string online = query_digest(*store->privacy.secret(), "d", {{{"QUERY", "Query  3"}}}, "Q");
   CHECK(std::any_of(judged->begin(), judged->end(), [&](const JudgedQuery& q) { return q.query == online; }));
   StoreTrainingReport report;
   const auto set = training_set_from_store(*store, all_of("d"), &report);
@@ -95,10 +95,10 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   const StoredSearch search = sample_search();
   const StoredJudgment judgment{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear + 10};
   const auto old_store = transfer_store(folder.path("old.db"));
-  REQUIRE(old_store->add_searches({&search, 1}).has_value());
-  REQUIRE(old_store->set_judgment(judgment).has_value());
+  REQUIRE(old_store->searches.add({&search, 1}).has_value());
+  REQUIRE(old_store->judgments.set(judgment).has_value());
   const StoredSearch hat = sample_search("hats");
-  REQUIRE(old_store->add_searches({&hat, 1}).has_value());
+  REQUIRE(old_store->searches.add({&hat, 1}).has_value());
   std::string lines;
   REQUIRE(old_store
               ->export_lines([&](std::string_view line) -> Result<void> {
@@ -113,27 +113,27 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   CHECK(first->searches == 1);
   CHECK(first->judgments == 1);
   CHECK(first->foreign == 1);
-  const auto found = store->find_search(search.id);
+  const auto found = store->searches.find(search.id);
   REQUIRE(found->has_value());
   CHECK((**found).slots == search.slots);
   CHECK(lists_text(**found).size() == lists_text(search).size());
   // the query's digest uses this store's secret, everything else is unchanged
   StoredJudgment expected = judgment;
-  expected.query = query_digest(*store->secret(), "shoes", search.slots);
+  expected.query = query_digest(*store->privacy.secret(), "shoes", search.slots);
   CHECK(expected.query != judgment.query);
-  CHECK(store->judged_queries("shoes")->at(0).judgments.at(0) == expected);
+  CHECK(store->judgments.queries("shoes")->at(0).judgments.at(0) == expected);
   CHECK((**found).query == expected.query);
   // a second import adds nothing; a newer judgment in the store is kept
   CHECK(import_lines(*store, file, "shoes")->judgments == 0);
   StoredJudgment newer = expected;
   newer.grade = 0;
   newer.at += 5;
-  REQUIRE(store->set_judgment(newer).has_value());
+  REQUIRE(store->judgments.set(newer).has_value());
   const auto conflict = import_lines(*store, file, "shoes");
   CHECK(conflict->older == 1);
   REQUIRE(conflict->conflicts.size() == 1);
   CHECK(conflict->conflicts[0].find(document_key(1)) != std::string::npos);
-  CHECK(store->judged_queries("shoes")->at(0).judgments.at(0).grade == 0);
+  CHECK(store->judgments.queries("shoes")->at(0).judgments.at(0).grade == 0);
   for (const char* line :
        {"[]", "{}", R"({"kind":"judgment","domain":"shoes"})", R"({"kind":"judgement","domain":"shoes"})",
         R"({"kind":"search","domain":"shoes","id":"x"})"}) {
@@ -147,8 +147,8 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   const std::string broken =
       folder.write("broken.jsonl", lines + "{\"kind\":\"search\",\"domain\":\"shoes\"}\n");
   REQUIRE(import_lines(*untouched, broken, "shoes").has_error());
-  CHECK_FALSE(untouched->find_search(search.id)->has_value());
-  CHECK(untouched->judged_queries("shoes")->empty());
+  CHECK_FALSE(untouched->searches.find(search.id)->has_value());
+  CHECK(untouched->judgments.queries("shoes")->empty());
   // A domain that is not in the file.
   const auto none = import_lines(*untouched, file, "boots");
   REQUIRE(none.has_error());
@@ -172,15 +172,15 @@ TEST_CASE("A batch that fails to be stored leaves nothing", "[service][store][im
   const auto refused = store->add_batch(batch);
   REQUIRE(refused.has_error());
   CHECK(refused.error().code == Code::try_again);
-  CHECK_FALSE(store->find_search(search.id)->has_value());
-  CHECK(store->judged_queries("shoes")->empty());
-  CHECK(store->template_versions("shoes")->empty());
+  CHECK_FALSE(store->searches.find(search.id)->has_value());
+  CHECK(store->judgments.queries("shoes")->empty());
+  CHECK(store->templates.all("shoes")->empty());
   batch.templates = {{"shoes", 0, "version: 1", "ann", kNewYear}};
   REQUIRE(store->add_batch(batch).has_value());
   REQUIRE(store->add_batch(batch).has_value());  // adding it again changes nothing
-  CHECK((**store->find_search(search.id)).times == search.times);
-  CHECK(store->judged_queries("shoes")->size() == 1);
-  CHECK(store->template_versions("shoes")->size() == 1);
+  CHECK((**store->searches.find(search.id)).times == search.times);
+  CHECK(store->judgments.queries("shoes")->size() == 1);
+  CHECK(store->templates.all("shoes")->size() == 1);
 }
 
 TEST_CASE("A recording is imported as judged searches including an empty list", "[service][store][import]") {
@@ -216,10 +216,10 @@ TEST_CASE("A recording is imported as judged searches including an empty list", 
   CHECK(done.out.find("6 searches and 6 judgments imported") == 0);
   CHECK(done.out.find("0 judged documents are in no list") != std::string::npos);
   const auto store = transfer_store(folder.path("store.db"));
-  const std::string online = query_digest(*store->secret(), "d", {{{"QUERY", "Word3"}}}, "Q");
-  const auto query = store->find_query("d", online);
+  const std::string online = query_digest(*store->privacy.secret(), "d", {{{"QUERY", "Word3"}}}, "Q");
+  const auto query = store->searches.find_query("d", online);
   REQUIRE(query->has_value());
-  const auto search = store->find_search((**query).search);
+  const auto search = store->searches.find((**query).search);
   REQUIRE((**search).lists.size() == 2);
   CHECK((**search).lists[0].feature == "nothing@l");
   CHECK((**search).lists[0].documents.empty());
@@ -241,7 +241,7 @@ TEST_CASE("Offline files add training queries and the store's judgments take pre
   const OfflineFolder files;
   const auto store = transfer_store(files.store());
   const auto offline =
-      read_offline_queries({files.runs, files.qrels, "d", 0, {}}, *store->secret(), "", kNewYear);
+      read_offline_queries({files.runs, files.qrels, "d", 0, {}}, *store->privacy.secret(), "", kNewYear);
   REQUIRE(offline.has_value());
   REQUIRE(offline->size() == 10);
   StoreTrainingOptions options = all_of("d");

@@ -10,7 +10,6 @@
 #include "core/random.h"
 #include "fusion/training/registry.h"
 #include "service/learning/click_pairs.h"
-#include "service/learning/position_bias.h"
 #include "service/learning/promotion.h"
 #include "service/learning/store_training.h"
 #include "tests/service/store/sample_search.h"
@@ -56,7 +55,7 @@ struct World {
   StoredSearch add_clicked(const std::string& query) {
     StoredSearch search = sample_search();
     search.query = query;
-    REQUIRE(store->add_searches({&search, 1}).has_value());
+    REQUIRE(store->searches.add({&search, 1}).has_value());
     add_click(search, 2);
     return search;
   }
@@ -64,7 +63,7 @@ struct World {
     Click click = click_at(position);
     click.search = search.id;
     click.domain = "shoes";
-    REQUIRE(store->add_click(click, no_caps).has_value());
+    REQUIRE(store->clicks.add(click, no_caps).has_value());
   }
 
   StoredSearch search(std::set<std::uint32_t>& relevant, const std::string& query) {
@@ -104,7 +103,7 @@ struct World {
   void search_and_click() {
     std::set<std::uint32_t> relevant;
     const StoredSearch made = search(relevant, new_query());
-    REQUIRE(store->add_searches({&made, 1}).has_value());
+    REQUIRE(store->searches.add({&made, 1}).has_value());
     for (std::uint32_t position = 0; position < made.shown.size(); ++position) {
       const bool is_seen = random.uniform() * (position + 1) < 1;
       const bool is_wanted = relevant.contains(made.shown[position].document);
@@ -119,11 +118,11 @@ struct World {
       query = query_digest("salt", "shoes", {{{"Q", std::to_string(searches) + "/" + std::to_string(salt)}}});
     std::set<std::uint32_t> relevant;
     const StoredSearch made = search(relevant, query);
-    REQUIRE(store->add_searches({&made, 1}).has_value());
+    REQUIRE(store->searches.add({&made, 1}).has_value());
     for (std::uint32_t d = 0; d < 10; ++d)
-      REQUIRE(store
-                  ->set_judgment({"shoes", query, made.documents[d], "ann", relevant.contains(d) ? 1 : 0,
-                                  made.id, kNewYear})
+      REQUIRE(store->judgments
+                  .set({"shoes", query, made.documents[d], "ann", relevant.contains(d) ? 1 : 0, made.id,
+                        kNewYear})
                   .has_value());
   }
 
@@ -246,16 +245,15 @@ TEST_CASE("A store is turned into a training set with the served features", "[se
   StoredSearch held = sample_search();
   held.query = "00000001";
   const StoredSearch all[] = {clicked, judged, held};
-  REQUIRE(world.store->add_searches(all).has_value());
+  REQUIRE(world.store->searches.add(all).has_value());
   for (const StoredSearch& search : {clicked, held}) world.add_click(search, 2);
   REQUIRE(!is_held_out("00000005"));
   REQUIRE(is_held_out(held.query));
   for (const StoredSearch* search : {&judged, &held})
     for (const auto& [judge, grade] : std::map<std::string, int>{{"ann", 1}, {"bob", 4}, {"eve", 3}})
-      REQUIRE(
-          world.store
-              ->set_judgment({"shoes", search->query, document_key(1), judge, grade, search->id, kNewYear})
-              .has_value());
+      REQUIRE(world.store->judgments
+                  .set({"shoes", search->query, document_key(1), judge, grade, search->id, kNewYear})
+                  .has_value());
   StoreTrainingReport report;
   StoreTrainingOptions options;
   options.domain = "shoes";
@@ -295,9 +293,9 @@ TEST_CASE("Clicks are trusted as far as held-out judgments agree with them", "[s
         const StoredSearch search = world.add_clicked(query);
         if (i > 0 || !is_held_out(query)) continue;
         for (std::size_t place = 0; place < search.shown.size(); ++place)
-          REQUIRE(world.store
-                      ->set_judgment({"shoes", query, search.documents[search.shown[place].document], "ann",
-                                      place == 2 ? grade_of_clicked : 1, search.id, kNewYear})
+          REQUIRE(world.store->judgments
+                      .set({"shoes", query, search.documents[search.shown[place].document], "ann",
+                            place == 2 ? grade_of_clicked : 1, search.id, kNewYear})
                       .has_value());
       }
     StoreTrainingReport report;

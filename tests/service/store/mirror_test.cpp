@@ -20,7 +20,6 @@
 #include "fusion/model/weak_ranking.h"
 #include "service/base/digest.h"
 #include "service/store/model_versions.h"
-#include "service/store/shared_clock.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_folder.h"
@@ -35,7 +34,7 @@ struct SharingServer {
   explicit SharingServer(Store& store, const std::string& text)
       : folder(test::TemporaryFolder::in_memory()),
         file(folder.write("shoes.yaml", text)),
-        mirror(store,
+        mirror(store.shared,
                {{{"shoes", file}}, folder.path("models"), folder.path("reports"), folder.path("keys.yaml")}),
         versions(folder.path("models")) {
     versions.on_saved = [this](std::string_view domain) { return mirror.send_models(domain); };
@@ -193,7 +192,7 @@ TEST_CASE("A change of models that the store refuses is undone at once", "[servi
   }
   auto store = open_store(folder.path("s.db"), StoreMode::read);  // behaves like a store that is away
   REQUIRE(store.has_value());
-  Mirror mirror(**store, places);
+  Mirror mirror((*store)->shared, places);
   ModelVersions versions(here.path("models"));
   versions.on_saved = [&](std::string_view domain) { return mirror.send_models(domain); };
   REQUIRE(mirror.step().has_value());
@@ -241,7 +240,7 @@ TEST_CASE("After a restart remote changes are distinguished from local edits", "
   TwoServers two;
   SharingServer &a = two.a, &b = two.b;
   REQUIRE(*a.mirror.replace_templates("shoes", "one", "two"));
-  Mirror again(*two.store, {{{"shoes", b.file}}, b.folder.path("models")});
+  Mirror again(two.store->shared, {{{"shoes", b.file}}, b.folder.path("models")});
   const auto changes = again.step();
   REQUIRE(changes.has_value());
   CHECK(changes->set_aside.empty());
@@ -254,7 +253,7 @@ TEST_CASE("Names from the store cannot reach a file outside the folder of models
   for (const char* name : {"models/../out.json", "models//out.json", "models/x.yaml", "templates/../out",
                            "out", "models/versions/shoes/../../../out.json"}) {
     const SharedChange change{name, "", "text"};
-    REQUIRE(*two.store->change_shared_files({&change, 1}));
+    REQUIRE(*two.store->shared.change_files({&change, 1}));
   }
   CHECK(two.a.step().taken.empty());
   CHECK_FALSE(std::filesystem::exists(two.a.folder.path("out.json")));
@@ -276,7 +275,7 @@ TEST_CASE("All servers share evaluation reports and keys", "[service][shared]") 
     CHECK(a.step().taken == std::vector<std::string>{"keys"});
     CHECK(*read_text(a.folder.path("keys.yaml"), 100) == "keys: [] # edited\n");
     const SharedChange outside{"reports/../keys.json", "", "text"};
-    REQUIRE(*store.change_shared_files({&outside, 1}));
+    REQUIRE(*store.shared.change_files({&outside, 1}));
     CHECK(a.step().taken.empty());
   });
 }
@@ -306,7 +305,7 @@ TEST_CASE("Files taken before a step failed are reported by the next step", "[se
   SharingServer& b = two.b;
   const std::vector<SharedChange> changes{{"keys", "", "keys: []\n"},
                                           {"templates/shoes", sha256_hex("one"), "two"}};
-  REQUIRE(*two.store->change_shared_files(changes));
+  REQUIRE(*two.store->shared.change_files(changes));
   std::filesystem::remove(b.file);
   std::filesystem::create_directories(b.file + "/x");  // blocks the second file
   CHECK(b.mirror.step().has_error());
@@ -326,7 +325,7 @@ TEST_CASE("The database notifies every server of changes even after it was away"
   std::mutex mutex;
   std::condition_variable told;
   int calls = 0;
-  const auto listener = (*here)->listen([&] {
+  const auto listener = (*here)->shared.listen([&] {
     const std::lock_guard lock(mutex);
     ++calls;
     told.notify_all();
@@ -339,7 +338,7 @@ TEST_CASE("The database notifies every server of changes even after it was away"
   REQUIRE(wait_for(1));  // changes from before the listener started
   CHECK(listener->is_listening());
   const SharedChange change{"templates/shoes", "", "one"};
-  REQUIRE(*(*there)->change_shared_files({&change, 1}));
+  REQUIRE(*(*there)->shared.change_files({&change, 1}));
   REQUIRE(wait_for(2));
   server->stop();
   server->restart();
@@ -350,7 +349,7 @@ TEST_CASE("The database notifies every server of changes even after it was away"
 TEST_CASE("The shared clock follows the database and goes on while that is away", "[service][shared]") {
   on_each_store([](Store& store) {
     test::ManualClock steady;
-    SharedClock clock(store, steady);
+    SharedClock clock(store.shared, steady);
     REQUIRE(clock.adjust().has_value());
     CHECK(std::abs(clock.machine_ahead_ms()) < 60000);  // both clocks are of one machine
     const UnixTime at = clock.now();
@@ -364,12 +363,12 @@ TEST_CASE("The shared clock follows the database and goes on while that is away"
 
 TEST_CASE("Only one server holds a task until its time is over", "[service][shared]") {
   on_each_store([](Store& store) {
-    CHECK(*store.hold_task("care", "a", 100));
-    CHECK(*store.hold_task("care", "a", 100));
-    CHECK_FALSE(*store.hold_task("care", "b", 100));
-    CHECK(*store.hold_task("other", "b", 100));
-    CHECK(*store.hold_task("care", "a", 0));  // ends now
-    CHECK(*store.hold_task("care", "b", 100));
-    CHECK_FALSE(*store.hold_task("care", "a", 100));
+    CHECK(*store.shared.hold_task("care", "a", 100));
+    CHECK(*store.shared.hold_task("care", "a", 100));
+    CHECK_FALSE(*store.shared.hold_task("care", "b", 100));
+    CHECK(*store.shared.hold_task("other", "b", 100));
+    CHECK(*store.shared.hold_task("care", "a", 0));  // ends now
+    CHECK(*store.shared.hold_task("care", "b", 100));
+    CHECK_FALSE(*store.shared.hold_task("care", "a", 100));
   });
 }

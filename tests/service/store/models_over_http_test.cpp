@@ -167,7 +167,7 @@ TEST_CASE("A click in an interleaved search is credited to the team that placed 
       before = result.at("fusion").at("score").to_number<double>();
     }
     server.app().records().search_log->flush();
-    const auto stored = server.app().records().store->find_search(id);
+    const auto stored = server.app().records().store->searches.find(id);
     REQUIRE(stored.has_value());
     const service::StoredSearch& search = **stored;
     REQUIRE(search.shown.size() == 4);
@@ -199,7 +199,7 @@ TEST_CASE("Retention and retraining and promotion run when they are due", "[serv
   const service::StoredSearch old = sample_search("pages", now - 11 * 86400);
   const service::StoredSearch young = sample_search("pages", now - 9 * 86400);
   const service::StoredSearch both[] = {old, young};
-  REQUIRE(store.add_searches(both).has_value());
+  REQUIRE(store.searches.add(both).has_value());
 
   std::map<std::string, int> events;
   int changes = 0;
@@ -212,8 +212,8 @@ TEST_CASE("Retention and retraining and promotion run when they are due", "[serv
   options.on_event = [&](std::string_view event, JsonObject) { ++events[std::string(event)]; };
   service::Caretaker caretaker(options);
   caretaker.tick(now);
-  CHECK_FALSE(store.find_search(old.id)->has_value());
-  CHECK(store.find_search(young.id)->has_value());
+  CHECK_FALSE(store.searches.find(old.id)->has_value());
+  CHECK(store.searches.find(young.id)->has_value());
   CHECK(events == std::map<std::string, int>{{"retention", 1}, {"retrained", 1}, {"not promoted", 1}});
   caretaker.tick(now + 23 * 3600);
   CHECK(events["retrained"] == 1);

@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "service/base/digest.h"
-#include "service/learning/stored_features.h"
+#include "service/learning/store_training.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/test_server.h"
 

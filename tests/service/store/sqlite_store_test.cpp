@@ -50,11 +50,11 @@ constexpr std::size_t kIdBytes = 32;
   if (store.has_error()) ::_exit(1);
   for (;;) {
     const StoredSearch search = sample_search();
-    if ((*store)->add_searches({&search, 1}).has_error()) ::_exit(2);
+    if ((*store)->searches.add({&search, 1}).has_error()) ::_exit(2);
     const Click click{search.id, 0, "shoes", Team::none, kNewYear, "p", "", 1};
-    if ((*store)->add_click(click, {1e12, 1e12}).has_error()) ::_exit(3);
+    if ((*store)->clicks.add(click, {1e12, 1e12}).has_error()) ::_exit(3);
     const StoredJudgment judgment{"shoes", search.id, "d", "ann", 1, search.id, kNewYear};
-    if ((*store)->set_judgment(judgment).has_error()) ::_exit(4);
+    if ((*store)->judgments.set(judgment).has_error()) ::_exit(4);
     if (::write(acknowledged, search.id.data(), kIdBytes) != static_cast<ssize_t>(kIdBytes)) ::_exit(5);
   }
 }
@@ -96,13 +96,13 @@ void check_kills(int kills) {
     const auto store = opened_sqlite(path);
     REQUIRE(store->check().has_value());
     for (std::size_t j = all.size() > 40 ? all.size() - 40 : 0; j < all.size(); ++j) {
-      REQUIRE((*store->find_search(all[j])).has_value());
-      REQUIRE(store->clicks_of(all[j])->size() == 1);
+      REQUIRE((*store->searches.find(all[j])).has_value());
+      REQUIRE(store->clicks.of(all[j])->size() == 1);
     }
   }
   const auto store = opened_sqlite(path);
-  for (const std::string& id : all) REQUIRE((*store->find_search(id)).has_value());
-  CHECK(store->judged_queries("shoes")->size() >= all.size());
+  for (const std::string& id : all) REQUIRE((*store->searches.find(id)).has_value());
+  CHECK(store->judgments.queries("shoes")->size() >= all.size());
   CHECK(all.size() >= static_cast<std::size_t>(kills));
 }
 
@@ -124,23 +124,23 @@ TEST_CASE("Only one server at a time writes to a SQLite store", "[service][store
   {
     const auto store = opened_sqlite(path);
     CHECK(refusal(path).code == Code::unavailable);
-    REQUIRE(store->add_searches({&search, 1}).has_value());
+    REQUIRE(store->searches.add({&search, 1}).has_value());
     const auto reader = opened_sqlite(path, StoreMode::read);
-    CHECK(**reader->find_search(search.id) == search);
-    CHECK(reader->set_judgment({}).has_error());
+    CHECK(**reader->searches.find(search.id) == search);
+    CHECK(reader->judgments.set(StoredJudgment()).has_error());
     const StoredSearch second = sample_search();
-    REQUIRE(store->add_searches({&second, 1}).has_value());
-    CHECK(**reader->find_search(second.id) == second);
+    REQUIRE(store->searches.add({&second, 1}).has_value());
+    CHECK(**reader->searches.find(second.id) == second);
   }
-  CHECK(**opened_sqlite(path, StoreMode::read)->find_search(search.id) == search);
-  CHECK(**opened_sqlite(path)->find_search(search.id) == search);
+  CHECK(**opened_sqlite(path, StoreMode::read)->searches.find(search.id) == search);
+  CHECK(**opened_sqlite(path)->searches.find(search.id) == search);
 }
 
 TEST_CASE("Only the owner can read the files of a SQLite store", "[service][store]") {
   const test::TemporaryFolder folder;
   const auto store = opened_sqlite(folder.path("store.db"));
   const StoredSearch search = sample_search();
-  REQUIRE(store->add_searches({&search, 1}).has_value());
+  REQUIRE(store->searches.add({&search, 1}).has_value());
   for (const char* name : {"store.db", "store.db-wal", "store.db-shm", "store.db.lock"}) {
     struct stat status {};
     REQUIRE(::stat(folder.path(name).c_str(), &status) == 0);
@@ -176,7 +176,7 @@ TEST_CASE("A damaged SQLite store is refused when it is opened", "[service][stor
     const auto store = opened_sqlite(path);
     std::vector<StoredSearch> searches(200);
     for (StoredSearch& search : searches) search = sample_search();
-    REQUIRE(store->add_searches(searches).has_value());
+    REQUIRE(store->searches.add(searches).has_value());
   }
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   for (int page = 12; page < 20; ++page) {
@@ -193,7 +193,7 @@ TEST_CASE("A stored search with damaged lists is an error and not a crash", "[se
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
-  REQUIRE(opened_sqlite(path)->add_searches({&search, 1}).has_value());
+  REQUIRE(opened_sqlite(path)->searches.add({&search, 1}).has_value());
   const char* texts[] = {
       "",
       "[]",
@@ -207,7 +207,7 @@ TEST_CASE("A stored search with damaged lists is an error and not a crash", "[se
   };
   for (const char* text : texts) {
     run_sql(path, ("UPDATE searches SET lists = '" + std::string(text) + "'").c_str());
-    const auto found = opened_sqlite(path)->find_search(search.id);
+    const auto found = opened_sqlite(path)->searches.find(search.id);
     REQUIRE(found.has_error());
     CHECK(found.error().code == Code::bad_data);
   }

@@ -85,7 +85,7 @@ TEST_CASE("Searches without results have an id and are stored", "[service][store
   const std::string id = id_in(server.get("/search?q=nothing&format=json"));
   CHECK(id.size() == 48);
   server.app().records().search_log->flush();
-  const auto found = server.app().records().store->find_search(id);
+  const auto found = server.app().records().store->searches.find(id);
   REQUIRE(found.has_value());
   REQUIRE(found->has_value());
   CHECK((**found).shown.empty());
@@ -156,11 +156,11 @@ TEST_CASE("With a hanging PostgreSQL feedback gets 503 and searches and shutdown
   CHECK(body_in(server.get("/readyz")).starts_with("ready\nserves "));
   Store& store = *server.app().records().store;
   const TimePoint over = SteadyClock().now();
-  CHECK(store.find_search(id, over).error().code == Code::try_again);
-  CHECK(store.daily_salt(1, over).error().code == Code::try_again);
-  CHECK(store.add_click({}, {}, over).error().code == Code::try_again);
-  CHECK(store.set_judgment({}, over).error().code == Code::try_again);
-  CHECK(store.find_search(id)->has_value());  // a passed deadline is no failure of the store
+  CHECK(store.searches.find(id, over).error().code == Code::try_again);
+  CHECK(store.privacy.daily_salt(1, over).error().code == Code::try_again);
+  CHECK(store.clicks.add({}, {}, over).error().code == Code::try_again);
+  CHECK(store.judgments.set(StoredJudgment(), over).error().code == Code::try_again);
+  CHECK(store.searches.find(id)->has_value());  // a passed deadline is no failure of the store
   relay.swallow();
   const auto timed = [](const std::function<void()>& work) {
     const auto begin = std::chrono::steady_clock::now();
@@ -218,13 +218,13 @@ TEST_CASE("A server merges the equivalent queries of an older store into one", "
       search.documents = {"a.example"};
       search.lists = {{"plain@one", 10, false, {0}}};
       search.shown = {{0, Team::none}};
-      REQUIRE((*store)->add_searches({&search, 1}).has_value());
+      REQUIRE((*store)->searches.add({&search, 1}).has_value());
       REQUIRE((*store)
-                  ->set_judgment(
-                      {"pages", search.query, "a.example", "ann", static_cast<int>(at % 3), search.id, at})
+                  ->judgments
+                  .set({"pages", search.query, "a.example", "ann", static_cast<int>(at % 3), search.id, at})
                   .has_value());
     }
-    REQUIRE((*store)->judged_queries("pages")->size() == std::size(forms));
+    REQUIRE((*store)->judgments.queries("pages")->size() == std::size(forms));
   }
   std::string asked;
   {
@@ -235,15 +235,16 @@ TEST_CASE("A server merges the equivalent queries of an older store into one", "
   }
   const auto store = open_store(path);
   REQUIRE(store.has_value());
-  const std::string digest = query_digest(*(*store)->secret(), "pages", {{{"NAME", "ada lovelace"}}}, "NAME");
-  const auto judged = (*store)->judged_queries("pages");
+  const std::string digest =
+      query_digest(*(*store)->privacy.secret(), "pages", {{{"NAME", "ada lovelace"}}}, "NAME");
+  const auto judged = (*store)->judgments.queries("pages");
   REQUIRE(judged->size() == 1);
   CHECK(judged->front().query == digest);
   REQUIRE(judged->front().judgments.size() == 1);
   CHECK(judged->front().judgments.front().at == 1735689600 + 4);  // the latest judgment is kept
-  const auto queries = (*store)->asked_queries("pages", 10);
+  const auto queries = (*store)->searches.asked_queries("pages", 10);
   REQUIRE(queries->size() == 1);
   CHECK(queries->front().query == digest);
-  CHECK((**(*store)->find_search(asked)).query == digest);
-  CHECK(*(*store)->plain_slot("pages") == "NAME");
+  CHECK((**(*store)->searches.find(asked)).query == digest);
+  CHECK(*(*store)->privacy.plain_slot("pages") == "NAME");
 }

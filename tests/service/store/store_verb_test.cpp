@@ -25,20 +25,21 @@ std::string filled_store(const test::TemporaryFolder& folder) {
   auto store = open_store(path);
   REQUIRE(store.has_value());
   const StoredSearch searches[] = {sample_search(), sample_search("shoes", kNewYear + 4'000'000'000)};
-  REQUIRE((*store)->add_searches(searches).has_value());
+  REQUIRE((*store)->searches.add(searches).has_value());
   for (const StoredSearch& search : searches) {
     Click click;
     click.search = search.id;
     click.domain = "shoes";
     click.at = search.at;
     click.prefix = "a-hash";
-    REQUIRE(*(*store)->add_click(click, {}) == ClickOutcome::recorded);
+    REQUIRE(*(*store)->clicks.add(click, {}) == ClickOutcome::recorded);
   }
   REQUIRE((*store)
-              ->set_judgment({"shoes", searches[1].query, test::document_key(1), "judge", 2, searches[1].id,
-                              searches[1].at})
+              ->judgments
+              .set({"shoes", searches[1].query, test::document_key(1), "judge", 2, searches[1].id,
+                    searches[1].at})
               .has_value());
-  REQUIRE(*(*store)->add_template_version({"shoes", 0, "version: 1\n", "admin", kNewYear}) == 1);
+  REQUIRE(*(*store)->templates.add({"shoes", 0, "version: 1\n", "admin", kNewYear}) == 1);
   return path;
 }
 
@@ -56,7 +57,7 @@ TEST_CASE("A store can be exported and checked while its server runs", "[service
   CHECK(exported.status == 0);
   CHECK(lines_of(exported.out) == 6);
   CHECK(exported.out.find("a-hash") == std::string::npos);
-  CHECK(exported.out.find(*(*served)->secret()) == std::string::npos);
+  CHECK(exported.out.find(*(*served)->privacy.secret()) == std::string::npos);
   const auto checked = run_metafuse({"store", "check", "--store", path});
   CHECK(checked.status == 0);
   CHECK(checked.out == "sound: 2 searches, 2 clicks, 1 judgments, 1 template versions\n");

@@ -1,9 +1,8 @@
-#include "service/learning/suggestions.h"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
+#include "service/learning/judging.h"
 #include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/command.h"
@@ -41,10 +40,10 @@ TEST_CASE("Queries whose lists disagree are suggested for judging but judged one
     for (const auto& [query, agrees] :
          {std::pair("settled", true), std::pair("open", false), std::pair("done", false)}) {
       const StoredSearch search = search_of(query, agrees);
-      REQUIRE(store->add_searches({&search, 1}).has_value());
+      REQUIRE(store->searches.add({&search, 1}).has_value());
       if (query == std::string("done"))
         REQUIRE(
-            store->set_judgment({"shoes", search.query, search.documents[0], "ann", 1, search.id, kNewYear})
+            store->judgments.set({"shoes", search.query, search.documents[0], "ann", 1, search.id, kNewYear})
                 .has_value());
     }
     const auto suggestions = suggested_queries(*store, options);

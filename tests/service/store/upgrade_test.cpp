@@ -50,26 +50,26 @@ constexpr const char* kExtensions[] = {
 void use(Store& store, const std::string& mark) {
   std::vector<StoredSearch> searches;
   for (int i = 0; i < 20; ++i) searches.push_back(test::sample_search());
-  REQUIRE(store.add_searches(searches).has_value());
+  REQUIRE(store.searches.add(searches).has_value());
   const StoredSearch one = test::sample_search();
-  REQUIRE(store.add_searches({&one, 1}).has_value());
-  REQUIRE(store.find_search(one.id)->has_value());
-  CHECK(**store.find_search(one.id) == one);
+  REQUIRE(store.searches.add({&one, 1}).has_value());
+  REQUIRE(store.searches.find(one.id)->has_value());
+  CHECK(**store.searches.find(one.id) == one);
   Click click;
   click.search = one.id;
   click.domain = "shoes";
   click.at = test::kNewYear;
-  CHECK(*store.add_click(click, {1e6, 1e6}) == ClickOutcome::recorded);
-  CHECK(store.clicks_of(one.id)->size() == 1);
-  REQUIRE(
-      store.set_judgment({"shoes", one.query, "example.org/1", mark, 2, one.id, test::kNewYear}).has_value());
-  CHECK(store.judged_queries("shoes")->size() == 1);
-  CHECK(store.add_template_version({"shoes", 0, mark, "ann", 1}).has_value());
+  CHECK(*store.clicks.add(click, {1e6, 1e6}) == ClickOutcome::recorded);
+  CHECK(store.clicks.of(one.id)->size() == 1);
+  REQUIRE(store.judgments.set({"shoes", one.query, "example.org/1", mark, 2, one.id, test::kNewYear})
+              .has_value());
+  CHECK(store.judgments.queries("shoes")->size() == 1);
+  CHECK(store.templates.add({"shoes", 0, mark, "ann", 1}).has_value());
   const SharedChange change{"templates/" + mark, "", mark};
-  CHECK(*store.change_shared_files({&change, 1}));
-  CHECK(store.hold_task(mark, mark, 10).has_value());
-  CHECK(store.add_usage(mark, 1, 5).has_value());
-  CHECK(store.asked_queries("shoes", 10)->size() == 1);
+  CHECK(*store.shared.change_files({&change, 1}));
+  CHECK(store.shared.hold_task(mark, mark, 10).has_value());
+  CHECK(store.shared.add_usage(mark, 1, 5).has_value());
+  CHECK(store.searches.asked_queries("shoes", 10)->size() == 1);
   std::size_t lines = 0;
   REQUIRE(store
               .export_lines([&](std::string_view) -> Result<void> {
@@ -93,8 +93,8 @@ void check_versions_side_by_side(const std::string& location) {
     auto stepped_back = open_store(location);
     if (!stepped_back) FAIL(stepped_back.error().text);
     use(**stepped_back, "afterwards");
-    CHECK((*stepped_back)->template_versions("shoes")->size() == 3);
-    CHECK((*stepped_back)->shared_files(0)->size() == 3);
+    CHECK((*stepped_back)->templates.all("shoes")->size() == 3);
+    CHECK((*stepped_back)->shared.files(0)->size() == 3);
   }
   run_statement(location, "UPDATE meta SET value = '4' WHERE name = 'schema'");
   const auto refused = open_store(location);

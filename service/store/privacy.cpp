@@ -1,3 +1,5 @@
+#include "service/store/privacy.h"
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,17 +14,14 @@
 
 #include "core/text_file.h"
 #include "service/base/digest.h"
-#include "service/store/sql_rows.h"
-#include "service/store/sql_store.h"
-
-// SqlStore's functions that keep queries from being linked to people: the store's secret, the daily salts,
-// and queries that are stored only as digests.
+#include "service/store/tables.h"
 
 namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kSecretDigits = 64;
 constexpr std::string_view kNoPlainSlot = "-";
+constexpr std::string_view kReadMeta = "SELECT value FROM meta WHERE name = $1";
 
 /// The name of the row that holds the plain slot by which a domain's queries were unified.
 std::string identity_mark(std::string_view domain) {
@@ -82,20 +81,27 @@ std::string mark_of(const std::string& secret) {
 
 }  // namespace
 
-/// A random value that is created once and then never changes.
-Result<std::string> SqlStore::remembered(std::string_view name, Wait wait) {
-  const std::string fresh = random_hex(kSecretDigits / 2);
-  std::string value;
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-                         {name, fresh}));
-    return session.run("SELECT value FROM meta WHERE name = $1", {name}, into(value));
-  };
-  TRY_VOID(database_->write(change, wait));
-  return value;
+QueryPrivacy::QueryPrivacy(SqlDatabase& database, std::string secret_file)
+    : database_(database), secret_file_(std::move(secret_file)) {}
+
+/// A value by its name; empty if there is none.
+Result<std::string> QueryPrivacy::meta(std::string_view name, Wait wait) {
+  return database_.read_value(
+      [&](SqlSession& session) { return first_row<std::string>(session, kReadMeta, {name}); }, wait);
 }
 
-Result<std::string> SqlStore::secret() {
+/// A random value that is created once and then never changes.
+Result<std::string> QueryPrivacy::remembered(std::string_view name, Wait wait) {
+  const std::string fresh = random_hex(kSecretDigits / 2);
+  const auto change = [&](SqlSession& session) -> Result<std::string> {
+    TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+                         {name, fresh}));
+    return first_row<std::string>(session, kReadMeta, {name});
+  };
+  return database_.write_value(change, wait);
+}
+
+Result<std::string> QueryPrivacy::secret() {
   const std::lock_guard lock(secret_mutex_);
   if (!secret_.empty()) return secret_;
   TRY(auto secret, secret_file_.empty() ? remembered("secret", Patience::background) : secret_in_file());
@@ -105,14 +111,9 @@ Result<std::string> SqlStore::secret() {
 
 /// The secret from its file. It is moved there if the database still holds it: the file is written before the
 /// database forgets the secret, so that a crash in between loses nothing.
-Result<std::string> SqlStore::secret_in_file() {
-  std::string inside;
-  std::string mark;
-  const auto look = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("SELECT value FROM meta WHERE name = 'secret'", {}, into(inside)));
-    return session.run("SELECT value FROM meta WHERE name = 'secret mark'", {}, into(mark));
-  };
-  TRY_VOID(database_->read(look));
+Result<std::string> QueryPrivacy::secret_in_file() {
+  TRY(const std::string inside, meta("secret"));
+  TRY(const std::string mark, meta("secret mark"));
   std::string secret;
   if (std::filesystem::exists(secret_file_)) {
     TRY(const auto text, read_text(secret_file_, std::size_t{4096}));
@@ -137,18 +138,13 @@ Result<std::string> SqlStore::secret_in_file() {
         "INSERT INTO meta (name, value) VALUES ('secret mark', $1) ON CONFLICT (name) DO NOTHING",
         {new_mark});
   };
-  TRY_VOID(database_->write(change));
+  TRY_VOID(database_.write(change));
   return secret;
 }
 
-Result<std::string> SqlStore::daily_salt(std::int64_t day, TimePoint end) {
+Result<std::string> QueryPrivacy::daily_salt(std::int64_t day, TimePoint end) {
   const std::string name = fmt::format("salt {}", day);
-  std::string salt;
-  TRY_VOID(database_->read(
-      [&](SqlSession& session) {
-        return session.run("SELECT value FROM meta WHERE name = $1", {name}, into(salt));
-      },
-      {Patience::request, end}));
+  TRY(std::string salt, meta(name, {Patience::request, end}));
   if (!salt.empty()) return salt;
   // Once a day old salts are deleted: without a day's salt nobody can link that day's prefixes. Yesterday's
   // salt stays for servers whose clocks are behind, tomorrow's for those whose clocks are ahead.
@@ -159,19 +155,18 @@ Result<std::string> SqlStore::daily_salt(std::int64_t day, TimePoint end) {
                     {day - 1}));
     return session.run("UPDATE clicks SET prefix = '' WHERE day < $1 AND prefix <> ''", {day - 1});
   };
-  TRY_VOID(database_->write(change, {Patience::request, end}));
+  TRY_VOID(database_.write(change, {Patience::request, end}));
   return remembered(name, {Patience::request, end});
 }
 
-Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::string_view plain_slot) {
+Result<std::uint64_t> QueryPrivacy::unify_queries(std::string_view domain, std::string_view plain_slot) {
   TRY(const std::string secret, this->secret());
   const std::string mark = identity_mark(domain);
   const std::string done = plain_slot.empty() ? std::string(kNoPlainSlot) : std::string(plain_slot);
   std::map<std::string, std::string> changes;
   const auto change = [&](SqlSession& session) -> Result<void> {
     changes.clear();
-    std::string unified;
-    TRY_VOID(session.run("SELECT value FROM meta WHERE name = $1", {mark}, into(unified)));
+    TRY(const std::string unified, first_row<std::string>(session, kReadMeta, {mark}));
     if (unified == done) return {};
     const auto take = [&](SqlRow row) -> Result<void> {
       TRY(const auto slots, read_slots_text(text_of(row[1])));
@@ -199,39 +194,30 @@ Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::stri
         "value = excluded.value",
         {mark, done});
   };
-  TRY_VOID(database_->write(change, Patience::migration));
+  TRY_VOID(database_.write(change, Patience::migration));
   return changes.size();
 }
 
-Result<std::string> SqlStore::plain_slot(std::string_view domain) {
-  const std::string mark = identity_mark(domain);
-  std::string slot;
-  TRY_VOID(database_->read([&](SqlSession& session) {
-    slot.clear();
-    return session.run("SELECT value FROM meta WHERE name = $1", {mark}, into(slot));
-  }));
+Result<std::string> QueryPrivacy::plain_slot(std::string_view domain) {
+  TRY(std::string slot, meta(identity_mark(domain)));
   return slot == kNoPlainSlot ? std::string() : slot;
 }
 
-Result<void> SqlStore::hide_queries() {
+Result<void> QueryPrivacy::hide_queries() {
   TRY(const std::string secret, this->secret());
   std::string last;
   for (bool has_more = true; has_more;) {
     const auto change = [&](SqlSession& session) {
       return hide_some_searches(session, secret, last, has_more);
     };
-    TRY_VOID(database_->write(change, Patience::migration));
+    TRY_VOID(database_.write(change, Patience::migration));
   }
   const auto change = [&](SqlSession& session) -> Result<void> {
     TRY_VOID(session.run("UPDATE searches SET slots = '{}' WHERE slots <> '{}'"));
-    std::vector<std::pair<std::string, std::string>> changes;
-    TRY_VOID(session.run("SELECT DISTINCT document FROM judgments", {}, [&](SqlRow row) -> Result<void> {
-      const std::string document = text_of(row[0]);
-      if (std::string hashed = hashed_document(secret, document); hashed != document)
-        changes.emplace_back(document, std::move(hashed));
-      return {};
-    }));
-    for (const auto& [document, hashed] : changes) {
+    TRY(const auto documents, rows_of<std::string>(session, "SELECT DISTINCT document FROM judgments"));
+    for (const std::string& document : documents) {
+      const std::string hashed = hashed_document(secret, document);
+      if (hashed == document) continue;
       // a document may be judged in both forms if the setting was changed more than once
       TRY_VOID(
           session.run("DELETE FROM judgments WHERE document = $1 AND EXISTS (SELECT 1 FROM judgments AS o "
@@ -242,7 +228,7 @@ Result<void> SqlStore::hide_queries() {
     }
     return {};
   };
-  return database_->write(change, Patience::migration);
+  return database_.write(change, Patience::migration);
 }
 
 }  // namespace metafuse::service

@@ -1,16 +1,18 @@
+#include "service/store/tables.h"
+
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "service/store/sql_rows.h"
-#include "service/store/sql_store.h"
-
 namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kSchemaVersion = "3";
+constexpr std::string_view kReadVersion = "SELECT value FROM meta WHERE name = 'schema'";
 
 // One schema for both databases: SQLite maps the names of PostgreSQL's types to its type affinities.
 constexpr std::array kSchema = {
@@ -68,8 +70,7 @@ constexpr std::array kThirdVersion = {
 Result<void> make_tables(SqlSession& session) {
   TRY_VOID(session.lock("schema"));
   TRY_VOID(session.run("CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)"));
-  std::string version;
-  TRY_VOID(session.run("SELECT value FROM meta WHERE name = 'schema'", {}, into(version)));
+  TRY(std::string version, first_row<std::string>(session, kReadVersion));
   if (version.empty()) {
     for (const char* sql : kSchema) TRY_VOID(session.run(sql));
     TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ('schema', '1')"));
@@ -89,19 +90,34 @@ Result<void> make_tables(SqlSession& session) {
 
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode) {
   if (mode == StoreMode::serve) TRY_VOID(database.write(make_tables, Patience::migration));
-  std::string version;
-  auto read = database.read([&](SqlSession& session) {
-    return session.run("SELECT value FROM meta WHERE name = 'schema'", {}, into(version));
-  });
-  if (!read && mode == StoreMode::read)
-    return fail(Code::bad_data, read.error().text + "; this is not a store of metafuse");
-  if (!read) return read;
-  if (version == kSchemaVersion) return {};
-  return fail(
-      Code::bad_data,
-      fmt::format("the store has version '{}' and this program knows version {}; {}", version, kSchemaVersion,
-                  version == "1" || version == "2" ? "start the server once, which updates it"
-                                                   : "use the program that made it"));
+  const auto version =
+      database.read_value([](SqlSession& session) { return first_row<std::string>(session, kReadVersion); });
+  if (!version && mode == StoreMode::read)
+    return fail(Code::bad_data, version.error().text + "; this is not a store of metafuse");
+  if (!version) return version.error();
+  if (*version == kSchemaVersion) return {};
+  return fail(Code::bad_data,
+              fmt::format("the store has version '{}' and this program knows version {}; {}", *version,
+                          kSchemaVersion,
+                          *version == "1" || *version == "2" ? "start the server once, which updates it"
+                                                             : "use the program that made it"));
+}
+
+std::string insert_text(std::string_view table, std::string_view columns) {
+  std::string places = "$1";
+  for (std::ptrdiff_t i = 2; i <= std::count(columns.begin(), columns.end(), ',') + 1; ++i)
+    fmt::format_to(std::back_inserter(places), ", ${}", i);
+  return fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns, places);
+}
+
+Result<std::size_t> count_rows(SqlSession& session, std::string_view sql,
+                               std::initializer_list<SqlValue> values) {
+  std::size_t rows = 0;
+  TRY_VOID(session.run(sql, values, [&](SqlRow) -> Result<void> {
+    ++rows;
+    return {};
+  }));
+  return rows;
 }
 
 }  // namespace metafuse::service

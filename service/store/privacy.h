@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/deadline.h"
+#include "core/result.h"
+#include "service/store/sql_database.h"
+
+namespace metafuse::service {
+
+/// What keeps queries from being linked to people: the store's secret, the daily salts, and queries that are
+/// stored only as digests.
+class QueryPrivacy {
+ public:
+  QueryPrivacy(SqlDatabase& database, std::string secret_file);
+
+  /// The store's secret: 32 random bytes in hexadecimal digits, which never change. It is kept in a file
+  /// outside of the database (see open_store()); a secret that an earlier version kept inside is moved there.
+  ///
+  /// errors: bad_config: the file holds another store's secret; no_input: the file is missing
+  Result<std::string> secret();
+  /// The secret salt of one day. Salts older than the previous day are destroyed. The previous day's is kept
+  /// so that servers whose clocks differ by less than a day use the same salts.
+  Result<std::string> daily_salt(std::int64_t day, TimePoint end = TimePoint::max());
+
+  /// Recomputes the digests of a domain's stored queries and judgments by query_digest(), in one transaction.
+  /// Of two judgments that become the same, the later one stays. Searches without slots keep their digests.
+  ///
+  /// in:  plain_slot - see canonical_query()
+  /// out: number of digests that changed
+  Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot);
+  /// The plain slot of the last unify_queries() for a domain; empty if it had none or was never called.
+  Result<std::string> plain_slot(std::string_view domain);
+  /// Removes slots and replaces documents by hashed_document(), in several transactions. If it is
+  /// interrupted, it can be called again.
+  Result<void> hide_queries();
+
+ private:
+  Result<std::string> meta(std::string_view name, Wait wait = {});
+  Result<std::string> remembered(std::string_view name, Wait wait);
+  Result<std::string> secret_in_file();
+
+  SqlDatabase& database_;
+  std::string secret_file_;
+  std::mutex secret_mutex_;
+  std::string secret_;  ///< empty until it was read
+};
+
+}  // namespace metafuse::service
