@@ -206,10 +206,9 @@ metafuse_run* fused_query(const QueryLists& query, const std::vector<double>& sc
 Result<std::vector<double>> scores_by_method(const metafuse_list* lists, const QueryLists& query,
                                              const FusionMethod& method, const FusionOptions& options) {
   if (method.is_supervised)
-    return fail(Code::usage,
-                fmt::format("the method {} learns from judgments; use it on runs, or fuse the lists with "
-                            "another method or a model",
-                            method.name));
+    return fail(Code::usage, fmt::format("the method {} learns from judgments; use it on runs, or fuse the "
+                                         "lists with another method or a model",
+                                         method.name));
   TRY_VOID(check_fusion_options(method, options, query.lists.size()));
   for (std::size_t i = 0; i < query.lists.size(); ++i)
     TRY_VOID(check_scores(method, options, lists[i].scores != nullptr || lists[i].count == 0, lists[i].name));

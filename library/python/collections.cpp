@@ -79,26 +79,20 @@ std::int32_t grade_of(py::handle grade, const char* query, const char* document)
   return static_cast<std::int32_t>(value);
 }
 
+void add_texts(Qrels& qrels, const std::vector<const char*>& queries,
+               const std::vector<const char*>& documents, const std::int32_t* grades) {
+  metafuse::detail::check(
+      metafuse_qrels_add_rows(qrels.handle(), queries.data(), documents.data(), grades, queries.size()));
+}
+
 }  // namespace
 
-PythonRun::PythonRun(const std::string& name) {
-  metafuse_run* made = nullptr;
-  metafuse::detail::check(metafuse_run_new(name.c_str(), &made));
-  handle_.reset(made);
+void add_lists(Run& run, const py::dict& queries) {
+  for (const auto& [query, list] : queries) add_list(run.handle(), text_of(query, "the query"), list);
 }
 
-PythonRun PythonRun::read(const std::string& file) {
-  metafuse_run* made = nullptr;
-  call_library([&] { return metafuse_run_read(file.c_str(), &made); });
-  return PythonRun(made);
-}
-
-void PythonRun::add(const py::dict& queries) {
-  for (const auto& [query, list] : queries) add_list(handle_.get(), text_of(query, "the query"), list);
-}
-
-void PythonRun::add_rows(const py::object& queries, const py::object& documents,
-                         const std::optional<Doubles>& scores, const std::optional<Ranks>& ranks) {
+void add_rows(Run& run, const py::object& queries, const py::object& documents,
+              const std::optional<Doubles>& scores, const std::optional<Ranks>& ranks) {
   std::vector<py::object> kept;
   const auto query_ids = texts_of(queries, "the query", kept);
   const auto document_ids = texts_of(documents, "the document", kept);
@@ -106,30 +100,28 @@ void PythonRun::add_rows(const py::object& queries, const py::object& documents,
   if (document_ids.size() != query_ids.size() || (scores && scores->size() != count) ||
       (ranks && ranks->size() != count))
     throw usage("the columns of a table have the same length");
-  metafuse::detail::check(metafuse_run_add_rows(handle_.get(), query_ids.data(), document_ids.data(),
+  metafuse::detail::check(metafuse_run_add_rows(run.handle(), query_ids.data(), document_ids.data(),
                                                 scores ? scores->data() : nullptr,
                                                 ranks ? ranks->data() : nullptr, query_ids.size()));
 }
 
-py::dict PythonRun::to_dict() const {
+py::dict dict_of(const Run& run) {
   py::dict out;
-  for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q) {
+  for (std::size_t q = 0; q < run.query_count(); ++q) {
     py::dict list;
-    const std::size_t size = metafuse_run_size(handle(), q);
-    for (std::size_t i = 0; i < size; ++i) {
-      const py::str document(metafuse_run_document(handle(), q, i));
-      const py::float_ score(metafuse_run_score(handle(), q, i));
-      if (PyDict_SetItem(list.ptr(), document.ptr(), score.ptr()) != 0) throw py::error_already_set();
+    for (const auto& [document, score] : run.list(q)) {
+      const py::str id(document);
+      const py::float_ value(score);
+      if (PyDict_SetItem(list.ptr(), id.ptr(), value.ptr()) != 0) throw py::error_already_set();
     }
-    out[py::str(metafuse_run_query(handle(), q))] = std::move(list);
+    out[py::str(run.query(q))] = std::move(list);
   }
   return out;
 }
 
-py::tuple PythonRun::to_rows() const {
+py::tuple rows_of(const Run& run) {
   std::size_t count = 0;
-  for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q)
-    count += metafuse_run_size(handle(), q);
+  for (std::size_t q = 0; q < run.query_count(); ++q) count += metafuse_run_size(run.handle(), q);
   const py::array queries = py::module_::import("numpy").attr("empty")(count, "object");
   const py::array documents = queries.attr("copy")();
   py::array_t<std::int64_t> ranks(static_cast<py::ssize_t>(count));
@@ -140,34 +132,20 @@ py::tuple PythonRun::to_rows() const {
     place = py::object(value).release().ptr();
   };
   std::size_t row = 0;
-  for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q) {
-    const py::str query(metafuse_run_query(handle(), q));
-    const std::size_t size = metafuse_run_size(handle(), q);
-    for (std::size_t i = 0; i < size; ++i, ++row) {
+  for (std::size_t q = 0; q < run.query_count(); ++q) {
+    const py::str query(run.query(q));
+    std::int64_t rank = 0;
+    for (const auto& [document, score] : run.list(q)) {
       put(queries, row, query);
-      put(documents, row, py::str(metafuse_run_document(handle(), q, i)));
-      ranks.mutable_data()[row] = static_cast<std::int64_t>(i + 1);
-      scores.mutable_data()[row] = metafuse_run_score(handle(), q, i);
+      put(documents, row, py::str(document));
+      ranks.mutable_data()[row] = ++rank;
+      scores.mutable_data()[row++] = score;
     }
   }
   return py::make_tuple(queries, documents, ranks, scores);
 }
 
-PythonQrels::PythonQrels() {
-  metafuse_qrels* made = nullptr;
-  metafuse::detail::check(metafuse_qrels_new(&made));
-  handle_.reset(made);
-}
-
-PythonQrels PythonQrels::read(const std::string& file) {
-  PythonQrels out;
-  metafuse_qrels* made = nullptr;
-  call_library([&] { return metafuse_qrels_read(file.c_str(), &made); });
-  out.handle_.reset(made);
-  return out;
-}
-
-void PythonQrels::add(const py::dict& queries) {
+void add_judgments(Qrels& qrels, const py::dict& queries) {
   std::vector<const char*> query_ids;
   std::vector<const char*> document_ids;
   std::vector<std::int32_t> grades;
@@ -181,22 +159,17 @@ void PythonQrels::add(const py::dict& queries) {
       grades.push_back(grade_of(grade, id, document_ids.back()));
     }
   }
-  add_texts(query_ids, document_ids, grades.data());
+  add_texts(qrels, query_ids, document_ids, grades.data());
 }
 
-void PythonQrels::add_rows(const py::object& queries, const py::object& documents, const Grades& grades) {
+void add_judged_rows(Qrels& qrels, const py::object& queries, const py::object& documents,
+                     const Grades& grades) {
   std::vector<py::object> kept;
   const auto query_ids = texts_of(queries, "the query", kept);
   const auto document_ids = texts_of(documents, "the document", kept);
   if (document_ids.size() != query_ids.size() || grades.size() != static_cast<py::ssize_t>(query_ids.size()))
     throw usage("the columns of a table have the same length");
-  add_texts(query_ids, document_ids, grades.data());
-}
-
-void PythonQrels::add_texts(const std::vector<const char*>& queries,
-                            const std::vector<const char*>& documents, const std::int32_t* grades) {
-  metafuse::detail::check(
-      metafuse_qrels_add_rows(handle_.get(), queries.data(), documents.data(), grades, queries.size()));
+  add_texts(qrels, query_ids, document_ids, grades.data());
 }
 
 PythonLists::PythonLists(const py::list& lists) {

@@ -46,7 +46,7 @@ class Listener {
   template <class Call>
   void run(Call work) {
     try {
-      call_library([&] { return work(call, this); });
+      without_lock([&] { metafuse::detail::check(work(call, this)); });
     } catch (const Error&) {
       if (raised_) std::rethrow_exception(raised_);
       throw;
@@ -61,9 +61,7 @@ class Listener {
 /// The text that `make(char**)` writes.
 template <class Make>
 std::string text_from(Make make) {
-  char* text = nullptr;
-  call_library([&] { return make(&text); });
-  return metafuse::detail::Owned<char>(text).get();
+  return without_lock([&] { return metafuse::detail::text_of(make); });
 }
 
 /// The same for work that reports its progress: `make(progress, context, char**)`.
@@ -74,29 +72,30 @@ std::string text_from(const py::object& progress, Make make) {
   return metafuse::detail::Owned<char>(text).get();
 }
 
-std::vector<const metafuse_run*> handles_of(const std::vector<const PythonRun*>& runs) {
+template <class Collection>
+Collection read_without_lock(const std::string& file) {
+  return without_lock([&] { return Collection::read(file); });
+}
+
+std::vector<const metafuse_run*> handles_of(const std::vector<const Run*>& runs) {
   std::vector<const metafuse_run*> out;
-  for (const PythonRun* const run : runs) out.push_back(run->handle());
+  for (const Run* const run : runs) out.push_back(run->handle());
   return out;
 }
 
-const metafuse_qrels* handle_or_null(const PythonQrels* qrels) {
+const metafuse_qrels* handle_or_null(const Qrels* qrels) {
   return qrels == nullptr ? nullptr : qrels->handle();
 }
 
 /// The run that `make(metafuse_run**)` writes.
 template <class Make>
-PythonRun run_from(Make make) {
-  metafuse_run* run = nullptr;
-  call_library([&] { return make(&run); });
-  return PythonRun(run);
+Run run_from(Make make) {
+  return without_lock([&] { return metafuse::detail::fused_run(make); });
 }
 
-py::list fused_pairs(const PythonRun& run) {
+py::list fused_pairs(const Run& run) {
   py::list out;
-  for (std::size_t i = 0; i < metafuse_run_size(run.handle(), 0); ++i)
-    out.append(
-        py::make_tuple(metafuse_run_document(run.handle(), 0, i), metafuse_run_score(run.handle(), 0, i)));
+  for (const auto& [document, score] : run.list(0)) out.append(py::make_tuple(document, score));
   return out;
 }
 
@@ -108,20 +107,14 @@ py::list fuse_lists(const py::list& lists, const std::string& method, const Opti
   }));
 }
 
-PythonRun fuse_runs(const std::vector<const PythonRun*>& runs, const std::string& method,
-                    const PythonQrels* train, const Options& options) {
+Run fuse_runs(const std::vector<const Run*>& runs, const std::string& method, const Qrels* train,
+              const Options& options) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
   return run_from([&](metafuse_run** fused) {
     return metafuse_fuse_runs(handles.data(), handles.size(), method.c_str(), handle_or_null(train),
                               given.data(), given.size(), fused);
   });
-}
-
-Model model_load(const std::string& file) {
-  metafuse_model* model = nullptr;
-  call_library([&] { return metafuse_model_read(file.c_str(), &model); });
-  return Model(model);
 }
 
 py::list model_fuse_lists(const Model& model, const py::list& lists, const Options& options) {
@@ -133,8 +126,7 @@ py::list model_fuse_lists(const Model& model, const py::list& lists, const Optio
   }));
 }
 
-PythonRun model_fuse_runs(const Model& model, const std::vector<const PythonRun*>& runs,
-                          const Options& options) {
+Run model_fuse_runs(const Model& model, const std::vector<const Run*>& runs, const Options& options) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
   return run_from([&](metafuse_run** fused) {
@@ -150,8 +142,8 @@ std::string model_explain(const Model& model, const py::list& lists, const std::
   });
 }
 
-Model train(const std::vector<const PythonRun*>& runs, const PythonQrels& qrels, const std::string& learner,
-            const Options& options, const PythonQrels* validate, const py::object& progress) {
+Model train(const std::vector<const Run*>& runs, const Qrels& qrels, const std::string& learner,
+            const Options& options, const Qrels* validate, const py::object& progress) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
   metafuse_model* model = nullptr;
@@ -162,7 +154,7 @@ Model train(const std::vector<const PythonRun*>& runs, const PythonQrels& qrels,
   return Model(model);
 }
 
-std::string cross_validate(const std::vector<const PythonRun*>& runs, const PythonQrels& qrels,
+std::string cross_validate(const std::vector<const Run*>& runs, const Qrels& qrels,
                            const std::string& learner, const Options& options, const py::object& progress) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
@@ -173,13 +165,12 @@ std::string cross_validate(const std::vector<const PythonRun*>& runs, const Pyth
 }
 
 /// The numbers of an evaluation, as arrays that share its memory.
-py::tuple evaluate(const PythonRun& run, const PythonQrels& qrels, const std::string& measures,
-                   const Options& options) {
+py::tuple evaluate(const Run& run, const Qrels& qrels, const std::string& measures, const Options& options) {
   const metafuse::detail::OptionList given(options);
   metafuse_evaluation* handle = nullptr;
-  call_library([&] {
-    return metafuse_evaluate(run.handle(), qrels.handle(), measures.c_str(), given.data(), given.size(),
-                             &handle);
+  without_lock([&] {
+    metafuse::detail::check(metafuse_evaluate(run.handle(), qrels.handle(), measures.c_str(), given.data(),
+                                              given.size(), &handle));
   });
   const py::capsule owner(
       handle, [](void* owned) { metafuse_evaluation_free(static_cast<metafuse_evaluation*>(owned)); });
@@ -194,8 +185,8 @@ py::tuple evaluate(const PythonRun& run, const PythonQrels& qrels, const std::st
   return py::make_tuple(queries, names, values, summary);
 }
 
-std::string compare(const std::vector<const PythonRun*>& runs, const PythonQrels& qrels,
-                    const std::string& measures, const Options& options) {
+std::string compare(const std::vector<const Run*>& runs, const Qrels& qrels, const std::string& measures,
+                    const Options& options) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
   return text_from([&](char** report) {
@@ -204,7 +195,7 @@ std::string compare(const std::vector<const PythonRun*>& runs, const PythonQrels
   });
 }
 
-std::string compare_methods(const std::vector<const PythonRun*>& runs, const PythonQrels& qrels,
+std::string compare_methods(const std::vector<const Run*>& runs, const Qrels& qrels,
                             const std::string& measures, const Options& options, const py::object& progress) {
   const auto handles = handles_of(runs);
   const metafuse::detail::OptionList given(options);
@@ -228,23 +219,24 @@ PYBIND11_MODULE(_metafuse, module) {
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
     }
   });
-  py::class_<PythonRun>(module, "Run")
+  py::class_<Run>(module, "Run")
       .def(py::init<const std::string&>())
-      .def_static("read", &PythonRun::read)
-      .def("add", &PythonRun::add)
-      .def("add_rows", &PythonRun::add_rows)
-      .def("to_dict", &PythonRun::to_dict)
-      .def("to_rows", &PythonRun::to_rows)
-      .def("write", &PythonRun::write)
-      .def_property_readonly("name", &PythonRun::name)
-      .def("__len__", &PythonRun::size);
-  py::class_<PythonQrels>(module, "Qrels")
+      .def_static("read", &read_without_lock<Run>)
+      .def("add", &add_lists)
+      .def("add_rows", &add_rows)
+      .def("to_dict", &dict_of)
+      .def("to_rows", &rows_of)
+      .def("write", &Run::write)
+      .def_property_readonly("name", &Run::name)
+      .def("__len__", &Run::query_count);
+  py::class_<Qrels>(module, "Qrels")
       .def(py::init<>())
-      .def_static("read", &PythonQrels::read)
-      .def("add", &PythonQrels::add)
-      .def("add_rows", &PythonQrels::add_rows);
+      .def_static("read", &read_without_lock<Qrels>)
+      .def("add", &add_judgments)
+      .def("add_rows", &add_judged_rows);
   py::class_<Model>(module, "Model")
-      .def_static("load", &model_load)
+      .def_static("load",
+                  [](const std::string& file) { return without_lock([&] { return Model::load(file); }); })
       .def_static("parse", &Model::parse)
       .def("save", &Model::save)
       .def("text", &Model::text)

@@ -44,7 +44,7 @@ class Run {
       throw Error(METAFUSE_USAGE, "give one score per document, or none");
     std::vector<const char*> ids;
     for (const std::string& document : documents) ids.push_back(document.c_str());
-    detail::check(metafuse_run_add(handle_.get(), query.c_str(), ids.data(),
+    detail::check(metafuse_run_add(handle(), query.c_str(), ids.data(),
                                    scores.empty() ? nullptr : scores.data(), ids.size()));
   }
 
@@ -59,6 +59,7 @@ class Run {
     return out;
   }
 
+  metafuse_run* handle() { return handle_.get(); }
   const metafuse_run* handle() const { return handle_.get(); }
 
  private:
@@ -88,10 +89,10 @@ class Qrels {
     const std::vector<const char*> queries(documents.size(), query.c_str());
     std::vector<const char*> ids;
     for (const std::string& document : documents) ids.push_back(document.c_str());
-    detail::check(
-        metafuse_qrels_add_rows(handle_.get(), queries.data(), ids.data(), grades.data(), ids.size()));
+    detail::check(metafuse_qrels_add_rows(handle(), queries.data(), ids.data(), grades.data(), ids.size()));
   }
 
+  metafuse_qrels* handle() { return handle_.get(); }
   const metafuse_qrels* handle() const { return handle_.get(); }
 
  private:
