@@ -1,5 +1,6 @@
 // The verbs that take engine definitions from the catalogue or derive them: engines list, add and guess.
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -72,15 +73,12 @@ Result<void> list_engines(const ListArguments& arguments) {
 Result<void> print_definitions(const std::vector<std::string>& names) {
   std::string out = "engines:\n";
   for (const std::string& name : names) {
-    const CatalogueEntry* found = nullptr;
-    std::vector<std::string> known;
-    for (const CatalogueEntry& entry : fetchers::catalogue()) {
-      if (entry.name == name) found = &entry;
-      known.push_back(entry.name);
-    }
-    if (found == nullptr)
-      return fail(Code::usage,
-                  fmt::format("no engine \"{}\" in the catalogue{}", name, did_you_mean(name, known)));
+    const auto& all = fetchers::catalogue();
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const CatalogueEntry& entry) { return entry.name == name; });
+    if (found == all.end())
+      return fail(Code::usage, fmt::format("no engine \"{}\" in the catalogue{}", name,
+                                           did_you_mean(name, names_of(all))));
     if (&name != &names.front()) out += '\n';
     out += found->text;
   }

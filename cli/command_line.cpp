@@ -213,16 +213,15 @@ void print_warnings(const std::vector<std::string>& warnings) {
 }
 
 CLI::Option* add_threads(CLI::App& verb, unsigned& threads, const char* meaning) {
-  return verb.add_option("--threads", threads, meaning)->capture_default_str();
+  return add_defaulted(verb, "--threads", threads, meaning);
 }
 
 CLI::Option* add_output(CLI::App& verb, std::string& output, const char* meaning) {
-  return verb.add_option("--output", output, meaning)->capture_default_str();
+  return add_defaulted(verb, "--output", output, meaning);
 }
 
 void add_report_format(CLI::App& verb, std::string& format) {
-  verb.add_option("--format", format, "table, trec_eval, json, csv, markdown, latex or html")
-      ->capture_default_str();
+  add_defaulted(verb, "--format", format, "table, trec_eval, json, csv, markdown, latex or html");
 }
 
 Result<std::map<std::string, std::string>> read_settings(const std::string& option,

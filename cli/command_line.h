@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -44,12 +46,46 @@ std::string chosen_verb(const CLI::App& app);
 /// option, and accept NaN and infinity in a floating-point one.
 void check_all_numbers(CLI::App& app);
 
+/// The names of the rows of a table, such as the learners.
+template <class Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
 /// Range checks for an option, whose message says briefly which numbers are valid.
 CLI::Validator at_least_zero();
 CLI::Validator above_zero();
 
 /// Prints each warning as "metafuse: warning: ..." on standard error.
 void print_warnings(const std::vector<std::string>& warnings);
+
+/// Adds an option whose help shows its default.
+template <class Value>
+CLI::Option* add_defaulted(CLI::App& verb, const char* name, Value& value, const std::string& meaning) {
+  return verb.add_option(name, value, meaning)->capture_default_str();
+}
+
+/// Adds an option whose words each stand for a value of the variable; its initial value is the default.
+template <class Value>
+CLI::Option* add_choice(CLI::App& verb, const char* name, Value& value,
+                        const std::vector<std::pair<std::string, std::type_identity_t<Value>>>& choices,
+                        const char* meaning) {
+  std::vector<std::string> words;
+  std::string fallback;
+  for (const auto& [word, each] : choices) {
+    words.push_back(word);
+    if (each == value) fallback = word;
+  }
+  const auto take = [&value, choices](const std::string& given) {
+    for (const auto& [word, each] : choices)
+      if (word == given) value = each;
+  };
+  return verb.add_option_function<std::string>(name, take, meaning)
+      ->check(CLI::IsMember(words))
+      ->default_str(fallback);
+}
 
 /// --threads, --output and --format, which mean the same in every verb that has them.
 CLI::Option* add_threads(CLI::App& verb, unsigned& threads, const char* meaning = "threads to use");

@@ -64,8 +64,8 @@ void warn_of_unknown_engines(const std::vector<ExpandedQuery>& queries,
   for (const ExpandedQuery& query : queries)
     if (fetchers::find_engine(engines, query.engine) == nullptr) unknown.insert(query.engine);
   for (const std::string& name : unknown)
-    std::cerr << "metafuse: warning: " << path << ": defines no engine \"" << name
-              << "\"; its queries are written in the default syntax, web\n";
+    print_warnings({fmt::format(
+        "{}: defines no engine \"{}\"; its queries are written in the default syntax, web", path, name)});
 }
 
 void print_json(const std::vector<ExpandedQuery>& queries) {
@@ -218,12 +218,9 @@ Result<void> try_engine(TryArguments& arguments) {
   TRY(const auto path, chosen_config(arguments.config));
   TRY(auto definitions, read_definitions(path));
   const Engine* engine = fetchers::find_engine(definitions.engines, arguments.name);
-  if (engine == nullptr) {
-    std::vector<std::string> known;
-    for (const Engine& other : definitions.engines) known.push_back(other.name);
-    return fail(Code::usage,
-                "no engine \"" + arguments.name + "\" in " + path + did_you_mean(arguments.name, known));
-  }
+  if (engine == nullptr)
+    return fail(Code::usage, "no engine \"" + arguments.name + "\" in " + path +
+                                 did_you_mean(arguments.name, names_of(definitions.engines)));
   arguments.options.allow_private = definitions.allow_private;
   arguments.options.secret_of = environment_secret;
   if (!arguments.answer.empty()) {
@@ -351,7 +348,7 @@ void add_config(CLI::App& app, Result<void>& outcome) {
   verb.add_option("FILE", a.config.file,
                   "server configuration (YAML); default: the one that serve would find");
   verb.add_flag("--live", a.is_live, "also ask each engine of the templates once and report what came back");
-  verb.add_option("--query", a.query, "the query that --live sends, unchanged")->capture_default_str();
+  add_defaulted(verb, "--query", a.query, "the query that --live sends, unchanged");
   verb.footer(
       "Examples:\n"
       "  metafuse config check config/metafuse.yaml\n"

@@ -1,6 +1,7 @@
 #include "cli/environment.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -140,6 +141,10 @@ std::optional<std::string> environment_secret(std::string_view name) {
   }
   if (const char* value = std::getenv(std::string(name).c_str())) return std::string(value);
   return std::nullopt;
+}
+
+std::int64_t seconds_now() {
+  return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
 }
 
 Result<fusion::MpiModule> load_mpi() {

@@ -3,6 +3,7 @@
 // Everything that the program takes from its environment: environment variables, configuration files in the
 // usual places, and the MPI module installed beside it. The libraries never look there themselves.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ service::LoadEngines engine_loader();
 /// The value of "${name}" in an engine file: the content of the file of that name in $CREDENTIALS_DIRECTORY
 /// (which systemd sets), else the environment variable; nullopt if there is neither.
 std::optional<std::string> environment_secret(std::string_view name);
+
+/// The time of the system's clock, in seconds since 1970.
+std::int64_t seconds_now();
 
 /// Loads MPI for the rest of the process, from the program's own folder or, when installed,
 /// from lib/metafuse.

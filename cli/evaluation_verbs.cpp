@@ -1,9 +1,9 @@
-// The verbs that measure: evaluate, compare-methods, experiment.
+// The verbs evaluate and experiment.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,8 +16,6 @@
 #include "evaluation/reports/report.h"
 #include "evaluation/reports/run_evaluation.h"
 #include "experiments/experiment.h"
-#include "fusion/training/method_comparison.h"
-#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {
@@ -32,25 +30,17 @@ struct EvaluateArguments {
   std::vector<std::string> scores;
   std::vector<std::string> measures;
   std::string mode = "trec10";
-  int relevance_level = std::numeric_limits<int>::min();
-  bool is_complete = false;
-  bool judged_only = false;
+  std::optional<int> relevance_level;  ///< follows from the mode if it is not given
+  EvaluationOptions options;
   bool has_groups = false;
   bool lists_measures = false;
-  std::size_t depth = 0;
-  double collection_size = 0.0;
   std::string z_scores;
   bool is_per_query = false;
   std::string format = "table";
   std::string output = "-";
   ComparisonOptions comparison;
   std::string agreement;
-  unsigned threads = hardware_threads();
 };
-
-std::string joined(const std::vector<std::string>& parts) {
-  return fmt::format("{}", fmt::join(parts, ","));
-}
 
 void print_measures() {
   for (const Measure& measure : all_measures()) {
@@ -60,16 +50,9 @@ void print_measures() {
 
 Result<EvaluationOptions> options_of(const EvaluateArguments& arguments) {
   TRY(const Mode mode, chosen_mode(arguments.mode));
-  EvaluationOptions options;
+  EvaluationOptions options = arguments.options;
   options.rules.mode = mode;
-  options.rules.relevance_level = mode == Mode::mslr ? 2 : 1;
-  if (arguments.relevance_level != std::numeric_limits<int>::min())
-    options.rules.relevance_level = arguments.relevance_level;
-  options.rules.collection_size = arguments.collection_size;
-  options.is_complete = arguments.is_complete;
-  options.judged_only = arguments.judged_only;
-  options.depth = arguments.depth;
-  options.threads = arguments.threads;
+  options.rules.relevance_level = arguments.relevance_level.value_or(mode == Mode::mslr ? 2 : 1);
   options.file.is_lenient = true;
   return options;
 }
@@ -108,15 +91,14 @@ Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions
 /// Adds Kendall's tau and rank-biased overlap of every other run with the named one.
 Result<void> add_agreements(const EvaluateArguments& arguments, const EvaluationOptions& options,
                             Report& report) {
-  TRY(auto runs, read_runs(arguments.runs, options.file, arguments.threads));
+  TRY(auto runs, read_runs(arguments.runs, options.file, options.threads));
   const auto reference =
       std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return run.name == arguments.agreement; });
-  if (reference == runs.end()) {
-    std::string names;
-    for (const Run& run : runs) names += (names.empty() ? "" : ", ") + run.name;
-    return fail(Code::usage, "--agreement: no run is named \"" + arguments.agreement + "\"; there are " +
-                                 names + " (a run is named by its tag, or by NAME=FILE)");
-  }
+  if (reference == runs.end())
+    return fail(Code::usage,
+                fmt::format("--agreement: no run is named \"{}\"; there are {} (a run is named by "
+                            "its tag, or by NAME=FILE)",
+                            arguments.agreement, fmt::join(names_of(runs), ", ")));
   report.reference = arguments.agreement;
   for (const Run& run : runs)
     if (&run != &*reference) report.agreements.push_back(agreement_of(run, *reference));
@@ -168,8 +150,10 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
                                : format == Format::trec_eval        ? "official"
                                : options.rules.mode == Mode::gdeval ? "graded"
                                                                     : "map,recip_rank,P_10,ndcg_cut_10";
-  TRY(auto set, parse_measures(arguments.measures.empty() ? fallback : joined(arguments.measures),
-                               format == Format::trec_eval));
+  TRY(auto set,
+      parse_measures(
+          arguments.measures.empty() ? fallback : fmt::format("{}", fmt::join(arguments.measures, ",")),
+          format == Format::trec_eval));
   Report report;
   report.set = std::move(set);
   report.is_per_query = arguments.is_per_query;
@@ -188,6 +172,7 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
 }
 
 void add_options(CLI::App& verb, EvaluateArguments& a) {
+  a.options.threads = hardware_threads();
   verb.add_option("--qrels", a.qrels, "judgments: topic iteration document grade");
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
   verb.add_option("--letor", a.letor, "LETOR file with grades, used with --scores");
@@ -197,31 +182,28 @@ void add_options(CLI::App& verb, EvaluateArguments& a) {
       "-m,--measures", a.measures,
       "measures such as map,P_10,ndcg_cut.5,10 or a set: official, all_trec, set, paper, letor, graded");
   verb.add_flag("--list-measures", a.lists_measures, "print every measure with its meaning and source");
-  verb.add_option("--mode", a.mode, "rules of: trec10, trec9, letor3, letor4, mslr, gdeval")
-      ->capture_default_str();
+  add_defaulted(verb, "--mode", a.mode, "rules of: trec10, trec9, letor3, letor4, mslr, gdeval");
   verb.add_option("-l,--relevance-level", a.relevance_level,
                   "lowest grade that is relevant (default 1; mslr: 2)");
-  verb.add_flag("-c,--complete", a.is_complete,
+  verb.add_flag("-c,--complete", a.options.is_complete,
                 "average over all judged queries, including those without a list");
-  verb.add_flag("-J,--judged-only", a.judged_only, "remove unjudged documents from the lists first");
-  verb.add_option("-M,--depth", a.depth, "count only this many documents of each list");
-  verb.add_option("-N,--collection-size", a.collection_size,
+  verb.add_flag("-J,--judged-only", a.options.judged_only, "remove unjudged documents from the lists first");
+  verb.add_option("-M,--depth", a.options.depth, "count only this many documents of each list");
+  verb.add_option("-N,--collection-size", a.options.rules.collection_size,
                   "number of documents in the collection, for the fourth weight of utility");
   verb.add_flag("--judgment-groups", a.has_groups,
                 "the second column of the qrels names a judge: average over judges");
   verb.add_option("-Z,--z-scores", a.z_scores,
                   "file of lines `query measure mean deviation`: print z-scores");
   verb.add_flag("-q,--per-query", a.is_per_query, "print every query, then the summary");
-  verb.add_option("--format", a.format, "table, trec_eval, json, csv, markdown, latex or html")
-      ->capture_default_str();
-  verb.add_option("--output", a.output, "file for the report")->capture_default_str();
+  add_report_format(verb, a.format);
+  add_output(verb, a.output, "file for the report");
   verb.add_option("--compare", a.comparison.baseline, "name of the run that the others are compared with");
-  verb.add_option("--test", a.comparison.test, "t, wilcoxon or randomisation")->capture_default_str();
-  verb.add_option("--seed", a.comparison.seed, "seed of randomised tests and intervals")
-      ->capture_default_str();
+  add_defaulted(verb, "--test", a.comparison.test, "t, wilcoxon or randomisation");
+  add_defaulted(verb, "--seed", a.comparison.seed, "seed of randomised tests and intervals");
   verb.add_option("--agreement", a.agreement,
                   "name of the run that the others' lists are compared with (Kendall's tau, RBO)");
-  verb.add_option("--threads", a.threads, "threads to use")->capture_default_str();
+  add_threads(verb, a.options.threads);
 }
 
 }  // namespace
@@ -236,95 +218,8 @@ void add_evaluate(CLI::App& app, Result<void>& outcome) {
       "  metafuse evaluate --qrels qrels.txt --runs a.run --measures all_trec --per-query --format "
       "trec_eval\n"
       "  metafuse evaluate --qrels qrels.txt --runs a=a.run b=b.run --compare a --test randomisation "
-      "--format "
-      "html --output report.html\n"
+      "--format html --output report.html\n"
       "  metafuse evaluate --letor test.txt --scores scores.txt --mode letor4 --measures letor");
-}
-
-namespace {
-
-struct CompareMethodsArguments {
-  std::vector<std::string> runs;
-  std::string qrels;
-  std::vector<std::string> measures;
-  std::vector<std::string> learners = {std::string(fusion::kDefaultLearner), "rankboost"};
-  std::vector<std::string> learner_options;
-  std::string query_weights = "equal";
-  std::string format = "table";
-  std::string output = "-";
-  std::string mode = "trec10";
-  fusion::MethodComparisonOptions options;
-};
-
-Result<void> run_compare(CompareMethodsArguments& a) {
-  TRY(const auto format, chosen_format(a.format));
-  TRY(const auto mode, chosen_mode(a.mode));
-  if (a.query_weights != "equal" && a.query_weights != "pairs")
-    return fail(Code::usage, "--query-weights: equal or pairs");
-  a.options.feedback.query_weights = a.query_weights == "equal"
-                                         ? fusion::FeedbackOptions::QueryWeights::equal
-                                         : fusion::FeedbackOptions::QueryWeights::pairs;
-  a.options.evaluation.rules.mode = mode;
-  TRY(a.options.set, evaluation::parse_measures(a.measures.empty() ? "map,ndcg_cut_10,P_10,recip_rank"
-                                                                   : joined(a.measures)));
-  TRY(a.options.learner_options, read_settings("--learner-option", a.learner_options));
-  if (a.learners == std::vector<std::string>{"none"}) a.learners.clear();
-  if (a.learners == std::vector<std::string>{"all"}) {
-    a.learners.clear();
-    for (const fusion::Learner& learner : fusion::learners()) a.learners.push_back(learner.name);
-  }
-  a.options.learners = a.learners;
-  TRY_VOID(check_writable(a.output));
-  TRY(auto judgments, evaluation::read_qrels(a.qrels));
-  TRY(auto runs, evaluation::read_runs(a.runs, {}, a.options.evaluation.threads));
-  a.options.progress = terminal_progress("compare-methods");
-  TRY(auto compared, fusion::compare_methods(runs, judgments, a.options));
-  compared.report.title = "Fusion methods";
-  for (const std::string& note : compared.notes) std::cerr << "metafuse: " << note << '\n';
-  return write_file(a.output, format_report(compared.report, format));
-}
-
-}  // namespace
-
-void add_compare_methods(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] =
-      add_verb(app, "compare-methods", "compare every fusion method on judged runs", run_compare, outcome);
-  auto& o = a.options;
-  o.evaluation.threads = hardware_threads();
-  verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE")->required();
-  verb.add_option("--qrels", a.qrels, "judgments")->required();
-  verb.add_option("--folds", o.folds, "folds of the cross-validation of methods that learn")
-      ->capture_default_str();
-  verb.add_option("-m,--measures", a.measures,
-                  "measures, named as in metafuse evaluate; the first one chooses the best run");
-  verb.add_option("--methods", o.methods, "only these methods, separated by commas")->delimiter(',');
-  verb.add_option("--learners", a.learners, "learners to train too: names separated by commas, all or none")
-      ->delimiter(',')
-      ->capture_default_str();
-  verb.add_option("--learner-option", a.learner_options,
-                  "NAME=VALUE for the learners that have this option, for example rounds=200");
-  verb.add_option("--query-weights", a.query_weights, "equal or pairs, for learners")->capture_default_str();
-  verb.add_option("--derive", o.derive, "derived features for the learners, as in metafuse train");
-  verb.add_option("--depth", o.depth, "how far down each list counts (0: all of it)")->capture_default_str();
-  verb.add_option("-M,--limit", o.evaluation.depth, "how far down fused lists are judged (0: all of it)")
-      ->capture_default_str();
-  verb.add_option("--compare", o.significance.baseline, "row that the others are compared with")
-      ->capture_default_str();
-  verb.add_option("--test", o.significance.test, "t, wilcoxon or randomisation")->capture_default_str();
-  verb.add_option("--mode", a.mode, "rules, as in metafuse evaluate")->capture_default_str();
-  verb.add_option("-l,--relevance-level", o.evaluation.rules.relevance_level, "lowest grade that is relevant")
-      ->capture_default_str();
-  add_report_format(verb, a.format);
-  add_output(verb, a.output, "file for the report");
-  verb.add_option("--seed", o.significance.seed, "seed of folds and tests")->capture_default_str();
-  add_threads(verb, o.evaluation.threads);
-  verb.footer(
-      "Examples:\n"
-      "  metafuse compare-methods --runs a.run b.run c.run --qrels qrels.txt --folds 5\n"
-      "  metafuse compare-methods --runs *.run --qrels qrels.txt --methods rrf,combmnz,probfuse --measures "
-      "map,P_10 --format latex\n"
-      "  metafuse compare-methods --runs *.run --qrels qrels.txt --learner-option rounds=200 --compare rrf "
-      "--format html --output methods.html");
 }
 
 namespace {
@@ -381,7 +276,7 @@ void add_experiment(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--output", a.options.output, "folder for the table, JSON and HTML report");
   verb.add_option("--peer-runs", a.options.peer_runs,
                   "letor-agg: folder of another learner's runs, as scripts/letor-agg-xgboost writes it");
-  verb.add_option("--seed", a.options.seed, "seed of everything drawn at random")->capture_default_str();
+  add_defaulted(verb, "--seed", a.options.seed, "seed of everything drawn at random");
   add_threads(verb, a.options.threads);
   auto* quick = verb.add_flag("--quick", a.is_quick, "a small version, for a first look");
   verb.add_flag("--full", a.is_full, "the large counts")->excludes(quick);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_line.h"
 #include "core/json.h"
 #include "core/near_names.h"
 #include "core/text_file.h"
@@ -23,7 +24,7 @@ constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
 /// A row of the table of kinds that `--engine KIND=ADDRESS#NAME` accepts, with the definition's keys for
 /// ADDRESS and NAME.
 struct InitEngineKind {
-  std::string_view kind;
+  std::string_view name;
   std::string_view address_key;
   std::string_view name_key;  ///< empty: the kind has no NAME
   std::string_view more{};    ///< additional lines of the definition
@@ -65,60 +66,66 @@ constexpr std::array kInitEngineKinds = {
                    true, false},
 };
 
+std::string template_of(std::string_view engine) {
+  return fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", engine);
+}
+
+/// What the user typed for `--engine`, in parts.
+struct TypedEngine {
+  const InitEngineKind* kind = nullptr;
+  std::string address, name, database;
+};
+
 /// Reads KIND=ADDRESS#NAME, split at the last #.
-///
-/// in: used - how many engines of each kind came before; used to make engine names unique
-Result<InitEngine> init_engine(const std::string& text, std::map<std::string, int>& used) {
+Result<TypedEngine> typed_engine(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string kind = text.substr(0, equals);
-  std::vector<std::string> known;
-  const InitEngineKind* found = nullptr;
-  for (const InitEngineKind& one : kInitEngineKinds) {
-    known.emplace_back(one.kind);
-    if (one.kind == kind) found = &one;
-  }
-  if (found == nullptr || equals == std::string::npos)
-    return fail(Code::usage, "--engine " + text + ": write KIND=ADDRESS#NAME" + did_you_mean(kind, known));
-  std::string address = text.substr(equals + 1);
-  std::string name;
-  if (const std::size_t hash = address.rfind('#'); hash != std::string::npos && !found->name_key.empty()) {
-    name = address.substr(hash + 1);
+  const auto found = std::find_if(kInitEngineKinds.begin(), kInitEngineKinds.end(),
+                                  [&](const InitEngineKind& one) { return one.name == kind; });
+  if (found == kInitEngineKinds.end() || equals == std::string::npos)
+    return fail(Code::usage, "--engine " + text + ": write KIND=ADDRESS#NAME" +
+                                 did_you_mean(kind, names_of(kInitEngineKinds)));
+  TypedEngine typed{found, text.substr(equals + 1), {}, {}};
+  std::string& address = typed.address;
+  const bool has_name = !found->name_key.empty();
+  if (const std::size_t hash = address.rfind('#'); hash != std::string::npos && has_name) {
+    typed.name = address.substr(hash + 1);
     address.erase(hash);
   }
-  std::string database;
   if (found->more.find("{DATABASE}") != std::string_view::npos) {  // the address is HOST/DATABASE
     const std::size_t slash = address.rfind('/');
     if (slash == std::string::npos)
       return fail(Code::usage, "--engine " + text + ": write " + kind + "=HOST/DATABASE#TABLE");
-    database = address.substr(slash + 1);
+    typed.database = address.substr(slash + 1);
     address.erase(slash);
   }
-  if (address.empty() || (found->needs_name && !found->name_key.empty() && name.empty()))
-    return fail(Code::usage, fmt::format("--engine {}: write {}=ADDRESS{}", text, kind,
-                                         found->name_key.empty()
-                                             ? ""
-                                             : fmt::format("#NAME, where NAME is the {}", found->name_key)));
-  const int number = ++used[kind];
-  const std::string id = number == 1 ? kind : fmt::format("{}-{}", kind, number);
-  const bool is_in_statement = found->more.find("{NAME}") != std::string_view::npos;
-  InitEngine engine;
-  engine.definition = fmt::format("  - name: {}\n    engine: {}\n    {}: {}\n", id, kind, found->address_key,
-                                  to_text(Json(address)));
-  if (!name.empty() && !is_in_statement)
-    engine.definition += fmt::format("    {}: {}\n", found->name_key, to_text(Json(name)));
-  std::string more(found->more);
-  for (const auto& [mark, value] :
-       {std::pair<std::string_view, std::string>("{NAME}", name), {"{DATABASE}", database}})
-    if (const std::size_t at = more.find(mark); at != std::string::npos) more.replace(at, mark.size(), value);
-  engine.definition += more + "    timeout: 3.0\n";
-  engine.templates = fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", id);
-  if (found->has_phrases)
-    engine.templates += fmt::format("  - {{id: {0}-phrase, engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
-  return engine;
+  if (address.empty() || (found->needs_name && has_name && typed.name.empty()))
+    return fail(Code::usage,
+                fmt::format("--engine {}: write {}=ADDRESS{}", text, kind,
+                            has_name ? fmt::format("#NAME, where NAME is the {}", found->name_key) : ""));
+  return typed;
 }
 
-std::string template_of(std::string_view engine) {
-  return fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", engine);
+/// in: used - how many engines of each kind came before; used to make engine names unique
+InitEngine init_engine(const TypedEngine& typed, std::map<std::string_view, int>& used) {
+  const InitEngineKind& kind = *typed.kind;
+  const int number = ++used[kind.name];
+  const std::string id = number == 1 ? std::string(kind.name) : fmt::format("{}-{}", kind.name, number);
+  const bool is_in_statement = kind.more.find("{NAME}") != std::string_view::npos;
+  InitEngine engine;
+  engine.definition = fmt::format("  - name: {}\n    engine: {}\n    {}: {}\n", id, kind.name,
+                                  kind.address_key, to_text(Json(typed.address)));
+  if (!typed.name.empty() && !is_in_statement)
+    engine.definition += fmt::format("    {}: {}\n", kind.name_key, to_text(Json(typed.name)));
+  std::string more(kind.more);
+  for (const auto& [mark, value] :
+       {std::pair<std::string_view, std::string_view>("{NAME}", typed.name), {"{DATABASE}", typed.database}})
+    if (const std::size_t at = more.find(mark); at != std::string::npos) more.replace(at, mark.size(), value);
+  engine.definition += more + "    timeout: 3.0\n";
+  engine.templates = template_of(id);
+  if (kind.has_phrases)
+    engine.templates += fmt::format("  - {{id: {0}-phrase, engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
+  return engine;
 }
 
 /// Collects the names in "${NAME}" of a definition.
@@ -134,8 +141,7 @@ Result<void> add_preset(const std::string& name, InitEngines& out) {
   const std::size_t before = out.engines.size();
   for (const CatalogueEntry& entry : fetchers::catalogue()) {
     known.push_back(entry.name);
-    if (known.empty() || std::find(known.begin(), known.end(), entry.kind) == known.end())
-      known.push_back(entry.kind);
+    if (std::find(known.begin(), known.end(), entry.kind) == known.end()) known.push_back(entry.kind);
     const bool is_of_kind = entry.kind == name && entry.about("require_api_key") != "true" &&
                             entry.text.find("${") == std::string_view::npos;
     if (entry.name != name && !is_of_kind) continue;
@@ -185,10 +191,10 @@ Result<InitEngines> init_engines(const std::vector<std::string>& asked,
                                  const std::vector<std::string>& presets,
                                  const std::vector<std::string>& apis) {
   InitEngines out;
-  std::map<std::string, int> used;
+  std::map<std::string_view, int> used;
   for (const std::string& one : asked) {
-    TRY(auto engine, init_engine(one, used));
-    out.engines.push_back(std::move(engine));
+    TRY(const auto typed, typed_engine(one));
+    out.engines.push_back(init_engine(typed, used));
   }
   for (const std::string& name : presets) TRY_VOID(add_preset(name, out));
   for (const std::string& url : apis) TRY_VOID(add_api(url, out));

@@ -1,12 +1,11 @@
 // The verb `key new`, which makes API keys.
-#include <chrono>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/environment.h"
 #include "cli/verbs.h"
 #include "service/base/dates.h"
 #include "service/base/digest.h"
@@ -57,10 +56,8 @@ Result<void> make_key(const NewKeyArguments& arguments) {
   if (!arguments.domains.empty()) entry += "    domains: " + yaml_list(arguments.domains) + "\n";
   if (!arguments.engines.empty()) entry += "    engines: " + yaml_list(arguments.engines) + "\n";
   if (arguments.days > 0) {
-    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    const auto last =
-        static_cast<std::int64_t>(now) +
-        static_cast<std::int64_t>(arguments.days * static_cast<double>(service::kSecondsPerDay));
+    const auto last = seconds_now() + static_cast<std::int64_t>(arguments.days *
+                                                                static_cast<double>(service::kSecondsPerDay));
     entry += "    expires: " + service::iso_day(last) + "\n";
   }
   if (arguments.quota > 0) entry += fmt::format("    quota_per_day: {}\n", arguments.quota);
@@ -76,22 +73,18 @@ Result<void> make_key(const NewKeyArguments& arguments) {
 }  // namespace
 
 void add_key(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb = app.add_subcommand("key", "make API keys");
-  verb->require_subcommand(1);
-  CLI::App* make =
-      verb->add_subcommand("new", "make an API key: the key on standard output, YAML on standard error");
-  auto arguments = std::make_shared<NewKeyArguments>();
-  make->add_option("NAME", arguments->name, "the key's name in logs, judgments and quotas")->required();
-  make->add_option("--role", arguments->roles, "search, judge, admin, raw or metrics; can be repeated")
-      ->required();
-  make->add_option("--domain", arguments->domains, "a domain that the key may use; default: all");
-  make->add_option("--engine", arguments->engines, "an engine that the key's searches may ask; default: all");
-  make->add_option("--days", arguments->days, "days until the key expires; default: never")
+  CLI::App* key = app.add_subcommand("key", "make API keys")->require_subcommand(1);
+  auto [verb, a] = add_verb(
+      *key, "new", "make an API key: the key on standard output, YAML on standard error", make_key, outcome);
+  verb.add_option("NAME", a.name, "the key's name in logs, judgments and quotas")->required();
+  verb.add_option("--role", a.roles, "search, judge, admin, raw or metrics; can be repeated")->required();
+  verb.add_option("--domain", a.domains, "a domain that the key may use; default: all");
+  verb.add_option("--engine", a.engines, "an engine that the key's searches may ask; default: all");
+  verb.add_option("--days", a.days, "days until the key expires; default: never")
       ->check(CLI::Range(0.0, 36500.0));
-  make->add_option("--quota", arguments->quota, "expanded queries per day");
-  make->add_option("--rate", arguments->rate, "requests per second")->check(CLI::Range(0.0, 1e6));
-  make->footer("Example:\n  metafuse key new ann --role search --domain support --days 90");
-  make->callback([arguments, &outcome] { outcome = make_key(*arguments); });
+  verb.add_option("--quota", a.quota, "expanded queries per day");
+  verb.add_option("--rate", a.rate, "requests per second")->check(CLI::Range(0.0, 1e6));
+  verb.footer("Example:\n  metafuse key new ann --role search --domain support --days 90");
 }
 
 }  // namespace metafuse::cli

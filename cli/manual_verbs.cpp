@@ -1,6 +1,7 @@
 // Man pages and shell completions, generated from the same options as --help. `cmake --install` runs
 // both verbs.
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -27,14 +28,15 @@ namespace metafuse::cli {
 namespace {
 
 using Apps = std::vector<const CLI::App*>;
+using NamedVerbs = std::vector<std::pair<std::string, const CLI::App*>>;
+using Rows = std::vector<std::pair<std::string, std::string>>;
 
 Apps shown_verbs(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
 }
 
 /// All verbs shown by --help, with the sub-verbs: "serve", "model show".
-void gather_verbs(const CLI::App& app, const std::string& path,
-                  std::vector<std::pair<std::string, const CLI::App*>>& found) {
+void gather_verbs(const CLI::App& app, const std::string& path, NamedVerbs& found) {
   for (const CLI::App* verb : shown_verbs(app)) {
     const std::string name = path.empty() ? verb->get_name() : path + ' ' + verb->get_name();
     found.emplace_back(name, verb);
@@ -42,10 +44,10 @@ void gather_verbs(const CLI::App& app, const std::string& path,
   }
 }
 
-std::vector<std::pair<std::string, const CLI::App*>> all_verbs(const CLI::App& verb) {
+NamedVerbs all_verbs(const CLI::App& verb) {
   const CLI::App* root = &verb;
   while (root->get_parent() != nullptr) root = root->get_parent();
-  std::vector<std::pair<std::string, const CLI::App*>> found;
+  NamedVerbs found;
   gather_verbs(*root, "", found);
   return found;
 }
@@ -96,9 +98,15 @@ std::string man_options(const CLI::App& verb) {
   return text;
 }
 
-std::string man_page(const std::string& path, const CLI::App& verb) {
+/// The name of a verb's page: "metafuse-model-show".
+std::string page_name(const std::string& path) {
   std::string name = "metafuse-" + path;
-  for (char& c : name) c = c == ' ' ? '-' : c;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+std::string man_page(const std::string& path, const CLI::App& verb) {
+  const std::string name = page_name(path);
   std::string page =
       fmt::format(".TH {} 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", upper(name), service::version());
   page += ".SH NAME\n" + roff(name) + " \\- " + roff(verb.get_description()) + "\n.SH SYNOPSIS\n.B " +
@@ -121,7 +129,7 @@ std::string man_page(const std::string& path, const CLI::App& verb) {
   return page + ".SH SEE ALSO\n.BR metafuse (1)\n";
 }
 
-std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
+std::string first_page(const NamedVerbs& verbs) {
   std::string page =
       fmt::format(".TH METAFUSE 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", service::version());
   page +=
@@ -142,11 +150,7 @@ std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>
       ".TP\n70\nan internal error\n.TP\n75\nsomething that may work when tried again\n.TP\n78\na bad "
       "configuration\n";
   std::vector<std::string> names;
-  for (const auto& [path, verb] : verbs) {
-    std::string name = "metafuse-" + path;
-    for (char& c : name) c = c == ' ' ? '-' : c;
-    names.push_back("\n.BR " + roff(name) + " (1)");
-  }
+  for (const auto& [path, verb] : verbs) names.push_back("\n.BR " + roff(page_name(path)) + " (1)");
   names.push_back("\n.BR metafuse.yaml (5)");
   names.push_back("\n.BR " + roff("metafuse-engines.yaml") + " (5)");
   names.push_back("\n.BR " + roff("metafuse-learners") + " (7)");
@@ -155,8 +159,7 @@ std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>
 
 /// A man page that lists names with their meanings, made from one of the program's tables.
 std::string table_page(const std::string& title, int section, const std::string& about,
-                       const std::string& text,
-                       const std::vector<std::pair<std::string, std::string>>& rows) {
+                       const std::string& text, const Rows& rows) {
   std::string page = fmt::format(".TH {} {} \"\" \"metafuse {}\" \"metafuse manual\"\n", upper(title),
                                  section, service::version());
   page += fmt::format(".SH NAME\n{} \\- {}\n.SH DESCRIPTION\n{}\n", roff(title), roff(about), roff(text));
@@ -166,7 +169,7 @@ std::string table_page(const std::string& title, int section, const std::string&
 }
 
 std::string configuration_page() {
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   std::istringstream lines(service::config_reference());
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(": ");
@@ -180,7 +183,7 @@ std::string configuration_page() {
 }
 
 std::string engines_page() {
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   for (const fetchers::EngineType& type : fetchers::engine_types())
     rows.emplace_back("engine: " + std::string(type.name), type.meaning);
   return table_page(
@@ -192,7 +195,7 @@ std::string engines_page() {
 }
 
 std::string learners_page() {
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   for (const fusion::Learner& learner : fusion::learners()) {
     std::string text = learner.meaning;
     for (const fusion::LearnerOption& option : learner.options)
@@ -219,11 +222,8 @@ Result<void> run_manual(const ManualArguments& arguments) {
   TRY_VOID(write_file(arguments.folder + "/man5/metafuse.yaml.5", configuration_page()));
   TRY_VOID(write_file(arguments.folder + "/man5/metafuse-engines.yaml.5", engines_page()));
   TRY_VOID(write_file(arguments.folder + "/man7/metafuse-learners.7", learners_page()));
-  for (const auto& [path, verb] : verbs) {
-    std::string name = path;
-    for (char& c : name) c = c == ' ' ? '-' : c;
-    TRY_VOID(write_file(arguments.folder + "/man1/metafuse-" + name + ".1", man_page(path, *verb)));
-  }
+  for (const auto& [path, verb] : verbs)
+    TRY_VOID(write_file(arguments.folder + "/man1/" + page_name(path) + ".1", man_page(path, *verb)));
   return {};
 }
 
@@ -241,18 +241,14 @@ void add_manual(CLI::App& app, Result<void>& outcome) {
 namespace {
 
 /// The options whose values are names, with these names.
-std::vector<std::pair<std::string, std::string>> named_values() {
-  const auto names_of = [](const auto& rows) {
-    std::string names;
-    for (const auto& row : rows) names += (names.empty() ? "" : " ") + row.name;
-    return names;
-  };
-  return {{"--learner", names_of(fusion::learners())},
-          {"--learners", names_of(fusion::learners())},
-          {"--method", names_of(fusion::fusion_methods())},
-          {"--methods", names_of(fusion::fusion_methods())},
-          {"--measures", names_of(evaluation::all_measures())},
-          {"--metric", names_of(evaluation::all_measures())},
+Rows named_values() {
+  const auto joined = [](const auto& rows) { return fmt::format("{}", fmt::join(names_of(rows), " ")); };
+  return {{"--learner", joined(fusion::learners())},
+          {"--learners", joined(fusion::learners())},
+          {"--method", joined(fusion::fusion_methods())},
+          {"--methods", joined(fusion::fusion_methods())},
+          {"--measures", joined(evaluation::all_measures())},
+          {"--metric", joined(evaluation::all_measures())},
           {"--format", "table trec_eval json csv markdown latex html"},
           {"--mode", "trec10 trec9 letor3 letor4 mslr gdeval"}};
 }
@@ -270,8 +266,7 @@ std::string words_of(const CLI::App& verb) {
 
 /// The completion for bash. The words typed so far determine `path`, the verb to complete, such as
 /// "model show".
-std::string bash_completion(const CLI::App& root,
-                            const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
+std::string bash_completion(const CLI::App& root, const NamedVerbs& verbs) {
   std::string paths;
   std::string cases = fmt::format("    \"\") words=\"{}\" ;;\n", words_of(root));
   for (const auto& [path, verb] : verbs) {
@@ -314,8 +309,7 @@ std::string fish_text(const std::string& text) {
   return out + "'";
 }
 
-std::string fish_completion(const CLI::App& root,
-                            const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
+std::string fish_completion(const CLI::App& root, const NamedVerbs& verbs) {
   std::string text = "# fish completion of metafuse, printed by `metafuse completion fish`\n";
   for (const CLI::App* verb : shown_verbs(root))
     text += fmt::format("complete -c metafuse -n __fish_use_subcommand -f -a {} -d {}\n", verb->get_name(),

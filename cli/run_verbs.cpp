@@ -35,9 +35,8 @@ struct FuseArguments {
   std::string model;
   std::string method;
   std::vector<std::string> runs;
-  double k = -1.0;
+  FusionOptions parameters;  ///< of the method
   std::string normalise;
-  std::vector<double> weights;
   std::string train;
   int relevance_level = 1;
   std::string missing = "refuse";
@@ -82,9 +81,7 @@ Result<std::vector<evaluation::RunIndex>> index_runs(const FuseArguments& argume
 }
 
 Result<FusionOptions> method_options(const FuseArguments& arguments) {
-  FusionOptions options;
-  if (arguments.k >= 0.0) options.k = arguments.k;
-  options.weights = arguments.weights;
+  FusionOptions options = arguments.parameters;
   if (!arguments.normalise.empty()) {
     options.normalise = normalisation_of(arguments.normalise);
     if (!options.normalise)
@@ -112,8 +109,7 @@ Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arg
 
 /// "; did you mean ..." if some method's name is similar, otherwise empty.
 std::string meant_method(const std::string& given) {
-  std::vector<std::string> names;
-  for (const FusionMethod& method : fusion_methods()) names.push_back(method.name);
+  const std::vector<std::string> names = names_of(fusion_methods());
   return near_names(given, names).empty() ? "" : did_you_mean(given, names);
 }
 
@@ -149,9 +145,7 @@ Result<ScoreQuery> score_by_model(const FuseArguments& arguments,
   if (arguments.missing != "refuse" && arguments.missing != "unranked")
     return fail(Code::usage, "--missing: refuse or unranked");
   TRY(auto model, read_model(arguments.model));
-  std::vector<std::string> names;
-  for (const evaluation::RunIndex& run : runs) names.push_back(run.name);
-  return score_with_model(model, names, arguments.missing == "unranked");
+  return score_with_model(model, names_of(runs), arguments.missing == "unranked");
 }
 
 /// Answers requests of POST /v1/fuse, one per line, with the lines that the server would answer.
@@ -213,18 +207,17 @@ void add_fuse(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--method", a.method, "a fusion method, for example rrf; see --list-methods");
   verb.add_flag("--list-methods", a.lists_methods, "print every method with its parameter and source");
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
-  verb.add_option("--k", a.k, "the method's parameter")->check(at_least_zero());
+  verb.add_option("--k", a.parameters.k, "the method's parameter")->check(at_least_zero());
   verb.add_option("--normalise", a.normalise, "none, min-max, max, sum, z-score, rank, borda or l2");
-  verb.add_option("--weights", a.weights, "a weight for each run, separated by commas")->delimiter(',');
+  verb.add_option("--weights", a.parameters.weights, "a weight for each run, separated by commas")
+      ->delimiter(',');
   verb.add_option("--train", a.train, "judgments that a supervised method learns from");
-  verb.add_option("-l,--relevance-level", a.relevance_level, "lowest grade that is relevant in --train")
-      ->capture_default_str();
-  verb.add_option("--missing", a.missing, "with --model: refuse missing runs, or unranked to accept them")
-      ->capture_default_str();
-  verb.add_option("--depth", a.options.depth, "how far down each list counts (0: all of it)")
-      ->capture_default_str();
-  verb.add_option("--limit", a.options.limit, "documents written per topic (0: all)")->capture_default_str();
-  verb.add_option("--tag", a.options.tag, "the sixth column of the output")->capture_default_str();
+  add_defaulted(verb, "-l,--relevance-level", a.relevance_level, "lowest grade that is relevant in --train");
+  add_defaulted(verb, "--missing", a.missing,
+                "with --model: refuse missing runs, or unranked to accept them");
+  add_defaulted(verb, "--depth", a.options.depth, "how far down each list counts (0: all of it)");
+  add_defaulted(verb, "--limit", a.options.limit, "documents written per topic (0: all)");
+  add_defaulted(verb, "--tag", a.options.tag, "the sixth column of the output");
   add_output(verb, a.output, "the fused run");
   add_threads(verb, a.options.threads)->check(CLI::Range(1, 1024));
   verb.add_flag("--json", a.is_json, "answer requests of POST /v1/fuse, one per line of FILE");
@@ -290,7 +283,7 @@ Result<void> run_show(const std::string& path) {
 struct MarginsArguments {
   std::string model;
   std::string output;
-  InputChoice input;
+  fusion::TrainingInput input;
 };
 
 Result<void> run_margins(const MarginsArguments& arguments) {
@@ -300,7 +293,7 @@ Result<void> run_margins(const MarginsArguments& arguments) {
   if (steps == nullptr)
     return fail(Code::usage, arguments.model + ": the learner " + model.learner +
                                  " does not add up thresholded features, so its model has no margins");
-  fusion::TrainingInput input = chosen_input(arguments.input, 1);
+  fusion::TrainingInput input = arguments.input;
   input.expected = model.features;
   TRY(const auto set, fusion::read_training_set(input));
   TRY(const auto report, fusion::rankboost::margins_of(set, steps->rankings()));

@@ -101,12 +101,9 @@ void add_index(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--database", a.database,
                   "the index to write (SQLite); without --update an existing index is replaced entirely")
       ->required();
-  verb.add_option(
-          "DOCUMENTS", a.documents,
-          "folders of HTML, Markdown and text; sitemaps (.xml) next to a copy of their site; CSV with "
-          "a column url; "
-          "JSON lines "
-          "{\"url\",\"title\",\"text\",...}, - for standard input")
+  verb.add_option("DOCUMENTS", a.documents,
+                  "folders of HTML, Markdown and text; sitemaps (.xml) next to a copy of their site; CSV "
+                  "with a column url; JSON lines {\"url\",\"title\",\"text\",...}, - for standard input")
       ->required();
   verb.add_option("--base-url", a.options.files.base_url,
                   "what the URLs of files in folders begin with; default: file://localhost/ and their path");
@@ -126,15 +123,13 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       "--embedding", a.embedding,
       "also write a vector for each document, for engines of the type local_vector: lsi derives them from "
       "the documents' words (latent semantic indexing); an engine file with `embedding:` names an endpoint");
-  verb.add_option("--dimensions", a.options.vectors.dimensions,
-                  "at most this many dimensions of the vectors that lsi makes")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
+  add_defaulted(verb, "--dimensions", a.options.vectors.dimensions,
+                "at most this many dimensions of the vectors that lsi makes")
+      ->check(CLI::Range(1, 4096));
   add_threads(verb, a.options.files.threads, "threads that read files of folders and make vectors");
   verb.footer(
       "A file's extension says what it is: .html, .htm, .md, .markdown, .txt, .csv, .xml; everything else is "
-      "JSON "
-      "lines.\n"
+      "JSON lines.\n"
       "Further fields with text values become columns that queries can name (name:word) and engine "
       "definitions\n"
       "can weight.\n"
@@ -226,7 +221,7 @@ void add_search(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--domain", a.domain, "domain; default: the configuration's default_domain");
   verb.add_option("--set", a.settings, "NAME=VALUE, a slot of the base query");
   verb.add_option("QUERY", a.words, "a plain query instead of slots");
-  verb.add_option("--limit", a.limit, "results to print")->check(CLI::Range(1, 1000))->capture_default_str();
+  add_defaulted(verb, "--limit", a.limit, "results to print")->check(CLI::Range(1, 1000));
   verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");
   verb.add_flag("--json", a.is_json, "print the answer as POST /v1/search gives it");
   verb.footer(
@@ -377,8 +372,8 @@ void add_mcp(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--key", a.key, "API key; default: the environment variable METAFUSE_KEY");
   verb.footer(
       "For agents that start a program and talk to it: each input line is a message, each output line a "
-      "reply; the\nlog goes to standard error. docs/api.md shows what to write into the agents' "
-      "configurations.\n"
+      "reply; the\n"
+      "log goes to standard error. docs/api.md shows what to write into the agents' configurations.\n"
       "Examples:\n"
       "  metafuse mcp --config config/metafuse.yaml\n"
       "  METAFUSE_KEY=... metafuse mcp --url https://search.example.org");

@@ -1,7 +1,6 @@
 // The verbs that set up: `init` writes a configuration that can serve at once; `doctor` reports what keeps an
 // installation from serving.
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -216,6 +215,25 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
                   fmt::arg("digest", service::sha256_hex(key)), fmt::arg("files", files_key(a))));
 }
 
+/// Indexes the documents.
+/// out: what to tell the user about the index
+Result<std::string> index_documents(const InitArguments& a, const std::string& database) {
+  if (a.documents.empty()) return std::string();
+  fetchers::IndexOptions options;
+  options.stems_english = a.stems_english;
+  options.files.base_url = a.base_url;
+  options.files.threads = hardware_threads();
+  options.files.progress = terminal_progress("reading files");
+  options.progress = terminal_progress("index");
+  if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
+  TRY(const auto report, fetchers::build_local_index(database, a.documents, options));
+  for (std::size_t i = 0; i < std::min(kShownLeftOut, report.left_out.size()); ++i)
+    std::cerr << "left out: " << report.left_out[i] << '\n';
+  const std::string found = fmt::format(" with an index of {} documents", report.documents);
+  return report.left_out.empty() ? found
+                                 : found + fmt::format(" ({} files left out)", report.left_out.size());
+}
+
 Result<void> run_init(InitArguments& a) {
   TRY_VOID(ask_what_to_search(a));
   TRY_VOID(service::parse_listen(a.listen));
@@ -227,28 +245,13 @@ Result<void> run_init(InitArguments& a) {
   if (a.has_vectors && a.documents.empty())
     return fail(Code::usage, "--vectors needs --documents; name those too");
   const fs::path folder = a.folder;
+  const std::string file = (folder / "metafuse.yaml").string();
   std::error_code error;
-  if (fs::exists(folder / "metafuse.yaml", error))
-    return fail(Code::no_input,
-                (folder / "metafuse.yaml").string() + ": already exists; name another folder");
+  if (fs::exists(file, error)) return fail(Code::no_input, file + ": already exists; name another folder");
   for (const char* part : {"templates", "models", "reports"}) TRY_VOID(make_folder(folder / part));
-  std::string found;
-  if (!a.documents.empty()) {
-    fetchers::IndexOptions options;
-    options.stems_english = a.stems_english;
-    options.files.base_url = a.base_url;
-    options.files.threads = hardware_threads();
-    options.files.progress = terminal_progress("reading files");
-    options.progress = terminal_progress("index");
-    if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
-    TRY(const auto report, fetchers::build_local_index((folder / "index.db").string(), a.documents, options));
-    found = fmt::format(" with an index of {} documents", report.documents);
-    if (!report.left_out.empty()) found += fmt::format(" ({} files left out)", report.left_out.size());
-    for (std::size_t i = 0; i < std::min(kShownLeftOut, report.left_out.size()); ++i)
-      std::cerr << "left out: " << report.left_out[i] << '\n';
-  }
+  TRY(const std::string found, index_documents(a, (folder / "index.db").string()));
   TRY_VOID(write_configuration(a, others.engines, folder));
-  TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
+  TRY(const auto config, read_server_configuration(file));
   // A key that the user has yet to set is not a mistake in the configuration written.
   if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
   for (const std::string& remark : others.remarks) std::cout << remark << '\n';
@@ -290,9 +293,8 @@ void add_init(CLI::App& app, Result<void>& outcome) {
       ->allow_extra_args(false);
   verb.add_flag("--vectors", a.has_vectors,
                 "also search the documents by meaning, by vectors that are learned from them");
-  verb.add_option("--domain", a.domain, "a name for this kind of search: a-z, 0-9 and -")
-      ->capture_default_str();
-  verb.add_option("--listen", a.listen, "HOST:PORT where the server will listen")->capture_default_str();
+  add_defaulted(verb, "--domain", a.domain, "a name for this kind of search: a-z, 0-9 and -");
+  add_defaulted(verb, "--listen", a.listen, "HOST:PORT where the server will listen");
   verb.footer(
       "If nothing to search is given, it asks on a terminal.\n"
       "Examples:\n"
@@ -406,9 +408,8 @@ Result<std::string> look_at_open_files(const service::ServerConfig& config) {
 }
 
 Result<std::string> look_at_clock() {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  constexpr std::time_t kBuilt = 1735689600;  // 2025-01-01, before this program existed
-  if (now < kBuilt)
+  constexpr std::int64_t kBuilt = 1735689600;  // 2025-01-01, before this program existed
+  if (seconds_now() < kBuilt)
     return fail(Code::unavailable,
                 "the clock shows a date before 2025; set it, because quotas and clicks depend on it");
   return std::string("plausible");

@@ -15,6 +15,7 @@
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "service/base/dates.h"
 #include "service/learning/judging.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/records.h"
@@ -25,36 +26,20 @@
 namespace metafuse::cli {
 namespace {
 
-constexpr std::int64_t kSecondsPerDay = 86400;
-
-struct StoreArguments {
+/// How the user named the store.
+struct StoreChoice {
   std::string store;    ///< a file or postgresql://...
   ConfigChoice config;  ///< or the configuration that names the store
-  std::string domain;
-  double days = 0;
-  bool clicks = false;
-  bool judgments = false;
-  bool is_forced = false;
-  std::string lines;  ///< for store import: a file written by store export
-  std::vector<std::string> runs;
-  std::string qrels;
-  std::string queries;    ///< JSON lines, in the format of `record`
-  std::string recording;  ///< the folder written by `record`
-  std::string judge = "import";
-  std::string plain_slot;
-  int depth = 0;
-  std::size_t count = 20;  ///< for suggest-judgments
-  bool is_json = false;
 };
 
-/// Opens the store that the arguments name; it must already exist.
-Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, service::StoreMode mode) {
-  std::string location = arguments.store;
+/// Opens the store, which must already exist.
+Result<std::unique_ptr<service::Store>> open(const StoreChoice& choice, service::StoreMode mode) {
+  std::string location = choice.store;
   std::string secret_file;
-  if (!location.empty() && !arguments.config.file.empty())
+  if (!location.empty() && !choice.config.file.empty())
     return fail(Code::usage, "give one of --store FILE and --config FILE");
   if (location.empty()) {
-    TRY(const auto file, chosen_config(arguments.config));
+    TRY(const auto file, chosen_config(choice.config));
     TRY(const auto config, read_server_configuration(file));
     if (config.store.empty()) return fail(Code::bad_config, file + ": has no store; add store: FILE");
     location = config.store;
@@ -67,8 +52,14 @@ Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, se
   return service::open_store(location, mode, secret_file);
 }
 
-Result<void> export_store(const StoreArguments& arguments) {
-  TRY(const auto store, open(arguments, service::StoreMode::read));
+/// Adds --store, --config and --verbose.
+void add_store_options(CLI::App& verb, StoreChoice& choice) {
+  verb.add_option("--store", choice.store, "SQLite file or postgresql://...");
+  add_config_option(verb, choice.config, "server configuration that names the store");
+}
+
+Result<void> export_store(const StoreChoice& choice) {
+  TRY(const auto store, open(choice, service::StoreMode::read));
   return store->export_lines([](std::string_view line) -> Result<void> {
     if (std::cout << line << '\n') return {};
     return fail(Code::try_again, "standard output: cannot write; is the disk full?");
@@ -76,8 +67,8 @@ Result<void> export_store(const StoreArguments& arguments) {
 }
 
 /// Runs the database's own check and reads every row once.
-Result<void> check_store(const StoreArguments& arguments) {
-  TRY(const auto store, open(arguments, service::StoreMode::read));
+Result<void> check_store(const StoreChoice& choice) {
+  TRY(const auto store, open(choice, service::StoreMode::read));
   TRY_VOID(store->check());
   std::map<std::string, std::uint64_t> counts = {
       {"search", 0}, {"click", 0}, {"judgment", 0}, {"template", 0}};
@@ -91,24 +82,86 @@ Result<void> check_store(const StoreArguments& arguments) {
   return {};
 }
 
-Result<void> prune_store(const StoreArguments& arguments) {
-  TRY(const auto store, open(arguments, service::StoreMode::serve));
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const auto kept = static_cast<std::int64_t>(arguments.days * static_cast<double>(kSecondsPerDay));
-  TRY(const auto removed, store->remove_before(static_cast<service::UnixTime>(now) - kept));
+void add_export(CLI::App& app, Result<void>& outcome) {
+  auto [verb, choice] =
+      add_verb(app, "export", "write everything except secrets as JSON lines; also while a server is running",
+               export_store, outcome);
+  add_store_options(verb, choice);
+  verb.footer("Example:\n  metafuse store export --store state/metafuse.db | gzip > feedback.jsonl.gz");
+}
+
+void add_check(CLI::App& app, Result<void>& outcome) {
+  auto [verb, choice] = add_verb(
+      app, "check", "run the database's own check and read every row; also while a server is running",
+      check_store, outcome);
+  add_store_options(verb, choice);
+  verb.footer("Example:\n  metafuse store check --config config/metafuse.yaml");
+}
+
+struct PruneArguments {
+  StoreChoice store;
+  double days = 0;
+};
+
+Result<void> prune_store(const PruneArguments& arguments) {
+  TRY(const auto store, open(arguments.store, service::StoreMode::serve));
+  const auto kept = static_cast<std::int64_t>(arguments.days * static_cast<double>(service::kSecondsPerDay));
+  TRY(const auto removed, store->remove_before(seconds_now() - kept));
   std::cout << "removed " << removed.searches << " searches and " << removed.clicks << " clicks\n";
   return {};
 }
 
-Result<void> reset_store(const StoreArguments& arguments) {
+void add_prune(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] =
+      add_verb(app, "prune", "remove searches and clicks older than some days", prune_store, outcome);
+  add_store_options(verb, a.store);
+  verb.add_option("--days", a.days, "remove searches and clicks older than this; judgments are never removed")
+      ->required()
+      ->check(CLI::Range(0.0, 36500.0));
+  verb.footer(
+      "A server does this by itself (privacy.retention_days). Stop the server of an SQLite file first.\n"
+      "Example:\n  metafuse store prune --store state/metafuse.db --days 30");
+}
+
+struct ResetArguments {
+  StoreChoice store;
+  std::string domain;
+  bool clicks = false;
+  bool judgments = false;
+};
+
+Result<void> reset_store(const ResetArguments& arguments) {
   if (!arguments.clicks && !arguments.judgments)
     return fail(Code::usage, "say what to forget: --clicks, --judgments or both");
-  TRY(const auto store, open(arguments, service::StoreMode::serve));
+  TRY(const auto store, open(arguments.store, service::StoreMode::serve));
   TRY(const auto removed, store->reset_feedback(arguments.domain, arguments.clicks, arguments.judgments));
   std::cout << "removed " << removed.clicks << " clicks and " << removed.judgments << " judgments of "
             << arguments.domain << '\n';
   return {};
 }
+
+void add_reset(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] =
+      add_verb(app, "reset", "forget a domain's clicks, judgments or both", reset_store, outcome);
+  add_store_options(verb, a.store);
+  verb.add_option("--domain", a.domain, "domain whose feedback is forgotten")->required();
+  verb.add_flag("--clicks", a.clicks, "forget the clicks");
+  verb.add_flag("--judgments", a.judgments, "forget the judgments");
+  verb.footer(
+      "Stop the server of an SQLite file first; POST /v1/models/DOMAIN/reset does the same in the server.\n"
+      "Example:\n  metafuse store reset --store state/metafuse.db --domain ml-homepages --clicks "
+      "--judgments");
+}
+
+struct ImportArguments {
+  StoreChoice store;
+  std::string lines;  ///< a file written by store export
+  service::OfflineFiles files;
+  std::string queries;    ///< JSON lines, in the format of `record`
+  std::string recording;  ///< the folder written by `record`
+  std::string judge = "import";
+  std::string plain_slot;
+};
 
 /// The base queries that the ids of runs and qrels stand for.
 Result<std::map<std::string, BaseQuery>> base_queries(const std::string& path) {
@@ -126,8 +179,8 @@ service::UnixTime time_written(const std::string& path) {
   return error ? 0 : std::chrono::duration_cast<std::chrono::seconds>(moment.time_since_epoch()).count();
 }
 
-Result<void> import_store(const StoreArguments& arguments) {
-  service::OfflineFiles files{arguments.runs, arguments.qrels, arguments.domain, arguments.depth};
+Result<void> import_store(const ImportArguments& arguments) {
+  service::OfflineFiles files = arguments.files;
   if (!arguments.recording.empty()) {
     files.qrels = arguments.recording + "/qrels";
     std::error_code error;
@@ -140,13 +193,13 @@ Result<void> import_store(const StoreArguments& arguments) {
   }
   const bool has_files = !files.runs.empty() || !files.qrels.empty();
   if (has_files == !arguments.lines.empty() || files.runs.empty() != files.qrels.empty() ||
-      (!arguments.recording.empty() && !arguments.runs.empty()))
+      (!arguments.recording.empty() && !arguments.files.runs.empty()))
     return fail(Code::usage, "give one of FILE.jsonl, --runs with --qrels, and --recording");
   TRY(files.queries, base_queries(arguments.queries));
-  TRY(const auto store, open(arguments, service::StoreMode::serve));
+  TRY(const auto store, open(arguments.store, service::StoreMode::serve));
   std::string plain_slot = arguments.plain_slot;
   if (plain_slot.empty()) {
-    TRY(plain_slot, store->privacy.plain_slot(arguments.domain));
+    TRY(plain_slot, store->privacy.plain_slot(files.domain));
   }
   service::ImportReport report;
   if (has_files) {
@@ -155,17 +208,46 @@ Result<void> import_store(const StoreArguments& arguments) {
     TRY(const auto queries, service::read_offline_queries(files, secret, plain_slot, at));
     TRY(report, service::import_offline_queries(*store, queries, arguments.judge, at));
   } else {
-    TRY(report, service::import_lines(*store, arguments.lines, arguments.domain, plain_slot));
+    TRY(report, service::import_lines(*store, arguments.lines, files.domain, plain_slot));
   }
   std::cout << report.text() << '\n';
   return {};
 }
 
+void add_import(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] =
+      add_verb(app, "import", "add judgments from elsewhere: an export, TREC runs and qrels, or a recording",
+               import_store, outcome);
+  add_store_options(verb, a.store);
+  verb.add_option("FILE", a.lines, "JSON lines of store export");
+  verb.add_option("--domain", a.files.domain, "domain of the judgments")->required();
+  verb.add_option("--runs", a.files.runs, "TREC runs, one per list; the tag is the list's name");
+  verb.add_option("--qrels", a.files.qrels, "their judgments");
+  verb.add_option("--recording", a.recording, "folder that metafuse record wrote");
+  verb.add_option("--queries", a.queries,
+                  "base queries of the topic ids: JSON lines as metafuse record reads them");
+  verb.add_option("--judge", a.judge, "judge's name in the store");
+  verb.add_option("--plain-slot", a.plain_slot,
+                  "the domain's slot that plain queries fill; default: the one that its server stored");
+  verb.add_option("--depth", a.files.depth, "how far down lists count; 0 for all")
+      ->check(CLI::Range(0, 100000));
+  verb.footer(
+      "If a judge graded a document twice, the newer grade wins (a file's grades have its modification "
+      "time); conflicts are listed. Stop the server of an SQLite file first.\n"
+      "Example:\n  metafuse store import --store state/metafuse.db --domain support --runs runs/*.run "
+      "--qrels qrels --queries queries.jsonl");
+}
+
+struct MoveArguments {
+  ConfigChoice config;
+  bool is_forced = false;
+};
+
 using MoveShared = Result<service::Mirror::Changes> (service::Mirror::*)(bool is_forced);
 
 /// Moves shared files: `store push` sends this machine's templates and models to the store, `store pull`
 /// fetches the store's.
-Result<void> move_shared(const StoreArguments& arguments, MoveShared move) {
+Result<void> move_shared(const MoveArguments& arguments, MoveShared move) {
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   if (!service::is_postgres_url(config.store))
@@ -183,25 +265,49 @@ Result<void> move_shared(const StoreArguments& arguments, MoveShared move) {
   return {};
 }
 
-Result<void> push_store(const StoreArguments& arguments) {
+Result<void> push_store(const MoveArguments& arguments) {
   return move_shared(arguments, &service::Mirror::push);
 }
 
-Result<void> pull_store(const StoreArguments& arguments) {
+Result<void> pull_store(const MoveArguments& arguments) {
   return move_shared(arguments, &service::Mirror::pull);
 }
 
-/// Prints one line per query: the query, its disagreement, and the documents whose position is least certain.
-Result<void> suggest_judgments(const StoreArguments& arguments) {
-  TRY(const auto store, open(arguments, service::StoreMode::read));
+void add_push_and_pull(CLI::App& app, Result<void>& outcome) {
+  const auto push =
+      add_verb(app, "push", "send this machine's templates and models to the store that servers share",
+               push_store, outcome);
+  const auto pull = add_verb(app, "pull", "take templates and models from the store that servers share",
+                             pull_store, outcome);
+  for (const auto& [verb, a] : {push, pull}) {
+    add_config_option(verb, a.config, "server configuration with a store in PostgreSQL");
+    verb.add_flag("--force", a.is_forced,
+                  verb.get_name() == "push"
+                      ? "also send files that others changed in the meantime"
+                      : "also replace files that were edited here; they are kept as FILE.mine");
+    verb.footer(
+        "Servers of one PostgreSQL store share templates and models through it: what one changes, all others "
+        "take within a second. These verbs are for files that were edited by hand.\n"
+        "Example:\n  metafuse store " +
+        verb.get_name() + " --config metafuse.yaml");
+  }
+}
+
+struct SuggestArguments {
+  StoreChoice store;
   service::SuggestionOptions options;
-  options.domain = arguments.domain;
-  options.now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  options.count = arguments.count;
-  options.threads = hardware_threads();
-  TRY(const auto suggestions, service::suggested_queries(*store, options));
+  std::string plain_slot;
+  bool is_json = false;
+};
+
+/// Prints one line per query: the query, its disagreement, and the documents whose position is least certain.
+Result<void> suggest_judgments(SuggestArguments& arguments) {
+  TRY(const auto store, open(arguments.store, service::StoreMode::read));
+  arguments.options.now = seconds_now();
+  arguments.options.threads = hardware_threads();
+  TRY(const auto suggestions, service::suggested_queries(*store, arguments.options));
   if (suggestions.empty())
-    return fail(Code::bad_data, arguments.domain +
+    return fail(Code::bad_data, arguments.options.domain +
                                     ": no stored query with lists needs a judgment; let people search, or "
                                     "import queries with metafuse store import");
   for (const service::SuggestedQuery& one : suggestions) {
@@ -222,95 +328,24 @@ Result<void> suggest_judgments(const StoreArguments& arguments) {
   return {};
 }
 
-using RunStore = Result<void> (*)(const StoreArguments& arguments);
-
-/// One verb below `store`, with the options that name the store.
-Verb<StoreArguments> add_store_verb(CLI::App& store, const char* name, const char* meaning, RunStore run,
-                                    Result<void>& outcome) {
-  const auto verb = add_verb(store, name, meaning, run, outcome);
-  verb.app.add_option("--store", verb.arguments.store, "SQLite file or postgresql://...");
-  add_config_option(verb.app, verb.arguments.config, "server configuration that names the store");
-  return verb;
-}
-
 }  // namespace
 
 void add_store(CLI::App& app, Result<void>& outcome) {
   CLI::App* store =
       app.add_subcommand("store", "export, check, import, share, prune and reset what a server stores")
           ->require_subcommand(1);
-  add_store_verb(*store, "export",
-                 "write everything except secrets as JSON lines; also while a server is running",
-                 export_store, outcome)
-      .app.footer("Example:\n  metafuse store export --store state/metafuse.db | gzip > feedback.jsonl.gz");
-  add_store_verb(*store, "check",
-                 "run the database's own check and read every row; also while a server is running",
-                 check_store, outcome)
-      .app.footer("Example:\n  metafuse store check --config config/metafuse.yaml");
-  auto [import, from] = add_store_verb(
-      *store, "import", "add judgments from elsewhere: an export, TREC runs and qrels, or a recording",
-      import_store, outcome);
-  import.add_option("FILE", from.lines, "JSON lines of store export");
-  import.add_option("--domain", from.domain, "domain of the judgments")->required();
-  import.add_option("--runs", from.runs, "TREC runs, one per list; the tag is the list's name");
-  import.add_option("--qrels", from.qrels, "their judgments");
-  import.add_option("--recording", from.recording, "folder that metafuse record wrote");
-  import.add_option("--queries", from.queries,
-                    "base queries of the topic ids: JSON lines as metafuse record reads them");
-  import.add_option("--judge", from.judge, "judge's name in the store");
-  import.add_option("--plain-slot", from.plain_slot,
-                    "the domain's slot that plain queries fill; default: the one that its server stored");
-  import.add_option("--depth", from.depth, "how far down lists count; 0 for all")
-      ->check(CLI::Range(0, 100000));
-  import.footer(
-      "If a judge graded a document twice, the newer grade wins (a file's grades have its modification "
-      "time); conflicts are listed. Stop the server of an SQLite file first.\nExample:\n  metafuse store "
-      "import --store "
-      "state/metafuse.db --domain support --runs runs/*.run --qrels qrels --queries queries.jsonl");
-  const auto add_move = [&](const char* name, const char* meaning, RunStore run, const char* forced) {
-    auto [verb, moved] = add_verb(*store, name, meaning, run, outcome);
-    add_config_option(verb, moved.config, "server configuration with a store in PostgreSQL");
-    verb.add_flag("--force", moved.is_forced, forced);
-    verb.footer(
-        "Servers of one PostgreSQL store share templates and models through it: what one changes, all others "
-        "take within a second. These verbs are for files that were edited by hand.\nExample:\n  metafuse "
-        "store " +
-        std::string(name) + " --config metafuse.yaml");
-  };
-  add_move("push", "send this machine's templates and models to the store that servers share", push_store,
-           "also send files that others changed in the meantime");
-  add_move("pull", "take templates and models from the store that servers share", pull_store,
-           "also replace files that were edited here; they are kept as FILE.mine");
-  auto [prune, kept] = add_store_verb(*store, "prune", "remove searches and clicks older than some days",
-                                      prune_store, outcome);
-  prune
-      .add_option("--days", kept.days,
-                  "remove searches and clicks older than this; judgments are never removed")
-      ->required()
-      ->check(CLI::Range(0.0, 36500.0));
-  prune.footer(
-      "A server does this by itself (privacy.retention_days). Stop the server of an SQLite file first.\n"
-      "Example:\n  metafuse store prune --store state/metafuse.db --days 30");
-  auto [reset, a] =
-      add_store_verb(*store, "reset", "forget a domain's clicks, judgments or both", reset_store, outcome);
-  reset.add_option("--domain", a.domain, "domain whose feedback is forgotten")->required();
-  reset.add_flag("--clicks", a.clicks, "forget the clicks");
-  reset.add_flag("--judgments", a.judgments, "forget the judgments");
-  reset.footer(
-      "Stop the server of an SQLite file first; POST /v1/models/DOMAIN/reset does the same in the server.\n"
-      "Example:\n  metafuse store reset --store state/metafuse.db --domain ml-homepages --clicks "
-      "--judgments");
+  for (const AddVerb add : {add_export, add_check, add_import, add_push_and_pull, add_prune, add_reset})
+    add(*store, outcome);
 }
 
 void add_suggest_judgments(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_store_verb(app, "suggest-judgments",
-                                  "list the stored queries of a domain to judge next: those on which a "
-                                  "committee of models disagrees most",
-                                  suggest_judgments, outcome);
-  verb.add_option("--domain", a.domain, "domain of the queries")->required();
-  verb.add_option("-n,--count", a.count, "number of queries")
-      ->check(CLI::Range(1, 500))
-      ->capture_default_str();
+  auto [verb, a] = add_verb(app, "suggest-judgments",
+                            "list the stored queries of a domain to judge next: those on which a "
+                            "committee of models disagrees most",
+                            suggest_judgments, outcome);
+  add_store_options(verb, a.store);
+  verb.add_option("--domain", a.options.domain, "domain of the queries")->required();
+  add_defaulted(verb, "-n,--count", a.options.count, "number of queries")->check(CLI::Range(1, 500));
   verb.add_option("--plain-slot", a.plain_slot, "the domain's slot that plain queries fill");
   verb.add_flag("--json", a.is_json, "print a JSON object per line");
   verb.footer(

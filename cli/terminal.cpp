@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include <fmt/color.h>
 #include <unistd.h>
@@ -39,11 +40,10 @@ void draw(Bar& bar, std::size_t done, std::size_t total) {
   std::fflush(stderr);
 }
 
-enum class ColourChoice { automatic, always, never };
-ColourChoice colour_choice = ColourChoice::automatic;
+std::optional<bool> chosen_colour;  // of --color always or never
 
 bool has_colour(int stream) {
-  if (colour_choice != ColourChoice::automatic) return colour_choice == ColourChoice::always;
+  if (chosen_colour) return *chosen_colour;
   const char* refused = std::getenv("NO_COLOR");  // https://no-color.org
   return is_terminal(stream) && (refused == nullptr || *refused == '\0');
 }
@@ -69,9 +69,7 @@ fmt::text_style text_style_of(Style style) {
 }  // namespace
 
 void choose_colour(const std::string& when) {
-  colour_choice = when == "always"  ? ColourChoice::always
-                  : when == "never" ? ColourChoice::never
-                                    : ColourChoice::automatic;
+  if (when != "auto") chosen_colour = when == "always";
 }
 
 std::string styled(int stream, Style style, std::string_view text) {

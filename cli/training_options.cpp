@@ -14,12 +14,6 @@ namespace {
 using fusion::Learner;
 using fusion::LearnerOption;
 
-std::vector<std::string> learner_names() {
-  std::vector<std::string> names;
-  for (const Learner& learner : fusion::learners()) names.push_back(learner.name);
-  return names;
-}
-
 /// What an option of this name means in the learners that have it; learners with the same meaning share
 /// an entry.
 struct SharedOption {
@@ -84,7 +78,7 @@ void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
   verb.add_option("--learner", choice.learner,
                   fmt::format("one of {}; the default, auto, chooses among them; if options of a learner are "
                               "given, the default is the first learner that has them all",
-                              fmt::join(learner_names(), ", ")))
+                              fmt::join(names_of(fusion::learners()), ", ")))
       ->default_str(std::string(fusion::kDefaultLearner));
   for (const SharedOption& shared : options_of_all()) {
     verb.add_option_function<std::string>(
@@ -118,24 +112,25 @@ const Learner* default_learner(const LearnerChoice& choice) {
 
 }  // namespace
 
+Error refused_by(const Learner& learner, const std::string& rest) {
+  return fail(Code::usage, "the learner " + learner.name + " " + rest);
+}
+
 Result<const Learner*> chosen_learner(const LearnerChoice& choice) {
   const Learner* learner =
       choice.learner.empty() ? default_learner(choice) : fusion::find_learner(choice.learner);
   if (learner == nullptr)
-    return fail(Code::usage,
-                "no learner \"" + choice.learner + "\"" + did_you_mean(choice.learner, learner_names()));
-  for (const auto& [name, value] : choice.options) {
+    return fail(Code::usage, "no learner \"" + choice.learner + "\"" +
+                                 did_you_mean(choice.learner, names_of(fusion::learners())));
+  for (const auto& [name, value] : choice.options)
     if (!has_option(*learner, name))
-      return fail(Code::usage,
-                  "the learner " + learner->name + " has no option --" + name + "; leave it out");
-  }
+      return refused_by(*learner, "has no option --" + name + "; leave it out");
   return learner;
 }
 
 using fusion::FeedbackOptions;
 
-void add_input_options(CLI::App& verb, InputChoice& options) {
-  fusion::TrainingInput& input = options.input;
+void add_input_options(CLI::App& verb, fusion::TrainingInput& input) {
   auto* runs =
       verb.add_option("--runs", input.runs, "TREC runs, each FILE or NAME=FILE: one rank feature each");
   auto* qrels = verb.add_option("--qrels", input.qrels, "the judgments for --runs");
@@ -145,51 +140,30 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
   letor->excludes(runs)->excludes(qrels)->excludes(ranks);
   ranks->excludes(runs)->excludes(qrels);
   verb.add_option("--pairs", input.pairs, "general feedback: qid document_below document_above weight");
-  verb.add_option("--absent", options.absent, "a feature that a --letor row does not name: zero or unranked")
-      ->check(CLI::IsMember({"zero", "unranked"}))
-      ->capture_default_str();
-  verb.add_option("--depth", input.depth, "how far down each list counts, 0 for all of it")
-      ->check(at_least_zero())
-      ->capture_default_str();
+  add_choice(verb, "--absent", input.is_absent_unranked, {{"zero", false}, {"unranked", true}},
+             "a feature that a --letor row does not name: zero or unranked");
+  add_defaulted(verb, "--depth", input.depth, "how far down each list counts, 0 for all of it")
+      ->check(at_least_zero());
   verb.add_option("--derive", input.derive,
                   "derived features: lists,rrf,best-rank,median-rank,share,score (of --runs),vsim");
-  verb.add_option("--feedback", options.feedback, "graded or bipartite")
-      ->check(CLI::IsMember({"graded", "bipartite"}))
-      ->capture_default_str();
-  verb.add_option("--relevance-level", input.feedback.relevance_level,
-                  "the lowest relevant grade for bipartite feedback")
-      ->capture_default_str();
-  verb.add_option("--unjudged", options.unjudged, "unjudged documents: nonrelevant, or ignore in feedback")
-      ->check(CLI::IsMember({"nonrelevant", "ignore"}))
-      ->capture_default_str();
-  verb.add_option("--negative-grades", options.negative_grades, "grades below 0: zero (count as 0) or keep")
-      ->check(CLI::IsMember({"zero", "keep"}))
-      ->capture_default_str();
-  verb.add_option("--query-weights", input.query_weights,
-                  "pairs (every pair weighs the same), equal (every query), documents (every document), or a "
-                  "file of: qid weight")
-      ->capture_default_str();
-  verb.add_option("--grade-weights", options.grade_weights,
-                  "a pair weighs one, the difference of grades, or of gains")
-      ->check(CLI::IsMember({"one", "difference", "gain"}))
-      ->capture_default_str();
+  add_choice(verb, "--feedback", input.feedback.is_bipartite, {{"graded", false}, {"bipartite", true}},
+             "graded or bipartite");
+  add_defaulted(verb, "--relevance-level", input.feedback.relevance_level,
+                "the lowest relevant grade for bipartite feedback");
+  add_choice(verb, "--unjudged", input.is_unjudged_ignored, {{"nonrelevant", false}, {"ignore", true}},
+             "unjudged documents: nonrelevant, or ignore in feedback");
+  add_choice(verb, "--negative-grades", input.are_negative_grades_kept, {{"zero", false}, {"keep", true}},
+             "grades below 0: zero (count as 0) or keep");
+  add_defaulted(verb, "--query-weights", input.query_weights,
+                "pairs (every pair weighs the same), equal (every query), documents (every document), or a "
+                "file of: qid weight");
+  using Weights = FeedbackOptions::GradeWeights;
+  add_choice(verb, "--grade-weights", input.feedback.grade_weights,
+             {{"one", Weights::one}, {"difference", Weights::difference}, {"gain", Weights::gain}},
+             "a pair weighs one, the difference of grades, or of gains");
   show_rarely(verb, "More about documents and judgments",
               {"--pairs", "--absent", "--derive", "--feedback", "--relevance-level", "--unjudged",
                "--negative-grades", "--query-weights", "--grade-weights"});
-}
-
-fusion::TrainingInput chosen_input(const InputChoice& options, unsigned threads) {
-  fusion::TrainingInput input = options.input;
-  input.is_absent_unranked = options.absent == "unranked";
-  input.is_unjudged_ignored = options.unjudged == "ignore";
-  input.are_negative_grades_kept = options.negative_grades == "keep";
-  input.feedback.is_bipartite = options.feedback == "bipartite";
-  input.feedback.grade_weights = options.grade_weights == "difference"
-                                     ? FeedbackOptions::GradeWeights::difference
-                                 : options.grade_weights == "gain" ? FeedbackOptions::GradeWeights::gain
-                                                                   : FeedbackOptions::GradeWeights::one;
-  input.threads = threads;
-  return input;
 }
 
 namespace {
@@ -224,31 +198,29 @@ void add_validation(CLI::App& verb, TrainArguments& arguments) {
 }
 
 void add_interruption(CLI::App& verb, TrainArguments& arguments) {
-  verb.add_option("--time-limit", arguments.time_limit, "stop after this many seconds, 0 for never")
-      ->check(at_least_zero())
-      ->capture_default_str();
-  CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.checkpoint,
+  add_defaulted(verb, "--time-limit", arguments.request.time_limit_seconds,
+                "stop after this many seconds, 0 for never")
+      ->check(at_least_zero());
+  CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.request.checkpoint,
                                             "a file from which interrupted training can resume");
-  verb.add_option("--checkpoint-every", arguments.checkpoint_every, "rounds between two checkpoints")
+  add_defaulted(verb, "--checkpoint-every", arguments.request.checkpoint_every,
+                "rounds between two checkpoints")
       ->check(above_zero())
-      ->capture_default_str()
       ->needs(checkpoint);
-  verb.add_option(
-      "--resume", arguments.resume,
-      "a checkpoint to resume from; for an online learner, a model. The result is the same as without "
-      "the interruption");
+  verb.add_option("--resume", arguments.resume,
+                  "a checkpoint to resume from; for an online learner, a model. The result is the same as "
+                  "without the interruption");
 }
 
 void add_memory(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* memory =
-      verb.add_option(
-              "--memory-limit", arguments.memory_limit,
-              "with --letor and --letor-ranks, for data larger than memory: how much memory this process may "
-              "use, such as 512M; feature columns are kept in an unnamed temporary file. The model "
-              "is the same as without it")
+      verb.add_option("--memory-limit", arguments.memory.bytes,
+                      "with --letor and --letor-ranks, for data larger than memory: how much memory this "
+                      "process may use, such as 512M; feature columns are kept in an unnamed temporary file. "
+                      "The model is the same as without it")
           ->transform(CLI::AsSizeValue(false))
           ->type_name("SIZE");
-  verb.add_option("--temporary", arguments.temporary,
+  verb.add_option("--temporary", arguments.memory.folder,
                   "with --memory-limit: folder of that file, on a disk; default: the model's folder")
       ->needs(memory);
 }
@@ -258,22 +230,21 @@ void add_stream_input(CLI::App& verb, TrainArguments& arguments) {
       verb.add_flag("--stream", arguments.is_stream,
                     "online learners: LETOR lines on standard input; each is first predicted (grade TAB "
                     "score on standard output), then learned; the model is written at the end");
-  verb.add_option("--bad-lines", arguments.bad_lines, "with --stream: skip (and report) bad lines, or fail")
-      ->check(CLI::IsMember({"skip", "fail"}))
-      ->capture_default_str()
+  add_choice(verb, "--bad-lines", arguments.skips_bad_lines, {{"skip", true}, {"fail", false}},
+             "with --stream: skip (and report) bad lines, or fail")
       ->needs(stream);
 }
 
 void add_store_input(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* store = verb.add_option(
       "--store", arguments.store, "judgments and clicks of a server: its SQLite file or postgresql://...");
-  verb.add_option("--domain", arguments.domain, "with --store: the domain to learn for")->needs(store);
-  verb.add_option("--half-life", arguments.half_life_days,
-                  "with --store: days after which a click counts half")
-      ->check(above_zero())
-      ->capture_default_str()
+  verb.add_option("--domain", arguments.from_store.domain, "with --store: the domain to learn for")
       ->needs(store);
-  verb.add_flag("--use-held-out", arguments.are_held_out_used,
+  add_defaulted(verb, "--half-life", arguments.from_store.clicks.half_life_days,
+                "with --store: days after which a click counts half")
+      ->check(above_zero())
+      ->needs(store);
+  verb.add_flag("--use-held-out", arguments.from_store.are_held_out_used,
                 "with --store: also learn from the judged queries on which promotions are measured")
       ->needs(store);
 }
@@ -281,26 +252,25 @@ void add_store_input(CLI::App& verb, TrainArguments& arguments) {
 }  // namespace
 
 void add_train_options(CLI::App& verb, TrainArguments& arguments) {
+  arguments.request.checkpoint_every = 100;
+  arguments.memory.folder.clear();
   add_input_options(verb, arguments.input);
   add_learner_options(verb, arguments.learner);
   verb.add_option("--model", arguments.model, "the model file to write")->required();
   CLI::Option* trace = verb.add_option("--trace", arguments.trace, "a file for one JSON object per round");
-  verb.add_option("--trace-every", arguments.trace_every,
-                  "with --trace: write only every N-th round, which spares RankBoost computing its loss in "
-                  "the others")
+  add_defaulted(verb, "--trace-every", arguments.request.trace_every,
+                "with --trace: write only every N-th round, which spares RankBoost computing its loss in "
+                "the others")
       ->check(above_zero())
-      ->capture_default_str()
       ->needs(trace);
-  verb.add_option("--threads", arguments.threads,
-                  "threads to use, 0 for one per core (under mpirun one per process); the model is the same "
-                  "for any number")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  verb.add_option("--seed", arguments.seed, "seed of everything drawn at random")->capture_default_str();
-  verb.add_flag(
-      "--certainty", arguments.wants_certainty,
-      "also cross-validate against RRF and train on samples of the queries, and keep in the model how "
-      "sure it is and each list's weight; 25 more trainings");
+  add_defaulted(verb, "--threads", arguments.threads,
+                "threads to use, 0 for one per core (under mpirun one per process); the model is the same "
+                "for any number")
+      ->check(CLI::Range(0, 1024));
+  add_defaulted(verb, "--seed", arguments.request.seed, "seed of everything drawn at random");
+  verb.add_flag("--certainty", arguments.wants_certainty,
+                "also cross-validate against RRF and train on samples of the queries, and keep in the model "
+                "how sure it is and each list's weight; 25 more trainings");
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
   add_memory(verb, arguments);

@@ -3,7 +3,6 @@
 // The options of `train` and `crossvalidate`: the training data, the learner, when to stop.
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,25 +14,13 @@
 #include "core/result.h"
 #include "fusion/input/input_files.h"
 #include "fusion/training/registry.h"
+#include "service/learning/store_training.h"
 
 namespace metafuse::cli {
 
-/// The options for training data and feedback, as typed.
-struct InputChoice {
-  fusion::TrainingInput input;
-  std::string absent = "zero";
-  std::string feedback = "graded";
-  std::string unjudged = "nonrelevant";
-  std::string negative_grades = "zero";
-  std::string grade_weights = "one";
-};
-
 /// Adds --runs, --qrels, --letor, --letor-ranks, --pairs, --absent, --depth, --derive, --feedback,
 /// --relevance-level, --unjudged, --negative-grades, --query-weights and --grade-weights.
-void add_input_options(CLI::App& verb, InputChoice& choice);
-
-/// The same, in the form that fusion/input reads.
-fusion::TrainingInput chosen_input(const InputChoice& choice, unsigned threads);
+void add_input_options(CLI::App& verb, fusion::TrainingInput& input);
 
 /// The learner, and the learner options that the user set.
 struct LearnerChoice {
@@ -50,6 +37,9 @@ void add_learner_options(CLI::App& verb, LearnerChoice& choice);
 /// errors: usage for an unknown learner, or an option that the chosen learner does not have
 Result<const fusion::Learner*> chosen_learner(const LearnerChoice& choice);
 
+/// The usage error that "the learner NAME" does or has something: the rest of the sentence.
+Error refused_by(const fusion::Learner& learner, const std::string& rest);
+
 /// The measure of --validate, and the number of rounds without improvement after which training stops,
 /// by default.
 inline constexpr std::string_view kTrainMetric = "map";
@@ -57,28 +47,21 @@ inline constexpr std::size_t kTrainPatience = 50;
 
 /// The options of `metafuse train`, as typed.
 struct TrainArguments {
-  InputChoice input;
+  fusion::TrainingInput input;
   LearnerChoice learner;
   std::string model;
   std::string trace;
-  std::size_t trace_every = 1;
-  unsigned threads = 0;  ///< 0: one per core
-  std::uint64_t seed = 1;
   std::string resume;
+  fusion::TrainingRequest request;  ///< seed, trace, time limit and checkpoints
+  unsigned threads = 0;             ///< 0: one per core
   std::vector<std::string> validate;
   std::optional<std::string> metric;
   std::optional<std::size_t> patience;
-  std::uint64_t memory_limit = 0;  ///< bytes; 0: no limit
-  std::string temporary;
-  double time_limit = 0.0;
-  std::string checkpoint;
-  std::size_t checkpoint_every = 100;
+  fusion::MemoryLimit memory;  ///< 0 bytes: no limit; without a folder, it is the model's
   bool is_stream = false;
-  std::string bad_lines = "fail";
+  bool skips_bad_lines = false;
   std::string store;
-  std::string domain;
-  double half_life_days = 30;
-  bool are_held_out_used = false;
+  service::StoreTrainingOptions from_store;  ///< domain, half-life of clicks, held-out queries
   bool wants_certainty = false;
 };
 

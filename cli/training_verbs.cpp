@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -37,19 +36,15 @@ Result<void> check_store_options(const TrainArguments& arguments, const fusion::
     return fail(Code::usage, "--store has its own judgments and lists; leave out --pairs and --depth");
   if (input.query_weights != "pairs" && input.query_weights != "equal")
     return fail(Code::usage, "--store takes --query-weights pairs or equal");
-  if (arguments.domain.empty()) return fail(Code::usage, "--store needs --domain, the domain to learn for");
+  if (arguments.from_store.domain.empty())
+    return fail(Code::usage, "--store needs --domain, the domain to learn for");
   return {};
 }
 
 service::StoreTrainingOptions store_options(const TrainArguments& arguments,
                                             const fusion::TrainingInput& input) {
-  service::StoreTrainingOptions options;
-  options.domain = arguments.domain;
-  options.now =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count();
-  options.clicks.half_life_days = arguments.half_life_days;
-  options.are_held_out_used = arguments.are_held_out_used;
+  service::StoreTrainingOptions options = arguments.from_store;
+  options.now = seconds_now();
   options.features = input.expected;
   options.derive = input.derive;
   options.feedback = input.feedback;
@@ -66,8 +61,8 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   if (!input.runs.empty()) {
     TRY(const std::string secret, store->privacy.secret());
     TRY(options.offline,
-        service::read_offline_queries({input.runs, input.qrels, arguments.domain, input.depth, {}}, secret,
-                                      {}, options.now));
+        service::read_offline_queries({input.runs, input.qrels, options.domain, input.depth, {}}, secret, {},
+                                      options.now));
   }
   service::StoreTrainingReport report;
   auto set = service::training_set_from_store(*store, options, &report);
@@ -81,14 +76,13 @@ using fusion::online::StreamCell;
 Result<DocumentStream> open_stream(const TrainArguments& arguments, const fusion::Learner& learner) {
   const auto method = fusion::online::method_of(learner.name);
   if (!method)
-    return fail(Code::usage, "the learner " + learner.name +
-                                 " does not learn from a stream; take an online one, such as oap-bpm");
+    return refused_by(learner, "does not learn from a stream; take an online one, such as oap-bpm");
   if (arguments.learner.options.contains("passes") || arguments.learner.options.contains("scale"))
     return fail(Code::usage,
-                "a stream is read once and its values are taken as they are; leave out --passes and "
-                "--scale");
+                "a stream is read once and its values are taken as they are; leave out --passes and --scale");
   if (arguments.resume.empty()) {
-    TRY(auto settings, fusion::online::read_settings(*method, arguments.learner.options, arguments.seed));
+    TRY(auto settings,
+        fusion::online::read_settings(*method, arguments.learner.options, arguments.request.seed));
     return DocumentStream::start(settings);
   }
   TRY(auto model, fusion::read_model(arguments.resume));
@@ -137,7 +131,7 @@ Result<void> take_line(DocumentStream& stream, const std::string& line, std::siz
 /// errors: usage; those of the model file; bad_data with the line, unless bad lines are skipped (then each is
 ///         reported on standard error)
 Result<void> train_on_stream(const TrainArguments& arguments, const fusion::Learner& learner) {
-  const fusion::TrainingInput& input = arguments.input.input;
+  const fusion::TrainingInput& input = arguments.input;
   if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
     return fail(Code::usage, "--stream reads standard input; leave out --letor, --letor-ranks and --runs");
   TRY(auto stream, open_stream(arguments, learner));
@@ -148,7 +142,7 @@ Result<void> train_on_stream(const TrainArguments& arguments, const fusion::Lear
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
     auto taken = take_line(stream, line, number, loss, count);
     if (taken) continue;
-    if (arguments.bad_lines != "skip") return taken;
+    if (!arguments.skips_bad_lines) return taken;
     ++skipped;
     std::cerr << "metafuse: " << taken.error().text << " (skipped)\n";
   }
@@ -177,9 +171,7 @@ Result<void> write_trace(const std::string& path, const std::vector<JsonObject>&
 Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& arguments,
                                                    const fusion::Learner& learner) {
   if (arguments.resume.empty() || learner.can_checkpoint) return std::optional<fusion::Model>();
-  if (!learner.can_resume)
-    return fail(Code::usage,
-                "the learner " + learner.name + " cannot resume from a model; leave out --resume");
+  if (!learner.can_resume) return refused_by(learner, "cannot resume from a model; leave out --resume");
   TRY(auto model, fusion::read_model(arguments.resume));
   return std::optional<fusion::Model>(std::move(model));
 }
@@ -206,19 +198,17 @@ Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fus
 
 Result<void> check_abilities(const TrainArguments& arguments, const fusion::Learner& learner) {
   if (!arguments.validate.empty() && !learner.can_validate)
-    return fail(Code::usage,
-                "the learner " + learner.name + " does not use validation data; leave out --validate");
+    return refused_by(learner, "does not use validation data; leave out --validate");
   const bool reads_metric = learner.chooses_by_measure || learner.can_stop_early;
   if ((arguments.metric && !reads_metric) || (arguments.patience && !learner.can_stop_early))
-    return fail(Code::usage, "the learner " + learner.name + " has its own rule for --validate; leave out " +
-                                 (arguments.patience ? "--patience" : "--metric"));
+    return refused_by(learner, std::string("has its own rule for --validate; leave out ") +
+                                   (arguments.patience ? "--patience" : "--metric"));
   if (arguments.metric && arguments.validate.empty() && !learner.chooses_by_measure)
     return fail(Code::usage, "--metric: the learner " + learner.name + " uses it only with --validate");
-  if (!arguments.checkpoint.empty() && !learner.can_checkpoint)
-    return fail(Code::usage, "the learner " + learner.name +
-                                 " writes no checkpoints; name one that does, such as rankboost");
-  if (arguments.time_limit > 0.0 && !learner.can_limit_time)
-    return fail(Code::usage, "the learner " + learner.name + " has no --time-limit; leave it out");
+  if (!arguments.request.checkpoint.empty() && !learner.can_checkpoint)
+    return refused_by(learner, "writes no checkpoints; name one that does, such as rankboost");
+  if (arguments.request.time_limit_seconds > 0.0 && !learner.can_limit_time)
+    return refused_by(learner, "has no --time-limit; leave it out");
   return {};
 }
 
@@ -237,18 +227,13 @@ Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner
     }
   }
   request.clock = &clock;
-  request.time_limit_seconds = arguments.time_limit;
-  if (learner.can_checkpoint) {
-    request.checkpoint = arguments.checkpoint;
-    request.checkpoint_every = arguments.checkpoint_every;
-    request.resume_checkpoint = arguments.resume;
-  }
+  if (learner.can_checkpoint) request.resume_checkpoint = arguments.resume;
   return {};
 }
 
 /// Checked before training, so that a mistyped folder does not cost hours of work.
 Result<void> check_outputs(const TrainArguments& arguments) {
-  for (const std::string& path : {arguments.model, arguments.trace, arguments.checkpoint})
+  for (const std::string& path : {arguments.model, arguments.trace, arguments.request.checkpoint})
     if (!path.empty()) TRY_VOID(check_writable(path));
   return {};
 }
@@ -265,7 +250,7 @@ Result<void> check_shareable(const TrainArguments& arguments) {
   if (arguments.is_stream || !arguments.store.empty())
     return fail(Code::usage, std::string(arguments.is_stream ? "--stream" : "--store") +
                                  " cannot be read by several processes; leave out mpirun");
-  const fusion::TrainingInput& input = arguments.input.input;
+  const fusion::TrainingInput& input = arguments.input;
   std::vector<std::string> paths{input.qrels, input.pairs, input.query_weights, arguments.resume};
   for (const auto& more : {input.runs, input.letor, input.letor_ranks, arguments.validate})
     paths.insert(paths.end(), more.begin(), more.end());
@@ -279,11 +264,10 @@ Result<void> check_shareable(const TrainArguments& arguments) {
 }
 
 Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner& learner) {
-  if (arguments.memory_limit == 0) return {};
+  if (arguments.memory.bytes == 0) return {};
   if (!learner.bytes_per_document)
-    return fail(Code::usage,
-                "the learner " + learner.name +
-                    " needs all columns in memory; leave out --memory-limit, or give --learner rankboost");
+    return refused_by(learner,
+                      "needs all columns in memory; leave out --memory-limit, or give --learner rankboost");
   if (arguments.wants_certainty || !arguments.store.empty())
     return fail(Code::usage, std::string("--memory-limit reads --letor and --letor-ranks once; leave out ") +
                                  (arguments.wants_certainty ? "--certainty" : "--store"));
@@ -293,13 +277,10 @@ Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner
 /// The memory limit from --memory-limit and --temporary, if given.
 std::optional<fusion::MemoryLimit> memory_limit(const TrainArguments& arguments,
                                                 const fusion::Learner& learner, bool is_first) {
-  if (arguments.memory_limit == 0) return std::nullopt;
-  fusion::MemoryLimit limit;
-  limit.bytes = arguments.memory_limit;
+  if (arguments.memory.bytes == 0) return std::nullopt;
+  fusion::MemoryLimit limit = arguments.memory;
   const auto model_folder = std::filesystem::path(arguments.model).parent_path();
-  limit.folder = !arguments.temporary.empty() ? arguments.temporary
-                 : model_folder.empty()       ? "."
-                                              : model_folder.string();
+  if (limit.folder.empty()) limit.folder = model_folder.empty() ? "." : model_folder.string();
   limit.bytes_per_document = *learner.bytes_per_document;
   if (is_first) limit.progress = terminal_progress("columns");
   return limit;
@@ -313,9 +294,8 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
   if (arguments.wants_certainty && (communicator != nullptr || arguments.is_stream))
     return fail(Code::usage, "--certainty does not work with several processes or a stream; leave it out");
   if (communicator != nullptr && !learner.can_distribute)
-    return fail(Code::usage,
-                "the learner " + learner.name +
-                    " cannot be trained by several processes; leave out mpirun, or give --learner rankboost");
+    return refused_by(
+        learner, "cannot be trained by several processes; leave out mpirun, or give --learner rankboost");
   return communicator != nullptr ? check_shareable(arguments) : Result<void>();
 }
 
@@ -342,7 +322,8 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
 
 Result<void> write_outcome(const TrainArguments& arguments, const fusion::TrainingResult& result,
                            const fusion::TrainingInputReport& report) {
-  if (!arguments.trace.empty()) TRY_VOID(write_trace(arguments.trace, result.trace, arguments.trace_every));
+  if (!arguments.trace.empty())
+    TRY_VOID(write_trace(arguments.trace, result.trace, arguments.request.trace_every));
   TRY_VOID(fusion::write_model(arguments.model, result.model));
   std::cerr << result.summary;
   if (report.unretrieved_queries > 0)
@@ -358,7 +339,7 @@ Result<void> add_certainty(const TrainArguments& arguments, const fusion::Learne
   options.learner = &learner;
   options.learner_options = arguments.learner.options;
   options.measure = arguments.metric.value_or(std::string(kTrainMetric));
-  options.seed = arguments.seed;
+  options.seed = arguments.request.seed;
   options.threads = threads;
   options.progress = terminal_progress("certainty");
   TRY(auto certainty, fusion::certainty_of(set, options));
@@ -375,7 +356,8 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   TRY(const auto resumed, resumed_model(arguments, *learner));
   const unsigned most = communicator == nullptr ? hardware_threads() : 1;
   const unsigned threads = arguments.threads > 0 ? arguments.threads : most;
-  fusion::TrainingInput input = chosen_input(arguments.input, threads);
+  fusion::TrainingInput input = arguments.input;
+  input.threads = threads;
   if (resumed) input.expected = resumed->features;
   input.communicator = communicator;
   const bool is_first = communicator == nullptr || communicator->rank() == 0;
@@ -383,17 +365,15 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   if (is_first) input.progress = terminal_progress("read");
   TRY(const auto data, read_data(arguments, input));
   const SteadyClock clock;
-  fusion::TrainingRequest request;
+  fusion::TrainingRequest request = arguments.request;
   request.train = &data.set;
   TRY_VOID(set_stopping(arguments, *learner, data.validation, clock, request));
   request.options = arguments.learner.options;
-  request.seed = arguments.seed;
   request.threads = arguments.threads > 0 ? threads : threads_worth_starting(threads, data.set.matrix);
   if (resumed) request.resume = &*resumed;
   if (is_first) request.progress = terminal_progress("train");
   request.communicator = communicator;
   request.wants_trace = !arguments.trace.empty();
-  request.trace_every = arguments.trace_every;
   request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   TRY(auto result, learner->train(request));
   if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));
