@@ -1,17 +1,22 @@
-// Runs the calibrated experiment over sets and folds: chooses on validation, fills in table 2 and fig. 3, and
-// judges the paper's claims. calibrated_fold.cpp does the work within a fold.
+// Table 2, figures 2 and 3 and section 7.2 of Busa-Fekete et al. 2011: reads the sets, measures as LETOR's
+// tools do, fills in the table and judges the paper's claims. calibrated_fold.cpp trains and chooses. Quick:
+// six settings, at most 100 rounds, 200 points per Gaussian process. Normal: all settings, up to 1,000 rounds
+// as long as validation improves. Full: up to 10,000 rounds without early stopping.
 #include "experiments/calibrated.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
+#include <filesystem>
 #include <map>
 #include <numeric>
+#include <string_view>
 
-#include <boost/math/distributions/chi_squared.hpp>
 #include <fmt/format.h>
 
+#include "core/text_file.h"
 #include "evaluation/significance/significance.h"
+#include "experiments/data_sets.h"
 #include "experiments/experiment.h"
 #include "experiments/report.h"
 
@@ -19,25 +24,145 @@ namespace metafuse::experiments {
 namespace calibrated {
 namespace {
 
-using fusion::adaboost_mh::BaseKind;
-using fusion::adaboost_mh::kSigmoidTargets;
-using fusion::adaboost_mh::name_of;
+using namespace fusion::adaboost_mh;
 
 constexpr const char* kRows[] = {
     "ensemble, CPC",         "ensemble, RBC", "ensemble, CPC+RBC", "AdaBoost.MH, trees",
     "AdaBoost.MH, products", "RankBoost",     kEqualRankBoost,     kAutoRow};
-constexpr const char* kFileOrder = "the files' own order";
-constexpr std::size_t kDepth = 10;
 constexpr int kFolds = 5;
-constexpr std::size_t kTargets = std::size(kSigmoidTargets);
+
+/// A column of table 2 as (name, figure): first our rows, then the other methods.
+std::vector<std::pair<std::string, double>> table_2(const std::array<double, 10>& figures) {
+  constexpr std::array kNames = {"ensemble, CPC",
+                                 "ensemble, RBC",
+                                 "ensemble, CPC+RBC",
+                                 "AdaBoost.MH, trees",
+                                 "AdaBoost.MH, products",
+                                 "RankBoost",
+                                 "AdaRank-MAP",
+                                 "AdaRank-NDCG",
+                                 "ListNet",
+                                 "RankSVM"};
+  std::vector<std::pair<std::string, double>> column;
+  for (std::size_t i = 0; i < kNames.size(); ++i) column.emplace_back(kNames[i], figures[i]);
+  return column;
+}
+
+std::string_view after(std::string_view line, std::string_view mark) {
+  const std::size_t at = line.find(mark);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + mark.size());
+  return line.substr(0, line.find(' '));
+}
+
+/// The line number of each document of a part, found by query and id; the training set is in a
+/// different order.
+Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string& data, int part,
+                                          const fusion::TrainingSet& documents) {
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  const std::string path = with_packing(fmt::format("{}/{}/S{}.txt", data, set.folder, part));
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    places[{std::string(after(line, "qid:")), std::string(after(line, "#docid = "))}] = number;
+    return {};
+  }));
+  std::vector<std::size_t> lines;
+  for (const auto& query : documents.queries)
+    for (std::size_t d = query.begin; d < query.end; ++d) {
+      const auto found = places.find({query.id, std::string(documents.documents[d])});
+      if (found == places.end())
+        return fail(Code::bad_data,
+                    fmt::format("{}: a document of query {} has no #docid; use the file as distributed", path,
+                                query.id));
+      lines.push_back(found->second);
+    }
+  return lines;
+}
 
 }  // namespace
+
+std::vector<DataSet> data_sets(const std::string& data) {
+  std::vector<DataSet> sets = {
+      {"OHSUMED", "letor3-OHSUMED/QueryLevelNorm", evaluation::Mode::letor3, "ndcg_cut_10",
+       table_2({.4621, .4493, .4561, .4164, .4162, .4302, .4429, .4496, .4410, .4140})},
+      {"MQ2008", "letor4-MQ2008", evaluation::Mode::letor4, "mean_ndcg",
+       table_2({.4998, .5004, .5006, .4843, .4768, .4850, .4915, .4950, .4914, .4832})}};
+  if (std::filesystem::exists(data + "/letor4-MQ2007"))
+    sets.push_back({"MQ2007", "letor4-MQ2007", evaluation::Mode::letor4, "mean_ndcg",
+                    table_2({.4975, .4976, .4974, .4868, .4785, .5003, .4891, .4914, .4988, .4966})});
+  return sets;
+}
+
+Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
+  TRY(auto split, read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1)));
+  FoldData out;
+  TRY(out.grades, class_grades(split.train));
+  TRY(out.test_lines, lines_of(set, data, (fold + 3) % 5 + 1, split.test));
+  for (auto [source, part] : {std::pair{&split.train, &out.training},
+                              {&split.validate, &out.validation},
+                              {&split.test, &out.test}}) {
+    TRY(part->documents, graded_documents(*source, out.grades));
+    part->set = std::move(*source);
+  }
+  return out;
+}
+
+Result<std::vector<FoldData>> read_folds(const DataSet& set, const std::string& data) {
+  std::vector<FoldData> folds;
+  for (int fold = 1; fold <= kFolds; ++fold) {
+    TRY(auto read, read_fold(set, data, fold));
+    folds.push_back(std::move(read));
+  }
+  return folds;
+}
+
+namespace {
+
+/// The values that the LETOR tools print, one row per query.
+/// in: lines - per document, which orders equal scores; empty: they keep the order of their ids
+std::vector<std::vector<double>> values_by_tool(const GradedDocuments& documents,
+                                                const std::vector<double>& grades,
+                                                const std::vector<double>& scores, evaluation::Mode mode,
+                                                const std::vector<std::size_t>& lines) {
+  static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
+  evaluation::Rules rules;
+  rules.mode = mode;
+  std::vector<std::vector<double>> values;
+  for (const RowRange& query : documents.queries) {
+    std::vector<std::size_t> rows(query.end - query.begin);
+    std::iota(rows.begin(), rows.end(), query.begin);
+    if (!lines.empty())
+      std::sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) { return lines[a] < lines[b]; });
+    std::vector<double> part, part_grades;
+    for (const std::size_t row : rows) {
+      part.push_back(scores[row]);
+      part_grades.push_back(grades[static_cast<std::size_t>(documents.classes[row])]);
+    }
+    values.push_back(evaluation::evaluate(
+        *set, evaluation::judged_ranking(part_grades, evaluation::order_by_score(part), part), rules));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
+                                             evaluation::Mode mode, bool are_ties_by_id) {
+  return values_by_tool(data.test.documents, data.grades, scores, mode,
+                        are_ties_by_id ? std::vector<std::size_t>() : data.test_lines);
+}
+
+double tool_ndcg_10(const FoldData& data, const std::vector<double>& scores, evaluation::Mode mode) {
+  const auto values = values_by_tool(data.validation.documents, data.grades, scores, mode, {});
+  double sum = 0.0;
+  for (const auto& query : values) sum += query[kDepth - 1];
+  return sum / static_cast<double>(values.size());
+}
 
 Plan plan_of(const ExperimentOptions& options) {
   Plan plan;
   plan.threads = options.threads;
   plan.seed = options.seed;
-  plan.settings = fusion::adaboost_mh::all_settings();
+  plan.settings = all_settings();
   plan.round_counts = {10, 20, 50, 100, 200, 500, 1000};
   plan.rankboost_rounds = {25, 50, 100, 200};
   if (options.is_full()) {
@@ -56,125 +181,11 @@ Plan plan_of(const ExperimentOptions& options) {
 
 namespace {
 
-/// Chooses among the candidates of all folds: either one T, c and setting for the whole set, by the mean over
-/// the folds' validation parts, or one per fold by its own.
-class Choice {
- public:
-  explicit Choice(bool is_by_fold) : is_by_fold_(is_by_fold) {}
-
-  /// Adds candidates; tells whether some method got better on validation.
-  bool add(const std::vector<std::vector<Candidate>>& folds) {
-    bool is_better = false;
-    if (is_by_fold_) {
-      for (std::size_t fold = 0; fold < folds.size(); ++fold)
-        for (const Candidate& candidate : folds[fold]) {
-          Best& best = best_[candidate.method];
-          if (best.folds.empty()) best = {0.0, std::vector<Candidate>(folds.size())};
-          if (candidate.validation <= best.folds[fold].validation + 1e-12 && !best.folds[fold].values.empty())
-            continue;
-          is_better = true;
-          best.validation +=
-              (candidate.validation - best.folds[fold].validation) / static_cast<double>(folds.size());
-          best.folds[fold] = candidate;
-        }
-      return is_better;
-    }
-    for (std::size_t i = 0; i < folds[0].size(); ++i) {
-      double validation = 0.0;
-      for (const auto& fold : folds) validation += fold[i].validation / static_cast<double>(folds.size());
-      Best& best = best_[folds[0][i].method];
-      if (validation <= best.validation + 1e-12) continue;
-      is_better = true;
-      best = {validation, {}};
-      for (const auto& fold : folds) best.folds.push_back(fold[i]);
-    }
-    return is_better;
-  }
-
-  /// in: column - the column of the paper's measure
-  std::map<std::string, MethodResult> results(std::size_t column) const {
-    std::map<std::string, MethodResult> results;
-    for (const auto& [name, best] : best_) {
-      MethodResult result{best.folds[0].choice, best.validation, {}, std::vector<double>(kDepth, 0.0)};
-      const auto folds = static_cast<double>(best.folds.size());
-      for (const Candidate& fold : best.folds) {
-        const auto queries = static_cast<double>(fold.values.size());
-        double sum = 0.0;
-        for (const auto& query : fold.values) {
-          sum += query[column] / queries;
-          for (std::size_t k = 0; k < kDepth; ++k) result.ndcg[k] += query[k] / queries / folds;
-        }
-        result.fold_means.push_back(sum);
-      }
-      results[name] = std::move(result);
-    }
-    return results;
-  }
-
- private:
-  struct Best {
-    double validation = -1.0;
-    std::vector<Candidate> folds;
-  };
-  bool is_by_fold_;
-  std::map<std::string, Best> best_;
-};
-
-}  // namespace
-
-Result<std::vector<FoldData>> read_folds(const DataSet& set, const std::string& data) {
-  std::vector<FoldData> folds;
-  for (int fold = 1; fold <= kFolds; ++fold) {
-    TRY(auto read, read_fold(set, data, fold));
-    folds.push_back(std::move(read));
-  }
-  return folds;
-}
-
-Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds, const Plan& plan,
-                          const std::function<void()>& step_done) {
-  std::vector<std::vector<Candidate>> rankboost, orders;
-  for (const FoldData& fold : folds) {
-    TRY(auto candidates, rankboost_candidates(fold, plan, set.mode));
-    rankboost.push_back(std::move(candidates));
-    orders.push_back({order_candidate(fold, set.mode)});
-  }
-  Choice choice(plan.chooses_by_fold);
-  choice.add(rankboost);
-  choice.add(orders);
-  std::vector<std::unique_ptr<FoldRunner>> runners;
-  for (const FoldData& fold : folds)
-    runners.push_back(std::make_unique<FoldRunner>(fold, plan, set.mode, runners.size()));
-  std::size_t without_gain = 0;
-  for (const std::size_t rounds : plan.round_counts) {
-    std::vector<std::vector<Candidate>> candidates;
-    if (without_gain < 2 || !plan.stops_early) {
-      for (const auto& runner : runners) candidates.push_back(runner->run_to(rounds));
-      without_gain = choice.add(candidates) ? 0 : without_gain + 1;
-    }
-    step_done();
-  }
-  SetResult result{choice.results(set.measure == "mean_ndcg" ? kDepth : kDepth - 1),
-                   {kTargets, std::vector<std::vector<double>>(kTargets)},
-                   0};
-  for (const auto& runner : runners) {
-    const auto& scores = runner->sigmoid_scores();
-    for (std::size_t a = 0; a < kTargets; ++a)
-      for (std::size_t b = a + 1; b < kTargets; ++b)
-        result.p[a][b].push_back(evaluation::paired_t_test(scores[a], scores[b]));
-    result.fallbacks += runner->fallbacks();
-  }
-  return result;
-}
-
-namespace {
-
 /// Fisher's method: combines independent p values into one.
 double fisher(const std::vector<double>& p) {
   double sum = 0.0;
   for (const double each : p) sum -= 2.0 * std::log(std::max(each, 1e-300));
-  return boost::math::cdf(
-      boost::math::complement(boost::math::chi_squared(2.0 * static_cast<double>(p.size())), sum));
+  return evaluation::chi_square_tail(sum, 2 * p.size());
 }
 
 std::string table_of(const DataSet& set, const SetResult& result) {
@@ -262,9 +273,7 @@ Result<std::string> run_calibrated(const ExperimentOptions& options) {
   using namespace calibrated;
   const Plan plan = plan_of(options);
   const auto sets = data_sets(options.data);
-  PaperReport report;
-  report.name = "calibrated";
-  report.title = "Calibrated AdaBoost.MH (Busa-Fekete et al. 2011)";
+  PaperReport report{"calibrated", "Calibrated AdaBoost.MH (Busa-Fekete et al. 2011)"};
   JsonArray json;
   std::size_t done = 0;
   for (const DataSet& set : sets) {

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <array>
 #include <functional>
+#include <iterator>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,9 @@ namespace metafuse::experiments::calibrated {
 
 inline constexpr const char* kEqualRankBoost = "RankBoost, equal query weights";
 inline constexpr const char* kAutoRow = "auto";
+inline constexpr const char* kFileOrder = "the files' own order";
+inline constexpr std::size_t kDepth = 10;
+inline constexpr std::size_t kTargets = std::size(fusion::adaboost_mh::kSigmoidTargets);
 
 /// A LETOR set of five parts, with the figures published for it.
 struct DataSet {
@@ -56,6 +58,9 @@ Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
                                              evaluation::Mode mode, bool are_ties_by_id = false);
 
+/// Mean NDCG@10 of the validation part by the LETOR tool; equal scores are in the order of the document ids.
+double tool_ndcg_10(const FoldData& data, const std::vector<double>& scores, evaluation::Mode mode);
+
 /// The data on which each classifier is calibrated.
 enum class SplitKind { own_documents, shared_documents, own_queries, own_training };
 /// The initial weights of documents in boosting.
@@ -91,37 +96,6 @@ struct Candidate {
   double validation = 0.0;                  ///< NDCG@10
   std::vector<std::vector<double>> values;  ///< tool_values() of the test queries
 };
-
-/// Boosts and calibrates on one fold, for increasing numbers of rounds. Each setting draws its own fifth of
-/// the training documents to calibrate on.
-class FoldRunner {
- public:
-  /// in: stream - selects the random draws; differs from fold to fold
-  FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream);
-  ~FoldRunner();
-  FoldRunner(const FoldRunner&) = delete;
-  FoldRunner& operator=(const FoldRunner&) = delete;
-
-  /// Continues boosting up to this number of rounds.
-  /// cost:   settings x rounds, and settings x calibrations
-  std::vector<Candidate> run_to(std::size_t rounds);
-
-  /// The five CPC scores of the test documents after the last rounds, with trees of about 30 leaves
-  /// (sec. 7.2).
-  const std::array<std::vector<double>, 5>& sigmoid_scores() const;
-  /// How many calibrations so far had to fit constant votes.
-  std::size_t fallbacks() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-/// RankBoost on the whole training part, like the published one, with a candidate per number of rounds; then
-/// the same with equal query weights, whatever the number of a query's pairs; then what `auto` chooses on the
-/// validation part. Empty if the plan has no numbers of rounds for RankBoost.
-Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
-                                                    evaluation::Mode mode);
 
 /// The value of an order that learned nothing: all documents of a query are tied, so they keep the order of
 /// their file.

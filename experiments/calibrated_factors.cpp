@@ -1,7 +1,7 @@
 // What may explain the differences between the calibrated ensembles here and those of Busa-Fekete et al.
-// 2011, one factor at a time. Each row changes one thing in a smaller plan (six classifiers, up to 100
-// rounds). Rows that change only the seed show how large a difference has to be to mean anything.
-
+// 2011, one factor at a time (grid and rounds, cuts, initial weights, splits, what is chosen by what, ties,
+// Gaussian processes, scales, c) in a smaller plan of six classifiers and up to 100 rounds. Rows that change
+// only the seed show how large a difference has to be to mean anything. Quick: MQ2008 only.
 #include <algorithm>
 #include <cmath>
 
@@ -118,9 +118,7 @@ Result<std::string> run_calibrated_factors(const ExperimentOptions& options) {
   std::vector<DataSet> sets;
   for (const DataSet& set : data_sets(options.data))
     if (set.name == "MQ2008" || (set.name == "OHSUMED" && !options.is_quick())) sets.push_back(set);
-  PaperReport report;
-  report.name = "calibrated-factors";
-  report.title = "Calibrated AdaBoost.MH, one factor at a time";
+  PaperReport report{"calibrated-factors", "Calibrated AdaBoost.MH, one factor at a time"};
   JsonArray json;
   std::size_t done = 0;
   for (const DataSet& set : sets) {

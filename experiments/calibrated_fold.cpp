@@ -1,18 +1,16 @@
-// One fold of the calibrated experiment: reads LETOR's parts, boosts and calibrates each setting, and
-// measures the candidates.
+// Trains and chooses for the calibrated experiment: boosts and calibrates each setting on every fold, and
+// chooses on the validation parts.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
+#include <deque>
 #include <map>
-#include <numeric>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/parallel.h"
-#include "core/text_file.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/calibrated.h"
 #include "experiments/data_sets.h"
 #include "experiments/trials.h"
@@ -24,60 +22,11 @@ using namespace fusion::adaboost_mh;
 
 namespace {
 
-/// A column of table 2 as (name, figure): first our rows, then the other methods.
-std::vector<std::pair<std::string, double>> table_2(const std::array<double, 10>& figures) {
-  constexpr std::array kNames = {"ensemble, CPC",
-                                 "ensemble, RBC",
-                                 "ensemble, CPC+RBC",
-                                 "AdaBoost.MH, trees",
-                                 "AdaBoost.MH, products",
-                                 "RankBoost",
-                                 "AdaRank-MAP",
-                                 "AdaRank-NDCG",
-                                 "ListNet",
-                                 "RankSVM"};
-  std::vector<std::pair<std::string, double>> column;
-  for (std::size_t i = 0; i < kNames.size(); ++i) column.emplace_back(kNames[i], figures[i]);
-  return column;
-}
-
-std::string_view after(std::string_view line, std::string_view mark) {
-  const std::size_t at = line.find(mark);
-  if (at == std::string_view::npos) return {};
-  line.remove_prefix(at + mark.size());
-  return line.substr(0, line.find(' '));
-}
-
-/// The line number of each document of a part, found by query and id; the training set is in a
-/// different order.
-Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string& data, int part,
-                                          const fusion::TrainingSet& documents) {
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
-  const std::string path = with_packing(fmt::format("{}/{}/S{}.txt", data, set.folder, part));
-  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    places[{std::string(after(line, "qid:")), std::string(after(line, "#docid = "))}] = number;
-    return {};
-  }));
-  std::vector<std::size_t> lines;
-  for (const auto& query : documents.queries)
-    for (std::size_t d = query.begin; d < query.end; ++d) {
-      const auto found = places.find({query.id, std::string(documents.documents[d])});
-      if (found == places.end())
-        return fail(Code::bad_data,
-                    fmt::format("{}: a document of query {} has no #docid; use the file as distributed", path,
-                                query.id));
-      lines.push_back(found->second);
-    }
-  return lines;
-}
-
 /// Splits off a fifth of the documents, all documents of a fifth of the queries, or everything.
 CalibrationSplit split_of(const GradedDocuments& documents, SplitKind kind, Random random) {
   if (kind == SplitKind::own_documents || kind == SplitKind::shared_documents)
     return draw_split(documents, 0.2, random);
-  std::vector<std::size_t> order(documents.queries.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  random.shuffle(order);
+  std::vector<std::size_t> order = shuffled(documents.queries.size(), random);
   if (kind == SplitKind::own_queries) order.resize(std::max<std::size_t>(1, order.size() / 5));
   std::sort(order.begin(), order.end());
   CalibrationSplit split;
@@ -99,107 +48,78 @@ Judged judged(const GradedDocuments& documents, std::span<const double> gains) {
   return {documents.classes, gains, documents.queries};
 }
 
-}  // namespace
+/// What one setting has learned so far.
+struct Learned {
+  CalibrationSplit split;
+  CodedRows calibration_rows;
+  std::vector<double> calibration_votes{}, validation_votes{}, test_votes{};
+};
 
-std::vector<DataSet> data_sets(const std::string& data) {
-  std::vector<DataSet> sets = {
-      {"OHSUMED", "letor3-OHSUMED/QueryLevelNorm", evaluation::Mode::letor3, "ndcg_cut_10",
-       table_2({.4621, .4493, .4561, .4164, .4162, .4302, .4429, .4496, .4410, .4140})},
-      {"MQ2008", "letor4-MQ2008", evaluation::Mode::letor4, "mean_ndcg",
-       table_2({.4998, .5004, .5006, .4843, .4768, .4850, .4915, .4950, .4914, .4832})}};
-  if (std::filesystem::exists(data + "/letor4-MQ2007"))
-    sets.push_back({"MQ2007", "letor4-MQ2007", evaluation::Mode::letor4, "mean_ndcg",
-                    table_2({.4975, .4976, .4974, .4868, .4785, .5003, .4891, .4914, .4988, .4966})});
-  return sets;
-}
-
-Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
-  TRY(auto split, read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1)));
-  FoldData out;
-  TRY(out.grades, class_grades(split.train));
-  TRY(out.test_lines, lines_of(set, data, (fold + 3) % 5 + 1, split.test));
-  for (auto [source, part] : {std::pair{&split.train, &out.training},
-                              {&split.validate, &out.validation},
-                              {&split.test, &out.test}}) {
-    TRY(part->documents, graded_documents(*source, out.grades));
-    part->set = std::move(*source);
-  }
-  return out;
-}
-
-std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
-                                             evaluation::Mode mode, bool are_ties_by_id) {
-  static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
-  evaluation::Rules rules;
-  rules.mode = mode;
-  std::vector<std::vector<double>> values;
-  for (const RowRange& query : data.test.documents.queries) {
-    std::vector<std::size_t> documents(query.end - query.begin);
-    std::iota(documents.begin(), documents.end(), query.begin);
-    if (!are_ties_by_id)  // else they stay in the order of their ids
-      std::sort(documents.begin(), documents.end(),
-                [&](std::size_t a, std::size_t b) { return data.test_lines[a] < data.test_lines[b]; });
-    std::vector<double> part;
-    std::vector<double> grades;
-    for (const std::size_t d : documents) {
-      part.push_back(scores[d]);
-      grades.push_back(data.grades[static_cast<std::size_t>(data.test.documents.classes[d])]);
+/// Boosts and calibrates on one fold, for increasing numbers of rounds. Each setting draws its own fifth of
+/// the training documents to calibrate on.
+class FoldRunner {
+ public:
+  /// in: stream - selects the random draws; differs from fold to fold
+  FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream)
+      : data_(data),
+        plan_(plan),
+        mode_(mode),
+        coded_(data.training.documents.matrix, fusion::ThresholdOptions{plan.max_thresholds}),
+        gains_(gains_of(data.grades)),
+        rows_(data, cut_table(coded_)) {
+    const Random random = Random(plan.seed).split(stream);
+    for (const BaseSetting& setting : plan.settings) {
+      const std::size_t number = plan.split == SplitKind::shared_documents ? 0 : learned_.size();
+      CalibrationSplit split = split_of(data.training.documents, plan.split, random.split(number));
+      const CodedRows rows(rows_.training, split.documents);
+      learned_.push_back({std::move(split), rows});
+      Source source;
+      source.name = setting.name();
+      source.classifier.classes = data.grades.size();
+      sources_.push_back(std::move(source));
     }
-    values.push_back(evaluation::evaluate(
-        *set, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules));
   }
-  return values;
-}
 
-/// The coded features, and what each setting has learned so far.
-struct FoldRunner::State {
-  const FoldData& data;
-  const Plan& plan;
-  evaluation::Mode mode;
-  fusion::CodedFeatures coded;
-  CutTable table;
-  std::vector<double> gains;
-  CodedRows training_rows, validation_rows, test_rows;
-  std::vector<CalibrationSplit> splits;  // one per setting, like everything below
-  std::vector<CodedRows> calibration_rows;
-  std::vector<Source> sources;
-  std::vector<std::vector<double>> calibration_votes, validation_votes, test_votes;
-  std::array<std::vector<double>, 5> sigmoid_scores;
-  std::size_t fallbacks = 0;
+  /// Continues boosting up to this number of rounds.
+  /// cost:   settings x rounds, and settings x calibrations
+  std::vector<Candidate> run_to(std::size_t rounds) {
+    boost_to(rounds);
+    vote(rounds);
+    std::vector<Candidate> candidates;
+    add_plain(rounds, candidates);
+    const Pool pool = calibrate(rounds);
+    fallbacks_ += pool.constant;
+    add_ensembles(pool, PoolPart::sigmoids, "ensemble, CPC", candidates);
+    add_ensembles(pool, PoolPart::regressions, "ensemble, RBC", candidates);
+    add_ensembles(pool, PoolPart::all, "ensemble, CPC+RBC", candidates);
+    keep_sigmoids(pool);
+    return candidates;
+  }
 
-  State(const FoldData& fold, const Plan& how, evaluation::Mode rules)
-      : data(fold),
-        plan(how),
-        mode(rules),
-        coded(fold.training.documents.matrix, fusion::ThresholdOptions{how.max_thresholds}),
-        table(cut_table(coded)),
-        gains(gains_of(fold.grades)),
-        training_rows(fold.training.documents.matrix, table),
-        validation_rows(fold.validation.documents.matrix, table),
-        test_rows(fold.test.documents.matrix, table) {}
+  /// The CPC scores of the test documents after the last rounds, with trees of about 30 leaves (sec. 7.2).
+  const std::array<std::vector<double>, kTargets>& sigmoid_scores() const { return sigmoid_scores_; }
+  /// How many calibrations so far had to fit constant votes.
+  std::size_t fallbacks() const { return fallbacks_; }
+
+ private:
+  /// The parts as codes of the training part's cuts.
+  struct Rows {
+    Rows(const FoldData& data, const CutTable& table)
+        : training(data.training.documents.matrix, table),
+          validation(data.validation.documents.matrix, table),
+          test(data.test.documents.matrix, table) {}
+
+    CodedRows training, validation, test;
+  };
 
   double quality(const std::vector<double>& validation_scores) const {
-    if (!plan.measures_by_tool) return ndcg_10(validation_scores, judged(data.validation.documents, gains));
-    static const auto measure = evaluation::parse_measures("ndcg_cut_10");
-    evaluation::Rules rules;
-    rules.mode = mode;
-    const auto& documents = data.validation.documents;
-    double sum = 0.0;
-    for (const RowRange& query : documents.queries) {
-      std::vector<double> grades;
-      for (std::size_t d = query.begin; d < query.end; ++d)
-        grades.push_back(data.grades[static_cast<std::size_t>(documents.classes[d])]);
-      const std::vector<double> part(validation_scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
-                                     validation_scores.begin() + static_cast<std::ptrdiff_t>(query.end));
-      sum += evaluation::evaluate(
-          *measure, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules)[0];
-    }
-    return sum / static_cast<double>(documents.queries.size());
+    return plan_.measures_by_tool ? tool_ndcg_10(data_, validation_scores, mode_)
+                                  : ndcg_10(validation_scores, judged(data_.validation.documents, gains_));
   }
 
   /// Scales scores to [0, 1] within each query if the plan says so.
   std::vector<double> scaled(std::vector<double> scores, const GradedDocuments& documents) const {
-    if (!plan.scales_by_query) return scores;
+    if (!plan_.scales_by_query) return scores;
     for (const RowRange& query : documents.queries) {
       const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(query.begin);
       const auto end = scores.begin() + static_cast<std::ptrdiff_t>(query.end);
@@ -213,17 +133,17 @@ struct FoldRunner::State {
 
   /// The weight of each document in place of 2^label; empty to keep that.
   std::vector<double> importance(std::size_t setting) const {
-    const auto& classes = data.training.documents.classes;
-    if (plan.start == StartKind::by_label) return {};
+    const auto& classes = data_.training.documents.classes;
+    if (plan_.start == StartKind::by_label) return {};
     std::vector<double> weights(classes.size(), 1.0);
-    if (plan.start == StartKind::equal) return weights;
+    if (plan_.start == StartKind::equal) return weights;
     // Resampling: as many draws as there are documents, each with probability proportional to 2^label.
     std::vector<double> ends;
     double sum = 0.0;
     for (std::size_t d = 0; d < classes.size(); ++d)
-      ends.push_back(sum += splits[setting].left_out[d] != 0 ? 0.0 : std::ldexp(1.0, classes[d]));
+      ends.push_back(sum += learned_[setting].split.left_out[d] != 0 ? 0.0 : std::ldexp(1.0, classes[d]));
     std::fill(weights.begin(), weights.end(), 0.0);
-    Random random = Random(plan.seed).split(7'000 + setting);
+    Random random = Random(plan_.seed).split(7'000 + setting);
     for (std::size_t draw = 0; draw < classes.size(); ++draw) {
       const auto at = std::upper_bound(ends.begin(), ends.end(), random.uniform() * sum) - ends.begin();
       weights[std::min(static_cast<std::size_t>(at), classes.size() - 1)] += 1.0;
@@ -233,58 +153,60 @@ struct FoldRunner::State {
 
   /// Boosts every setting. The slowest settings are last in the list, so they are started first.
   void boost_to(std::size_t rounds) {
-    parallel_for(sources.size(), plan.threads, [&](std::size_t i) {
-      const std::size_t place = sources.size() - 1 - i;
-      StrongClassifier& classifier = sources[place].classifier;
+    parallel_for(sources_.size(), plan_.threads, [&](std::size_t i) {
+      const std::size_t place = sources_.size() - 1 - i;
+      StrongClassifier& classifier = sources_[place].classifier;
       const std::vector<double> weights = importance(place);
-      const std::span<const std::uint8_t> left_out =
-          plan.split == SplitKind::own_training ? std::span<const std::uint8_t>() : splits[place].left_out;
-      const Problem problem{&coded, data.training.documents.classes, data.grades.size(), 1, left_out,
+      const std::span<const std::uint8_t> left_out = plan_.split == SplitKind::own_training
+                                                         ? std::span<const std::uint8_t>()
+                                                         : learned_[place].split.left_out;
+      const Problem problem{&coded_, data_.training.documents.classes, data_.grades.size(), 1, left_out,
                             weights};
-      BoostRun run = fusion::adaboost_mh::boost(problem, plan.settings[place], rounds, {},
-                                                {&classifier, &training_rows});
+      BoostRun run = fusion::adaboost_mh::boost(problem, plan_.settings[place], rounds, {},
+                                                {&classifier, &rows_.training});
       classifier = std::move(run.classifier);
     });
   }
 
   void vote(std::size_t rounds) {
     const std::vector<std::size_t> counts = {rounds};
-    for (auto* votes : {&calibration_votes, &validation_votes, &test_votes})
-      votes->assign(sources.size(), {});
-    parallel_for(sources.size(), plan.threads, [&](std::size_t s) {
-      const StrongClassifier& classifier = sources[s].classifier;
-      calibration_votes[s] = classifier.votes(calibration_rows[s], counts)[0];
-      validation_votes[s] = classifier.votes(validation_rows, counts)[0];
-      test_votes[s] = classifier.votes(test_rows, counts)[0];
+    parallel_for(sources_.size(), plan_.threads, [&](std::size_t s) {
+      const StrongClassifier& classifier = sources_[s].classifier;
+      Learned& learned = learned_[s];
+      learned.calibration_votes = classifier.votes(learned.calibration_rows, counts)[0];
+      learned.validation_votes = classifier.votes(rows_.validation, counts)[0];
+      learned.test_votes = classifier.votes(rows_.test, counts)[0];
     });
   }
 
   void add_plain(std::size_t rounds, std::vector<Candidate>& candidates) const {
-    for (std::size_t s = 0; s < sources.size(); ++s)
+    for (std::size_t s = 0; s < sources_.size(); ++s)
       candidates.push_back(
-          {plan.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
-           fmt::format("{}, T {}", sources[s].name, rounds),
-           quality(posterior_scores(validation_votes[s], gains)),
-           tool_values(data, posterior_scores(test_votes[s], gains), mode, plan.are_ties_by_id)});
+          {plan_.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
+           fmt::format("{}, T {}", sources_[s].name, rounds),
+           quality(posterior_scores(learned_[s].validation_votes, gains_)),
+           tool_values(data_, posterior_scores(learned_[s].test_votes, gains_), mode_,
+                       plan_.are_ties_by_id)});
   }
 
   Pool calibrate(std::size_t rounds) const {
     PoolData pool_data;
-    pool_data.sources = &sources;
-    for (std::size_t s = 0; s < sources.size(); ++s) {
-      pool_data.calibration.push_back({splits[s].classes, gains, splits[s].queries});
-      pool_data.calibration_votes.push_back(&calibration_votes[s]);
-      pool_data.validation_votes.push_back(&validation_votes[s]);
+    pool_data.sources = &sources_;
+    for (const Learned& learned : learned_) {
+      pool_data.calibration.push_back({learned.split.classes, gains_, learned.split.queries});
+      pool_data.calibration_votes.push_back(&learned.calibration_votes);
+      pool_data.validation_votes.push_back(&learned.validation_votes);
     }
-    pool_data.validation = judged(data.validation.documents, gains);
+    pool_data.validation = judged(data_.validation.documents, gains_);
     CalibrationOptions options;
-    options.regression.process_points = plan.process_points;
-    options.regression.seed = plan.seed;
-    return fit_pool(pool_data, rounds, options, plan.threads);
+    options.regression.process_points = plan_.process_points;
+    options.regression.seed = plan_.seed;
+    return fit_pool(pool_data, rounds, options, plan_.threads);
   }
 
   std::vector<double> test_scores(const Member& member) const {
-    return calibrated_scores(member.calibration, test_votes[member.source], data.grades.size(), gains);
+    return calibrated_scores(member.calibration, learned_[member.source].test_votes, data_.grades.size(),
+                             gains_);
   }
 
   void add_ensembles(const Pool& pool, PoolPart part, const std::string& name,
@@ -295,111 +217,191 @@ struct FoldRunner::State {
     std::vector<double> qualities;
     std::vector<std::vector<double>> validation;
     for (const std::size_t place : members_of(pool, part)) {
-      test.push_back(scaled(test_scores(pool.members[place]), data.test.documents));
-      validation.push_back(scaled(pool.validation[place], data.validation.documents));
-      qualities.push_back(plan.measures_by_tool ? quality(pool.validation[place])
-                                                : pool.members[place].quality);
+      test.push_back(scaled(test_scores(pool.members[place]), data_.test.documents));
+      validation.push_back(scaled(pool.validation[place], data_.validation.documents));
+      qualities.push_back(plan_.measures_by_tool ? quality(pool.validation[place])
+                                                 : pool.members[place].quality);
     }
     for (const auto& scores : test) test_parts.push_back(&scores);
     for (const auto& scores : validation) validation_parts.push_back(&scores);
-    for (const double c : plan.bases) {
+    for (const double c : plan_.bases) {
       const auto weights = exponential_weights(qualities, c);
       candidates.push_back(
           {name, fmt::format("T {}, c {}", pool.rounds, c),
            quality(weighted_scores(validation_parts, weights)),
-           tool_values(data, weighted_scores(test_parts, weights), mode, plan.are_ties_by_id)});
+           tool_values(data_, weighted_scores(test_parts, weights), mode_, plan_.are_ties_by_id)});
     }
   }
 
   void keep_sigmoids(const Pool& pool) {
     const auto distance = [&](std::size_t s) {
-      const BaseSetting& setting = plan.settings[s];
+      const BaseSetting& setting = plan_.settings[s];
       return setting.kind == BaseKind::tree ? std::labs(static_cast<long>(setting.size) - 30) : 1000L;
     };
     std::size_t source = 0;
-    for (std::size_t s = 1; s < sources.size(); ++s)
+    for (std::size_t s = 1; s < sources_.size(); ++s)
       if (distance(s) < distance(source)) source = s;
     for (const Member& member : pool.members)
-      for (std::size_t t = 0; t < std::size(kSigmoidTargets); ++t)
+      for (std::size_t t = 0; t < kTargets; ++t)
         if (member.source == source && member.calibration.name == name_of(kSigmoidTargets[t]))
-          sigmoid_scores[t] = test_scores(member);
+          sigmoid_scores_[t] = test_scores(member);
   }
+
+  const FoldData& data_;
+  const Plan& plan_;
+  evaluation::Mode mode_;
+  fusion::CodedFeatures coded_;
+  std::vector<double> gains_;
+  Rows rows_;
+  std::vector<Source> sources_;   // one per setting
+  std::vector<Learned> learned_;  // one per setting
+  std::array<std::vector<double>, kTargets> sigmoid_scores_;
+  std::size_t fallbacks_ = 0;
 };
 
-FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream)
-    : state_(std::make_unique<State>(data, plan, mode)) {
-  const Random random = Random(plan.seed).split(stream);
-  for (const BaseSetting& setting : plan.settings) {
-    const std::size_t number = plan.split == SplitKind::shared_documents ? 0 : state_->splits.size();
-    state_->splits.push_back(split_of(data.training.documents, plan.split, random.split(number)));
-    state_->calibration_rows.emplace_back(state_->training_rows, state_->splits.back().documents);
-    Source source;
-    source.name = setting.name();
-    source.classifier.classes = data.grades.size();
-    state_->sources.push_back(std::move(source));
-  }
+/// A candidate that is measured on the paper's terms, with ties in the order of the files.
+Candidate candidate_of(const FoldData& data, evaluation::Mode mode, std::string method, std::string choice,
+                       const std::vector<double>& validation, const std::vector<double>& test) {
+  const auto gains = gains_of(data.grades);
+  return {std::move(method), std::move(choice), ndcg_10(validation, judged(data.validation.documents, gains)),
+          tool_values(data, test, mode)};
 }
 
-FoldRunner::~FoldRunner() = default;
-
-std::vector<Candidate> FoldRunner::run_to(std::size_t rounds) {
-  state_->boost_to(rounds);
-  state_->vote(rounds);
-  std::vector<Candidate> candidates;
-  state_->add_plain(rounds, candidates);
-  const Pool pool = state_->calibrate(rounds);
-  state_->fallbacks += pool.constant;
-  state_->add_ensembles(pool, PoolPart::sigmoids, "ensemble, CPC", candidates);
-  state_->add_ensembles(pool, PoolPart::regressions, "ensemble, RBC", candidates);
-  state_->add_ensembles(pool, PoolPart::all, "ensemble, CPC+RBC", candidates);
-  state_->keep_sigmoids(pool);
-  return candidates;
-}
-
-const std::array<std::vector<double>, 5>& FoldRunner::sigmoid_scores() const {
-  return state_->sigmoid_scores;
-}
-
-std::size_t FoldRunner::fallbacks() const {
-  return state_->fallbacks;
-}
-
+/// RankBoost on the whole training part, like the published one, with a candidate per number of rounds;
+/// then the same with equal query weights, whatever the number of a query's pairs; then what `auto`
+/// chooses on the validation part. Empty if the plan has no numbers of rounds for RankBoost.
 Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
                                                     evaluation::Mode mode) {
   std::vector<Candidate> candidates;
-  const auto gains = gains_of(data.grades);
+  fusion::TrainingRequest request;
+  request.threads = plan.threads;
+  const auto add = [&](const std::string& method, const std::string& choice, const fusion::Model& model) {
+    candidates.push_back(candidate_of(data, mode, method, choice,
+                                      model.ranker->score(data.validation.set.matrix),
+                                      model.ranker->score(data.test.set.matrix)));
+  };
   fusion::TrainingSet set = data.training.set;
   for (const std::string method : {"RankBoost", kEqualRankBoost}) {
     if (method == kEqualRankBoost) set.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
     for (const std::size_t rounds : plan.rankboost_rounds) {
-      fusion::TrainingRequest request;
-      request.threads = plan.threads;
       TRY(const auto model, train("rankboost", set, {{"rounds", std::to_string(rounds)}}, request));
-      candidates.push_back(
-          {method, fmt::format("T {}", rounds),
-           ndcg_10(model.ranker->score(data.validation.set.matrix), judged(data.validation.documents, gains)),
-           tool_values(data, model.ranker->score(data.test.set.matrix), mode)});
+      add(method, fmt::format("T {}", rounds), model);
     }
   }
   if (plan.rankboost_rounds.empty()) return candidates;
-  fusion::TrainingRequest request;
-  request.threads = plan.threads;
   request.validate = &data.validation.set;
   request.measure_name = "ndcg_burges_10";
   TRY(const auto chosen, train("auto", data.training.set, {}, request));
-  candidates.push_back(
-      {kAutoRow, "by ndcg_burges_10",
-       ndcg_10(chosen.ranker->score(data.validation.set.matrix), judged(data.validation.documents, gains)),
-       tool_values(data, chosen.ranker->score(data.test.set.matrix), mode)});
+  add(kAutoRow, "by ndcg_burges_10", chosen);
   return candidates;
 }
+
+/// Chooses T, c and setting of each method by the mean over the validation parts: for all folds together,
+/// or for each fold alone.
+class Choice {
+ public:
+  Choice(std::size_t folds, bool is_by_fold) {
+    for (std::size_t fold = 0; fold < folds; ++fold) {
+      if (is_by_fold || groups_.empty()) groups_.emplace_back();
+      groups_.back().push_back(fold);
+    }
+  }
+
+  /// Adds candidates; tells whether some method got better on validation.
+  /// in: folds - per fold, the same methods with the same choices
+  bool add(const std::vector<std::vector<Candidate>>& folds) {
+    bool is_better = false;
+    for (std::size_t i = 0; i < folds[0].size(); ++i) {
+      std::vector<Best>& of_method = best_[folds[0][i].method];
+      of_method.resize(groups_.size());
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        Best& best = of_method[g];
+        double validation = 0.0;
+        for (const std::size_t fold : groups_[g])
+          validation += folds[fold][i].validation / static_cast<double>(groups_[g].size());
+        if (validation <= best.validation + 1e-12) continue;
+        is_better = true;
+        best = {validation, {}};
+        for (const std::size_t fold : groups_[g]) best.candidates.push_back(folds[fold][i]);
+      }
+    }
+    return is_better;
+  }
+
+  /// in: column - the column of the paper's measure
+  std::map<std::string, MethodResult> results(std::size_t column) const {
+    std::map<std::string, MethodResult> results;
+    for (const auto& [name, of_method] : best_) {
+      MethodResult result{of_method[0].candidates[0].choice, 0.0, {}, std::vector<double>(kDepth, 0.0)};
+      const auto groups = static_cast<double>(groups_.size());
+      for (const Best& best : of_method) {
+        result.validation += best.validation / groups;
+        const double folds = groups * static_cast<double>(best.candidates.size());
+        for (const Candidate& fold : best.candidates) {
+          const auto queries = static_cast<double>(fold.values.size());
+          double sum = 0.0;
+          for (const auto& query : fold.values) {
+            sum += query[column] / queries;
+            for (std::size_t k = 0; k < kDepth; ++k) result.ndcg[k] += query[k] / queries / folds;
+          }
+          result.fold_means.push_back(sum);
+        }
+      }
+      results[name] = std::move(result);
+    }
+    return results;
+  }
+
+ private:
+  struct Best {
+    double validation = -1.0;
+    std::vector<Candidate> candidates;  ///< one per fold of the group
+  };
+  std::vector<std::vector<std::size_t>> groups_;   // of folds
+  std::map<std::string, std::vector<Best>> best_;  // by method, one per group
+};
+
+}  // namespace
 
 Candidate order_candidate(const FoldData& data, evaluation::Mode mode) {
   const std::vector<double> validation(data.validation.documents.classes.size(), 0.0);
   const std::vector<double> test(data.test.documents.classes.size(), 0.0);
-  const auto gains = gains_of(data.grades);
-  return {"the files' own order", "nothing", ndcg_10(validation, judged(data.validation.documents, gains)),
-          tool_values(data, test, mode)};
+  return candidate_of(data, mode, kFileOrder, "nothing", validation, test);
+}
+
+Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds, const Plan& plan,
+                          const std::function<void()>& step_done) {
+  std::vector<std::vector<Candidate>> rankboost, orders;
+  for (const FoldData& fold : folds) {
+    TRY(auto candidates, rankboost_candidates(fold, plan, set.mode));
+    rankboost.push_back(std::move(candidates));
+    orders.push_back({order_candidate(fold, set.mode)});
+  }
+  Choice choice(folds.size(), plan.chooses_by_fold);
+  choice.add(rankboost);
+  choice.add(orders);
+  std::deque<FoldRunner> runners;
+  for (const FoldData& fold : folds) runners.emplace_back(fold, plan, set.mode, runners.size());
+  std::size_t without_gain = 0;
+  for (const std::size_t rounds : plan.round_counts) {
+    std::vector<std::vector<Candidate>> candidates;
+    if (without_gain < 2 || !plan.stops_early) {
+      for (FoldRunner& runner : runners) candidates.push_back(runner.run_to(rounds));
+      without_gain = choice.add(candidates) ? 0 : without_gain + 1;
+    }
+    step_done();
+  }
+  SetResult result{choice.results(set.measure == "mean_ndcg" ? kDepth : kDepth - 1),
+                   {kTargets, std::vector<std::vector<double>>(kTargets)},
+                   0};
+  for (const FoldRunner& runner : runners) {
+    const auto& scores = runner.sigmoid_scores();
+    for (std::size_t a = 0; a < kTargets; ++a)
+      for (std::size_t b = a + 1; b < kTargets; ++b)
+        result.p[a][b].push_back(evaluation::paired_t_test(scores[a], scores[b]));
+    result.fallbacks += runner.fallbacks();
+  }
+  return result;
 }
 
 }  // namespace metafuse::experiments::calibrated

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 #include <sstream>
 
@@ -33,11 +34,34 @@ std::string with_packing(const std::string& path) {
   return path;
 }
 
+std::string aggregation_part(const std::string& data, std::string_view set, std::size_t part) {
+  return with_packing(fmt::format("{}/letor4-agg/{}/A{}.txt", data, set, part));
+}
+
+Result<std::unique_ptr<WorkFolder>> WorkFolder::make(const std::string& wanted) {
+  std::string path = wanted;
+  if (wanted.empty()) {
+    path = (std::filesystem::temp_directory_path() / "metafuse-experiment-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr)
+      return fail(Code::try_again, path + ": cannot create a temporary folder");
+  }
+  return std::unique_ptr<WorkFolder>(new WorkFolder(std::move(path), wanted.empty()));
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code ignored;
+  if (is_ours_) std::filesystem::remove_all(path_, ignored);
+}
+
 std::vector<std::size_t> shuffled(std::size_t count, Random& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   random.shuffle(order);
   return order;
+}
+
+bool is_mixed(std::span<const double> grades) {
+  return std::adjacent_find(grades.begin(), grades.end(), std::not_equal_to<>()) != grades.end();
 }
 
 std::array<std::vector<std::size_t>, 3> turn_of_fifths(const std::vector<std::size_t>& order,

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +18,33 @@ namespace metafuse::experiments {
 /// The path itself or, if only a compressed file exists, its name (.xz, .gz, .zst).
 std::string with_packing(const std::string& path);
 
+/// The path of part 1 to 5 of one of LETOR's aggregation sets, as with_packing() gives it.
+std::string aggregation_part(const std::string& data, std::string_view set, std::size_t part);
+
+/// A folder for the files that an experiment makes.
+class WorkFolder {
+ public:
+  /// in:     wanted - the user's folder; empty: a temporary one, which is removed with the object
+  /// errors: try_again: no temporary folder can be made
+  static Result<std::unique_ptr<WorkFolder>> make(const std::string& wanted = "");
+  ~WorkFolder();
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+
+  std::string path(const std::string& file) const { return path_ + "/" + file; }
+
+ private:
+  WorkFolder(std::string path, bool is_ours) : path_(std::move(path)), is_ours_(is_ours) {}
+
+  std::string path_;
+  bool is_ours_;
+};
+
 /// The numbers below `count` in a random order.
 std::vector<std::size_t> shuffled(std::size_t count, Random& random);
+
+/// Whether there are two different grades.
+bool is_mixed(std::span<const double> grades);
 
 /// The papers divide a data set into five parts: three to train, one to validate, one to test.
 constexpr std::size_t kFifths = 5;

@@ -1,8 +1,8 @@
-// What `auto` loses by having to choose: on every data set of docs/results.md, cross-validated by query,
-// beside each learner that it chooses among; which of them is best is known only in hindsight.
-
+// What `auto` loses by having to choose: on every data set of docs/results.md, five-fold cross-validated by
+// query, beside each learner that it chooses among; which of them is best is known only in hindsight. The
+// demonstration takes part if options.data contains packages.txt. Quick: without the two large sets, one
+// sample of the demonstration.
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -64,9 +64,7 @@ bool has_many_lists(const DataSet& data) {
 /// Per learner, one value per query of the part.
 Result<std::vector<std::vector<double>>> values_of_part(const DataSet& data, std::size_t part,
                                                         std::uint64_t seed) {
-  std::vector<std::size_t> train_queries, test_queries;
-  for (std::size_t query = 0; query < data.queries.part_of.size(); ++query)
-    (data.queries.part_of[query] == part ? test_queries : train_queries).push_back(query);
+  const auto [train_queries, test_queries] = divided(data.queries.part_of, part);
   const fusion::TrainingSet train_set = fusion::select_queries(data.queries.set, train_queries);
   const fusion::TrainingSet test_set = fusion::select_queries(data.queries.set, test_queries);
   TRY(const auto measures, evaluation::parse_measures(data.measure));
@@ -131,14 +129,29 @@ JsonObject json_of(const Row& row) {
           {"difference", row.difference()}};
 }
 
+/// Adds the tables of all data sets and judges whether auto keeps up.
+void describe(const std::vector<Row>& rows, PaperReport& report) {
+  Table table{{{"", "measure", "queries", "auto", "best in hindsight", "its", "difference"}}};
+  for (const Row& row : rows) {
+    const std::string difference = fmt::format("{:+.4f}", row.difference());
+    table.add({row.name, row.measure, std::to_string(row.queries), fixed(row.means.back(), 4),
+               row.learners[row.best()], fixed(row.means[row.best()], 4), difference});
+    report.json[row.name] = json_of(row);
+    report.judge(
+        fmt::format("{}: auto is no more than {} below the best learner in hindsight", row.name, kTolerance),
+        row.difference() >= -kTolerance, difference);
+  }
+  report.text += table.text() + "\n";
+  for (const Row& row : rows) report.text += row.name + ": " + named(row.learners, row.means, 4) + "\n";
+  report.text += "\n";
+}
+
 }  // namespace
 }  // namespace hindsight
 
 Result<std::string> run_hindsight(const ExperimentOptions& options) {
   using namespace hindsight;
   if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
-  std::error_code ignored;  // the error of writing will say more
-  if (!options.output.empty()) std::filesystem::create_directories(options.output, ignored);
   std::vector<Row> rows;
   const auto add = [&](Result<JudgedQueries> read, const std::string& measure) -> Result<void> {
     TRY(auto queries, std::move(read));
@@ -151,11 +164,9 @@ Result<std::string> run_hindsight(const ExperimentOptions& options) {
   TRY_VOID(add(judged_runs(read_trec3(options.data), options.seed), "map"));
   TRY_VOID(add(judged_runs(read_covid_round1(options.data), options.seed), "map"));
   if (!options.is_quick()) TRY_VOID(add(judged_runs(read_fedweb(options.data), options.seed), "ndcg_cut_20"));
-  PaperReport report;
-  report.name = "hindsight";
-  report.title = "auto beside the best learner in hindsight";
-  report.text = "Five folds by query; each learner and auto see the same training queries.\n\n";
-  if (std::filesystem::exists(options.data + "/packages.txt")) {
+  PaperReport report{"hindsight", "auto beside the best learner in hindsight",
+                     "Five folds by query; each learner and auto see the same training queries.\n\n"};
+  if (has_demonstration(options, report)) {
     std::vector<Row> samples;
     for (std::uint64_t sample = 0; sample < (options.is_quick() ? 1 : kSamples); ++sample) {
       TRY_VOID(add(record_demonstration(options, options.seed + 1 + sample), "map"));
@@ -163,23 +174,8 @@ Result<std::string> run_hindsight(const ExperimentOptions& options) {
       rows.pop_back();
     }
     rows.push_back(mean_row(samples));
-  } else {
-    report.leave("the same on the demonstration's lists",
-                 "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");
   }
-  Table table{{{"", "measure", "queries", "auto", "best in hindsight", "its", "difference"}}};
-  for (const Row& row : rows) {
-    table.add({row.name, row.measure, std::to_string(row.queries), fixed(row.means.back(), 4),
-               row.learners[row.best()], fixed(row.means[row.best()], 4),
-               fmt::format("{:+.4f}", row.difference())});
-    report.json[row.name] = json_of(row);
-    report.judge(
-        fmt::format("{}: auto is no more than {} below the best learner in hindsight", row.name, kTolerance),
-        row.difference() >= -kTolerance, fmt::format("{:+.4f}", row.difference()));
-  }
-  report.text += table.text() + "\n";
-  for (const Row& row : rows) report.text += row.name + ": " + named(row.learners, row.means, 4) + "\n";
-  report.text += "\n";
+  describe(rows, report);
   return deliver(std::move(report), options);
 }
 

@@ -1,10 +1,11 @@
-// Keyword search, vector search and their fusion on the Cystic Fibrosis collection: 1,239 documents, 100
-// questions, and the grades of four judges. It uses only what users have: `metafuse index --embedding lsi`,
-// search templates, the two embedded engines, and the fusion methods of `metafuse compare-methods`.
-
+// Keyword search by four templates, vector search by latent semantic indexing, their RRF and their learned
+// fusion (ten-fold cross-validated) on the Cystic Fibrosis collection: 1,239 documents, 100 questions, and
+// the grades of four judges. It uses only what users have: `metafuse index --embedding lsi`, search
+// templates, the two embedded engines, and the fusion methods of `metafuse compare-methods`. With
+// options.output, it also writes the documents, the index, the runs and the qrels, for that verb. Quick:
+// without the learner auto.
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -16,6 +17,7 @@
 #include "core/text_file.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/run_file.h"
+#include "experiments/data_sets.h"
 #include "experiments/experiment.h"
 #include "experiments/report.h"
 #include "fetchers/embedded/local_engine.h"
@@ -134,39 +136,33 @@ std::string qrels_of(const std::vector<Question>& questions) {
   return out;
 }
 
-/// Queries the two embedded engines and writes one run per list.
-class Lists {
- public:
-  explicit Lists(const std::string& database)
-      : words_({database, {{"title", 2}}}), vectors_({database, 0, ""}) {}
-
-  Result<void> ask(const templates::Domain& domain, const Question& question) {
-    const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
-      return *find_query_syntax(engine == "words" ? "fts5" : "plain");
-    };
+/// Asks the two embedded engines every question.
+/// out: the lines of one run per list, by its template
+Result<std::map<std::string, std::string>> recorded_runs(const std::string& database,
+                                                         const templates::Domain& domain,
+                                                         const std::vector<Question>& questions) {
+  const SteadyClock clock;
+  fetchers::LocalEngine words({database, {{"title", 2}}});
+  fetchers::VectorEngine vectors({database, 0, ""});
+  const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
+    return *find_query_syntax(engine == "words" ? "fts5" : "plain");
+  };
+  std::map<std::string, std::string> runs;
+  for (const Question& question : questions) {
     TRY(const auto queries, templates::expand(domain, {{{"QUERY", question.text}}}, syntax_of));
     for (const ExpandedQuery& query : queries) {
-      const Deadline deadline(clock_, std::chrono::seconds(30));
-      TRY(const auto list, query.engine == "words"
-                               ? words_.search(query.text, kListDepth, 0, deadline)
-                               : vectors_.search(query.text, {}, kListDepth, 0, deadline));
-      std::string& run = runs_[query.template_id];
+      const Deadline deadline(clock, std::chrono::seconds(30));
+      TRY(const auto list, query.engine == "words" ? words.search(query.text, kListDepth, 0, deadline)
+                                                   : vectors.search(query.text, {}, kListDepth, 0, deadline));
+      std::string& run = runs[query.template_id];
       for (std::size_t i = 0; i < list.hits.size(); ++i)
         run += fmt::format("{} Q0 {} {} {} {}\n", question.id,
                            list.hits[i].url.substr(std::string_view(kUrlBegin).size()), i + 1,
                            kListDepth - static_cast<int>(i), query.template_id);
     }
-    return {};
   }
-
-  const std::map<std::string, std::string>& runs() const { return runs_; }
-
- private:
-  SteadyClock clock_;
-  fetchers::LocalEngine words_;
-  fetchers::VectorEngine vectors_;
-  std::map<std::string, std::string> runs_;
-};
+  return runs;
+}
 
 /// A row of the table: which runs are fused, and how.
 struct HybridRow {
@@ -176,39 +172,31 @@ struct HybridRow {
   std::string learner;
 };
 
-class HybridTable {
- public:
-  HybridTable(std::string folder, const ExperimentOptions& options)
-      : folder_(std::move(folder)), options_(options) {}
+/// The means of the measures for one row.
+Result<std::vector<double>> measured_row(const HybridRow& row, const WorkFolder& folder,
+                                         const ExperimentOptions& options) {
+  std::vector<std::string> paths;
+  for (const std::string& run : row.runs) paths.push_back(folder.path(run + ".run"));
+  TRY(const auto runs, evaluation::read_runs(paths));
+  TRY(const auto judgments, evaluation::read_qrels(folder.path("qrels")));
+  fusion::MethodComparisonOptions comparison;
+  TRY(comparison.set, evaluation::parse_measures(kHybridMeasures));
+  comparison.methods = {row.method.empty() ? "rrf" : row.method};
+  if (!row.learner.empty()) comparison.learners = {row.learner};
+  comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
+  comparison.evaluation.threads = options.threads;
+  comparison.folds = kComparisonFolds;
+  comparison.significance.seed = options.seed;
+  TRY(const auto compared, fusion::compare_methods(runs, judgments, comparison));
+  const std::string wanted = !row.learner.empty() ? row.learner
+                             : row.method.empty() ? "best_run"
+                                                  : row.method;
+  for (const evaluation::RunEvaluation& run : compared.report.runs)
+    if (run.run == wanted) return run.summary;
+  return fail(Code::internal, "the comparison has no row " + wanted);
+}
 
-  Result<std::vector<double>> measure(const HybridRow& row) const {
-    std::vector<std::string> paths;
-    for (const std::string& run : row.runs) paths.push_back(folder_ + "/" + run + ".run");
-    TRY(const auto runs, evaluation::read_runs(paths));
-    TRY(const auto judgments, evaluation::read_qrels(folder_ + "/qrels"));
-    fusion::MethodComparisonOptions comparison;
-    TRY(comparison.set, evaluation::parse_measures(kHybridMeasures));
-    comparison.methods = {row.method.empty() ? "rrf" : row.method};
-    if (!row.learner.empty()) comparison.learners = {row.learner};
-    comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
-    comparison.evaluation.threads = options_.threads;
-    comparison.folds = kComparisonFolds;
-    comparison.significance.seed = options_.seed;
-    TRY(const auto compared, fusion::compare_methods(runs, judgments, comparison));
-    const std::string wanted = !row.learner.empty() ? row.learner
-                               : row.method.empty() ? "best_run"
-                                                    : row.method;
-    for (const evaluation::RunEvaluation& run : compared.report.runs)
-      if (run.run == wanted) return run.summary;
-    return fail(Code::internal, "the comparison has no row " + wanted);
-  }
-
- private:
-  std::string folder_;
-  const ExperimentOptions& options_;
-};
-
-Result<std::string> hybrid_table(const std::string& folder, const ExperimentOptions& options,
+Result<std::string> hybrid_table(const WorkFolder& folder, const ExperimentOptions& options,
                                  const std::map<std::string, std::string>& runs) {
   std::vector<std::string> all;
   for (const auto& [name, lines] : runs) all.push_back(name);
@@ -223,36 +211,14 @@ Result<std::string> hybrid_table(const std::string& folder, const ExperimentOpti
   rows.push_back({"learned (RankBoost), four keyword lists", words, "rrf", "rankboost"});
   rows.push_back({"learned (RankBoost), all five", all, "rrf", "rankboost"});
   if (!options.is_quick()) rows.push_back({"learned (auto), all five", all, "rrf", "auto"});
-  const HybridTable table(folder, options);
   Table out;
   out.add({"", "MAP", "NDCG@10", "P@10", "MRR"});
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    TRY(const auto values, table.measure(rows[i]));
+    TRY(const auto values, measured_row(rows[i], folder, options));
     out.add(rows[i].name, values, 4);
     if (options.progress) options.progress(i + 1, rows.size());
   }
   return out.text();
-}
-
-/// The caller's folder, or a temporary one that is removed in the end.
-struct WorkFolder {
-  std::string path;
-  bool is_ours = false;
-
-  ~WorkFolder() {
-    std::error_code ignored;
-    if (is_ours) std::filesystem::remove_all(path, ignored);
-  }
-};
-
-Result<void> make_work_folder(const std::string& wanted, WorkFolder& folder) {
-  folder.path = wanted;
-  if (!wanted.empty()) return {};
-  folder.path = (std::filesystem::temp_directory_path() / "metafuse-hybrid-XXXXXX").string();
-  if (::mkdtemp(folder.path.data()) == nullptr)
-    return fail(Code::try_again, folder.path + ": cannot create a temporary folder");
-  folder.is_ours = true;
-  return {};
 }
 
 }  // namespace
@@ -262,22 +228,19 @@ Result<std::string> run_hybrid(const ExperimentOptions& options) {
   const std::string data = options.data + "/cystic-fibrosis";
   TRY(const auto documents, documents_of(data + "/cf74-79-xml.tar.xz"));
   TRY(const auto questions, read_questions(data + "/cfquery.txt"));
-  WorkFolder folder;
-  TRY_VOID(make_work_folder(options.output, folder));
-  const std::string database = folder.path + "/cystic-fibrosis.db";
-  TRY_VOID(write_file(folder.path + "/documents.jsonl", documents));
-  TRY_VOID(write_file(folder.path + "/qrels", qrels_of(questions)));
+  TRY(const auto folder, WorkFolder::make(options.output));
+  const std::string database = folder->path("cystic-fibrosis.db");
+  TRY_VOID(write_file(folder->path("documents.jsonl"), documents));
+  TRY_VOID(write_file(folder->path("qrels"), qrels_of(questions)));
   fetchers::IndexOptions index;
   index.stems_english = true;
   index.files.threads = options.threads;
   index.vectors.source = fetchers::VectorOptions::Source::lsi;
-  TRY(const auto built, fetchers::build_local_index(database, {folder.path + "/documents.jsonl"}, index));
+  TRY(const auto built, fetchers::build_local_index(database, {folder->path("documents.jsonl")}, index));
   TRY(const auto domain, templates::parse_domain_file(kDomain, "medicine.yaml"));
-  Lists lists(database);
-  for (const Question& question : questions) TRY_VOID(lists.ask(domain.domain, question));
-  for (const auto& [name, lines] : lists.runs())
-    TRY_VOID(write_file(folder.path + "/" + name + ".run", lines));
-  TRY(const auto table, hybrid_table(folder.path, options, lists.runs()));
+  TRY(const auto runs, recorded_runs(database, domain.domain, questions));
+  for (const auto& [name, lines] : runs) TRY_VOID(write_file(folder->path(name + ".run"), lines));
+  TRY(const auto table, hybrid_table(*folder, options, runs));
   std::string text = fmt::format(
       "{} documents, {} questions, lists of {}; vectors of {} dimensions by latent semantic indexing; "
       "learned: {}-fold "

@@ -7,13 +7,38 @@
 
 #include "core/result.h"
 #include "evaluation/measures/measure.h"
+#include "evaluation/runs/judgments.h"
+#include "evaluation/runs/run_file.h"
 #include "experiments/experiment.h"
-#include "experiments/run_collections.h"
+#include "experiments/report.h"
 #include "fusion/data/training_set.h"
 
-// Data sets on which learners are compared: judged queries with their lists, divided into five parts.
+// Data sets on which methods and learners are compared: runs of many systems on one set of queries, and
+// judged queries with their lists, divided into five parts.
 
 namespace metafuse::experiments {
+
+/// Runs of many systems on one set of judged queries, and how the table about them is made.
+struct RunCollection {
+  std::string name;
+  std::vector<evaluation::Run> runs;
+  evaluation::Judgments judgments;
+  std::string measures;
+  std::size_t folds = 5;
+  std::size_t limit = 100;  ///< how many documents of a fused list count in the measures; 0: all
+};
+
+/// TREC-3: 40 ad hoc systems, 50 queries, lists cut off after 100 documents.
+/// errors: those of the files below data + "/trec-runs-top100"
+Result<RunCollection> read_trec3(const std::string& data);
+
+/// TREC-COVID round 1: 143 systems, 30 queries, lists cut off after 100 documents.
+Result<RunCollection> read_covid_round1(const std::string& data);
+
+/// FedWeb 2013: the lists of 157 web search engines, 50 queries. A document's id names engine, query
+/// and position.
+/// errors: those of the files below data + "/fedweb2013-qrels"
+Result<RunCollection> read_fedweb(const std::string& data);
 
 struct JudgedQueries {
   std::string name;
@@ -34,6 +59,24 @@ Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed
 /// Records the demonstration's lists.
 /// in:     seed - for the sample of base queries
 Result<JudgedQueries> record_demonstration(const ExperimentOptions& options, std::uint64_t seed);
+
+/// Whether options.data contains the demonstration's package index; if not, the report says what is missing.
+bool has_demonstration(const ExperimentOptions& options, PaperReport& report);
+
+/// The numbers of the queries to learn from and of those to test on.
+struct Division {
+  std::vector<std::size_t> train, test;
+};
+
+/// One part is for the test.
+/// in:     part_of - per query: the number of its part
+Division divided(const std::vector<std::size_t>& part_of, std::size_t part);
+
+/// Divides the queries of a set at random into parts of equal size.
+/// out:    per query: the number of its part
+/// errors: as evaluation::random_folds
+Result<std::vector<std::size_t>> random_parts(const fusion::TrainingSet& set, std::size_t count,
+                                              std::uint64_t seed);
 
 /// The values of the first measure for every test query; a query without a relevant document counts as 0.
 ///

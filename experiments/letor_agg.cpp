@@ -1,5 +1,7 @@
-// Reads the parts of LETOR's aggregation sets, chooses configurations on the validation parts, and compares
-// all methods on the test parts.
+// Fusion on MQ2007-agg and MQ2008-agg over the five official folds: RankBoost, its bagged form and monotone
+// trees against RRF, CombMNZ, Borda and SearXNG's formula, and against the runs in options.peer_runs.
+// Validation parts choose one configuration of ours for both sets, the number of rounds for each set, and the
+// peer's configuration; only then are the test parts read, once.
 #include "experiments/letor_agg.h"
 
 #include <algorithm>
@@ -28,27 +30,9 @@ constexpr std::size_t kMeasureCount = kMeasureTitles.size();
 /// The values of one method on the queries of one or more parts: queries x measures.
 using Values = std::vector<std::vector<double>>;
 
-std::vector<double> means_of(const Values& values) {
-  std::vector<double> mean(kMeasureCount, 0.0);
-  for (const auto& query : values)
-    for (std::size_t m = 0; m < kMeasureCount; ++m) mean[m] += query[m] / static_cast<double>(values.size());
-  return mean;
-}
-
 /// The criterion by which configurations and numbers of rounds are chosen: the mean of the three measures.
 double criterion(const Values& values) {
   return mean_of(means_of(values));
-}
-
-Result<std::string> part_file(const std::string& data, const std::string& set, int part) {
-  const std::string path = fmt::format("{}/letor4-agg/{}/A{}.txt", data, set, part);
-  std::string found = with_packing(path);
-  if (!std::filesystem::exists(found))
-    return fail(Code::no_input,
-                path +
-                    ": no such file, nor compressed as .xz, .gz or .zst; --data must be the folder "
-                    "that contains letor4-agg");
-  return found;
 }
 
 /// in: expected - the features that the parts must have; empty: any
@@ -293,9 +277,12 @@ Result<std::vector<Fold>> official_folds(const std::string& data) {
   std::vector<Fold> folds;
   for (const char* set : kSets) {
     std::vector<std::string> parts;
-    for (int part = 1; part <= kFolds; ++part) {
-      TRY(auto file, part_file(data, set, part));
-      parts.push_back(file);
+    for (std::size_t part = 1; part <= kFolds; ++part) {
+      parts.push_back(aggregation_part(data, set, part));
+      if (!std::filesystem::exists(parts.back()))
+        return fail(Code::no_input, parts.back() +
+                                        ": no such file, nor compressed as .xz, .gz or .zst; --data must be "
+                                        "the folder that contains letor4-agg");
     }
     for (int first = 0; first < kFolds; ++first) {
       const auto part = [&](int i) { return parts[static_cast<std::size_t>((first + i) % kFolds)]; };
@@ -428,10 +415,8 @@ Result<std::string> run_letor_agg(const ExperimentOptions& options) {
   using namespace letor_agg;
   TRY(const auto folds, official_folds(options.data));
   TRY(const auto measures, evaluation::parse_measures(kMeasures));
-  PaperReport report;
-  report.name = "letor-agg";
-  report.title = "Fusion on LETOR's rank aggregation sets";
-  report.text = "Mean of the three measures over the validation parts of both sets\n\n";
+  PaperReport report{"letor-agg", "Fusion on LETOR's rank aggregation sets",
+                     "Mean of the three measures over the validation parts of both sets\n\n"};
   TRY(const auto ours, choose_ours(folds, measures, options, report));
   TRY(const auto peers, choose_peers(folds, measures, options, report));
   TRY_VOID(test_all(folds, ours, peers, measures, options, report));

@@ -79,20 +79,29 @@ Result<Scores> rankboost(const fusion::TrainingSet& set, const fusion::FeatureMa
   return model.ranker->score(documents);
 }
 
-/// A method that is a learner of the registry and is trained on all movies.
-struct BaselineRow {
+struct MethodRow {
   Method method;
-  const char* learner;
-  std::map<std::string, std::string> options;
+  const char* name;
+  const char* learner = nullptr;  ///< of the registry, if the method is one that is trained on all movies
+  std::map<std::string, std::string> options = {};
 };
-const BaselineRow kBaselines[] = {
-    {Method::vector_similarity, "vector-similarity", {}},
-    {Method::nearest_neighbour, "nearest-neighbour", {}},
-    {Method::regression, "regression", {}},
-    {Method::random_guessing, "random-guessing", {}},
-    {Method::normalised_regression, "regression", {{"normalised", "yes"}}},
-    {Method::ten_neighbours, "nearest-neighbour", {{"neighbours", "10"}}},
+const MethodRow kMethods[] = {
+    {Method::rankboost, "RankBoost"},
+    {Method::vector_similarity, "VSIM", "vector-similarity"},
+    {Method::nearest_neighbour, "NN", "nearest-neighbour"},
+    {Method::regression, "regression", "regression"},
+    {Method::random_guessing, "random guessing", "random-guessing"},
+    {Method::normalised_regression, "normalised regression", "regression", {{"normalised", "yes"}}},
+    {Method::ten_neighbours, "10 nearest neighbours", "nearest-neighbour", {{"neighbours", "10"}}},
+    {Method::rankboost_with_vsim, "RankBoost with VSIM"},
+    {Method::rankboost_bipartite, "RankBoost bipartite"},
+    {Method::adaboost, "AdaBoost ordering"},
 };
+
+const MethodRow& row_of(Method method) {
+  return *std::find_if(std::begin(kMethods), std::end(kMethods),
+                       [&](const MethodRow& row) { return row.method == method; });
+}
 
 /// Trains and applies methods on one task.
 class Runner {
@@ -127,10 +136,9 @@ class Runner {
 
  private:
   Result<Scores> baseline(Method method, const fusion::FeatureMatrix& documents) const {
-    const auto row = std::find_if(std::begin(kBaselines), std::end(kBaselines),
-                                  [&](const BaselineRow& one) { return one.method == method; });
-    require(row != std::end(kBaselines), "the method is a learner of the registry");
-    TRY(const auto model, train(row->learner, whole_, row->options));
+    const MethodRow& row = row_of(method);
+    require(row.learner != nullptr, "the method is a learner of the registry");
+    TRY(const auto model, train(row.learner, whole_, row.options));
     return model.ranker->score(documents);
   }
 
@@ -173,24 +181,11 @@ Task make_task(const Ratings& ratings, std::vector<std::size_t> features, std::s
 }
 
 bool has_feedback(const Task& task) {
-  const auto is_mixed = [](const std::vector<double>& stars) {
-    return std::any_of(stars.begin(), stars.end(), [&](double value) { return value != stars.front(); });
-  };
   return is_mixed(task.train_stars) && is_mixed(task.test_stars);
 }
 
 std::string method_name(Method method) {
-  constexpr const char* kNames[] = {"RankBoost",
-                                    "VSIM",
-                                    "NN",
-                                    "regression",
-                                    "random guessing",
-                                    "normalised regression",
-                                    "10 nearest neighbours",
-                                    "RankBoost with VSIM",
-                                    "RankBoost bipartite",
-                                    "AdaBoost ordering"};
-  return kNames[static_cast<std::size_t>(method)];
+  return row_of(method).name;
 }
 
 Result<std::vector<Values>> run_methods(const Ratings& ratings, const Task& task,

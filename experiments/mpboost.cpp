@@ -1,6 +1,8 @@
-// MPBoost (Zhu et al. 2009). Each form is trained in every fold with every parameter of its grid. Validation
-// chooses the parameter and the number of rounds; the test part is measured once per choice.
-
+// MPBoost with each directed distance against RankBoost (Zhu et al. 2009): NDCG@1..10 on OHSUMED's five folds
+// beside the published sheets (fig. 3), on a sample of MSLR-WEB10K instead of Web-2 (fig. 5), overfitting
+// (fig. 6), and the distances themselves (fig. 2). Each form is trained in every fold with every parameter of
+// its grid. Validation chooses the parameter and the number of rounds; the test part is measured once per
+// choice. Quick: one fold and 60 rounds. Normal: 300. Full: 1,000.
 #include <algorithm>
 #include <array>
 
@@ -269,12 +271,11 @@ void claims_of_web(const Outcome& outcome, PaperReport& report) {
     const std::vector<double> curve = outcome.curve(form);
     falls.push_back(*std::max_element(curve.begin(), curve.end()) - curve.back());
   }
-  report.judge(
-      outcome.name +
-          ": binary labels overfit, the distances do not (fall of test NDCG@5 from its highest to the "
-          "last round)",
-      falls[0] > *std::max_element(falls.begin() + 1, falls.end()),
-      fmt::format("binary, LDD, LOGDD, LOGITDD: {:.4f}", fmt::join(falls, " ")));
+  report.judge(outcome.name +
+                   ": binary labels overfit, the distances do not (fall of test NDCG@5 from its highest to "
+                   "the last round)",
+               falls[0] > *std::max_element(falls.begin() + 1, falls.end()),
+               fmt::format("binary, LDD, LOGDD, LOGITDD: {:.4f}", fmt::join(falls, " ")));
 }
 
 Result<std::vector<Split>> ohsumed_folds(const std::string& data, std::size_t count) {
@@ -308,9 +309,7 @@ Result<std::string> run_mpboost(const ExperimentOptions& options) {
   Plan plan;
   if (options.is_quick()) plan = {60, 1, true};
   if (options.is_full()) plan.rounds = 1000;
-  PaperReport report;
-  report.name = "mpboost";
-  report.title = "MPBoost (Zhu et al. 2009)";
+  PaperReport report{"mpboost", "MPBoost (Zhu et al. 2009)"};
   report.text =
       fmt::format("Mean over {} folds; parameter and rounds (up to {}) chosen by NDCG@5 on validation.\n\n",
                   plan.folds, plan.rounds);

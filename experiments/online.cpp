@@ -1,8 +1,8 @@
-// Online rankers (Harrington 2003). All methods of a task learn from the same drawn streams and are
-// tested on the same examples. The three OAP methods differ only in how they combine the same N PRanks,
-// so one bank serves all three. PRank and OAP with ROMMA's steps, which sec. 5 proposes, are added to the
+// Tables 1 and 2 and figures 2 and 3 of Harrington 2003: online rankers, their test losses with 95 %
+// intervals, and running losses. All methods of a task learn from the same drawn streams and are tested
+// on the same examples. The three OAP methods differ only in how they combine the same N PRanks, so one
+// bank serves all three. PRank and OAP with ROMMA's steps, which sec. 5 proposes, are added to the
 // paper's methods.
-
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -333,9 +333,7 @@ Result<std::string> run_online(const ExperimentOptions& options) {
   }
   TRY(auto movielens, movielens_task(options.data, trials));
   tasks.push_back(std::move(movielens));
-  PaperReport report;
-  report.name = "online";
-  report.title = "Online rankers (Harrington 2003)";
+  PaperReport report{"online", "Online rankers (Harrington 2003)"};
   JsonArray json;
   for (const Task& task : tasks) {
     TRY(const auto summary, run_task(task, options));

@@ -1,3 +1,6 @@
+// Is it worth choosing the query to judge next? On MQ2007-agg, five folds, each with four draws of the first
+// queries: queries of four parts are judged in batches, chosen by choose_queries() or at random; a model
+// trained on the judged queries orders the fifth part. Quick: one draw of one fold. Full: ten draws.
 #include "fusion/training/query_choice.h"
 
 #include <algorithm>
@@ -13,20 +16,15 @@
 #include "evaluation/measures/measure.h"
 #include "experiments/data_sets.h"
 #include "experiments/experiment.h"
+#include "experiments/judged_queries.h"
 #include "experiments/report.h"
 #include "experiments/trials.h"
-#include "fusion/input/input_files.h"
-
-// Is it worth choosing the query to judge next? On MQ2007-agg, five folds: queries of four parts are judged
-// in batches, chosen by choose_queries() or at random; a model trained on the judged queries orders the
-// fifth part.
 
 namespace metafuse::experiments {
 namespace query_choice {
 namespace {
 
 constexpr std::array<std::size_t, 6> kSteps = {5, 10, 20, 40, 80, 160};
-constexpr std::size_t kParts = 5;
 constexpr const char* kLearner = "rankboost-bagged";
 constexpr double kGoal = 2.0 / 3.0;
 
@@ -43,20 +41,6 @@ struct Parts {
   fusion::TrainingSet test;  ///< those of the fifth
 };
 
-Result<Parts> read_fold(const std::string& data, std::size_t fold) {
-  fusion::TrainingInput pool;
-  fusion::TrainingInput test;
-  for (std::size_t part = 0; part < kParts; ++part) {
-    const std::string path = with_packing(fmt::format("{}/letor4-agg/MQ2007-agg/A{}.txt", data, part + 1));
-    (part == fold ? test : pool).letor_ranks.push_back(path);
-  }
-  Parts parts;
-  TRY(parts.pool, fusion::read_training_set(pool));
-  test.expected = parts.pool.matrix.features();
-  TRY(parts.test, fusion::read_training_set(test));
-  return parts;
-}
-
 /// One course of judging, from the first queries to the last step.
 class Judging {
  public:
@@ -65,26 +49,18 @@ class Judging {
 
   /// in:  first - the sorted queries that are judged before anything is chosen
   /// out: NDCG@10 and MAP at each step
-  Result<std::vector<std::pair<double, double>>> run(std::vector<std::size_t> first,
-                                                     const evaluation::MeasureSet& measures) {
+  Result<std::vector<std::vector<double>>> run(std::vector<std::size_t> first,
+                                               const evaluation::MeasureSet& measures) {
     judged_ = std::move(first);
     const QueryMeasures on_test(parts_.test, measures);
-    std::vector<std::pair<double, double>> values;
+    std::vector<std::vector<double>> values;
     for (const std::size_t step : kSteps) {
       TRY_VOID(grow_to(step));
       const fusion::TrainingSet set = fusion::select_queries(parts_.pool, judged_);
       fusion::TrainingRequest request;
       request.seed = options_.seed;
-      request.wants_trace = false;
       TRY(const auto model, train(kLearner, set, {}, request));
-      double ndcg = 0;
-      double map = 0;
-      const auto by_query = on_test.of(model.ranker->score(parts_.test.matrix));
-      for (const auto& row : by_query) {
-        ndcg += row[0] / static_cast<double>(by_query.size());
-        map += row[1] / static_cast<double>(by_query.size());
-      }
-      values.emplace_back(ndcg, map);
+      values.push_back(on_test.means(model.ranker->score(parts_.test.matrix)));
     }
     return values;
   }
@@ -122,9 +98,8 @@ class Judging {
 /// How many of the queries have documents of at least two different grades.
 std::size_t telling(const fusion::TrainingSet& set, const std::vector<std::size_t>& queries) {
   return static_cast<std::size_t>(std::count_if(queries.begin(), queries.end(), [&](std::size_t query) {
-    const auto begin = set.grades.begin() + static_cast<std::ptrdiff_t>(set.queries[query].begin);
-    const auto end = set.grades.begin() + static_cast<std::ptrdiff_t>(set.queries[query].end);
-    return std::adjacent_find(begin, end, std::not_equal_to<>()) != end;
+    const fusion::QueryRange& range = set.queries[query];
+    return is_mixed(std::span(set.grades).subspan(range.begin, range.end - range.begin));
   }));
 }
 
@@ -148,7 +123,7 @@ Result<Trial> run_trial(const Parts& parts, const ExperimentOptions& options, st
   TRY(const auto suggested, Judging(parts, options, random.split(2), false).run(first, measures));
   Trial trial{};
   for (std::size_t i = 0; i < trial.size(); ++i)
-    trial[i] = {by_chance[i].first, suggested[i].first, by_chance[i].second, suggested[i].second};
+    trial[i] = {by_chance[i][0], suggested[i][0], by_chance[i][1], suggested[i][1]};
   return trial;
 }
 
@@ -178,13 +153,19 @@ std::optional<double> worth(const std::vector<double>& suggested, double value) 
   return std::nullopt;
 }
 
+/// The mean over the trials at each step.
+std::vector<double> means_of_suggested(const std::vector<Trial>& trials) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < kSteps.size(); ++i)
+    means.push_back(mean_of(column(trials, i, &Step::suggested)));
+  return means;
+}
+
 std::string table_of(const std::vector<Trial>& trials) {
   Table table;
   table.add({"judged queries", "random NDCG@10", "suggested", "difference", "random MAP", "suggested MAP",
              "as good as random with"});
-  std::vector<double> suggested;
-  for (std::size_t i = 0; i < kSteps.size(); ++i)
-    suggested.push_back(mean_of(column(trials, i, &Step::suggested)));
+  const std::vector<double> suggested = means_of_suggested(trials);
   for (std::size_t i = 0; i < kSteps.size(); ++i) {
     const double by_chance = mean_of(column(trials, i, &Step::random));
     const auto count = worth(suggested, by_chance);
@@ -202,9 +183,7 @@ std::string table_of(const std::vector<Trial>& trials) {
 
 /// Whether the goal (equally good with two thirds of the queries) is reached at every step from 20 on.
 std::string finding(const std::vector<Trial>& trials) {
-  std::vector<double> suggested;
-  for (std::size_t i = 0; i < kSteps.size(); ++i)
-    suggested.push_back(mean_of(column(trials, i, &Step::suggested)));
+  const std::vector<double> suggested = means_of_suggested(trials);
   std::size_t reached = 0;
   std::size_t asked = 0;
   for (std::size_t i = 2; i < kSteps.size(); ++i, ++asked) {
@@ -234,10 +213,12 @@ Json json_of(const std::vector<Trial>& trials) {
 Result<std::string> run_query_choice(const ExperimentOptions& options) {
   using namespace query_choice;
   const std::size_t draws = options.is_quick() ? 1 : options.is_full() ? 10 : 4;
-  const std::size_t folds = options.is_quick() ? 1 : kParts;
+  const std::size_t folds = options.is_quick() ? 1 : kFifths;
+  TRY(const auto queries, read_aggregation(options.data, "MQ2007-agg"));
   std::vector<Trial> trials;
   for (std::size_t fold = 0; fold < folds; ++fold) {
-    TRY(const auto parts, read_fold(options.data, fold));
+    const auto [pool, test] = divided(queries.part_of, fold);
+    const Parts parts{fusion::select_queries(queries.set, pool), fusion::select_queries(queries.set, test)};
     TRY(const auto here, run_all(draws, options.threads, {}, [&](std::size_t draw) {
           return run_trial(parts, options, fold * 100 + draw);
         }));

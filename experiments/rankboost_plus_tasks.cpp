@@ -25,11 +25,6 @@ TrainingSet rows_of(const TrainingSet& set, std::span<const std::size_t> rows) {
   return part;
 }
 
-bool is_mixed(const TrainingSet& set) {
-  return std::any_of(set.grades.begin(), set.grades.end(),
-                     [&](double grade) { return grade != set.grades.front(); });
-}
-
 std::size_t pair_count(const std::vector<double>& grades) {
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < grades.size(); ++i)
@@ -76,7 +71,8 @@ std::vector<Split> split_documents(const TrainingSet& set, Random random) {
     if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); })) return {};
     folds.push_back({rows_of(set, parts[0]), rows_of(set, parts[1]), rows_of(set, parts[2])});
     const Split& split = folds.back();
-    if (!is_mixed(split.train) || !is_mixed(split.validate) || !is_mixed(split.test)) return {};
+    if (!is_mixed(split.train.grades) || !is_mixed(split.validate.grades) || !is_mixed(split.test.grades))
+      return {};
   }
   return folds;
 }

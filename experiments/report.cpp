@@ -11,21 +11,6 @@
 #include "core/contract.h"
 
 namespace metafuse::experiments {
-namespace {
-
-const char* verdict_name(Claim::Verdict verdict) {
-  switch (verdict) {
-    case Claim::Verdict::confirmed:
-      return "confirmed";
-    case Claim::Verdict::not_confirmed:
-      return "not confirmed";
-    case Claim::Verdict::untestable:
-      break;
-  }
-  return "cannot be tested here";
-}
-
-}  // namespace
 
 std::string fixed(double value, int digits) {
   return fmt::format("{:.{}f}", value, digits);
@@ -47,6 +32,7 @@ Interval interval_of(std::span<const double> values) {
   if (values.size() == 1) return interval;
   double squares = 0.0;
   for (const double value : values) squares += (value - interval.mean) * (value - interval.mean);
+  interval.deviation = std::sqrt(squares / (n - 1.0));
   const double error = std::sqrt(squares / (n - 1.0) / n);
   interval.half_width = error * boost::math::quantile(boost::math::students_t(n - 1.0), 0.975);
   return interval;
@@ -94,12 +80,11 @@ evaluation::Curve curve_of(std::string name, std::vector<double> values, double 
 }
 
 void PaperReport::judge(std::string claim, bool holds, std::string evidence) {
-  claims.push_back({std::move(claim), holds ? Claim::Verdict::confirmed : Claim::Verdict::not_confirmed,
-                    std::move(evidence)});
+  claims.push_back({std::move(claim), holds ? "confirmed" : "not confirmed", std::move(evidence)});
 }
 
 void PaperReport::leave(std::string claim, std::string reason) {
-  claims.push_back({std::move(claim), Claim::Verdict::untestable, std::move(reason)});
+  claims.push_back({std::move(claim), "cannot be tested here", std::move(reason)});
 }
 
 void PaperReport::plot(const std::vector<evaluation::Curve>& curves, const std::string& plot_title,
@@ -113,10 +98,10 @@ Result<std::string> deliver(PaperReport report, const ExperimentOptions& options
   std::vector<std::string> sentences;
   if (!report.claims.empty()) text += "The paper's claims\n";
   for (const Claim& claim : report.claims) {
-    sentences.push_back(fmt::format("{}: {} ({})", verdict_name(claim.verdict), claim.text, claim.evidence));
+    sentences.push_back(fmt::format("{}: {} ({})", claim.verdict, claim.text, claim.evidence));
     text += "- " + sentences.back() + "\n";
-    claims.push_back(JsonObject{
-        {"claim", claim.text}, {"verdict", verdict_name(claim.verdict)}, {"evidence", claim.evidence}});
+    claims.push_back(
+        JsonObject{{"claim", claim.text}, {"verdict", claim.verdict}, {"evidence", claim.evidence}});
   }
   if (options.output.empty()) return text;
   report.json["claims"] = std::move(claims);

@@ -23,6 +23,7 @@ std::string named(std::span<const std::string> names, std::span<const double> va
 struct Interval {
   double mean = 0.0;
   double half_width = 0.0;  ///< 0 for a single value
+  double deviation = 0.0;   ///< the standard deviation of the values; 0 for a single one
 };
 
 /// Requires at least one value.
@@ -51,21 +52,19 @@ evaluation::Curve curve_of(std::string name, std::vector<double> values, double 
 
 /// A statement of a paper and our verdict on it.
 struct Claim {
-  enum class Verdict { confirmed, not_confirmed, untestable };
-
   std::string text;
-  Verdict verdict = Verdict::untestable;
+  std::string verdict;   ///< confirmed, not confirmed, or cannot be tested here
   std::string evidence;  ///< the numbers, or the reason why it cannot be tested
 };
 
 /// The report that an experiment delivers.
 struct PaperReport {
-  std::string name;   ///< the name of the experiment and of its files
-  std::string title;  ///< the title of the page
-  std::string text;   ///< the tables
-  std::vector<Claim> claims;
-  JsonObject json;  ///< the numbers; deliver() adds the claims
-  std::vector<std::string> plots;
+  std::string name;       ///< the name of the experiment and of its files
+  std::string title;      ///< the title of the page
+  std::string text = {};  ///< the tables
+  std::vector<Claim> claims = {};
+  JsonObject json = {};  ///< the numbers; deliver() adds the claims
+  std::vector<std::string> plots = {};
 
   /// Adds a claim of the paper, which is confirmed if `holds`.
   void judge(std::string claim, bool holds, std::string evidence);

@@ -24,6 +24,13 @@ Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
   return ranker->rankings();
 }
 
+std::vector<double> means_of(const std::vector<std::vector<double>>& rows) {
+  std::vector<double> means(rows.front().size(), 0.0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < means.size(); ++c) means[c] += row[c] / static_cast<double>(rows.size());
+  return means;
+}
+
 QueryMeasures::QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures)
     : set_(&set), measures_(&measures) {
   for (const fusion::QueryRange& query : set.queries) {

@@ -52,6 +52,9 @@ Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet&
 /// errors: internal for another model
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
 
+/// The mean of each column; requires a row.
+std::vector<double> means_of(const std::vector<std::vector<double>>& rows);
+
 /// Computes measures of every query of a set. Equal scores are ordered by the rule of fusion: more lists,
 /// better best rank, id.
 class QueryMeasures {
@@ -62,6 +65,8 @@ class QueryMeasures {
   /// in:  one score per document
   /// out: queries x measures
   std::vector<std::vector<double>> of(const std::vector<double>& scores) const;
+  /// The means over the queries, one per measure.
+  std::vector<double> means(const std::vector<double>& scores) const { return means_of(of(scores)); }
 
  private:
   const fusion::TrainingSet* set_;

@@ -1,21 +1,19 @@
-// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold;
-// and the losses after 1,000 rounds by the number of base queries, because overfitting depends on the amount
-// of feedback.
-
+// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold,
+// on MQ2008-agg and, if options.data contains packages.txt, on the demonstration's recorded lists; there also
+// the losses after 1,000 rounds by the number of base queries, because overfitting depends on the amount of
+// feedback. Quick: one fold and 60 rounds. Normal: 200. Full: 1,000 rounds.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
 
-#include "evaluation/significance/significance.h"
 #include "experiments/data_sets.h"
 #include "experiments/home_pages/home_pages.h"
+#include "experiments/judged_queries.h"
 #include "experiments/report.h"
 #include "experiments/trials.h"
 #include "fusion/data/training_set.h"
-#include "fusion/input/input_files.h"
 #include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::experiments {
@@ -68,15 +66,11 @@ struct Fold {
 };
 
 Result<std::vector<Fold>> folds_of(const TrainingSet& set, std::size_t used, std::uint64_t seed) {
-  std::vector<std::string_view> ids;
-  for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
-  TRY(const auto assigned, evaluation::random_folds(ids, kFolds, seed));
+  TRY(const auto part_of, random_parts(set, kFolds, seed));
   std::vector<Fold> folds;
   for (std::size_t fold = 0; fold < used; ++fold) {
-    std::vector<std::size_t> inside, outside;
-    for (std::size_t q = 0; q < ids.size(); ++q)
-      (assigned.fold_of[q] == fold ? inside : outside).push_back(q);
-    folds.push_back({fusion::select_queries(set, outside), fusion::select_queries(set, inside)});
+    const auto [train_queries, test_queries] = divided(part_of, fold);
+    folds.push_back({fusion::select_queries(set, train_queries), fusion::select_queries(set, test_queries)});
   }
   return folds;
 }
@@ -128,53 +122,75 @@ void describe(const std::string& name, const CurvesOfLearners& means, PaperRepor
   report.plot(test_curves, name + ": test loss", "round", "ranking loss");
 }
 
+/// The last losses of the learners, or another number of each.
+using Figures = std::array<double, kLearners.size()>;
+
+/// Judges what fig. 4 shows at its last round.
+/// in: where - the beginning of each claim
+void judge_losses(const std::string& where, const Figures& train, const Figures& test, int digits,
+                  PaperReport& report) {
+  report.judge(where + "WeakLearn.2 has the lowest training loss, then 3, then the .cum forms",
+               train[0] <= train[1] && train[1] <= std::min(train[2], train[3]),
+               named(kLearners, train, digits, ": "));
+  report.judge(where + "the .cum forms have the lowest test loss",
+               std::max(test[2], test[3]) < std::min(test[0], test[1]), named(kLearners, test, digits, ": "));
+}
+
 void add_claims(const std::string& name, const CurvesOfLearners& means, PaperReport& report) {
-  std::array<double, kLearners.size()> train{}, test{}, rise{};
+  Figures train{}, test{}, rise{};
   for (std::size_t l = 0; l < kLearners.size(); ++l) {
     train[l] = means[l].train.back();
     test[l] = means[l].test.back();
     rise[l] = test[l] - *std::min_element(means[l].test.begin(), means[l].test.end());
   }
+  judge_losses(name + ": ", train, test, 5, report);
   const double apart = std::abs(test[2] - test[3]);
-  report.judge(name + ": WeakLearn.2 has the lowest training loss, then 3, then the .cum forms",
-               train[0] <= train[1] && train[1] <= std::min(train[2], train[3]),
-               named(kLearners, train, 5, ": "));
-  report.judge(name + ": the .cum forms have the lowest test loss",
-               std::max(test[2], test[3]) < std::min(test[0], test[1]), named(kLearners, test, 5, ": "));
   report.judge(name + ": 2.cum and 3.cum are nearly identical on test data (within 2 % of the loss)",
                apart <= 0.02 * test[3], "apart by " + fixed(apart, 5));
   report.judge(name + ": the .cum forms resist overfitting (test loss rises less above its least value)",
                std::max(rise[2], rise[3]) < std::min(rise[0], rise[1]), named(kLearners, rise, 5, ": "));
 }
 
-/// Fig. 4 by the amount of feedback: disjoint blocks of so many queries are cross-validated separately
-/// and averaged.
+/// Last losses, averaged over up to five disjoint blocks of `count` queries, which are
+/// cross-validated separately.
+struct BlockLosses {
+  std::size_t blocks = 0;
+  Figures train{}, test{};
+};
+
+Result<BlockLosses> losses_of_blocks(const TrainingSet& set, std::size_t count, std::size_t rounds,
+                                     const ExperimentOptions& options) {
+  constexpr std::size_t kMostBlocks = 5;
+  BlockLosses losses;
+  losses.blocks = std::min(kMostBlocks, set.queries.size() / count);
+  for (std::size_t block = 0; block < losses.blocks; ++block) {
+    std::vector<std::size_t> queries(count);
+    std::iota(queries.begin(), queries.end(), block * count);
+    TRY(const auto means, mean_curves(fusion::select_queries(set, queries), rounds, kFolds, options));
+    for (std::size_t l = 0; l < kLearners.size(); ++l) {
+      losses.train[l] += means[l].train.back() / static_cast<double>(losses.blocks);
+      losses.test[l] += means[l].test.back() / static_cast<double>(losses.blocks);
+    }
+  }
+  return losses;
+}
+
+/// Fig. 4 by the amount of feedback.
 Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions& options,
                                  PaperReport& report) {
-  constexpr std::size_t kMostBlocks = 5;
   const std::size_t rounds = options.is_quick() ? 60 : 1000;
-  std::vector<std::size_t> counts = {50, 100, 200, 500};
+  std::vector<std::size_t> counts = {50, 100, 200, 500, set.queries.size()};
   if (options.is_quick()) counts = {50, 100};
-  if (!options.is_quick()) counts.push_back(set.queries.size());
   Table table{{{fmt::format("home pages: ranking loss after {} rounds, by queries", rounds)}}};
-  for (const std::string& learner : kLearners) table.add({"WeakLearn." + learner + " train"});
-  for (const std::string& learner : kLearners) table.add({"WeakLearn." + learner + " test"});
+  for (const char* part : {" train", " test"})
+    for (const std::string& learner : kLearners) table.add({"WeakLearn." + learner + part});
   std::vector<evaluation::Curve> lines;
   for (const std::string& learner : kLearners) lines.push_back({"WeakLearn." + learner, {}, {}});
   JsonArray json;
   for (const std::size_t count : counts) {
     if (count > set.queries.size()) continue;
-    const std::size_t blocks = std::min(kMostBlocks, set.queries.size() / count);
-    std::array<double, kLearners.size()> train{}, test{};
-    for (std::size_t block = 0; block < blocks; ++block) {
-      std::vector<std::size_t> queries(count);
-      std::iota(queries.begin(), queries.end(), block * count);
-      TRY(const auto means, mean_curves(fusion::select_queries(set, queries), rounds, kFolds, options));
-      for (std::size_t l = 0; l < kLearners.size(); ++l) {
-        train[l] += means[l].train.back() / static_cast<double>(blocks);
-        test[l] += means[l].test.back() / static_cast<double>(blocks);
-      }
-    }
+    TRY(const auto losses, losses_of_blocks(set, count, rounds, options));
+    const auto& [blocks, train, test] = losses;
     table.rows[0].push_back(fmt::format("{} (x{})", count, blocks));
     for (std::size_t l = 0; l < kLearners.size(); ++l) {
       table.rows[1 + l].push_back(fixed(train[l], 4));
@@ -184,12 +200,7 @@ Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions
     }
     json.push_back(JsonObject{
         {"queries", count}, {"blocks", blocks}, {"train", json_array(train)}, {"test", json_array(test)}});
-    const std::string where = fmt::format("home pages, {} queries, {} rounds: ", count, rounds);
-    report.judge(where + "WeakLearn.2 has the lowest training loss, then 3, then the .cum forms",
-                 train[0] <= train[1] && train[1] <= std::min(train[2], train[3]),
-                 named(kLearners, train, 4, ": "));
-    report.judge(where + "the .cum forms have the lowest test loss",
-                 std::max(test[2], test[3]) < std::min(test[0], test[1]), named(kLearners, test, 4, ": "));
+    judge_losses(fmt::format("home pages, {} queries, {} rounds: ", count, rounds), train, test, 4, report);
   }
   report.text += table.text();
   report.json["by queries"] = std::move(json);
@@ -197,13 +208,6 @@ Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions
       lines,
       {fmt::format("home pages: test loss after {} rounds", rounds), "queries", "ranking loss", true}));
   return {};
-}
-
-Result<TrainingSet> read_mq2008_agg(const std::string& data) {
-  fusion::TrainingInput input;
-  for (int part = 1; part <= 5; ++part)
-    input.letor_ranks.push_back(with_packing(fmt::format("{}/letor4-agg/MQ2008-agg/A{}.txt", data, part)));
-  return fusion::read_training_set(input);
 }
 
 Result<TrainingSet> record_home_pages(const ExperimentOptions& options) {
@@ -221,26 +225,20 @@ Result<std::string> run_weak_learners(const ExperimentOptions& options) {
   using namespace weak_learners;
   const std::size_t rounds = options.is_quick() ? 60 : options.is_full() ? 1000 : 200;
   const std::size_t folds = options.is_quick() ? 1 : kFolds;
-  PaperReport report;
-  report.name = "weak-learners";
-  report.title = "RankBoost's four weak learners (Freund et al. 2003, fig. 4)";
-  std::vector<std::pair<std::string, TrainingSet>> sets;
-  TRY(auto letor, read_mq2008_agg(options.data));
-  sets.emplace_back("MQ2008-agg", std::move(letor));
-  const bool has_demonstration = std::filesystem::exists(options.data + "/packages.txt");
-  if (has_demonstration) {
-    TRY(auto sample, record_home_pages(options));
-    sets.emplace_back("home pages", std::move(sample));
-  }
-  for (const auto& [name, set] : sets) {
+  PaperReport report{"weak-learners", "RankBoost's four weak learners (Freund et al. 2003, fig. 4)"};
+  const auto add = [&](const std::string& name, const TrainingSet& set) -> Result<void> {
     TRY(const auto means, mean_curves(set, rounds, folds, options));
     describe(name, means, report);
     add_claims(name, means, report);
+    return {};
+  };
+  TRY(const auto letor, read_aggregation(options.data, "MQ2008-agg"));
+  TRY_VOID(add(letor.name, letor.set));
+  if (has_demonstration(options, report)) {
+    TRY(const auto sample, record_home_pages(options));
+    TRY_VOID(add("home pages", sample));
+    TRY_VOID(query_counts_figure(sample, options, report));
   }
-  if (has_demonstration) TRY_VOID(query_counts_figure(sets.back().second, options, report));
-  if (!has_demonstration)
-    report.leave("the same on the demonstration's lists",
-                 "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");
   report.leave("the ML and UNIV domains' own curves", "AltaVista and the lists are gone");
   return deliver(std::move(report), options);
 }

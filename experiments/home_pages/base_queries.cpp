@@ -6,10 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/ascii.h"
 #include "core/json.h"
 #include "core/portable_math.h"
 #include "core/random.h"
+#include "experiments/data_sets.h"
 #include "experiments/home_pages/home_pages.h"
 
 namespace metafuse::experiments::home_pages {
@@ -94,9 +97,7 @@ std::string kind_of(const HomePage& page) {
 /// Draws two of the words, in the order of the synopsis.
 std::string draw_topic(const std::vector<std::string>& words, const std::set<std::string>& own,
                        Random& random) {
-  std::vector<std::size_t> places(words.size());
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-  random.shuffle(places);
+  std::vector<std::size_t> places = shuffled(words.size(), random);
   std::sort(places.begin(), places.begin() + kTopicWords);
   const bool is_changed = random.uniform() < kOtherNumberShare;
   const std::size_t changed = static_cast<std::size_t>(random.below(kTopicWords));
@@ -122,11 +123,6 @@ bool draw_query(const HomePage& page, Random& random, JudgedQuery& query) {
   if (has_section) query.base_query.slots["SECTION"] = page.sections[random.below(page.sections.size())];
   if (const std::string kind = kind_of(page); !kind.empty()) query.base_query.slots["KIND"] = kind;
   return true;
-}
-
-std::string query_id(std::size_t number) {
-  const std::string digits = std::to_string(number);
-  return 'q' + std::string(digits.size() < 4 ? 4 - digits.size() : 0, '0') + digits;
 }
 
 }  // namespace
@@ -159,7 +155,7 @@ std::vector<JudgedQuery> sample_base_queries(const std::vector<HomePage>& pages,
     if (queries.size() == options.count) break;
     JudgedQuery query;
     if (!draw_query(pages[page], random, query)) continue;
-    query.id = query_id(queries.size() + 1);
+    query.id = fmt::format("q{:04}", queries.size() + 1);
     queries.push_back(std::move(query));
   }
   return queries;

@@ -1,13 +1,15 @@
-// The experiment home-pages: cross-validates RankBoost, its baselines and the templates on samples of
-// base queries, and prints their tables.
+// The home-page task of Freund et al. 2003 (sec. 2.1 and 6.1) on a Debian package index: RankBoost against
+// unsupervised fusion and every search template alone, four-fold cross-validated, over five samples of 1,200
+// base queries. The samples have the seeds after options.seed; the templates were designed on seed 1 alone.
+// Quick: one sample. About 10 s per sample on two cores.
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
-#include "evaluation/significance/significance.h"
 #include "experiments/home_pages/home_pages.h"
+#include "experiments/judged_queries.h"
 #include "experiments/report.h"
 #include "fusion/training/cross_validation.h"
 
@@ -73,9 +75,7 @@ Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& ex
   SampleOptions sampling;
   sampling.seed = seed;
   TRY(auto set, pages.record(sampling, experiment.threads));
-  std::vector<std::string_view> ids;
-  for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
-  TRY(auto folds, evaluation::random_folds(ids, kFolds, seed));
+  TRY(auto part_of, random_parts(set, kFolds, seed));
   fusion::CrossValidationOptions options;
   options.learner = fusion::find_learner("rankboost");
   options.learner_options = {{"rounds", std::to_string(kDemonstrationRounds)}};
@@ -83,7 +83,7 @@ Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& ex
   options.depth = pages.domain().depth;
   options.seed = seed;
   options.threads = experiment.threads;
-  TRY(auto result, fusion::cross_validate(set, folds, options));
+  TRY(auto result, fusion::cross_validate(set, {kFolds, std::move(part_of)}, options));
   Sample sample{seed, result.queries.size(), sampling.count - result.queries.size(), {}, {}};
   sample.methods.emplace_back("RankBoost", row_of(result.learner));
   for (const auto& baseline : result.baselines) sample.methods.emplace_back(baseline.name, row_of(baseline));

@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/query.h"
 #include "core/result.h"
+#include "experiments/data_sets.h"
 #include "fetchers/embedded/embedded_search.h"
 #include "fusion/data/training_set.h"
 #include "fusion/model/model_file.h"
@@ -92,13 +94,10 @@ class IndexedPages {
   /// in:     data - a folder that contains packages.txt, the output of `apt-cache dumpavail`
   /// errors: no_input, bad_data: the package index; those of the index and of the templates
   static Result<std::unique_ptr<IndexedPages>> open(const std::string& data);
-  ~IndexedPages();
-  IndexedPages(const IndexedPages&) = delete;
-  IndexedPages& operator=(const IndexedPages&) = delete;
 
   const std::vector<HomePage>& pages() const { return pages_; }
   const templates::Domain& domain() const { return domain_; }
-  std::string database() const { return folder_ + "/index.db"; }
+  std::string database() const { return folder_->path("index.db"); }
 
   /// The lists found for one base query, one per template and engine; each list names a key only once.
   ///
@@ -113,13 +112,14 @@ class IndexedPages {
   Result<fusion::TrainingSet> record(const SampleOptions& sampling, unsigned threads) const;
 
  private:
-  explicit IndexedPages(std::string folder) : folder_(std::move(folder)) {}
-
-  std::string folder_;
+  std::unique_ptr<WorkFolder> folder_;  // outlives the engines, which have files in it open
   std::vector<HomePage> pages_;
   templates::Domain domain_;
   std::map<std::string, std::unique_ptr<fetchers::EmbeddedEngine>> engines_;  ///< by name
 };
+
+/// The canonical URL keys of the hits, which must outlive them.
+std::vector<std::vector<std::string_view>> keys_of(const std::vector<RankedList>& lists);
 
 inline constexpr int kDemonstrationRounds = 60;
 inline constexpr std::size_t kFirstResults = 3;

@@ -16,29 +16,26 @@ struct FirstQuery {
   std::vector<std::string> known;
 };
 
-const std::vector<FirstQuery>& first_queries() {
-  static const std::vector<FirstQuery> queries = {
-      {"text editor",
-       {"emacs", "vim", "neovim", "nano", "gedit", "kate", "geany", "mousepad", "notepadqq", "pluma"}},
-      {"image editor",
-       {"gimp", "krita", "inkscape", "kolourpaint", "pinta", "digikam", "darktable", "imagemagick"}},
-      {"email client",
-       {"thunderbird", "evolution", "kmail", "claws-mail", "mutt", "neomutt", "geary", "alpine"}},
-      {"web browser",
-       {"firefox-esr", "firefox", "chromium", "epiphany-browser", "konqueror", "falkon", "lynx", "w3m"}},
-      {"terminal emulator",
-       {"gnome-terminal", "gnome-console", "konsole", "xterm", "xfce4-terminal", "kitty", "alacritty", "foot",
-        "rxvt-unicode", "terminator"}},
-      {"music player",
-       {"rhythmbox", "clementine", "amarok", "audacious", "mpd", "vlc", "elisa-player", "cmus", "strawberry",
-        "quodlibet"}},
-      {"pdf viewer", {"evince", "okular", "mupdf", "zathura", "xpdf", "atril", "qpdfview"}},
-      {"database server", {"postgresql", "mariadb", "mysql-8.0", "redis", "firebird3.0", "sqlite3"}},
-      {"version control", {"git", "subversion", "mercurial", "cvs", "breezy", "fossil", "darcs"}},
-      {"spreadsheet", {"libreoffice", "gnumeric", "calligra", "sc", "onlyoffice"}},
-  };
-  return queries;
-}
+const FirstQuery kFirstQueries[] = {
+    {"text editor",
+     {"emacs", "vim", "neovim", "nano", "gedit", "kate", "geany", "mousepad", "notepadqq", "pluma"}},
+    {"image editor",
+     {"gimp", "krita", "inkscape", "kolourpaint", "pinta", "digikam", "darktable", "imagemagick"}},
+    {"email client",
+     {"thunderbird", "evolution", "kmail", "claws-mail", "mutt", "neomutt", "geary", "alpine"}},
+    {"web browser",
+     {"firefox-esr", "firefox", "chromium", "epiphany-browser", "konqueror", "falkon", "lynx", "w3m"}},
+    {"terminal emulator",
+     {"gnome-terminal", "gnome-console", "konsole", "xterm", "xfce4-terminal", "kitty", "alacritty", "foot",
+      "rxvt-unicode", "terminator"}},
+    {"music player",
+     {"rhythmbox", "clementine", "amarok", "audacious", "mpd", "vlc", "elisa-player", "cmus", "strawberry",
+      "quodlibet"}},
+    {"pdf viewer", {"evince", "okular", "mupdf", "zathura", "xpdf", "atril", "qpdfview"}},
+    {"database server", {"postgresql", "mariadb", "mysql-8.0", "redis", "firebird3.0", "sqlite3"}},
+    {"version control", {"git", "subversion", "mercurial", "cvs", "breezy", "fossil", "darcs"}},
+    {"spreadsheet", {"libreoffice", "gnumeric", "calligra", "sc", "onlyoffice"}},
+};
 
 /// The name of a source package without a version at its end: "postgresql-15" becomes "postgresql".
 std::string without_version(std::string name) {
@@ -51,15 +48,10 @@ std::string without_version(std::string name) {
 /// The titles of the first results when a model fuses the lists, best first.
 std::vector<std::string> first_titles(const fusion::Model& model, const std::vector<RankedList>& lists,
                                       std::size_t count) {
-  std::vector<std::vector<std::string_view>> keys;
   std::map<std::string_view, const Hit*> hit_of;
-  for (const RankedList& list : lists) {
-    auto& views = keys.emplace_back();
-    for (const Hit& hit : list.hits) {
-      views.emplace_back(hit.key);
-      hit_of.emplace(hit.key, &hit);
-    }
-  }
+  for (const RankedList& list : lists)
+    for (const Hit& hit : list.hits) hit_of.emplace(hit.key, &hit);
+  const auto keys = keys_of(lists);
   const std::vector<fusion::RankedIds> ranked(keys.begin(), keys.end());
   const fusion::FusedRanking fused = fusion::fuse(model, ranked);
   std::vector<std::string> titles;
@@ -72,7 +64,7 @@ std::vector<std::string> first_titles(const fusion::Model& model, const std::vec
 
 Result<std::vector<KnownProgram>> known_programs(const IndexedPages& pages, const fusion::Model& model) {
   std::vector<KnownProgram> out;
-  for (const FirstQuery& query : first_queries()) {
+  for (const FirstQuery& query : kFirstQueries) {
     TRY(const auto lists, pages.lists({{{"TOPIC", query.words}}}));
     KnownProgram row{query.words, first_titles(model, lists, kFirstResults), false};
     row.is_known = std::any_of(row.titles.begin(), row.titles.end(), [&](const std::string& title) {

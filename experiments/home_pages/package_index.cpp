@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <fmt/ranges.h>
+
 #include "core/ascii.h"
 #include "core/json.h"
 #include "core/text_file.h"
@@ -173,23 +175,17 @@ class Collector {
 };
 
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {
-  std::string out;
-  for (const std::string& part : parts) {
-    if (!out.empty()) out += between;
-    out += part;
-  }
-  return out;
+  return fmt::format("{}", fmt::join(parts, between));
 }
 
 }  // namespace
 
 Result<std::vector<HomePage>> read_package_index(const std::string& path) {
   Collector collector;
-  auto read = for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
     collector.take_line(line);
     return {};
-  });
-  if (!read) return read.error();
+  }));
   collector.end_stanza();
   std::vector<HomePage> pages = std::move(collector).pages();
   if (pages.empty())

@@ -1,6 +1,4 @@
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 #include "core/atomic_file.h"
@@ -22,31 +20,24 @@ constexpr const char* kTemplates = "config/templates/free-software.yaml";
 constexpr const char* kEngines = "demo/engines.yaml";
 constexpr auto kSearchTime = std::chrono::minutes(10);  // a slow machine must not fail an experiment
 
-/// The results of the search templates for one base query: canonical URL keys, best first, one list per
-/// template and engine.
+/// The results of the search templates for one base query.
 struct RecordedQuery {
   std::string id;
   std::string answer;  ///< the canonical key of the answer
-  std::vector<std::vector<std::string>> lists;
+  std::vector<RankedList> lists;
 };
 
 Result<RecordedQuery> ask(const IndexedPages& pages, const JudgedQuery& query) {
   auto lists = pages.lists(query.base_query);
   if (!lists) return fail(lists.error().code, query.id + ", " + lists.error().text);
   TRY(auto answer, canonical_url_key(query.answer));
-  RecordedQuery recorded{query.id, answer, {}};
-  for (RankedList& list : *lists) {
-    auto& keys = recorded.lists.emplace_back();
-    for (Hit& hit : list.hits) keys.push_back(std::move(hit.key));
-  }
-  return recorded;
+  return RecordedQuery{query.id, std::move(answer), std::move(*lists)};
 }
 
 /// Adds the instances of one base query as rows; rank k in a list becomes the value -k.
 void add_rows(fusion::TrainingSetBuilder& builder, const RecordedQuery& query, int depth) {
-  std::vector<std::vector<std::string_view>> views;
-  for (const auto& list : query.lists) views.emplace_back(list.begin(), list.end());
-  const std::vector<fusion::RankedIds> lists(views.begin(), views.end());
+  const auto keys = keys_of(query.lists);
+  const std::vector<fusion::RankedIds> lists(keys.begin(), keys.end());
   const std::vector<int> depths(lists.size(), depth);
   const fusion::QueryInstances instances = fusion::collect_instances(lists, depths);
   std::vector<fusion::Cell> cells;
@@ -63,18 +54,25 @@ void add_rows(fusion::TrainingSetBuilder& builder, const RecordedQuery& query, i
 
 }  // namespace
 
+std::vector<std::vector<std::string_view>> keys_of(const std::vector<RankedList>& lists) {
+  std::vector<std::vector<std::string_view>> keys;
+  for (const RankedList& list : lists) {
+    auto& of_list = keys.emplace_back();
+    for (const Hit& hit : list.hits) of_list.emplace_back(hit.key);
+  }
+  return keys;
+}
+
 Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data) {
   auto pages = read_package_index(data + "/packages.txt");
   if (!pages)
     return fail(pages.error().code, pages.error().text + "; make it with apt-cache dumpavail > packages.txt");
   auto file = templates::read_domain_file(kTemplates);
   if (!file) return fail(file.error().code, file.error().text + "; run it in the folder of the sources");
-  std::string pattern = (std::filesystem::temp_directory_path() / "metafuse-home-pages-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr)
-    return fail(Code::try_again, pattern + ": cannot create a temporary folder");
-  std::unique_ptr<IndexedPages> indexed(new IndexedPages(pattern));
-  const std::string documents = pattern + "/documents.jsonl";
-  const std::string database = pattern + "/index.db";
+  auto indexed = std::make_unique<IndexedPages>();
+  TRY(indexed->folder_, WorkFolder::make());
+  const std::string documents = indexed->folder_->path("documents.jsonl");
+  const std::string database = indexed->database();
   TRY_VOID(write_file(documents, to_documents(*pages)));
   fetchers::IndexOptions options;  // the same options as in scripts/demo
   options.tokenizers = {"porter", "trigram"};
@@ -90,12 +88,6 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
     indexed->engines_[engine.name] = std::make_unique<fetchers::EmbeddedEngine>(engine);
   }
   return indexed;
-}
-
-IndexedPages::~IndexedPages() {
-  engines_.clear();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 Result<std::vector<RankedList>> IndexedPages::lists(const BaseQuery& query) const {
