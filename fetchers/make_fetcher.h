@@ -10,19 +10,12 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "core/tracking_parameters.h"
+#include "fetchers/breaker.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
-
-struct LearnedWaitOptions {
-  bool is_on = true;
-  Duration floor = std::chrono::milliseconds(150);
-  Duration ceiling = std::chrono::seconds(10);
-
-  friend bool operator==(const LearnedWaitOptions&, const LearnedWaitOptions&) = default;
-};
 
 /// Options that all engines of one process share.
 struct FetcherOptions {

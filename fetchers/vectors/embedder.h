@@ -16,9 +16,9 @@
 #include "core/deadline.h"
 #include "core/recently_used.h"
 #include "core/result.h"
+#include "fetchers/breaker.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
-#include "fetchers/engine_state.h"
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
 
@@ -58,7 +58,7 @@ class Embedder {
     Embedding embedding;
     Engine engine;  ///< the requests share its limits
     ReadyAccess ready;
-    Breaker breaker{BreakerOptions()};
+    Breaker breaker{};
   };
 
   Endpoint* find(const Embedding& embedding);

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "core/deadline.h"
+
+// Which engines to leave alone, and how long to wait for the others.
+
+namespace metafuse::fetchers {
+
+/// A circuit breaker: leaves an engine alone that failed several times in a row. It is closed at first, then
+/// open for a while, then half open: one probe is sent, whose outcome closes it or opens it for longer. A
+/// plain value; the caller does the locking.
+class Breaker {
+ public:
+  enum class Verdict {
+    go,
+    probe,  ///< send one request whose outcome decides; users should not wait for it
+    stay,   ///< leave the engine alone
+  };
+
+  /// After it returned `probe`, every call returns `stay` until the probe's outcome is reported.
+  Verdict ask(TimePoint now);
+  /// Sends a request although the breaker is open, because no other engine is left. It counts as a probe.
+  void force();
+  void succeeded();
+  /// in:     is_probe - whether ask() or force() let this request through as a probe; retry_after - the pause
+  ///         that the engine asked for. The engine is then left alone at least that long, even after its
+  ///         first failure.
+  void failed(TimePoint now, bool is_probe, std::optional<Duration> retry_after = std::nullopt);
+
+  bool is_closed() const { return !open_until_; }
+  /// When the next probe is due. Requires !is_closed().
+  TimePoint open_until() const { return *open_until_; }
+
+ private:
+  void open(TimePoint now, std::optional<Duration> retry_after);
+
+  int failures_in_a_row_ = 0;
+  int times_opened_ = 0;
+  bool is_probing_ = false;
+  std::optional<TimePoint> open_until_;
+};
+
+struct LearnedWaitOptions {
+  bool is_on = true;
+  Duration floor = std::chrono::milliseconds(150);
+  Duration ceiling = std::chrono::seconds(10);
+
+  friend bool operator==(const LearnedWaitOptions&, const LearnedWaitOptions&) = default;
+};
+
+/// How long it is worth waiting for an engine: 1.5 times the 95th percentile of its recent response times,
+/// within a floor and a ceiling. A plain value; the caller does the locking.
+class LearnedWait {
+ public:
+  void add(Duration latency);
+  /// nullopt until 16 response times are known.
+  std::optional<Duration> limit(const LearnedWaitOptions& options = {}) const;
+  /// The shortest recent response time; nullopt until 16 are known.
+  std::optional<Duration> quickest() const;
+
+ private:
+  static constexpr std::size_t kWindow = 64;
+  static constexpr std::size_t kFewest = 16;
+
+  std::array<Duration, kWindow> latencies_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace metafuse::fetchers
