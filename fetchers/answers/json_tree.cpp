@@ -96,8 +96,11 @@ std::string without_half_characters(std::string_view text) {
   return out;
 }
 
-}  // namespace
-
+/// What engines send that is nearly JSON, as JSON: a call around it (JSONP), a guard in front of it (")]}'",
+/// "while(1);"), a document per line (NDJSON: an array of them), escapes of half a character (U+FFFD).
+///
+/// in:     text - valid UTF-8 that does not parse
+/// out:    nothing when it is none of these; what comes out may still not parse
 std::optional<std::string> repaired_json(std::string_view text) {
   const std::string_view inner = without_call(without_guard(trimmed(text)));
   if (auto lines = lines_as_array(inner)) return lines;
@@ -105,8 +108,6 @@ std::optional<std::string> repaired_json(std::string_view text) {
   if (out == text) return std::nullopt;
   return out;
 }
-
-namespace {
 
 constexpr std::size_t kMostKept = std::size_t{256} << 10;
 

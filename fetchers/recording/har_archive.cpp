@@ -117,12 +117,8 @@ Result<void> read_content(const JsonObject& received, const std::string& place, 
   return {};
 }
 
-}  // namespace
-
-std::string exchange_key(const HttpRequest& request) {
-  return request.method + " " + request.record_url + "\n" + request.record_body;
-}
-
+/// One entry of a HAR 1.2 file, in one line. Secrets and cookies are replaced, bytes that are not UTF-8 are
+/// written as base64, and a failure as `_failure`.
 std::string har_entry(const HttpRequest& request, const HttpAnswer& answer) {
   const double elapsed_ms = std::chrono::duration<double, std::milli>(answer.elapsed).count();
   JsonObject sent{
@@ -140,6 +136,14 @@ std::string har_entry(const HttpRequest& request, const HttpAnswer& answer) {
   return to_text(entry);
 }
 
+/// A recorded answer with the key of its request.
+struct Exchange {
+  std::string key;  ///< see exchange_key()
+  HttpAnswer answer;
+};
+
+/// in:     place - for errors, such as "FILE:LINE"
+/// errors: bad_data: no request or response, or invalid base64 content
 Result<Exchange> read_har_entry(const Json& json, const std::string& place) {
   const JsonObject* entry = json.if_object();
   const JsonObject* sent = entry == nullptr ? nullptr : object_in(*entry, "request");
@@ -168,8 +172,6 @@ Result<Exchange> read_har_entry(const Json& json, const std::string& place) {
   TRY_VOID(read_content(*received, place, answer));
   return exchange;
 }
-
-namespace {
 
 constexpr std::size_t kMaxArchiveBytes = std::size_t{4} << 30;
 constexpr std::string_view kHead =
@@ -206,6 +208,10 @@ Result<void> for_each_journal_entry(const std::string& path, const Take& take) {
 }
 
 }  // namespace
+
+std::string exchange_key(const HttpRequest& request) {
+  return request.method + " " + request.record_url + "\n" + request.record_body;
+}
 
 Result<std::unique_ptr<HarWriter>> HarWriter::open(const std::string& path) {
   std::unique_ptr<HarWriter> writer(new HarWriter(path));

@@ -7,29 +7,14 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/json.h"
 #include "core/query.h"
 #include "core/result.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
 
-/// A recorded answer with the key of its request.
-struct Exchange {
-  std::string key;  ///< see exchange_key()
-  HttpAnswer answer;
-};
-
 /// Identifies a request in a replay: method, URL and body, without secrets. Headers do not count.
 std::string exchange_key(const HttpRequest& request);
-
-/// One entry of a HAR 1.2 file, in one line. Secrets and cookies are replaced, bytes that are not UTF-8 are
-/// written as base64, and a failure as `_failure`.
-std::string har_entry(const HttpRequest& request, const HttpAnswer& answer);
-
-/// in:     place - for errors, such as "FILE:LINE"
-/// errors: bad_data: no request or response, or invalid base64 content
-Result<Exchange> read_har_entry(const Json& json, const std::string& place);
 
 /// Writes exchanges into a HAR 1.2 file. Each exchange is written as a line of FILE.part before append()
 /// returns. close() merges them with the previous contents of FILE into a HAR (of equal requests the latest
