@@ -148,14 +148,16 @@ ListTask::ListTask(std::shared_ptr<SharedState> shared, Job job)
   ready_ = job_.state.described ? job_.state.described : job_.state.http;
 }
 
-void ListTask::post(std::function<void()> event) {
+template <class Event>
+void ListTask::post(Event event) {
   job_.post([self = shared_from_this(), event = std::move(event)] {
     const std::lock_guard lock(self->mutex_);
     if (!self->is_finished_) event();
   });
 }
 
-Transport::Done ListTask::passed_to(std::function<void(const HttpAnswer&)> take) {
+template <class Take>
+Transport::Done ListTask::passed_to(Take take) {
   return [self = shared_from_this(), take = std::move(take)](HttpAnswer answer) {
     self->post([take, kept = std::make_shared<HttpAnswer>(std::move(answer))] { take(*kept); });
   };
@@ -361,7 +363,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
   pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
-  const bool has_next = access.next_page.cursor.empty() || takes_cursor(answer);
+  const bool has_next = access.paging.next.cursor.empty() || takes_cursor(answer);
   if (plan.is_sequential && arrived > 0 && page + 1 < plan.count && has_next &&
       static_cast<int>(pages_.hits()) < plan.skipped + job_.options.depth) {
     ++pages_.under_way;
@@ -378,7 +380,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
 bool ListTask::takes_cursor(const HttpAnswer& answer) {
   const HttpAccess& access = ready_->access;
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
-  const auto found = answer_texts(access.answer.format, access.next_page.cursor, answer.body, context, 1);
+  const auto found = answer_texts(access.answer.format, access.paging.next.cursor, answer.body, context, 1);
   std::string& cursor = found_.cursor;
   if (!found || found->empty() || found->front() == cursor || found->front().size() > kMaxCursorBytes)
     return false;

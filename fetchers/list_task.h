@@ -71,9 +71,11 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   };
 
   /// Runs an event of this task under its mutex, unless the task has ended before.
-  void post(std::function<void()> event);
+  template <class Event>
+  void post(Event event);
   /// A callback that passes the answer to `take` as an event of this task.
-  Transport::Done passed_to(std::function<void(const HttpAnswer&)> take);
+  template <class Take>
+  Transport::Done passed_to(Take take);
   void begin();
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.

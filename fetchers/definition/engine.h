@@ -110,6 +110,35 @@ struct NextPage {
   friend bool operator==(const NextPage&, const NextPage&) = default;
 };
 
+/// How pages of results are requested.
+struct Paging {
+  bool is_on = false;
+  int page_size = 1;  ///< {pageno} = (page - 1) * page_size + first_page
+  int first_page = 1;
+  int results_per_page = 0;         ///< 0: unknown, so pages are requested one after the other
+  bool omits_first_number = false;  ///< {pageno} is empty for the first page
+  NextPage next;
+
+  friend bool operator==(const Paging&, const Paging&) = default;
+};
+
+/// What {time_range} stands for: the value for the user's choice, inserted into a piece of a URL.
+struct TimeRanges {
+  bool is_on = false;
+  std::string url = "&hours={time_range_val}";
+  StringPairs values = {{"day", "24"}, {"week", "168"}, {"month", "720"}, {"year", "8760"}};
+
+  friend bool operator==(const TimeRanges&, const TimeRanges&) = default;
+};
+
+/// What {safe_search} stands for: a piece of a URL per level.
+struct SafeSearch {
+  bool is_on = false;
+  StringPairs urls = {{"0", "&filter=none"}, {"1", "&filter=moderate"}, {"2", "&filter=strict"}};
+
+  friend bool operator==(const SafeSearch&, const SafeSearch&) = default;
+};
+
 /// An engine behind HTTP.
 struct HttpAccess {
   std::string method = "GET";
@@ -122,17 +151,9 @@ struct HttpAccess {
   std::string username, password;  ///< basic authentication
   Authorization auth;
   std::string default_language = "all";  ///< {lang} when the user chose no language
-  std::string time_range_url = "&hours={time_range_val}";
-  StringPairs time_ranges = {{"day", "24"}, {"week", "168"}, {"month", "720"}, {"year", "8760"}};
-  bool has_time_range = false;
-  StringPairs safe_search = {{"0", "&filter=none"}, {"1", "&filter=moderate"}, {"2", "&filter=strict"}};
-  bool has_safe_search = false;
-  bool has_paging = false;
-  int page_size = 1;  ///< {pageno} = (page - 1) * page_size + first_page
-  int first_page = 1;
-  int results_per_page = 0;              ///< 0: unknown, so pages are requested one after the other
-  bool omits_first_page_number = false;  ///< {pageno} is empty for the first page
-  NextPage next_page;
+  TimeRanges time_ranges;
+  SafeSearch safe_search;
+  Paging paging;
   std::vector<LookupStep> steps;
   std::vector<int> no_result_statuses;
   int max_redirects = 3;

@@ -56,7 +56,7 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
     return fill_secrets(text, secret_of, missing, with_doubled_braces);
   };
   bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
-                   fill_url(access.next_page.url) && fill_body(access.next_page.body);
+                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
   Authorization& auth = access.auth;
   for (std::string* text :
        {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
@@ -96,10 +96,10 @@ std::string value_of(const StringPairs& pairs, std::string_view key) {
 }
 
 std::string time_range_piece(const HttpAccess& access, const FetchOptions& options) {
-  const std::string value = value_of(access.time_ranges, options.time_range);
-  if (!access.has_time_range || options.time_range.empty() || value.empty()) return {};
+  const std::string value = value_of(access.time_ranges.values, options.time_range);
+  if (!access.time_ranges.is_on || options.time_range.empty() || value.empty()) return {};
   constexpr std::string_view kMarker = "{time_range_val}";
-  std::string piece = access.time_range_url;
+  std::string piece = access.time_ranges.url;
   if (const std::size_t at = piece.find(kMarker); at != std::string::npos)
     piece.replace(at, kMarker.size(), value);
   return piece;
@@ -142,12 +142,12 @@ RequestValues values_of(const HttpAccess& access, std::string_view query, const 
   RequestValues values;
   const int offset = (options.page - 1) * options.depth;
   values.query = query;
-  if (page > 1 || !access.omits_first_page_number)
-    values.pageno = std::to_string((page - 1) * access.page_size + access.first_page);
+  if (page > 1 || !access.paging.omits_first_number)
+    values.pageno = std::to_string((page - 1) * access.paging.page_size + access.paging.first_page);
   values.lang = request_language(access, options);
   values.time_range = time_range_piece(access, options);
-  if (access.has_safe_search)
-    values.safe_search = value_of(access.safe_search, std::to_string(options.safe_search));
+  if (access.safe_search.is_on)
+    values.safe_search = value_of(access.safe_search.urls, std::to_string(options.safe_search));
   values.offset = std::to_string(offset);
   values.start = std::to_string(offset + 1);
   values.count = std::to_string(options.depth);
@@ -263,9 +263,9 @@ namespace {
 PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
   PagePlan plan;
   const bool has_own_window = has_placeholder(access, "{count}");
-  const int size = has_own_window                ? options.depth
-                   : access.results_per_page > 0 ? access.results_per_page
-                                                 : kAssumedPageSize;
+  const int size = has_own_window                       ? options.depth
+                   : access.paging.results_per_page > 0 ? access.paging.results_per_page
+                                                        : kAssumedPageSize;
   plan.skipped = (options.page - 1) * options.depth;
   plan.is_beyond_end = plan.skipped >= kMostPages * size;
   plan.count = std::clamp((plan.skipped + options.depth + size - 1) / size, 1, kMostPages);
@@ -288,22 +288,22 @@ PagePlan plan_of_steps(const HttpAccess& access, const FetchOptions& options) {
 }  // namespace
 
 PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
-  if (!access.next_page.cursor.empty()) return plan_by_cursor(access, options);
+  if (!access.paging.next.cursor.empty()) return plan_by_cursor(access, options);
   if (!access.steps.empty()) return plan_of_steps(access, options);
   PagePlan plan;
   const bool has_own_window = has_placeholder(access, "{count}");
   const bool has_offset = has_placeholder(access, "{offset}") || has_placeholder(access, "{start}");
   plan.first = options.page;
   if (has_own_window && has_offset) return plan;
-  if (!access.has_paging || (!has_placeholder(access, "{pageno}") && !has_offset)) {
+  if (!access.paging.is_on || (!has_placeholder(access, "{pageno}") && !has_offset)) {
     plan.is_beyond_end = options.page > 1;
     return plan;
   }
   if (has_own_window) return plan;
-  const int size = access.results_per_page > 0 ? access.results_per_page : kAssumedPageSize;
+  const int size = access.paging.results_per_page > 0 ? access.paging.results_per_page : kAssumedPageSize;
   plan.count = std::clamp((options.depth + size - 1) / size, 1, kMostPages);
   plan.first = (options.page - 1) * plan.count + 1;
-  plan.is_sequential = access.results_per_page == 0;
+  plan.is_sequential = access.paging.results_per_page == 0;
   return plan;
 }
 
@@ -357,7 +357,7 @@ HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::s
   const bool is_next = !found.cursor.empty();
   const auto chosen = [&](const HttpAccess& from, std::string NextPage::*next,
                           std::string HttpAccess::*own) -> const std::string& {
-    return is_next && !(from.next_page.*next).empty() ? from.next_page.*next : from.*own;
+    return is_next && !(from.paging.next.*next).empty() ? from.paging.next.*next : from.*own;
   };
   RequestValues values = values_of(access, query, options, page);
   set_found(values, found, access.steps.empty() ? nullptr : &access.steps.back());

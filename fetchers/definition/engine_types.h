@@ -12,8 +12,6 @@
 
 namespace metafuse::fetchers {
 
-inline constexpr std::size_t kMostSteps = 3;
-
 /// What a reader of engine definitions works on: the keys of a map, and the engine that they define.
 struct EngineBlock {
   YamlMap map;

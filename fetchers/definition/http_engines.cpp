@@ -144,24 +144,24 @@ std::vector<int> take_statuses(EngineBlock& block, std::string_view key) {
 }
 
 void take_choices(EngineBlock& block, HttpAccess& access) {
-  block.take("time_range_support", access.has_time_range);
-  block.take("time_range_url", access.time_range_url);
+  block.take("time_range_support", access.time_ranges.is_on);
+  block.take("time_range_url", access.time_ranges.url);
   if (block.map.take("time_range_map") != nullptr)
-    access.time_ranges = block.map.take_string_map("time_range_map");
-  block.take("safe_search_support", access.has_safe_search);
-  block.take("safesearch", access.has_safe_search);  // SearXNG's name
+    access.time_ranges.values = block.map.take_string_map("time_range_map");
+  block.take("safe_search_support", access.safe_search.is_on);
+  block.take("safesearch", access.safe_search.is_on);  // SearXNG's name
   if (block.map.take("safe_search_map") != nullptr)
-    access.safe_search = block.map.take_string_map("safe_search_map");
+    access.safe_search.urls = block.map.take_string_map("safe_search_map");
   block.take("lang_all", access.default_language);
 }
 
-void take_paging(EngineBlock& block, HttpAccess& access) {
-  block.take("paging", access.has_paging);
-  block.take("page_size", access.page_size, 1, 1000);
-  block.take("first_page_num", access.first_page, 0, 1000);
-  block.take("results_per_page", access.results_per_page, 1, 1000);
-  if (access.results_per_page == 0 && access.page_size > 1) access.results_per_page = access.page_size;
-  if (auto flag = block.map.take_bool("send_page_num_on_first_page")) access.omits_first_page_number = !*flag;
+void take_paging(EngineBlock& block, Paging& paging) {
+  block.take("paging", paging.is_on);
+  block.take("page_size", paging.page_size, 1, 1000);
+  block.take("first_page_num", paging.first_page, 0, 1000);
+  block.take("results_per_page", paging.results_per_page, 1, 1000);
+  if (paging.results_per_page == 0 && paging.page_size > 1) paging.results_per_page = paging.page_size;
+  if (auto flag = block.map.take_bool("send_page_num_on_first_page")) paging.omits_first_number = !*flag;
 }
 
 }  // namespace
@@ -209,7 +209,7 @@ void take_http_keys(EngineBlock& block, HttpAccess& access) {
   block.take("username", access.username);
   block.take("password", access.password);
   take_authorization(block, access);
-  take_paging(block, access);
+  take_paging(block, access.paging);
   take_choices(block, access);
   access.no_result_statuses = take_statuses(block, "no_result_for_http_status");
   if (auto count = block.map.take_integer("soft_max_redirects", 0, 10))
@@ -266,7 +266,7 @@ void read_opensearch_description(EngineBlock& block) {
   auto& access = block.engine.access.emplace<HttpAccess>();
   access.answer.format = Format::xml;
   access.default_language = "*";
-  access.has_paging = true;
+  access.paging.is_on = true;
   take_http_keys(block, access);
   block.map.take_required("description_url");
   block.take("description_url", access.description_url);
@@ -278,16 +278,16 @@ namespace {
 HttpAccess& federated_access(EngineBlock& block) {
   auto& access = block.engine.access.emplace<HttpAccess>();
   access.is_federation = true;
-  access.has_paging = true;
+  access.paging.is_on = true;
   access.answer.results = "$/results";
   for (const ResultPart& part : kResultParts) access.answer.*part.rule = "$/" + std::string(part.name);
   access.answer.published = "$/publishedDate";
   access.answer.suggestion = "$/suggestions";
-  access.has_time_range = true;
-  access.has_safe_search = true;
-  access.time_range_url = "&time_range={time_range_val}";
-  access.time_ranges = {{"day", "day"}, {"week", "week"}, {"month", "month"}, {"year", "year"}};
-  access.safe_search = {{"0", "&safesearch=0"}, {"1", "&safesearch=1"}, {"2", "&safesearch=2"}};
+  access.time_ranges.is_on = true;
+  access.safe_search.is_on = true;
+  access.time_ranges.url = "&time_range={time_range_val}";
+  access.time_ranges.values = {{"day", "day"}, {"week", "week"}, {"month", "month"}, {"year", "year"}};
+  access.safe_search.urls = {{"0", "&safesearch=0"}, {"1", "&safesearch=1"}, {"2", "&safesearch=2"}};
   return access;
 }
 

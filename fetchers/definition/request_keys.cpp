@@ -109,6 +109,8 @@ namespace {
 
 using Format = AnswerRules::Format;
 
+constexpr std::size_t kMostSteps = 3;
+
 /// The part "https://host:port" of a URL with placeholders.
 std::string_view host_part(std::string_view url) {
   const std::size_t begin = std::min(url.find("://") + 3, url.size());
@@ -189,7 +191,7 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
   if (node == nullptr) return;
   EngineBlock reading = block.inner(*node, "next_page");
   if (!node->is_map()) return;
-  NextPage& next = access.next_page;
+  NextPage& next = access.paging.next;
   next.cursor = take_required_path(reading, access.answer.format, "cursor");
   next.url = take_url(reading, access);
   HttpAccess sent;
@@ -198,7 +200,7 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
   reading.map.finish();
   if (!has(next.url, next.body, "{cursor}"))
     reading.error("next_page must contain {cursor} in its search_url or body");
-  access.has_paging = true;
+  access.paging.is_on = true;
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::string take_text_member(EngineBlock& block, std::string_view key, std::stri
 /// Access to a server that answers in pages of JSON; each result has url, title and content below `where`.
 HttpAccess& json_server(EngineBlock& block, std::string results, const std::string& where = "") {
   auto& access = block.engine.access.emplace<HttpAccess>();
-  access.has_paging = true;
+  access.paging.is_on = true;
   access.answer.results = std::move(results);
   access.answer.url = where + "url";
   access.answer.title = where + "title";
@@ -287,7 +287,7 @@ void read_milvus(EngineBlock& block) {
 /// source: Pinecone's API 2025-01, "Search with a vector"
 void read_pinecone(EngineBlock& block) {
   HttpAccess& access = vector_server(block, "$/matches", "/metadata", "$/score");
-  access.has_paging = false;
+  access.paging.is_on = false;
   access.url = take_base_url(block) + "/query";
   set_json_body(access, R"({{"vector":{vector},"topK":{count},"includeMetadata":true)" +
                             take_text_member(block, "namespace", "namespace") +
@@ -339,7 +339,7 @@ void read_typesense(EngineBlock& block) {
 /// source: Algolia's search API, "Search an index"
 void read_algolia(EngineBlock& block) {
   HttpAccess& access = vector_server(block, "$/hits", "", "");
-  access.first_page = 0;
+  access.paging.first_page = 0;
   const std::string application = take_identifier(block, "application_id");
   access.url = take_base_url(block, "https://" + application + "-dsn.algolia.net") + "/1/indexes/" +
                take_name(block, "index") + "/query";

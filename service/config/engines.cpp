@@ -46,10 +46,10 @@ EngineTraits traits_of(const Engine& engine) {
                    engine.timeout_seconds,
                    engine.description};
   if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
-    out.has_paging = http->has_paging;
+    out.has_paging = http->paging.is_on;
     out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;
-    out.has_time_range = http->has_time_range;
-    out.has_safe_search = http->has_safe_search;
+    out.has_time_range = http->time_ranges.is_on;
+    out.has_safe_search = http->safe_search.is_on;
   } else if (const auto* sqlite = std::get_if<fetchers::SqliteAccess>(&engine.access)) {
     out.has_paging = sqlite->statement.find(":offset") != std::string::npos;
   } else if (std::holds_alternative<fetchers::CommandAccess>(engine.access)) {

@@ -55,8 +55,8 @@ std::string second_page(const Engine& engine, std::string answer) {
   const SteadyClock clock;
   const ExpandedQuery query{"t", engine.name, "river otter"};
   const auto& access = std::get<HttpAccess>(engine.access);
-  const bool is_by_cursor = !access.next_page.cursor.empty();
-  const int depth = is_by_cursor ? std::max(10, access.results_per_page) : 10;
+  const bool is_by_cursor = !access.paging.next.cursor.empty();
+  const int depth = is_by_cursor ? std::max(10, access.paging.results_per_page) : 10;
   (*fetcher)->fetch({&query, 1},
                     {.depth = depth, .deadline = Deadline(clock, std::chrono::seconds(5)), .page = 2}, {});
   if (is_by_cursor && script.requests.size() < 2) return {};

@@ -317,8 +317,8 @@ TEST_CASE("The supported engines of a whole settings.yml are served", "[fetchers
   REQUIRE(file->engines.size() == 2);
   CHECK(file->engines[0].name == "good");
   const auto& good = std::get<HttpAccess>(file->engines[0].access);
-  CHECK(good.omits_first_page_number);
-  CHECK(good.has_safe_search);
+  CHECK(good.paging.omits_first_number);
+  CHECK(good.safe_search.is_on);
   CHECK(good.answer.thumbnail == PartRule("x"));
   CHECK(file->engines[1].name == "last");
   REQUIRE(file->refused.size() == 3);
