@@ -50,8 +50,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
       operations_({telemetry_, pool_, searcher_, *records_}),
       others_(*records_, telemetry_, clock_),
-      reloader_({options.config, options.load_engines, options.reread,
-                 [this](const Snapshot& loaded) { take_limits(loaded); },
+      reloader_({options, [this](const Snapshot& loaded) { take_limits(loaded); },
                  others_.can_change_files() ? std::function<bool()>([this] { return others_.look(); })
                                             : std::function<bool()>(),
                  [this] { return others_.is_told(); }, telemetry_},

@@ -25,10 +25,7 @@
 namespace metafuse::service {
 
 /// What an App is made of. Tests pass their own engines and clock.
-struct AppOptions {
-  ServerConfig config;
-  LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;  ///< reads the configuration again, for reload()
+struct AppOptions : SnapshotSource {
   const Clock* clock = nullptr;
   std::function<UnixTime()> unix_time;  ///< for what is stored; the machine's clock if empty
 };

@@ -173,6 +173,12 @@ class Poster {
   std::string session_version_;  ///< what `initialize` agreed on
 };
 
+/// The reply line of a message that failed on the way; empty if no reply is expected.
+std::string failure_line(const Posted& posted, int status, const std::string& text) {
+  if (!posted.wants_reply) return {};
+  return to_text(mcp::error_message(posted.id, {mcp::ErrorCode::internal, status, text}));
+}
+
 /// The reply line for the client. It adds the id to an error that was found before the message was read.
 ///
 /// in: body - of the HTTP answer with `status`
@@ -181,9 +187,7 @@ std::string reply_line(const Posted& posted, int status, std::string body) {
   if (status < 400) return body;
   auto value = parse_json(body, "answer");
   if (!value || !value->is_object() || !value->get_object().contains("error"))
-    return to_text(mcp::error_message(
-        posted.id,
-        {mcp::ErrorCode::internal, status, "the server answered with status " + std::to_string(status), {}}));
+    return failure_line(posted, status, "the server answered with status " + std::to_string(status));
   JsonObject& reply = value->get_object();
   if (!reply.contains("id") || reply.at("id").is_null()) reply["id"] = posted.id;
   return to_text(*value);
@@ -202,7 +206,7 @@ Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) 
     output.begin_one();
     if (got == LineReader::Got::too_long) {
       output.end_one(to_text(
-          mcp::error_message(nullptr, {mcp::ErrorCode::parse, 413, "a message may have at most 1 MiB", {}})));
+          mcp::error_message(nullptr, {mcp::ErrorCode::parse, 413, "a message may have at most 1 MiB"})));
       continue;
     }
     send(poster.post(std::move(line)));
@@ -220,10 +224,7 @@ class StdioResponder final : public Responder {
   StdioResponder& operator=(const StdioResponder&) = delete;
   /// If nothing was sent because memory ran out, the client gets an error.
   ~StdioResponder() override {
-    if (!is_done_)
-      output_.end_one(posted_.wants_reply ? to_text(mcp::error_message(
-                                                posted_.id, {mcp::ErrorCode::internal, 500, "no answer", {}}))
-                                          : std::string());
+    if (!is_done_) output_.end_one(failure_line(posted_, 500, "no answer"));
   }
 
   void send(HttpResponse response) override {
@@ -261,7 +262,7 @@ Result<void> serve_stdio(const StdioServer& options, const StdioEnds& ends) {
     again.store.clear();
     return again;
   };
-  TRY(auto app, App::create({std::move(config), options.load_engines, reread, &clock, {}}));
+  TRY(auto app, App::create({{std::move(config), options.load_engines, reread}, &clock, {}}));
   if (options.on_warning)
     for (const std::string& warning : app->reloader().snapshot()->warnings) options.on_warning(warning);
   auto outcome = run_stdio(ends, output, [&](Posted posted) {
@@ -304,10 +305,7 @@ Result<void> relay_stdio(const std::string& url, const StdioEnds& ends) {
     transport->send(std::move(request), [&output, &target, shared](fetchers::HttpAnswer answer) {
       if (answer.failure == fetchers::Failure::none)
         return output.end_one(reply_line(*shared, answer.status, std::move(answer.body)));
-      const std::string text = target + ": " + answer.message + "; is the server running?";
-      output.end_one(shared->wants_reply
-                         ? to_text(mcp::error_message(shared->id, {mcp::ErrorCode::internal, 502, text, {}}))
-                         : std::string());
+      output.end_one(failure_line(*shared, 502, target + ": " + answer.message + "; is the server running?"));
     });
   });
 }

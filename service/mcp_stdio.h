@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/result.h"
-#include "service/config/config.h"
 #include "service/config/snapshot.h"
 
 // The Model Context Protocol on standard streams, as desktop agents start it: one JSON-RPC message per line
@@ -22,10 +21,7 @@ struct StdioEnds {
 
 /// A server for one client, without sockets and without a store. The store stays with a server that may be
 /// running beside this one.
-struct StdioServer {
-  ServerConfig config;
-  LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;
+struct StdioServer : SnapshotSource {
   std::function<void(const std::string& warning)> on_warning;
 };
 

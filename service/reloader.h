@@ -13,10 +13,7 @@
 namespace metafuse::service {
 
 /// The parts that a reloader works with; `telemetry` must outlive it.
-struct ReloaderOptions {
-  ServerConfig config;  ///< the configuration that the process started with
-  LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;    ///< reads the configuration again; may be empty
+struct ReloaderOptions : SnapshotSource {
   std::function<void(const Snapshot&)> on_loaded;  ///< called after a new snapshot has replaced the old one
   /// Checks for changes of files that are shared with other servers; may be empty. Called every half second;
   /// while `is_told` holds, every second and after look_soon().

@@ -10,11 +10,11 @@
 #include "core/random.h"
 #include "service/answers/reasons.h"
 #include "service/base/addresses.h"
+#include "service/base/dates.h"
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/learning/feedback.h"
 #include "service/learning/interleaving.h"
-#include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
 #include "service/search/search_spans.h"
 #include "service/store/redis_client.h"
@@ -83,10 +83,6 @@ bool has_identities(const Snapshot& snapshot) {
   return !snapshot.engines.forwarded.empty();
 }
 
-Duration lifetime_of(const ServerConfig& config) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(config.cache.seconds));
-}
-
 std::size_t cache_bytes(const ServerConfig& config) {
   return config.cache.megabytes << 20;
 }
@@ -100,7 +96,7 @@ std::size_t rendered_bytes(const ServerConfig& config) {
 std::unique_ptr<SharedAnswers> shared_answers(const ServerConfig& config, const Clock& clock) {
   auto address = parse_redis_url(config.cache.redis);
   if (config.cache.redis.empty() || !address) return nullptr;
-  return std::make_unique<SharedAnswers>(std::move(*address), lifetime_of(config), clock);
+  return std::make_unique<SharedAnswers>(std::move(*address), duration_of(config.cache.seconds), clock);
 }
 
 }  // namespace
@@ -128,7 +124,7 @@ bool Searcher::Plan::has_raw() const {
 Searcher::Searcher(const ServerConfig& config, const SearcherParts& parts)
     : parts_(parts),
       has_cache_(config.cache.entries > 0),
-      cache_(config.cache.entries, lifetime_of(config), parts.clock,
+      cache_(config.cache.entries, duration_of(config.cache.seconds), parts.clock,
              cache_bytes(config) - rendered_bytes(config)),
       rendered_(rendered_bytes(config), parts.clock),
       shared_answers_(shared_answers(config, parts.clock)) {}

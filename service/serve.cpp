@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "service/app.h"
+#include "service/base/dates.h"
 #include "service/base/process.h"
 #include "service/http/server.h"
 
@@ -69,10 +70,6 @@ class LastResort {
   std::thread thread_;
 };
 
-Duration duration_of(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
-
 std::string address_text(const ServerConfig& config, std::uint16_t port) {
   const bool is_v6 = config.listen_host.find(':') != std::string::npos;
   return is_v6 ? fmt::format("http://[{}]:{}", config.listen_host, port)
@@ -101,7 +98,7 @@ Result<void> serve(const ServeOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
   static const SteadyClock clock;
   LastResort last_resort;  // until everything below has gone
-  TRY(auto app, App::create({options.config, options.load_engines, options.reread, &clock, {}}));
+  TRY(auto app, App::create({options, &clock, {}}));
   if (options.on_warning)
     for (const std::string& warning : app->reloader().snapshot()->warnings) options.on_warning(warning);
   HttpServerOptions http;

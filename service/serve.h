@@ -5,16 +5,12 @@
 
 #include "core/deadline.h"
 #include "core/result.h"
-#include "service/config/config.h"
 #include "service/config/snapshot.h"
 
 namespace metafuse::service {
 
 /// What a server is started with: the App behind its sockets.
-struct ServeOptions {
-  ServerConfig config;
-  LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;                ///< reads the configuration again, for SIGHUP
+struct ServeOptions : SnapshotSource {
   std::function<void(const std::string& address)> on_ready;    ///< "http://127.0.0.1:8080"
   std::function<void(const std::string& warning)> on_warning;  ///< called with each warning at start
 };

@@ -20,23 +20,32 @@ namespace {
 
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kLinesType = "application/x-ndjson";
-constexpr std::string_view kTextType = "text/plain";
 constexpr std::string_view kFormType = "application/x-www-form-urlencoded";
-constexpr std::array<std::string_view, 4> kYamlTypes = {"application/yaml", "application/x-yaml", "text/yaml",
-                                                        "text/x-yaml"};
+
+/// The media types of a kind of body, and what to send instead of another one.
+struct BodyRow {
+  BodyType body;
+  std::array<std::string_view, 4> types;
+  std::string_view wanted;
+};
+constexpr BodyRow kBodies[] = {
+    {BodyType::json, {kJsonType}, kJsonType},
+    {BodyType::optional_json, {kJsonType}, kJsonType},
+    {BodyType::json_or_lines, {kJsonType, kLinesType}, "application/json or application/x-ndjson"},
+    {BodyType::text_or_lines, {"text/plain", kLinesType}, "text/plain or application/x-ndjson"},
+    {BodyType::form, {kFormType}, "the page's form"},
+    {BodyType::json_or_form,
+     {kJsonType, kFormType},
+     "application/json (Tavily) or application/x-www-form-urlencoded (SearXNG)"},
+    {BodyType::yaml,
+     {"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"},
+     "application/yaml"},
+};
+
+constexpr std::array<double, 4> kTokens = {0, 0.1, 1, 5};  ///< by Cost
 
 double tokens_of(Cost cost) {
-  switch (cost) {
-    case Cost::nothing:
-      return 0;
-    case Cost::little:
-      return 0.1;
-    case Cost::normal:
-      return 1;
-    case Cost::much:
-      return 5;
-  }
-  return 1;
+  return kTokens.at(static_cast<std::size_t>(cost));
 }
 
 /// Requests per second that a client without a key may send. By default there is no limit if the server
@@ -104,46 +113,26 @@ std::optional<AccessRefusal> check_sender(const RouteRules& rules, const Exchang
       403, "origin", "this request does not come from a page of this server; add its origin to cors_origins"};
 }
 
-AccessRefusal wrong_type(std::string_view wanted) {
-  return {415, "content_type", "send " + std::string(wanted)};
+/// Whether the request may come without a body, and does.
+bool may_lack_body(BodyType body, const HttpRequest& request) {
+  if (!request.body.empty()) return body == BodyType::none;
+  // LangChain's SearXNG client sends an empty body and puts its parameters into the target
+  return body == BodyType::none || body == BodyType::optional_json ||
+         (body == BodyType::json_or_form && !request.query.empty());
 }
 
 std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& exchange) {
   const HttpRequest& request = exchange.request;
+  if (may_lack_body(rules.body, request)) return std::nullopt;
+  const auto row = std::find_if(std::begin(kBodies), std::end(kBodies),
+                                [&](const BodyRow& one) { return one.body == rules.body; });
   const std::string type = media_type(request.list("Content-Type"));
-  const auto read_form = [&]() -> std::optional<AccessRefusal> {
-    auto form = parse_form(request.body);
-    if (!form) return AccessRefusal{400, {}, "the form is malformed"};
-    exchange.form = std::move(*form);
-    return std::nullopt;
-  };
-  switch (rules.body) {
-    case BodyType::none:
-      return std::nullopt;
-    case BodyType::optional_json:
-      if (request.body.empty()) return std::nullopt;
-      [[fallthrough]];
-    case BodyType::json:
-      if (type == kJsonType) return std::nullopt;
-      return wrong_type(kJsonType);
-    case BodyType::json_or_lines:
-      if (type == kJsonType || type == kLinesType) return std::nullopt;
-      return wrong_type("application/json or application/x-ndjson");
-    case BodyType::text_or_lines:
-      if (type == kTextType || type == kLinesType) return std::nullopt;
-      return wrong_type("text/plain or application/x-ndjson");
-    case BodyType::form:
-      if (type == kFormType) return read_form();
-      return wrong_type("the page's form");
-    case BodyType::json_or_form:
-      // LangChain's SearXNG client sends an empty body and puts its parameters into the target
-      if (type == kJsonType || (request.body.empty() && !request.query.empty())) return std::nullopt;
-      if (type == kFormType) return read_form();
-      return wrong_type("application/json (Tavily) or application/x-www-form-urlencoded (SearXNG)");
-    case BodyType::yaml:
-      if (std::find(kYamlTypes.begin(), kYamlTypes.end(), type) != kYamlTypes.end()) return std::nullopt;
-      return wrong_type(kYamlTypes.front());
-  }
+  if (type.empty() || std::find(row->types.begin(), row->types.end(), type) == row->types.end())
+    return AccessRefusal{415, "content_type", "send " + std::string(row->wanted)};
+  if (type != kFormType) return std::nullopt;
+  auto form = parse_form(request.body);
+  if (!form) return AccessRefusal{400, {}, "the form is malformed"};
+  exchange.form = std::move(*form);
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/deadline.h"
 #include "service/access/keys.h"
+#include "service/access/quotas.h"
 #include "service/access/rates.h"
 #include "service/access/route_rules.h"
 #include "service/base/metrics.h"

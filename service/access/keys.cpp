@@ -1,27 +1,17 @@
 #include "service/access/keys.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "service/base/dates.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {
 
-// How many of the first, smallest blocks make a quota, and how many of the largest ones.
-constexpr std::uint64_t kFirstBlocks = 4096;
-constexpr std::uint64_t kBlocks = 64;
-constexpr std::int64_t kDaySeconds = 86400;
-
 constexpr std::size_t kMostKnown = 65536;
 constexpr std::size_t kMostKnownBytes = std::size_t{16} << 20;
 constexpr std::chrono::hours kKnownFor{24};
-constexpr double kSecondsAMinute = 60;
-
-QuotaAnswer refusal_until_tomorrow(UnixTime now) {
-  return {false, 0, static_cast<double>((day_of(now) + 1) * kDaySeconds - now)};
-}
 
 }  // namespace
 
@@ -34,7 +24,7 @@ const KeyConfig* find_key(std::span<const KeyConfig> keys, std::string_view pres
 }
 
 KeyGuard::KeyGuard(double failures_per_minute)
-    : failures_(failures_per_minute / kSecondsAMinute, failures_per_minute),
+    : failures_(failures_per_minute / static_cast<double>(kSecondsPerMinute), failures_per_minute),
       known_(kMostKnown, kMostKnownBytes),
       wrong_(kMostKnown, kMostKnownBytes) {}
 
@@ -79,61 +69,7 @@ const KeyConfig* KeyGuard::find_if_any(std::span<const KeyConfig> keys, std::str
 }
 
 void KeyGuard::set_rate(double failures_per_minute) {
-  failures_.set_rate(failures_per_minute / kSecondsAMinute, failures_per_minute);
-}
-
-Quotas::Quotas(SharedUsage shared) : shared_(std::move(shared)) {}
-
-std::optional<QuotaAnswer> Quotas::charge_locked(Use& use, std::uint64_t quota, std::uint64_t amount,
-                                                 UnixTime now) {
-  const std::int64_t day = day_of(now);
-  if (use.day != day) use = {day};
-  if (use.block >= amount) {
-    use.block -= amount;
-    return QuotaAnswer{true, quota - use.used + use.block, 0};
-  }
-  const std::uint64_t wanted = amount - use.block;
-  if (use.used >= quota || wanted > quota - use.used) return refusal_until_tomorrow(now);
-  if (shared_) return std::nullopt;
-  use.used += wanted;
-  use.block = 0;
-  return QuotaAnswer{true, quota - use.used, 0};
-}
-
-std::optional<QuotaAnswer> Quotas::charge_at_once(const KeyConfig& key, std::uint64_t amount, UnixTime now) {
-  if (key.quota_per_day == 0) return QuotaAnswer{};
-  const std::lock_guard lock(mutex_);
-  return charge_locked(use_[key.name], key.quota_per_day, amount, now);
-}
-
-QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime now) {
-  const std::uint64_t quota = key.quota_per_day;
-  if (quota == 0) return {};
-  const std::int64_t day = day_of(now);
-  std::uint64_t wanted = 0;
-  std::uint64_t untold = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    Use& use = use_[key.name];
-    if (const auto answer = charge_locked(use, quota, amount, now)) return *answer;
-    if (use.next == 0) use.next = std::max<std::uint64_t>(quota / kFirstBlocks, 1);
-    wanted = std::max(amount - use.block, std::min(use.next, quota - use.used));
-    use.next = std::min(2 * use.next, quota / kBlocks);
-    untold = std::exchange(use.untold, 0);
-  }
-  const std::optional<std::uint64_t> sum = shared_(key.name, day, wanted + untold);
-  const std::lock_guard lock(mutex_);
-  Use& use = use_[key.name];
-  // Midnight has passed: the next request is charged to the new day.
-  if (use.day != day) return refusal_until_tomorrow(now);
-  if (!sum) use.untold += wanted + untold;
-  use.used = std::max(use.used, sum.value_or(use.used + wanted));
-  const std::uint64_t beyond = use.used > quota ? std::min(wanted, use.used - quota) : 0;
-  use.used = std::min(use.used, quota);
-  use.block += wanted - beyond;
-  if (use.block < amount) return refusal_until_tomorrow(now);
-  use.block -= amount;
-  return {true, quota - use.used + use.block, 0};
+  failures_.set_rate(failures_per_minute / static_cast<double>(kSecondsPerMinute), failures_per_minute);
 }
 
 }  // namespace metafuse::service

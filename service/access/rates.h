@@ -13,6 +13,7 @@
 
 #include "core/deadline.h"
 #include "core/recently_used.h"
+#include "service/access/quotas.h"
 #include "service/store/redis_client.h"
 
 namespace metafuse::service {
@@ -67,11 +68,6 @@ class RateLimiter {
   double burst_;
   RecentlyUsed<Bucket> buckets_;  ///< by client
 };
-
-/// A counter that several processes share or that outlives one: adds to a key's use on a day and returns the
-/// sum; nothing when it cannot be reached.
-using SharedUsage =
-    std::function<std::optional<std::uint64_t>(std::string_view key, std::int64_t day, std::uint64_t amount)>;
 
 /// Quotas and rates that any number of processes share through Redis. For rates no request waits for Redis: a
 /// thread of its own reports and bounds the buckets every tenth of a second. N processes together therefore

@@ -26,16 +26,15 @@ void add_days(const Analytics& analytics, View& page) {
   evaluation::Curve searches{"searches", {}, {}, true};
   evaluation::Curve empty{"without results", {}, {}, true};
   evaluation::Curve clicks{"clicks", {}, {}, true};
-  PlotTable table{"Searches by day (UTC)", "day", {"searches", "without results", "clicks"}, {}, {}};
+  PlotTable table{"Searches by day (UTC)", {"day", "searches", "without results", "clicks"}};
   const std::int64_t today = analytics.days.back().day;
   for (const DayFigures& day : analytics.days) {
     for (auto* curve : {&searches, &empty, &clicks}) curve->x.push_back(static_cast<double>(day.day - today));
     searches.y.push_back(static_cast<double>(day.searches));
     empty.y.push_back(static_cast<double>(day.empty));
     clicks.y.push_back(static_cast<double>(day.clicks));
-    table.row_names.push_back(iso_day(day.day * kSecondsPerDay));
-    table.cells.push_back(
-        {std::to_string(day.searches), std::to_string(day.empty), std::to_string(day.clicks)});
+    table.rows.push_back({iso_day(day.day * kSecondsPerDay), std::to_string(day.searches),
+                          std::to_string(day.empty), std::to_string(day.clicks)});
   }
   const evaluation::PlotText text{table.title, "days before today", "a day"};
   add_picture(page, evaluation::svg_plot({searches, empty, clicks}, text), table);
@@ -44,16 +43,13 @@ void add_days(const Analytics& analytics, View& page) {
 void add_positions(const Analytics& analytics, View& page) {
   if (analytics.positions.empty()) return;
   PlotTable table{"Click rate by position: clicks for each time that a result was shown there",
-                  "position",
-                  {"shown", "clicks", "click rate"},
-                  {},
-                  {}};
+                  {"position", "shown", "clicks", "click rate"}};
   std::vector<Bar> bars;
   for (const PositionFigures& at : analytics.positions) {
     const std::string rate = share_text(at.click_rate());
     bars.push_back({std::to_string(at.position), at.click_rate(), 0, rate});
-    table.row_names.push_back(std::to_string(at.position));
-    table.cells.push_back({std::to_string(at.shown), std::to_string(at.clicks), rate});
+    table.rows.push_back(
+        {std::to_string(at.position), std::to_string(at.shown), std::to_string(at.clicks), rate});
   }
   if (bars.size() > 10) bars.resize(10);
   add_picture(page, bars_svg(bars, table.title, false), table);
@@ -70,10 +66,7 @@ void add_first_clicks(const Analytics& analytics, View& page) {
   const auto& seconds = analytics.first_click_seconds;
   PlotTable table{fmt::format("Time to the first click; half of the clicks came within {} s",
                               *analytics.median_first_click()),
-                  "time",
-                  {"searches", "share"},
-                  {},
-                  {}};
+                  {"time", "searches", "share"}};
   std::vector<Bar> bars;
   auto from = seconds.begin();
   for (const auto& [limit, name] : kUpTo) {
@@ -81,8 +74,7 @@ void add_first_clicks(const Analytics& analytics, View& page) {
     const auto count = static_cast<std::uint64_t>(to - from);
     const std::string share = share_text(share_of(count, seconds.size()));
     bars.push_back({name, static_cast<double>(count), 0, share});
-    table.row_names.push_back(name);
-    table.cells.push_back({std::to_string(count), share});
+    table.rows.push_back({name, std::to_string(count), share});
     from = to;
   }
   add_picture(page, bars_svg(bars, table.title, false), table);
@@ -95,18 +87,14 @@ void add_engines(const Analytics& analytics, View& page) {
   PlotTable table{
       fmt::format("Engines' share of clicks (bar) and of failed lists (mark), in the latest {} answers",
                   analytics.engine_searches),
-      "engine",
-      {"lists", "failed", "share failed", "share of clicks"},
-      {},
-      {}};
+      {"engine", "lists", "failed", "share failed", "share of clicks"}};
   std::vector<Bar> bars;
   for (const EngineFigures& engine : analytics.engines) {
     const double failed = share_of(engine.failed, engine.lists);
     const double share = clicks > 0 ? engine.clicks / clicks : 0;
     bars.push_back({engine.engine, share, failed, share_text(share) + " | " + share_text(failed)});
-    table.row_names.push_back(engine.engine);
-    table.cells.push_back(
-        {std::to_string(engine.lists), std::to_string(engine.failed), share_text(failed), share_text(share)});
+    table.rows.push_back({engine.engine, std::to_string(engine.lists), std::to_string(engine.failed),
+                          share_text(failed), share_text(share)});
   }
   add_picture(page, bars_svg(bars, table.title), table);
 }
@@ -139,13 +127,6 @@ void add_figures(const Analytics& analytics, View& page) {
 }
 
 }  // namespace
-
-std::string analytics_list_page(const Exchange& exchange) {
-  View view = page_view(&exchange, "Analytics – metafuse", "", "");
-  for (const LoadedDomain* domain : exchange.domains())
-    view.add("ITEM").set("NAME", domain->domain.name).set("DESCRIPTION", domain->domain.description);
-  return render_page("analytics_list", view);
-}
 
 std::string analytics_page(const Exchange& exchange, const LoadedDomain& domain,
                            const AnalyticsPageState& state) {

@@ -16,7 +16,6 @@ struct AnalyticsPageState {
   std::optional<Analytics> analytics;  ///< empty until a key with the role was given
 };
 
-std::string analytics_list_page(const Exchange& exchange);
 std::string analytics_page(const Exchange& exchange, const LoadedDomain& domain,
                            const AnalyticsPageState& state);
 

@@ -88,13 +88,6 @@ std::string words_of(const BaseQuery& query) {
   return words;
 }
 
-std::string judge_list_page(const Exchange& exchange) {
-  View view = page_view(&exchange, "Judging – metafuse", "", "");
-  for (const LoadedDomain* domain : exchange.domains())
-    view.add("ITEM").set("NAME", domain->domain.name).set("DESCRIPTION", domain->domain.description);
-  return render_page("judge_list", view);
-}
-
 std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
                          const JudgingPageState& state) {
   const std::string& name = domain.domain.name;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "service/base/local_files.h"
+#include "service/base/signed_links.h"
 #include "service/http/exchange.h"
 #include "service/learning/judging.h"
 
@@ -45,7 +45,6 @@ struct JudgingPageState {
 /// The base query in words: the values of its slots.
 std::string words_of(const BaseQuery& query);
 
-std::string judge_list_page(const Exchange& exchange);
 std::string judging_page(const Exchange& exchange, const LoadedDomain& domain, const JudgingPageState& state);
 
 }  // namespace metafuse::service

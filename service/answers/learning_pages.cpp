@@ -72,21 +72,25 @@ const ReportedMethod* best_of(const std::vector<ReportedMethod>& methods) {
   return best == methods.end() ? nullptr : &*best;
 }
 
+const ReportedMethod* rrf_of(const EvaluationReport& report) {
+  for (const ReportedMethod& baseline : report.baselines)
+    if (baseline.name == "rrf") return &baseline;
+  return nullptr;
+}
+
 void add_top_k(const EvaluationReport& report, View& page) {
   if (!report.has_table()) return;
   std::vector<Curve> curves{top_k_curve(report.learner, report.depth)};
   if (const ReportedMethod* template_ = best_of(report.features))
     curves.push_back(top_k_curve(*template_, report.depth));
-  for (const ReportedMethod& baseline : report.baselines)
-    if (baseline.name == "rrf") curves.push_back(top_k_curve(baseline, report.depth));
+  if (const ReportedMethod* rrf = rrf_of(report)) curves.push_back(top_k_curve(*rrf, report.depth));
   add_plot(page, curves, {"Held-out queries answered in the first k results", "k", "share of queries"});
 }
 
 /// Plots how many ranks the learner gains or loses per query against RRF, the largest gain first.
 void add_wins(const EvaluationReport& report, View& page) {
-  const auto rrf = std::find_if(report.baselines.begin(), report.baselines.end(),
-                                [](const ReportedMethod& method) { return method.name == "rrf"; });
-  if (!report.has_table() || rrf == report.baselines.end()) return;
+  const ReportedMethod* rrf = rrf_of(report);
+  if (!report.has_table() || rrf == nullptr) return;
   std::vector<double> gains;
   for (std::size_t q = 0; q < report.queries.size(); ++q)
     gains.push_back(rrf->best_rank[q] - report.learner.best_rank[q]);
@@ -117,10 +121,7 @@ void add_comparison(const EvaluationReport& report, View& page) {
   if (const ReportedMethod* template_ = best_of(report.features)) methods.push_back(template_);
   const std::vector<double> own = reciprocal_ranks(report.learner, report.depth);
   PlotTable table{"Mean reciprocal rank of the answer, with 95 % intervals",
-                  "method",
-                  {"mean", "±", "learner ahead by", "±"},
-                  {},
-                  {}};
+                  {"method", "mean", "±", "learner ahead by", "±"}};
   std::vector<Interval> rows;
   for (const ReportedMethod* method : methods) {
     const std::vector<double> values = reciprocal_ranks(*method, report.depth);
@@ -130,9 +131,8 @@ void add_comparison(const EvaluationReport& report, View& page) {
     const Spread lead = spread_of(ahead);
     rows.push_back(
         {method->name, spread.mean - spread.half_width, spread.mean, spread.mean + spread.half_width});
-    table.row_names.push_back(method->name);
-    table.cells.push_back({decimals(spread.mean, 4), decimals(spread.half_width, 4), decimals(lead.mean, 4),
-                           decimals(lead.half_width, 4)});
+    table.rows.push_back({method->name, decimals(spread.mean, 4), decimals(spread.half_width, 4),
+                          decimals(lead.mean, 4), decimals(lead.half_width, 4)});
   }
   add_picture(page, intervals_svg(rows, table.title), table);
 }
@@ -141,24 +141,21 @@ void add_curves(const EvaluationReport& report, View& page) {
   for (const ReportedCurves& curves : report.curves) {
     std::vector<Curve> plotted;
     PlotTable table{"Learning curve on " + curves.collection + ": mean average precision by judged queries",
-                    "judged queries",
-                    {},
-                    {},
-                    {}};
+                    {"judged queries"}};
     std::map<double, std::vector<std::string>> cells;
     for (const ReportedCurves::Line& line : curves.lines) {
       plotted.push_back({line.name, line.queries, line.means, false, line.half_widths});
-      table.names.push_back(line.name);
+      table.columns.push_back(line.name);
       for (std::size_t i = 0; i < line.queries.size(); ++i) {
         auto& row = cells[line.queries[i]];
-        row.resize(table.names.size() - 1);
+        row.resize(table.columns.size() - 1);
         row.push_back(decimals(line.means[i], 4) + " ± " + decimals(line.half_widths[i], 4));
       }
     }
     for (auto& [queries, row] : cells) {
-      row.resize(table.names.size());
-      table.row_names.push_back(decimals(queries, 0));
-      table.cells.push_back(std::move(row));
+      row.resize(table.columns.size());
+      row.front() = decimals(queries, 0);
+      table.rows.push_back(std::move(row));
     }
     add_picture(page, evaluation::svg_plot(plotted, {table.title, "judged queries", "MAP", true}), table);
   }
@@ -178,9 +175,8 @@ std::string search_link(const std::string& domain, const EvaluationReport& repor
 
 /// Lists the queries that gain and lose most against RRF, each with links to both rankings.
 void add_shifts(const std::string& domain, const EvaluationReport& report, View& page) {
-  const auto rrf = std::find_if(report.baselines.begin(), report.baselines.end(),
-                                [](const ReportedMethod& method) { return method.name == "rrf"; });
-  if (!report.has_table() || rrf == report.baselines.end()) return;
+  const ReportedMethod* rrf = rrf_of(report);
+  if (!report.has_table() || rrf == nullptr) return;
   std::vector<std::size_t> order(report.queries.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto gain = [&](std::size_t q) { return rrf->best_rank[q] - report.learner.best_rank[q]; };
@@ -254,13 +250,12 @@ void add_engines(const std::vector<Metrics::EngineLatency>& engines, View& page)
   if (engines.empty()) return;
   const std::string title = "Engines since the start: mean (bar) and 95th percentile at most (mark)";
   std::vector<Bar> bars;
-  PlotTable table{title, "engine", {"lists", "mean, ms", "95th percentile at most, ms"}, {}, {}};
+  PlotTable table{title, {"engine", "lists", "mean, ms", "95th percentile at most, ms"}};
   for (const auto& engine : engines) {
     const double mean = engine.mean_seconds * 1e3;
     const double most = engine.p95_seconds * 1e3;
     bars.push_back({engine.engine, mean, most, decimals(mean, 2) + " | " + decimals(most, 1) + " ms"});
-    table.row_names.push_back(engine.engine);
-    table.cells.push_back({std::to_string(engine.lists), decimals(mean, 2), decimals(most, 1)});
+    table.rows.push_back({engine.engine, std::to_string(engine.lists), decimals(mean, 2), decimals(most, 1)});
   }
   add_picture(page, bars_svg(bars, title), table);
 }

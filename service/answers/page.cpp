@@ -132,6 +132,13 @@ void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& pa
   }
 }
 
+std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title) {
+  View view = page_view(&exchange, title, "", "");
+  for (const LoadedDomain* domain : exchange.domains())
+    view.add("ITEM").set("NAME", domain->domain.name).set("DESCRIPTION", domain->domain.description);
+  return render_page(page, view);
+}
+
 std::string fused_by(const LoadedDomain& domain) {
   return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
                       : "rrf, since it has no model";

@@ -72,6 +72,9 @@ void add_tabs(const Exchange& exchange, const LoadedDomain& here, std::string_vi
 /// Adds the form of a domain's slots, filled with `slots`, if the domain has several.
 void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page);
 
+/// A page on which the reader chooses one of the domains, for "judge_list" and "analytics_list".
+std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title);
+
 /// What orders a domain's results, as text for people.
 std::string fused_by(const LoadedDomain& domain);
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/encoding.h"
 #include "service/answers/result_text.h"
 #include "service/base/addresses.h"
@@ -85,12 +87,6 @@ FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, Un
   return out;
 }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 }  // namespace
 
 SearchLinks::SearchLinks(const Fields& fields) {
@@ -133,8 +129,9 @@ std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
                    links.with("q", answer.typed.text_without(condition))});
   const SearchRequest& search = parameters.search;
   if (!search.engines.empty())
-    out.push_back({"engine " + joined_names(search.engines), links.with("engines", "")});
-  if (!search.lists.empty()) out.push_back({"list " + joined_names(search.lists), links.with("lists", "")});
+    out.push_back({fmt::format("engine {}", fmt::join(search.engines, ", ")), links.with("engines", "")});
+  if (!search.lists.empty())
+    out.push_back({fmt::format("list {}", fmt::join(search.lists, ", ")), links.with("lists", "")});
   if (!search.time_range.empty()) out.push_back({"past " + search.time_range, links.with("time_range", "")});
   return out;
 }

@@ -3,8 +3,7 @@
 #include <string>
 
 #include "service/answers/page.h"
-#include "service/base/local_files.h"
-#include "service/base/picture_links.h"
+#include "service/base/signed_links.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
 #include "service/requests/preferences.h"

@@ -39,14 +39,14 @@ std::string decimals(double number, int count) {
 
 void add_plot(View& page, const std::vector<Curve>& curves, const evaluation::PlotText& text) {
   if (curves.empty() || curves.front().x.empty()) return;
-  PlotTable table{text.title, text.x_name, {}, {}, {}};
-  for (const Curve& curve : curves) table.names.push_back(curve.name);
+  PlotTable table{text.title, {text.x_name}};
+  for (const Curve& curve : curves) table.columns.push_back(curve.name);
   const std::size_t rows = curves.front().x.size();
   const std::size_t stride = std::max<std::size_t>(1, (rows + kMostRows - 1) / kMostRows);
   for (std::size_t i = 0; i < rows; i += stride) {
-    table.row_names.push_back(decimals(curves.front().x[i], 0));
-    auto& cells = table.cells.emplace_back();
-    for (const Curve& curve : curves) cells.push_back(i < curve.y.size() ? decimals(curve.y[i], 4) : "");
+    auto& row = table.rows.emplace_back();
+    row.push_back(decimals(curves.front().x[i], 0));
+    for (const Curve& curve : curves) row.push_back(i < curve.y.size() ? decimals(curve.y[i], 4) : "");
   }
   add_picture(page, evaluation::svg_plot(curves, text), table);
 }
@@ -91,12 +91,12 @@ std::string intervals_svg(const std::vector<Interval>& rows, const std::string& 
 
 void add_picture(View& page, const std::string& svg, const PlotTable& table) {
   View& plot = page.add("PLOT");
-  plot.set("SVG", svg).set("CAPTION", table.title).set("X_NAME", table.first_name);
-  for (const std::string& name : table.names) plot.add("CURVE").set("NAME", name);
-  for (std::size_t i = 0; i < table.row_names.size(); ++i) {
+  plot.set("SVG", svg).set("CAPTION", table.title).set("X_NAME", table.columns.front());
+  for (std::size_t i = 1; i < table.columns.size(); ++i) plot.add("CURVE").set("NAME", table.columns[i]);
+  for (const auto& cells : table.rows) {
     View& row = plot.add("ROW");
-    row.set("X", table.row_names[i]);
-    for (const std::string& cell : table.cells[i]) row.add("VALUE").set("Y", cell);
+    row.set("X", cells.front());
+    for (std::size_t i = 1; i < cells.size(); ++i) row.add("VALUE").set("Y", cells[i]);
   }
 }
 

@@ -40,13 +40,11 @@ struct Interval {
 };
 std::string intervals_svg(const std::vector<Interval>& rows, const std::string& title);
 
-/// A table of numbers below a picture.
+/// A table of numbers below a picture. The first column names the rows.
 struct PlotTable {
   std::string title;
-  std::string first_name;          ///< heading of the column of row names
-  std::vector<std::string> names;  ///< of the other columns
-  std::vector<std::string> row_names;
-  std::vector<std::vector<std::string>> cells;  ///< by row
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows = {};
 };
 void add_picture(View& page, const std::string& svg, const PlotTable& table);
 

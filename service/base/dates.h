@@ -5,11 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/deadline.h"
+
 namespace metafuse::service {
 
 inline constexpr std::int64_t kSecondsPerMinute = 60;
 inline constexpr std::int64_t kSecondsPerHour = 3600;
 inline constexpr std::int64_t kSecondsPerDay = 86400;
+
+inline Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
 
 /// The moment of an ISO 8601 date or date-time, as engines give them; without a zone it is UTC.
 ///

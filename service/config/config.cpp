@@ -43,7 +43,40 @@ constexpr Setting<LimitsConfig> kLimits[] = {
      "after SIGTERM the process ends within this time, even if requests hang"},
 };
 
-void read_redis(const YamlNode& node, ConfigReading& reading) {
+/// Reads one of several names.
+template <class Value, std::size_t N>
+void read_choice(const YamlNode& node, const char* key,
+                 const std::pair<std::string_view, Value> (&choices)[N], Value& out, ConfigReading& reading) {
+  std::string names;
+  for (std::size_t i = 0; i < N; ++i) {
+    const auto& [name, value] = choices[i];
+    if (node.text == name) {
+      out = value;
+      return;
+    }
+    names += i == 0 ? "" : i + 1 < N ? ", " : " or ";
+    names += name;
+  }
+  reading.diagnostics.error(node.place, fmt::format("{} must be {}, not \"{}\"", key, names, node.text));
+}
+
+/// Reads a section of the file that is a struct of the configuration.
+template <auto Member, const auto& Settings>
+void read_part(const YamlNode& node, const char* key, ConfigReading& reading) {
+  YamlMap map(node, key, reading.diagnostics);
+  read_settings(map, Settings, reading.config.*Member, reading);
+  map.finish();
+}
+
+/// As read_part(), for the sections of what reads other sites. Checks their addresses.
+template <auto Member, const auto& Settings>
+void read_reader(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_part<Member, Settings>(node, key, reading);
+  if (const auto guard = fetchers::AddressGuard::make((reading.config.*Member).allow_private); !guard)
+    reading.diagnostics.error(node.place, fmt::format("{}: {}", key, guard.error().text));
+}
+
+void read_redis(const YamlNode& node, const char*, ConfigReading& reading) {
   std::string& redis = reading.config.cache.redis;
   redis = node.text;
   if (const auto address = parse_redis_url(node.is_scalar() ? redis : ""); !address)
@@ -87,15 +120,10 @@ constexpr Setting<LearnedWaitConfig> kLearnedWait[] = {
     {"ceiling", &LearnedWaitConfig::ceiling_seconds, 0.001, 120, "longest wait in seconds"},
 };
 
-void read_mode(const YamlNode& node, ConfigReading& reading) {
-  using Mode = RecordingsConfig::Mode;
-  Mode& mode = reading.config.recordings.mode;
-  if (node.text == "record")
-    mode = Mode::record;
-  else if (node.text == "replay")
-    mode = Mode::replay;
-  else if (node.text != "off")
-    reading.diagnostics.error(node.place, "mode must be off, record or replay, not \"" + node.text + "\"");
+void read_mode(const YamlNode& node, const char* key, ConfigReading& reading) {
+  using enum RecordingsConfig::Mode;
+  read_choice(node, key, {{"off", off}, {"record", record}, {"replay", replay}},
+              reading.config.recordings.mode, reading);
 }
 
 constexpr Setting<RecordingsConfig> kRecordings[] = {
@@ -104,7 +132,7 @@ constexpr Setting<RecordingsConfig> kRecordings[] = {
      "folder of the recordings"},
 };
 
-void read_listen(const YamlNode& node, ConfigReading& reading) {
+void read_listen(const YamlNode& node, const char*, ConfigReading& reading) {
   auto listen = parse_listen(node.text);
   if (!listen) return reading.diagnostics.error(node.place, listen.error().text);
   reading.config.listen_host = listen->host;
@@ -112,7 +140,8 @@ void read_listen(const YamlNode& node, ConfigReading& reading) {
 }
 
 /// Reads file names and patterns. Each must match at least one file.
-std::vector<std::string> read_files(const YamlNode& node, const char* key, ConfigReading& reading) {
+template <std::vector<std::string> ServerConfig::*Member>
+void read_files(const YamlNode& node, const char* key, ConfigReading& reading) {
   std::set<std::string> files;
   const auto add = [&](const YamlNode& item) {
     const auto text = yaml_string(item, key, reading.diagnostics);
@@ -130,26 +159,19 @@ std::vector<std::string> read_files(const YamlNode& node, const char* key, Confi
     for (const YamlNode& item : node.items) add(item);
   else
     add(node);
-  return {files.begin(), files.end()};
+  reading.config.*Member = {files.begin(), files.end()};
 }
 
-void read_templates(const YamlNode& node, ConfigReading& reading) {
-  reading.config.templates = read_files(node, "templates", reading);
-}
-void read_engines(const YamlNode& node, ConfigReading& reading) {
-  reading.config.engines = read_files(node, "engines", reading);
-}
-
-void read_store(const YamlNode& node, ConfigReading& reading) {
-  const std::string store = yaml_string(node, "store", reading.diagnostics).value_or("");
+void read_store(const YamlNode& node, const char* key, ConfigReading& reading) {
+  const std::string store = yaml_string(node, key, reading.diagnostics).value_or("");
   reading.config.store = is_postgres_url(store) ? store : reading.resolve(store);
 }
 
 /// Reads folders and makes their paths absolute, as file: URLs have them.
-void read_shared_folders(const YamlNode& node, ConfigReading& reading) {
+void read_shared_folders(const YamlNode& node, const char* key, ConfigReading& reading) {
   const std::vector<YamlNode> one = {node};
   for (const YamlNode& item : node.is_list() ? node.items : one) {
-    const auto text = yaml_string(item, "files", reading.diagnostics);
+    const auto text = yaml_string(item, key, reading.diagnostics);
     if (!text) continue;
     std::error_code error;
     const auto folder = std::filesystem::absolute(reading.resolve(*text), error).lexically_normal();
@@ -164,10 +186,10 @@ void read_shared_folders(const YamlNode& node, ConfigReading& reading) {
   }
 }
 
-void read_proxies(const YamlNode& node, ConfigReading& reading) {
+void read_proxies(const YamlNode& node, const char* key, ConfigReading& reading) {
   if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies must be a list of addresses");
   for (const YamlNode& item : node.items) {
-    const auto text = yaml_string(item, "trusted_proxies", reading.diagnostics);
+    const auto text = yaml_string(item, key, reading.diagnostics);
     const auto range = parse_address_range(text.value_or("::"));
     if (range)
       reading.config.trusted_proxies.push_back(*range);
@@ -176,20 +198,16 @@ void read_proxies(const YamlNode& node, ConfigReading& reading) {
   }
 }
 
-void read_metrics(const YamlNode& node, ConfigReading& reading) {
-  static constexpr std::pair<std::string_view, MetricsAccess> kAccess[] = {
-      {"loopback", MetricsAccess::loopback}, {"open", MetricsAccess::open}, {"key", MetricsAccess::key}};
-  for (const auto& [name, access] : kAccess) {
-    if (node.text != name) continue;
-    reading.config.metrics = access;
-    return;
-  }
-  reading.diagnostics.error(node.place, "metrics must be loopback, open or key, not \"" + node.text + "\"");
+void read_metrics(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_choice(
+      node, key,
+      {{"loopback", MetricsAccess::loopback}, {"open", MetricsAccess::open}, {"key", MetricsAccess::key}},
+      reading.config.metrics, reading);
 }
 
 /// Reads the file of tracking parameters. Its mistakes are reported with that file's name and lines.
-void read_tracking(const YamlNode& node, ConfigReading& reading) {
-  const auto path = yaml_string(node, "tracking_parameters", reading.diagnostics);
+void read_tracking(const YamlNode& node, const char* key, ConfigReading& reading) {
+  const auto path = yaml_string(node, key, reading.diagnostics);
   if (!path) return;
   const std::string file = reading.resolve(*path);
   const auto text = read_text(file, kMaxConfigBytes);
@@ -200,41 +218,24 @@ void read_tracking(const YamlNode& node, ConfigReading& reading) {
     reading.diagnostics.error(node.place, "tracking_parameters: " + list.error().text);
 }
 
-void read_recordings(const YamlNode& node, ConfigReading& reading) {
-  RecordingsConfig& out = reading.config.recordings;
-  read_section(node, "recordings", kRecordings, out, reading);
+void read_recordings(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_part<&ServerConfig::recordings, kRecordings>(node, key, reading);
+  const RecordingsConfig& out = reading.config.recordings;
   if (out.mode != RecordingsConfig::Mode::off && out.directory.empty())
     reading.diagnostics.error(node.place, "recordings need a directory; add `directory: FOLDER`");
 }
-void read_limits(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "limits", kLimits, reading.config.limits, reading);
-}
-void read_cache(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "cache", kCache, reading.config.cache, reading);
-}
-void read_privacy(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "privacy", kPrivacy, reading.config.privacy, reading);
-}
-void read_learning(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "learning", kLearning, reading.config.learning, reading);
-}
-void read_learned_wait(const YamlNode& node, ConfigReading& reading) {
-  LearnedWaitConfig& out = reading.config.learned_wait;
-  read_section(node, "learned_wait", kLearnedWait, out, reading);
+
+void read_learned_wait(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_part<&ServerConfig::learned_wait, kLearnedWait>(node, key, reading);
+  const LearnedWaitConfig& out = reading.config.learned_wait;
   if (out.ceiling_seconds < out.floor_seconds)
     reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise the ceiling");
 }
 
-void read_page_access(const YamlNode& node, ConfigReading& reading) {
+void read_page_access(const YamlNode& node, const char* name, ConfigReading& reading) {
   using enum PagesConfig::Access;
-  static constexpr std::pair<std::string_view, PagesConfig::Access> kAccess[] = {
-      {"off", off}, {"key", key}, {"search", search}};
-  for (const auto& [name, access] : kAccess) {
-    if (node.text != name) continue;
-    reading.config.pages.access = access;
-    return;
-  }
-  reading.diagnostics.error(node.place, "access must be off, key or search, not \"" + node.text + "\"");
+  read_choice(node, name, {{"off", off}, {"key", key}, {"search", search}}, reading.config.pages.access,
+              reading);
 }
 
 constexpr Setting<PagesConfig> kPages[] = {
@@ -244,12 +245,6 @@ constexpr Setting<PagesConfig> kPages[] = {
      "host:port of non-public addresses whose pages may be read"},
 };
 
-void read_pages(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "fetch_pages", kPages, reading.config.pages, reading);
-  if (const auto guard = fetchers::AddressGuard::make(reading.config.pages.allow_private); !guard)
-    reading.diagnostics.error(node.place, "fetch_pages: " + guard.error().text);
-}
-
 constexpr Setting<PicturesConfig> kPictures[] = {
     {"icons", &PicturesConfig::has_icons, 0, 0, "show icons of the results' sites"},
     {"thumbnails", &PicturesConfig::has_thumbnails, 0, 0, "show thumbnails that engines name"},
@@ -257,19 +252,13 @@ constexpr Setting<PicturesConfig> kPictures[] = {
      "host:port of non-public addresses whose pictures may be fetched"},
 };
 
-void read_pictures(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "pictures", kPictures, reading.config.pictures, reading);
-  if (const auto guard = fetchers::AddressGuard::make(reading.config.pictures.allow_private); !guard)
-    reading.diagnostics.error(node.place, "pictures: " + guard.error().text);
-}
-
 constexpr Setting<TracesConfig> kTraces[] = {
     {"url", &TracesConfig::url, 0, 0, "an OpenTelemetry collector, such as http://HOST:4318/v1/traces"},
     {"share", &TracesConfig::share, 0, 1, "share of requests to trace if the caller sends no traceparent"},
 };
 
-void read_traces(const YamlNode& node, ConfigReading& reading) {
-  read_section(node, "traces", kTraces, reading.config.traces, reading);
+void read_traces(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_part<&ServerConfig::traces, kTraces>(node, key, reading);
   const std::string& url = reading.config.traces.url;
   if (!url.empty() && !parts_of_url(url))
     reading.diagnostics.error(node.place, fmt::format("traces: \"{}\" is not a collector's URL; write "
@@ -283,8 +272,9 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"listen", &read_listen, 0, 0, "HOST:PORT; port 0 takes a free one"},
     {"default_domain", &ServerConfig::default_domain, 0, 0,
      "domain that is searched if a request names none"},
-    {"templates", &read_templates, 0, 0, "template files and patterns, one file per domain"},
-    {"engines", &read_engines, 0, 0, "engine files and patterns"},
+    {"templates", &read_files<&ServerConfig::templates>, 0, 0,
+     "template files and patterns, one file per domain"},
+    {"engines", &read_files<&ServerConfig::engines>, 0, 0, "engine files and patterns"},
     {"models", Path{&ServerConfig::models}, 0, 0, "folder of the models, DOMAIN.json"},
     {"reports", Path{&ServerConfig::reports}, 0, 0, "folder of evaluation reports"},
     {"store", &read_store, 0, 0, "SQLite file or postgresql://..."},
@@ -308,13 +298,16 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},
     {"learned_wait", &read_learned_wait, 0, 0, "how long to wait for each engine"},
     {"tracking_parameters", &read_tracking, 0, 0, "file of URL parameters that do not identify a page"},
-    {"limits", &read_limits, 0, 0, "limits that keep one client from starving the others"},
-    {"cache", &read_cache, 0, 0, "cache of fused answers"},
-    {"privacy", &read_privacy, 0, 0, "what the store keeps about searches"},
-    {"learning", &read_learning, 0, 0, "training models from feedback"},
+    {"limits", &read_part<&ServerConfig::limits, kLimits>, 0, 0,
+     "limits that keep one client from starving the others"},
+    {"cache", &read_part<&ServerConfig::cache, kCache>, 0, 0, "cache of fused answers"},
+    {"privacy", &read_part<&ServerConfig::privacy, kPrivacy>, 0, 0, "what the store keeps about searches"},
+    {"learning", &read_part<&ServerConfig::learning, kLearning>, 0, 0, "training models from feedback"},
     {"traces", &read_traces, 0, 0, "OpenTelemetry traces by OTLP over HTTP; off by default"},
-    {"fetch_pages", &read_pages, 0, 0, "reading pages for agents: fetch_page and /extract"},
-    {"pictures", &read_pictures, 0, 0, "pictures beside results, fetched by this server"},
+    {"fetch_pages", &read_reader<&ServerConfig::pages, kPages>, 0, 0,
+     "reading pages for agents: fetch_page and /extract"},
+    {"pictures", &read_reader<&ServerConfig::pictures, kPictures>, 0, 0,
+     "pictures beside results, fetched by this server"},
     {"files", &read_shared_folders, 0, 0, "folders whose files can be opened from results"},
 };
 

@@ -8,6 +8,7 @@
 #include "core/text_file.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
+#include "service/base/dates.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {
@@ -16,10 +17,6 @@ namespace {
 using fetchers::Engine;
 
 constexpr std::size_t kMaxEngineFileBytes = std::size_t{16} << 20;
-
-Duration engine_duration(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
 
 fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const SecretLookup& secret_of) {
   using Recording = fetchers::FetcherOptions::Recording;
@@ -31,20 +28,17 @@ fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const Secre
   if (options.recording != Recording::off)
     options.recording_file = (std::filesystem::path(config.recordings.directory) / "archive.har").string();
   options.secret_of = secret_of;
-  options.learned_wait = {config.learned_wait.is_on, engine_duration(config.learned_wait.floor_seconds),
-                          engine_duration(config.learned_wait.ceiling_seconds)};
+  options.learned_wait = {config.learned_wait.is_on, duration_of(config.learned_wait.floor_seconds),
+                          duration_of(config.learned_wait.ceiling_seconds)};
   options.tracking = config.tracking;
   return options;
 }
 
 EngineTraits traits_of(const Engine& engine) {
-  EngineTraits out{engine.shortcut.empty() ? engine.name : engine.shortcut,
-                   true,
-                   false,
-                   false,
-                   false,
-                   engine.timeout_seconds,
-                   engine.description};
+  EngineTraits out;
+  out.shortcut = engine.shortcut.empty() ? engine.name : engine.shortcut;
+  out.timeout_seconds = engine.timeout_seconds;
+  out.description = engine.description;
   if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
     out.has_paging = http->paging.is_on;
     out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;
@@ -52,8 +46,8 @@ EngineTraits traits_of(const Engine& engine) {
     out.has_safe_search = http->safe_search.is_on;
   } else if (const auto* sqlite = std::get_if<fetchers::SqliteAccess>(&engine.access)) {
     out.has_paging = sqlite->statement.find(":offset") != std::string::npos;
-  } else if (std::holds_alternative<fetchers::CommandAccess>(engine.access)) {
-    out.has_paging = false;
+  } else {
+    out.has_paging = !std::holds_alternative<fetchers::CommandAccess>(engine.access);
   }
   return out;
 }
@@ -67,55 +61,67 @@ void note_forwarded(const Engine& engine, std::vector<std::string>& names) {
       names.push_back(lower);
 }
 
+/// What the files of engines hold, while they are read one after the other.
+class EngineFiles {
+ public:
+  void add(const std::string& file) {
+    if (const auto text = read_text(file, kMaxEngineFileBytes)) defined_ += sha256_hex(*text);
+    auto read = fetchers::read_engine_file(file);
+    if (!read) return note(read.error().text);
+    loaded_.warnings.insert(loaded_.warnings.end(), read->warnings.begin(), read->warnings.end());
+    for (Engine& engine : read->engines) {
+      if (const auto [at, is_new] = file_of_.emplace(engine.name, file); !is_new)
+        note(file + ": engine " + engine.name + " is also defined in " + at->second + "; rename one");
+      add(engine);
+      engines_.push_back(std::move(engine));
+    }
+  }
+
+  Result<LoadedEngines> finish(const ServerConfig& config, const SecretLookup& secret_of) {
+    if (!mistakes_.empty()) return fail(Code::bad_config, mistakes_);
+    for (const auto* names : {&config.tracking.names, &config.tracking.prefixes}) {
+      for (const std::string& name : *names) defined_ += ' ' + name;
+      defined_ += '\n';
+    }
+    loaded_.digest = sha256_hex(defined_);
+    TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), fetcher_options(config, secret_of)));
+    loaded_.syntax_of = [syntaxes = std::move(syntaxes_)](std::string_view name) -> const QuerySyntax& {
+      const auto at = syntaxes.find(name);
+      return at == syntaxes.end() || at->second == nullptr ? default_query_syntax() : *at->second;
+    };
+    return std::move(loaded_);
+  }
+
+ private:
+  void note(const std::string& mistake) { mistakes_ += (mistakes_.empty() ? "" : "\n") + mistake; }
+
+  void add(const Engine& engine) {
+    loaded_.names.push_back(engine.name);
+    syntaxes_[engine.name] = engine.query_syntax;
+    loaded_.traits[engine.name] = traits_of(engine);
+    note_forwarded(engine, loaded_.forwarded);
+    const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
+    if (local == nullptr) return;
+    auto& vocabulary = by_database_[local->database];  // several engines may use one index
+    if (vocabulary == nullptr) vocabulary = std::make_shared<const IndexVocabulary>(local->database);
+    loaded_.vocabularies[engine.name] = vocabulary;
+  }
+
+  LoadedEngines loaded_;
+  std::vector<Engine> engines_;
+  std::map<std::string, std::string> file_of_;
+  std::map<std::string, const QuerySyntax*, std::less<>> syntaxes_;
+  std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database_;
+  std::string mistakes_;
+  std::string defined_;  ///< what the digest of the definitions is made of
+};
+
 }  // namespace
 
 Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of) {
-  LoadedEngines out;
-  std::vector<Engine> engines;
-  std::map<std::string, std::string> file_of;
-  std::map<std::string, const QuerySyntax*, std::less<>> syntaxes;
-  std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database;
-  const auto vocabulary_of = [&](const std::string& database) {
-    auto& vocabulary = by_database[database];  // several engines may use one index
-    if (vocabulary == nullptr) vocabulary = std::make_shared<const IndexVocabulary>(database);
-    return vocabulary;
-  };
-  std::string mistakes;
-  std::string defined;
-  for (const std::string& file : config.engines) {
-    if (const auto text = read_text(file, kMaxEngineFileBytes)) defined += sha256_hex(*text);
-    auto read = fetchers::read_engine_file(file);
-    if (!read) {
-      mistakes += (mistakes.empty() ? "" : "\n") + read.error().text;
-      continue;
-    }
-    out.warnings.insert(out.warnings.end(), read->warnings.begin(), read->warnings.end());
-    for (Engine& engine : read->engines) {
-      if (const auto [at, is_new] = file_of.emplace(engine.name, file); !is_new)
-        mistakes += (mistakes.empty() ? "" : "\n") + file + ": engine " + engine.name +
-                    " is also defined in " + at->second + "; rename one";
-      out.names.push_back(engine.name);
-      syntaxes[engine.name] = engine.query_syntax;
-      out.traits[engine.name] = traits_of(engine);
-      if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access))
-        out.vocabularies[engine.name] = vocabulary_of(local->database);
-      note_forwarded(engine, out.forwarded);
-      engines.push_back(std::move(engine));
-    }
-  }
-  if (!mistakes.empty()) return fail(Code::bad_config, mistakes);
-  for (const auto* names : {&config.tracking.names, &config.tracking.prefixes}) {
-    for (const std::string& name : *names) defined += ' ' + name;
-    defined += '\n';
-  }
-  out.digest = sha256_hex(defined);
-  TRY(auto fetcher, fetchers::make_fetcher(std::move(engines), fetcher_options(config, secret_of)));
-  out.fetcher = std::move(fetcher);
-  out.syntax_of = [syntaxes](std::string_view name) -> const QuerySyntax& {
-    const auto at = syntaxes.find(name);
-    return at == syntaxes.end() || at->second == nullptr ? default_query_syntax() : *at->second;
-  };
-  return out;
+  EngineFiles files;
+  for (const std::string& file : config.engines) files.add(file);
+  return files.finish(config, secret_of);
 }
 
 }  // namespace metafuse::service

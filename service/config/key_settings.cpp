@@ -59,13 +59,13 @@ void read_key(const YamlNode& node, ConfigReading& reading) {
 
 }  // namespace
 
-void read_keys(const YamlNode& node, ConfigReading& reading) {
+void read_keys(const YamlNode& node, const char*, ConfigReading& reading) {
   if (!node.is_list()) reading.diagnostics.error(node.place, "keys must be a list of {name, sha256, roles}");
   for (const YamlNode& item : node.items) read_key(item, reading);
 }
 
-void read_keys_file(const YamlNode& node, ConfigReading& reading) {
-  const auto path = yaml_string(node, "keys_file", reading.diagnostics);
+void read_keys_file(const YamlNode& node, const char* key, ConfigReading& reading) {
+  const auto path = yaml_string(node, key, reading.diagnostics);
   if (!path) return;
   reading.config.keys_file = reading.resolve(*path);
   const std::string name = reading.config.keys_file;
@@ -78,7 +78,7 @@ void read_keys_file(const YamlNode& node, ConfigReading& reading) {
   ConfigReading inside{std::move(reading.config), Diagnostics(name), reading.folder};
   YamlMap map(*root, "the file of keys", inside.diagnostics);
   map.take_integer("version", 1, 1);
-  if (const YamlNode* keys = map.take("keys")) read_keys(*keys, inside);
+  if (const YamlNode* keys = map.take("keys")) read_keys(*keys, "keys", inside);
   map.finish();
   reading.config = std::move(inside.config);
   if (inside.diagnostics.has_errors())

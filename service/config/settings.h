@@ -37,7 +37,9 @@ struct ConfigReading {
 };
 
 /// Reads a value that is not simply a number, a switch, a text or a list of texts.
-using ReadNode = void (*)(const YamlNode& node, ConfigReading& reading);
+///
+/// in: key - the setting's, for mistakes
+using ReadNode = void (*)(const YamlNode& node, const char* key, ConfigReading& reading);
 
 /// A member that holds a path, which the file gives relative to the configuration's folder.
 template <class Section>
@@ -61,7 +63,7 @@ void read_setting(YamlMap& map, const Setting<Section>& setting, Section& out, C
   const auto read = [&](auto value) {
     using Value = decltype(value);
     if constexpr (std::is_same_v<Value, ReadNode>) {
-      if (const YamlNode* node = map.take(setting.key)) value(*node, reading);
+      if (const YamlNode* node = map.take(setting.key)) value(*node, setting.key, reading);
     } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
       if (const auto path = map.take_string(setting.key)) out.*value.member = reading.resolve(*path);
     } else {
@@ -88,14 +90,6 @@ template <class Section, std::size_t N>
 void read_settings(YamlMap& map, const Setting<Section> (&settings)[N], Section& out,
                    ConfigReading& reading) {
   for (const Setting<Section>& setting : settings) read_setting(map, setting, out, reading);
-}
-
-template <class Section, std::size_t N>
-void read_section(const YamlNode& node, const char* name, const Setting<Section> (&settings)[N], Section& out,
-                  ConfigReading& reading) {
-  YamlMap map(node, name, reading.diagnostics);
-  read_settings(map, settings, out, reading);
-  map.finish();
 }
 
 /// Appends one line per row, with the type, range and default that reading uses.
@@ -131,10 +125,10 @@ void describe_settings(std::string& out, std::string_view prefix, const Setting<
 
 // key_settings.cpp
 
-void read_keys(const YamlNode& node, ConfigReading& reading);
+void read_keys(const YamlNode& node, const char* key, ConfigReading& reading);
 /// Reads API keys from a separate file. It may not exist yet: servers of one store get it from the store.
 /// Mistakes are reported with that file's name and lines.
-void read_keys_file(const YamlNode& node, ConfigReading& reading);
+void read_keys_file(const YamlNode& node, const char* key, ConfigReading& reading);
 void describe_keys(std::string& out);
 
 }  // namespace metafuse::service

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/diagnostics.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
@@ -39,12 +41,6 @@ class Mistakes {
   std::string text_;
 };
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 /// The names in `from` that are missing in `other`.
 std::vector<std::string> lacking(const std::vector<fusion::Feature>& from,
                                  const std::vector<fusion::Feature>& other) {
@@ -67,8 +63,8 @@ Result<void> check_features(const fusion::Model& model, const templates::Domain&
   if (gone.empty() && added.empty()) return {};
   std::string text =
       file + ": the model was trained on other templates than domain " + domain.name + " has now;";
-  if (!gone.empty()) text += " only in the model: " + listed(gone) + ";";
-  if (!added.empty()) text += " only in the templates: " + listed(added) + ";";
+  if (!gone.empty()) text += fmt::format(" only in the model: {};", fmt::join(gone, ", "));
+  if (!added.empty()) text += fmt::format(" only in the templates: {};", fmt::join(added, ", "));
   return fail(Code::bad_data, text + " retrain it, or restore the templates");
 }
 
@@ -98,8 +94,7 @@ void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<
   if (!model) return warnings.push_back(model.error().text);
   if (const auto same = check_features(*model, out.domain, "challenger " + state->challenger); !same)
     return warnings.push_back(same.error().text);
-  out.challenger = std::move(*model);
-  out.challenger_version = state->challenger;
+  out.challenger = Challenger{std::move(*model), state->challenger};
 }
 
 /// The vocabularies of the embedded indexes that a domain's templates ask, each once.
@@ -195,8 +190,8 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
   Diagnostics diagnostics(file);
   for (const auto& [item, engine] : unknown)
     diagnostics.error(place_of_engine(root ? root->find("templates") : nullptr, item, engine),
-                      "template " + domain.templates[item].id + " asks engine " + engine +
-                          ", which no engine file defines; defined are " + listed(known));
+                      fmt::format("template {} asks engine {}, which no engine file defines; defined are {}",
+                                  domain.templates[item].id, engine, fmt::join(known, ", ")));
   return diagnostics.to_error(Code::bad_config);
 }
 

@@ -38,6 +38,12 @@ class IndexVocabulary {
   mutable std::unique_ptr<const Vocabulary> made_;
 };
 
+/// The model that searches compare with a domain's champion.
+struct Challenger {
+  fusion::Model model;
+  std::string version;
+};
+
 /// A domain's templates with the model that fuses their lists.
 struct LoadedDomain {
   templates::Domain domain;
@@ -49,9 +55,8 @@ struct LoadedDomain {
   std::optional<fusion::Model> model;
   std::string model_file;
   std::string model_digest;
-  bool is_model_left_out = false;           ///< the domain has a model, but this search asked for RRF
-  std::optional<fusion::Model> challenger;  ///< loaded only while searches are interleaved
-  std::string challenger_version;
+  bool is_model_left_out = false;        ///< the domain has a model, but this search asked for RRF
+  std::optional<Challenger> challenger;  ///< loaded only while searches are interleaved
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};
@@ -82,6 +87,13 @@ struct LoadedEngines {
 
 /// Loads the engines of a configuration. It is passed as a value so that tests can supply their own engines.
 using LoadEngines = std::function<Result<LoadedEngines>(const ServerConfig& config)>;
+
+/// What a server's snapshots are loaded from.
+struct SnapshotSource {
+  ServerConfig config;  ///< the configuration that the process starts with
+  LoadEngines load_engines;
+  std::function<Result<ServerConfig>()> reread;  ///< reads the configuration again; may be empty
+};
 
 /// Everything that a search reads. It is loaded once and never changed; a reload makes a new one.
 struct Snapshot {

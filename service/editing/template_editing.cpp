@@ -10,7 +10,6 @@
 #include "core/number.h"
 #include "core/yaml_reader.h"
 #include "service/base/digest.h"
-#include "service/search/expansion.h"
 #include "service/search/search_pipeline.h"
 #include "templates/template_file.h"
 

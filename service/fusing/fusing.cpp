@@ -15,8 +15,8 @@
 #include "core/near_names.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/answers/reasons.h"
-#include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "core/number.h"
 #include "service/answers/analytics_page.h"
+#include "service/answers/page.h"
 #include "service/base/log.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
@@ -63,7 +64,7 @@ Answered handle_get_analytics(Records& records, const Exchange& exchange) {
 }
 
 HttpResponse handle_analytics_list(const Exchange& exchange) {
-  return html_response(analytics_list_page(exchange));
+  return html_response(domain_list_page(exchange, "analytics_list", "Analytics – metafuse"));
 }
 
 Answered handle_analytics_page(Records& records, const Exchange& exchange) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/ascii.h"
@@ -15,26 +17,28 @@ namespace {
 
 constexpr std::string_view kReference = "#/components/schemas/";
 
-/// The OpenAPI tag of a dialect's operations.
+/// The OpenAPI tag of a dialect's operations, and what a failure of one answers with.
 struct ApiTag {
   Dialect dialect;
   std::string_view name;
   std::string_view description;
+  std::string_view failure_type;
+  std::string_view failure_schema;  ///< "" for text
 };
 constexpr ApiTag kApiTags[] = {
     {Dialect::native, "Native",
-     "Searching, fusing, feedback, templates and models in this server's own dialect"},
-    {Dialect::searxng, "SearXNG", "What SearXNG's clients use"},
-    {Dialect::tavily, "Tavily", "What Tavily's clients use"},
-    {Dialect::mcp, "Agents", "The Model Context Protocol"},
-    {Dialect::page, "Pages", "Pages for people, and their forms"},
-    {Dialect::plain, "Service", "Health, metrics, descriptions and files"},
+     "Searching, fusing, feedback, templates and models in this server's own dialect",
+     "application/problem+json", "Problem"},
+    {Dialect::searxng, "SearXNG", "What SearXNG's clients use", "application/json", "SearxngError"},
+    {Dialect::tavily, "Tavily", "What Tavily's clients use", "application/json", "TavilyError"},
+    {Dialect::mcp, "Agents", "The Model Context Protocol", "application/json", "RpcResponse"},
+    {Dialect::page, "Pages", "Pages for people, and their forms", "text/html", ""},
+    {Dialect::plain, "Service", "Health, metrics, descriptions and files", "text/plain", ""},
 };
 
-std::string_view tag_of(Dialect dialect) {
-  for (const ApiTag& tag : kApiTags)
-    if (tag.dialect == dialect) return tag.name;
-  return {};
+const ApiTag& tag_of(Dialect dialect) {
+  return *std::find_if(std::begin(kApiTags), std::end(kApiTags),
+                       [&](const ApiTag& tag) { return tag.dialect == dialect; });
 }
 
 JsonObject parsed_source() {
@@ -68,7 +72,7 @@ class Describer {
     static const JsonObject kNothing;
     const JsonObject& own = found == nullptr ? kNothing : found->as_object();
     JsonObject out{{"operationId", id}, {"summary", route.summary}};
-    out["tags"] = JsonArray{tag_of(route.rules.dialect)};
+    out["tags"] = JsonArray{tag_of(route.rules.dialect).name};
     JsonArray parameters = path_parameters(route.pattern);
     if (const Json* more = own.if_contains("parameters"))
       parameters.insert(parameters.end(), more->as_array().begin(), more->as_array().end());
@@ -124,21 +128,8 @@ class Describer {
   }
 
   JsonObject failure_content(Dialect dialect) const {
-    switch (dialect) {
-      case Dialect::native:
-        return {{"application/problem+json", media("application/problem+json", "Problem")}};
-      case Dialect::searxng:
-        return {{"application/json", media("application/json", "SearxngError")}};
-      case Dialect::tavily:
-        return {{"application/json", media("application/json", "TavilyError")}};
-      case Dialect::mcp:
-        return {{"application/json", media("application/json", "RpcResponse")}};
-      case Dialect::page:
-        return {{"text/html", media("text/html", "")}};
-      case Dialect::plain:
-        break;
-    }
-    return {{"text/plain", media("text/plain", "")}};
+    const ApiTag& tag = tag_of(dialect);
+    return JsonObject{{tag.failure_type, media(tag.failure_type, Json(tag.failure_schema))}};
   }
 
   JsonObject responses_of(const JsonObject& own, Dialect dialect) const {

@@ -5,7 +5,8 @@
 #include "core/encoding.h"
 #include "core/json.h"
 #include "service/access/gate.h"
-#include "service/base/local_files.h"
+#include "service/base/dates.h"
+#include "service/base/signed_links.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/message.h"
@@ -56,9 +57,7 @@ Answered handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_extraction(body));
   if (auto refused = gate.admit_more(exchange, wanted.urls.size() - 1)) return std::move(*refused);
-  const auto read =
-      pages.read(wanted.urls, wanted.form,
-                 std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wanted.seconds)));
+  const auto read = pages.read(wanted.urls, wanted.form, duration_of(wanted.seconds));
   JsonArray results;
   JsonArray failed;
   for (std::size_t i = 0; i < read.size(); ++i) {

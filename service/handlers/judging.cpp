@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/number.h"
 #include "service/answers/judging_page.h"
+#include "service/answers/page.h"
 #include "service/base/log.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
@@ -430,7 +431,7 @@ class JudgeForm {
 }  // namespace
 
 HttpResponse handle_judge_list(const Exchange& exchange) {
-  return html_response(judge_list_page(exchange));
+  return html_response(domain_list_page(exchange, "judge_list", "Judging – metafuse"));
 }
 
 Answered handle_judge_page(Records& records, const Exchange& exchange) {

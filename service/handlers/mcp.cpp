@@ -177,11 +177,15 @@ JsonObject discover() {
   return result;
 }
 
-/// Runs one method; returns an error if there is no result.
-std::optional<RpcError> run_method(const mcp::Tools& parts, Era era, const Message& message,
-                                   JsonObject& result, std::optional<FoundSearch>& found) {
+/// The result of one method.
+///
+/// out: found - the search behind the result, if there is one
+boost::system::result<JsonObject, RpcError> run_method(const mcp::Tools& parts, Era era,
+                                                       const Message& message,
+                                                       std::optional<FoundSearch>& found) {
   const Exchange& exchange = parts.exchange;
   const std::string& method = message.method;
+  JsonObject result;
   if (era == Era::session && method == "initialize") {
     result = initialize(message);
   } else if (era == Era::session && method == "ping") {
@@ -195,23 +199,21 @@ std::optional<RpcError> run_method(const mcp::Tools& parts, Era era, const Messa
     const Json* name = message.params.if_contains("name");
     const Json* arguments = message.params.if_contains("arguments");
     if (name == nullptr || !name->is_string() || (arguments != nullptr && !arguments->is_object()))
-      return RpcError{
-          mcp::ErrorCode::invalid_params, 200, "tools/call needs a name and an object of arguments", {}};
+      return RpcError{mcp::ErrorCode::invalid_params, 200,
+                      "tools/call needs a name and an object of arguments"};
     auto called = mcp::call_tool(parts, name->as_string(),
                                  arguments == nullptr ? JsonObject() : arguments->as_object(), found);
     if (!called)
-      return RpcError{mcp::ErrorCode::invalid_params,
-                      200,
+      return RpcError{mcp::ErrorCode::invalid_params, 200,
                       "unknown tool: " + std::string(name->as_string()) + "; tools are " +
-                          mcp::tool_names(*exchange.snapshot, exchange.key),
-                      {}};
+                          mcp::tool_names(*exchange.snapshot, exchange.key)};
     result = std::move(*called);
   } else {
     const int status = era == Era::stateless ? 404 : 200;
-    return RpcError{mcp::ErrorCode::unknown_method, status, "method not found: " + method, {}};
+    return RpcError{mcp::ErrorCode::unknown_method, status, "method not found: " + method};
   }
   if (era == Era::stateless) result["resultType"] = "complete";
-  return std::nullopt;
+  return result;
 }
 
 Outcome failed(const Json& id, const RpcError& error) {
@@ -226,9 +228,9 @@ Outcome answer_message(const mcp::Tools& parts, const Json& value) {
     return failed(message.id, *error);
   if (message.is_notification || message.is_response) return Outcome{202, std::nullopt};
   Outcome out;
-  JsonObject result;
-  if (auto error = run_method(parts, era, message, result, out.found)) return failed(message.id, *error);
-  out.reply = mcp::result_message(message.id, std::move(result));
+  auto result = run_method(parts, era, message, out.found);
+  if (!result) return failed(message.id, result.error());
+  out.reply = mcp::result_message(message.id, std::move(*result));
   return out;
 }
 
@@ -243,12 +245,12 @@ Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch
   const std::string_view version = exchange.request.header("MCP-Protocol-Version");
   if (!version.empty() && version != mcp::kAssumedVersion)
     return failed(nullptr,
-                  {mcp::ErrorCode::invalid_request, 400, "this protocol version does not allow batches", {}});
+                  {mcp::ErrorCode::invalid_request, 400, "this protocol version does not allow batches"});
   if (batch.empty() || batch.size() > kMaxBatch)
-    return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch must have 1 to 20 messages", {}});
+    return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch must have 1 to 20 messages"});
   const auto calls = static_cast<std::size_t>(std::count_if(batch.begin(), batch.end(), is_call));
   if (auto refused = gate.admit_more(exchange, calls - std::min<std::size_t>(calls, 1)))
-    return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text, {}});
+    return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text});
   JsonArray replies;
   for (const Json& item : batch)
     if (auto outcome = answer_message(parts, item); outcome.reply)
@@ -275,7 +277,7 @@ HttpResponse handle_mcp(Searcher& searcher, PageReader& pages, Gate& gate, const
   const auto body = parse_json(exchange.request.body, "body", Code::usage, limits);
   Outcome outcome;
   if (!body)
-    outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text, {}});
+    outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text});
   else if (body->is_array())
     outcome = answer_batch(parts, gate, body->as_array());
   else

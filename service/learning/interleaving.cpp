@@ -89,7 +89,7 @@ constexpr UnixTime kSameDraw = 3600;
 std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const SearchAnswer& answer) {
   LoadedDomain challenger;
   challenger.domain = domain.domain;
-  challenger.model = domain.challenger;
+  challenger.model = domain.challenger->model;
   challenger.syntax_of = domain.syntax_of;
   SearchAnswer other;
   other.typed = answer.typed;
@@ -120,7 +120,7 @@ SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& 
     out.results[i].relative_score = answer.results[i].relative_score;
   }
   out.teams = std::move(mixed.teams);
-  out.fusion.challenger = domain.challenger_version;
+  out.fusion.challenger = domain.challenger->version;
   return out;
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "service/search/expansion.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
 namespace {

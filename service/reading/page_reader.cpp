@@ -57,6 +57,18 @@ Error failure_of(const fetchers::HttpAnswer& answer) {
   }
 }
 
+/// What a site's robots.txt says. By RFC 9309, 2.3.1, a missing file allows everything, and an unreachable
+/// one forbids everything.
+Result<fetchers::RobotsRules> robots_of(const fetchers::HttpAnswer& answer) {
+  if (answer.failure == fetchers::Failure::too_large)
+    return fail(Code::no_input, "the site's robots.txt is larger than 500 KiB");
+  if (answer.failure != fetchers::Failure::none) return failure_of(answer);
+  if (answer.status >= 500)
+    return fail(Code::unavailable,
+                "the site's robots.txt answers with status " + std::to_string(answer.status));
+  return fetchers::RobotsRules::parse(answer.status < 300 ? answer.body : std::string_view(), kProduct);
+}
+
 /// The page in an answer.
 Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm form) {
   if (answer.failure != fetchers::Failure::none) return failure_of(answer);
@@ -129,24 +141,15 @@ void PageReader::look_for_robots(const Transport& transport, std::vector<Reading
   std::map<std::string, Error> unreadable;
   const auto answers = answers_to(*transport, std::move(requests));
   for (std::size_t i = 0; i < sites.size(); ++i) {
-    const fetchers::HttpAnswer& answer = answers[i];
-    // RFC 9309, 2.3.1: a missing file allows everything, an unreachable one forbids everything
-    if (answer.failure != fetchers::Failure::none) {
-      const bool is_too_large = answer.failure == fetchers::Failure::too_large;
-      unreadable.emplace(sites[i], is_too_large
-                                       ? fail(Code::no_input, "the site's robots.txt is larger than 500 KiB")
-                                       : failure_of(answer));
-    } else if (answer.status >= 500) {
-      unreadable.emplace(sites[i], fail(Code::unavailable, "the site's robots.txt answers with status " +
-                                                               std::to_string(answer.status)));
-    } else {
-      const std::string_view text = answer.status < 300 ? std::string_view(answer.body) : std::string_view();
-      auto rules = fetchers::RobotsRules::parse(text, kProduct);
-      const std::lock_guard lock(mutex_);
-      robots_.keep(sites[i], std::make_shared<const fetchers::RobotsRules>(std::move(rules)),
-                   clock_.now() + kRobotsFor,
-                   sites[i].size() + answer.body.size() + sizeof(fetchers::RobotsRules));
+    auto rules = robots_of(answers[i]);
+    if (!rules) {
+      unreadable.emplace(sites[i], rules.error());
+      continue;
     }
+    const std::lock_guard lock(mutex_);
+    robots_.keep(sites[i], std::make_shared<const fetchers::RobotsRules>(std::move(*rules)),
+                 clock_.now() + kRobotsFor,
+                 sites[i].size() + answers[i].body.size() + sizeof(fetchers::RobotsRules));
   }
   for (Reading& reading : readings) {
     if (reading.outcome) continue;

@@ -11,7 +11,7 @@
 #include "core/result.h"
 #include "fetchers/http/transport.h"
 #include "service/base/expiring_cache.h"
-#include "service/base/picture_links.h"
+#include "service/base/signed_links.h"
 #include "service/config/config.h"
 #include "service/reading/guarded_transport.h"
 

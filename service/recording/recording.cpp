@@ -13,7 +13,7 @@
 #include "core/json_members.h"
 #include "core/text_file.h"
 #include "core/url.h"
-#include "service/search/expansion.h"
+#include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"
 
 namespace metafuse::service {

@@ -22,14 +22,14 @@ std::string text_member(const JsonObject& object, std::string_view name) {
 }
 
 RpcError unsupported(std::string_view version) {
-  RpcError error{ErrorCode::unsupported_version, 400, "unsupported protocol version", {}};
+  RpcError error{ErrorCode::unsupported_version, 400, "unsupported protocol version"};
   error.data["supported"] = supported_versions();
   error.data["requested"] = to_valid_utf8(version);  // a header may contain any bytes
   return error;
 }
 
 RpcError mismatch(std::string text) {
-  return RpcError{ErrorCode::header_mismatch, 400, std::move(text), {}};
+  return RpcError{ErrorCode::header_mismatch, 400, std::move(text)};
 }
 
 std::optional<RpcError> check_stateless(const HttpRequest& request, const Message& message) {
@@ -63,7 +63,7 @@ JsonArray supported_versions() {
 }
 
 std::optional<RpcError> read_message(const Json& value, Message& out) {
-  const auto wrong = [](const char* what) { return RpcError{ErrorCode::invalid_request, 400, what, {}}; };
+  const auto wrong = [](const char* what) { return RpcError{ErrorCode::invalid_request, 400, what}; };
   if (!value.is_object()) return wrong("a message must be a JSON object");
   const JsonObject& object = value.as_object();
   if (text_member(object, "jsonrpc") != "2.0") return wrong("jsonrpc must be \"2.0\"");

@@ -40,7 +40,7 @@ struct RpcError {
   ErrorCode code = ErrorCode::internal;
   int status = 400;
   std::string message;
-  JsonObject data;
+  JsonObject data = {};
 };
 
 /// One message of a request's body.

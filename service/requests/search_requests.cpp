@@ -41,29 +41,22 @@ std::vector<std::string> split(const std::string& text) {
   return out;
 }
 
-Result<void> read_format(const Fields& fields, SearchParameters& out) {
+Result<Format> read_format(const Fields& fields) {
   static constexpr std::array<std::pair<std::string_view, Format>, 4> kFormats = {
       {{"html", Format::html}, {"json", Format::json}, {"csv", Format::csv}, {"rss", Format::rss}}};
   const std::string* text = find(fields, "format");
-  if (text == nullptr) return {};
-  for (const auto& [name, format] : kFormats) {
-    if (name != *text) continue;
-    out.format = format;
-    return {};
-  }
+  if (text == nullptr) return Format::html;
+  for (const auto& [name, format] : kFormats)
+    if (name == *text) return format;
   return fail(Code::usage, "format must be html, json, csv or rss");
 }
 
 Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
-  TRY(const auto page, read_number<int>(fields, "pageno", 1, 1000, 1));
-  TRY(const auto limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
-  TRY(const auto safe, read_number<int>(fields, "safesearch", 0, 2, 0));
-  TRY(const auto timeout, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
-  out.search.page = page;
-  out.limit = limit;
+  TRY(out.search.page, read_number<int>(fields, "pageno", 1, 1000, 1));
+  TRY(out.limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
+  TRY(out.search.safe_search, read_number<int>(fields, "safesearch", 0, 2, 0));
+  TRY(out.search.deadline_seconds, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
   out.search.results = out.first() + static_cast<std::size_t>(out.limit);
-  out.search.safe_search = safe;
-  out.search.deadline_seconds = timeout;
   return {};
 }
 
@@ -103,13 +96,12 @@ int days_of_time_range(std::string_view range) {
 }
 
 bool has_known_format(const Fields& fields) {
-  SearchParameters ignored;
-  return read_format(fields, ignored).has_value();
+  return read_format(fields).has_value();
 }
 
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot) {
   SearchParameters out;
-  TRY_VOID(read_format(fields, out));
+  TRY(out.format, read_format(fields));
   TRY_VOID(read_numbers(fields, out));
   TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);

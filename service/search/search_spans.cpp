@@ -6,12 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "service/base/dates.h"
+
 namespace metafuse::service {
 namespace {
-
-Duration span_duration(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
 
 Span list_span(const fetchers::FetchedList& list, const Span& fetch) {
   const std::string outcome(list.has_failed() ? fetchers::name_of(list.failure) : "ok");
@@ -49,8 +47,8 @@ std::vector<Span> search_spans(std::string_view traceparent, const SearchAnswer&
   spans.push_back(part("expand", search, times.began, times.expanded));
   if (was_cached) return spans;
   const TimePoint fused = times.answered;
-  const TimePoint fetched = std::max(times.asked, fused - span_duration(answer.fuse_seconds));
-  const TimePoint asked = std::max(times.asked, fetched - span_duration(answer.fetch_seconds));
+  const TimePoint fetched = std::max(times.asked, fused - duration_of(answer.fuse_seconds));
+  const TimePoint asked = std::max(times.asked, fetched - duration_of(answer.fetch_seconds));
   const Span fetch = part("fetch", search, asked, fetched);
   spans.push_back(fetch);
   for (const fetchers::FetchedList& list : answer.lists) spans.push_back(list_span(list, fetch));

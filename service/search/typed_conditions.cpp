@@ -42,6 +42,11 @@ bool takes_any(Kind kind) {
   return kind == Kind::site || kind == Kind::file_type;
 }
 
+bool is_negative(Kind kind) {
+  return kind == Kind::excluded || kind == Kind::not_in_title || kind == Kind::not_site ||
+         kind == Kind::not_file_type;
+}
+
 }  // namespace
 
 std::string file_type_of(std::string_view url) {
@@ -66,53 +71,60 @@ ConditionCheck::ConditionCheck(const templates::TypedQuery& typed) {
     if (condition.kind != Kind::any) conditions_.push_back({condition, FoldedText(condition.value)});
 }
 
+/// A result as conditions look at it.
+struct ConditionCheck::Seen {
+  explicit Seen(const Hit& hit)
+      : url(hit.url), title(hit.title), snippet(hit.snippet), day(hit.published.substr(0, kDayBytes)) {}
+
+  const std::string& url;
+  FoldedText title;
+  FoldedText snippet;
+  std::string day;  ///< empty if it is not known
+};
+
+bool ConditionCheck::shows(const Seen& result, const Checked& one) {
+  const std::string& value = one.condition.value;
+  switch (one.condition.kind) {
+    case Kind::phrase:
+    case Kind::excluded:
+      return result.title.contains(one.words) || result.snippet.contains(one.words);
+    case Kind::in_title:
+    case Kind::not_in_title:
+      return result.title.contains(one.words);
+    case Kind::site:
+    case Kind::not_site:
+      return is_on_site(result.url, value);
+    case Kind::file_type:
+    case Kind::not_file_type:
+      return file_type_of(result.url) == value;
+    case Kind::before:
+      return !result.day.empty() && result.day < value;
+    case Kind::after:
+      return result.day >= value;
+    case Kind::any:
+      break;
+  }
+  return true;
+}
+
 bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const {
-  const FoldedText title(hit.title);
-  const FoldedText snippet(hit.snippet);
-  const std::string day = hit.published.substr(0, kDayBytes);
-  const auto was_told = [&](Kind kind) {
-    return std::any_of(syntaxes.begin(), syntaxes.end(),
-                       [&](const QuerySyntax* syntax) { return templates::can_say(*syntax, kind); });
-  };
-  const auto is_shown = [&](const Checked& one) {
-    const std::string& value = one.condition.value;
-    switch (one.condition.kind) {
-      case Kind::phrase:
-      case Kind::excluded:
-        return title.contains(one.words) || snippet.contains(one.words);
-      case Kind::in_title:
-      case Kind::not_in_title:
-        return title.contains(one.words);
-      case Kind::site:
-      case Kind::not_site:
-        return is_on_site(hit.url, value);
-      case Kind::file_type:
-      case Kind::not_file_type:
-        return file_type_of(hit.url) == value;
-      case Kind::before:
-        return !day.empty() && day < value;
-      case Kind::after:
-        return day >= value;
-      case Kind::any:
-        break;
-    }
-    return true;
-  };
-  for (std::size_t i = 0; i < conditions_.size(); ++i) {
-    const Kind kind = conditions_[i].condition.kind;
-    const bool is_negative = kind == Kind::excluded || kind == Kind::not_in_title || kind == Kind::not_site ||
-                             kind == Kind::not_file_type;
-    bool holds = is_shown(conditions_[i]);
+  const Seen result(hit);
+  for (const Checked& one : conditions_) {
+    const Kind kind = one.condition.kind;
+    bool holds = shows(result, one);
     if (takes_any(kind))
       holds = std::any_of(conditions_.begin(), conditions_.end(), [&](const Checked& other) {
-        return other.condition.kind == kind && is_shown(other);
+        return other.condition.kind == kind && shows(result, other);
       });
-    if (is_negative && holds) return false;
-    if (is_negative || holds) continue;
+    if (is_negative(kind) && holds) return false;
+    if (is_negative(kind) || holds) continue;
     // the result's address, or its date if known, decides it
     const bool is_certain =
-        kind == Kind::site || ((kind == Kind::before || kind == Kind::after) && !day.empty());
-    if (is_certain || !was_told(kind)) return false;
+        kind == Kind::site || ((kind == Kind::before || kind == Kind::after) && !result.day.empty());
+    if (is_certain || std::none_of(syntaxes.begin(), syntaxes.end(), [&](const QuerySyntax* syntax) {
+          return templates::can_say(*syntax, kind);
+        }))
+      return false;
   }
   return true;
 }

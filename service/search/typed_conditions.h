@@ -39,6 +39,9 @@ class ConditionCheck {
     templates::Condition condition;
     FoldedText words;
   };
+  struct Seen;
+  /// Whether the result itself shows what a condition names.
+  static bool shows(const Seen& result, const Checked& one);
 
   std::vector<Checked> conditions_;
 };

@@ -1,10 +1,9 @@
-#include "service/base/local_files.h"
-
 #include <filesystem>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 
+#include "service/base/signed_links.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 

@@ -15,7 +15,6 @@
 #include "service/learning/feedback.h"
 #include "service/learning/search_log.h"
 #include "service/requests/search_requests.h"
-#include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/shown_results.h"

@@ -8,7 +8,7 @@
 #include "core/json.h"
 #include "service/base/digest.h"
 #include "service/learning/store_training.h"
-#include "service/search/expansion.h"
+#include "service/search/search_pipeline.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"

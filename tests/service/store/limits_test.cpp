@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "service/access/keys.h"
+#include "service/access/quotas.h"
 #include "service/access/rates.h"
 #include "service/base/digest.h"
 #include "service/http/exchange.h"

@@ -1,4 +1,4 @@
-#include "service/base/local_files.h"
+#include "service/base/signed_links.h"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +15,7 @@
 
 #include "core/ascii.h"
 #include "core/encoding.h"
+#include "core/url_text.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::size_t kSignatureLength = 32;
 constexpr std::size_t kLongestPath = 2048;
+constexpr std::size_t kMaxPictureUrl = 2048;
+constexpr std::size_t kSignatureDigits = 24;
 
 struct FileType {
   std::string_view ending, media_type;
@@ -155,6 +158,30 @@ Result<LocalFile> read_local_file(const std::vector<std::string>& folders, const
     return LocalFile{type->media_type, type->is_shown, std::move(bytes)};
   }
   return fail(Code::no_input, path + " is not below the folders that files: names");
+}
+
+std::string_view name_of(PictureKind kind) {
+  return kind == PictureKind::icon ? "icon" : "thumbnail";
+}
+
+std::string PictureLinks::signature_of(PictureKind kind, const std::string& text) const {
+  return hmac_sha256_hex(secret, "picture " + std::string(name_of(kind)) + ' ' + text)
+      .substr(0, kSignatureDigits);
+}
+
+std::string PictureLinks::link(PictureKind kind, const std::string& url) const {
+  if (!is_on(kind) || url.size() > kMaxPictureUrl) return {};
+  const auto parts = parts_of_url(url);
+  if (!parts) return {};
+  const std::string text = kind == PictureKind::icon ? parts->scheme + "://" + parts->origin() : url;
+  return "/picture?" + std::string(name_of(kind)) + '=' + percent_encoded(text) +
+         "&sign=" + signature_of(kind, text);
+}
+
+std::string PictureLinks::picture_url(PictureKind kind, const std::string& signed_part,
+                                      std::string_view signature) const {
+  if (!is_on(kind) || !equal_in_constant_time(signature_of(kind, signed_part), signature)) return {};
+  return kind == PictureKind::icon ? signed_part + "/favicon.ico" : signed_part;
 }
 
 }  // namespace metafuse::service
