@@ -1,10 +1,10 @@
 #include "service/access/rates.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include "core/contract.h"
+#include "core/number.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {
@@ -28,12 +28,6 @@ redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', string.format('%.6
 redis.call('PEXPIRE', KEYS[1], math.ceil(2000 * burst / rate) + 1000)
 return tostring(tokens)
 )";
-
-std::string text_of(double value) {
-  char digits[32];
-  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
-  return {digits, written.ptr};
-}
 
 }  // namespace
 
@@ -141,16 +135,15 @@ SharedUsage SharedLimits::usage() {
 
 void SharedLimits::exchange() {
   const std::lock_guard exchange_lock(exchange_mutex_);
-  const std::string rate = text_of(limiter_.per_second());
-  const std::string burst = text_of(limiter_.burst());
+  const std::string rate = number_text(limiter_.per_second());
+  const std::string burst = number_text(limiter_.burst());
   for (const RateLimiter::Use& use : limiter_.take_uses()) {
     // Redis gets a digest; the address itself does not leave this process
     const std::string key = "metafuse:rate:" + sha256_hex(use.client).substr(0, 32);
-    const auto left = redis_.run_script(kBucketScript, key, {rate, burst, text_of(use.tokens)});
+    const auto left = redis_.run_script(kBucketScript, key, {rate, burst, number_text(use.tokens)});
     if (!left) return;
     double tokens = 0;
-    const auto [end, error] = std::from_chars(left->data(), left->data() + left->size(), tokens);
-    if (error == std::errc()) limiter_.bound(use.client, tokens);
+    if (to_double(*left, tokens)) limiter_.bound(use.client, tokens);
   }
 }
 

@@ -139,6 +139,15 @@ std::string domain_list_page(const Exchange& exchange, std::string_view page, st
   return render_page(page, view);
 }
 
+void add_sites(const SitePreferences& sites, std::string_view part, View& page) {
+  const auto add = [&](const char* what, const std::vector<std::string>& hosts) {
+    for (const std::string& host : hosts) page.add(part).set("HOST", host).set("WHAT", what);
+  };
+  add("raised", sites.raised);
+  add("lowered", sites.lowered);
+  add("blocked", sites.blocked);
+}
+
 std::string fused_by(const LoadedDomain& domain) {
   return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
                       : "rrf, since it has no model";
@@ -200,12 +209,7 @@ std::string preferences_page(const Exchange& exchange, const Preferences& prefer
   add_choices(kThemes, shown.theme, "COLOURS", view);
   if (shown.opens_new_tab) view.add("NEW_TAB");
   view.set("SITES", sites_text(shown.sites));
-  const auto add_sites = [&](const char* what, const std::vector<std::string>& sites) {
-    for (const std::string& site : sites) view.add("SITE").set("HOST", site).set("WHAT", what);
-  };
-  add_sites("raised", shown.sites.raised);
-  add_sites("lowered", shown.sites.lowered);
-  add_sites("blocked", shown.sites.blocked);
+  add_sites(shown.sites, "SITE", view);
   if (shown.sites.is_empty()) view.add("NO_SITES");
   view.set("LINK", exchange.origin() + "/preferences?set=" + percent_encoded(preferences_text(shown)));
   return render_page("preferences", view);

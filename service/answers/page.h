@@ -75,6 +75,9 @@ void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& pa
 /// A page on which the reader chooses one of the domains, for "judge_list" and "analytics_list".
 std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title);
 
+/// Adds a part for each site that is raised, lowered or blocked.
+void add_sites(const SitePreferences& sites, std::string_view part, View& page);
+
 /// What orders a domain's results, as text for people.
 std::string fused_by(const LoadedDomain& domain);
 

@@ -17,16 +17,6 @@ constexpr std::size_t kBeforeMatch = 60;
 constexpr std::size_t kSearchedBytes = 8192;
 constexpr std::size_t kPathBytes = 90;
 
-std::vector<std::string> split_words(std::string_view text) {
-  std::vector<std::string> out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    if (end > begin) out.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
-
 void add_forms(const std::string& word, std::vector<std::string>& out) {
   for (std::string& form : word_forms(word)) out.push_back(std::move(form));
 }
@@ -78,7 +68,7 @@ std::vector<FoldedText> words_to_mark(const SearchAnswer& answer) {
   }
   if (words.empty())
     for (const auto& [name, value] : answer.slots.slots)
-      for (const std::string& word : split_words(value)) add_forms(word, words);
+      for (const std::string& word : split(value, ' ')) add_forms(word, words);
   if (!std::all_of(words.begin(), words.end(), is_everywhere)) std::erase_if(words, is_everywhere);
   if (words.size() > kMostWords) words.resize(kMostWords);
   return {words.begin(), words.end()};

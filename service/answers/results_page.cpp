@@ -47,7 +47,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
 /// else templates.
 class Badges {
  public:
-  explicit Badges(const SearchAnswer& answer) : answer_(answer) {
+  explicit Badges(const SearchAnswer& answer) {
     const auto& lists = answer.lists;
     const bool has_engines = std::any_of(lists.begin(), lists.end(), [&](const fetchers::FetchedList& list) {
       return list.query.engine != lists.front().query.engine;
@@ -83,7 +83,6 @@ class Badges {
   }
 
  private:
-  const SearchAnswer& answer_;
   std::vector<std::string> names_;  ///< of each list
   std::map<std::string, std::size_t> colours_;
 };
@@ -363,17 +362,6 @@ void add_nothing(const SearchAnswer& answer, View& page) {
   if (answer.left_out > 0) view.add("LEFT_OUT").set("COUNT", counted(answer.left_out, "result", "results"));
 }
 
-void add_site_preferences(const SitePreferences& sites, View& page) {
-  if (sites.is_empty()) return;
-  View& list = page.add("PREFERENCES");
-  const auto add = [&](const char* what, const std::vector<std::string>& names) {
-    for (const std::string& site : names) list.add("PREFERENCE").set("HOST", site).set("WHAT", what);
-  };
-  add("raised", sites.raised);
-  add("lowered", sites.lowered);
-  add("blocked", sites.blocked);
-}
-
 }  // namespace
 
 std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request) {
@@ -402,7 +390,8 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
                     request.files};
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
   if (writer.has_closed_files) view.add("CLOSED_FILES");
-  add_site_preferences(request.preferences->sites, view);
+  if (const SitePreferences& sites = request.preferences->sites; !sites.is_empty())
+    add_sites(sites, "PREFERENCE", view.add("PREFERENCES"));
   add_pages(domain, answer, request, links, view);
   return render_page("search", view);
 }

@@ -55,8 +55,8 @@ struct LoadedDomain {
   std::optional<fusion::Model> model;
   std::string model_file;
   std::string model_digest;
-  bool is_model_left_out = false;        ///< the domain has a model, but this search asked for RRF
-  std::optional<Challenger> challenger;  ///< loaded only while searches are interleaved
+  bool is_model_left_out = false;          ///< the domain has a model, but this search asked for RRF
+  std::optional<Challenger> challenger;    ///< loaded only while searches are interleaved
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};

@@ -137,6 +137,16 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) out.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string media_type(std::string_view content_type) {
   return ascii_lower(trimmed(content_type.substr(0, content_type.find(';'))));
 }

@@ -61,6 +61,8 @@ struct HttpResponse {
 /// The text without the optional white space around a field's value or a list's item (RFC 9110, 5.6.3).
 std::string_view trimmed(std::string_view text);
 
+/// The parts of a text between separators, without empty ones.
+std::vector<std::string> split(std::string_view text, char separator);
 HttpResponse make_response(int status, std::string_view content_type, std::string body);
 HttpResponse json_response(const JsonObject& body);
 HttpResponse html_response(std::string page, int status = 200);

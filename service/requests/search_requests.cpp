@@ -30,17 +30,6 @@ Result<Number> read_number(const Fields& fields, std::string_view name, Number l
   return value;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
-
 Result<Format> read_format(const Fields& fields) {
   static constexpr std::array<std::pair<std::string_view, Format>, 4> kFormats = {
       {{"html", Format::html}, {"json", Format::json}, {"csv", Format::csv}, {"rss", Format::rss}}};
@@ -75,14 +64,14 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
   if (const std::string* language = find(fields, "language"))
     out.search.language = *language == "all" || *language == "auto" ? "" : *language;
   if (const std::string* categories = find(fields, "categories"); categories != nullptr)
-    for (const std::string& name : split(*categories))
+    for (const std::string& name : split(*categories, ','))
       if (out.search.domain.empty() && snapshot.domains.contains(name)) out.search.domain = name;
   if (const std::string* engines = find(fields, "engines"))
-    for (std::string& name : split(*engines))
+    for (std::string& name : split(*engines, ','))
       if (std::find(snapshot.engines.names.begin(), snapshot.engines.names.end(), name) !=
           snapshot.engines.names.end())
         out.search.engines.push_back(std::move(name));
-  if (const std::string* lists = find(fields, "lists")) out.search.lists = split(*lists);
+  if (const std::string* lists = find(fields, "lists")) out.search.lists = split(*lists, ',');
 }
 
 }  // namespace
