@@ -6,8 +6,6 @@
 #include <set>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
 #include "core/contract.h"
 #include "core/encoding.h"
 #include "service/base/dates.h"

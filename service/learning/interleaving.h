@@ -14,7 +14,6 @@
 #include "service/search/search_answer.h"
 #include "service/store/model_versions.h"
 #include "service/store/store.h"
-#include "service/store/stored_search.h"
 
 namespace metafuse::service {
 

@@ -13,7 +13,6 @@
 #include "service/learning/click_pairs.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/store/store.h"
-#include "service/store/stored_search.h"
 
 namespace metafuse::service {
 

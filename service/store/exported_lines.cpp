@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <set>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>

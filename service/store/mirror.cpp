@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>

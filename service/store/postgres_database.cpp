@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <boost/algorithm/string/split.hpp>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
