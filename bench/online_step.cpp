@@ -32,7 +32,7 @@ double seconds_of(int times, const auto& work) {
 /// The least that touches all weights: adds them up, in eight sums side by side.
 double read_once(const PrankBank& bank) {
   double lanes[8] = {};
-  for (std::size_t j = 0; j < bank.rankers(); ++j) {
+  for (std::size_t j = 0; j < bank.options().rankers; ++j) {
     const auto row = bank.weights(j);
     for (std::size_t i = 0; i < row.size(); i += 8)
       for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += row[i + lane];
@@ -45,7 +45,7 @@ double read_once(const PrankBank& bank) {
 /// Times a stream of examples, learned `block` at a time.
 void measure(std::size_t rankers, std::size_t dimensions, double tau, bool wants_votes, std::size_t block) {
   constexpr std::size_t kExamples = 1000;
-  PrankBank bank(rankers, dimensions, 5, tau, 1);
+  PrankBank bank({rankers, dimensions, 5, tau, 1, {}, wants_votes});
   Random random(2);
   std::vector<double> rows(kExamples * bank.stride(), 0.0);
   std::vector<int> ranks;
@@ -59,7 +59,7 @@ void measure(std::size_t rankers, std::size_t dimensions, double tau, bool wants
   std::uint64_t step = 0;
   const auto learn = [&] {
     for (std::size_t t = 0; t < kExamples; t += block, step += block)
-      bank.learn({&rows[t * bank.stride()], std::span(ranks).subspan(t, block), step}, wants_votes, 1,
+      bank.learn({&rows[t * bank.stride()], std::span(ranks).subspan(t, block), step}, 1,
                  std::span(predictions).subspan(t, block));
   };
   for (int warm = 0; warm < 2; ++warm) learn();

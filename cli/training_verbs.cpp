@@ -17,7 +17,7 @@
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "evaluation/runs/letor_file.h"
-#include "fusion/learners/online/stream.h"
+#include "fusion/learners/online/learner.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
 #include "service/learning/judgment_transfer.h"

@@ -123,15 +123,15 @@ struct BankSetting {
 void run_bank(const BankSetting& setting, const Task& task, const Sample& sample,
               std::vector<Outcome>& outcomes) {
   const ExactMap map = task.is_polynomial ? ExactMap(task.inputs, 2) : ExactMap();
-  PrankBank bank(task.rankers, task.is_polynomial ? map.size() : task.inputs, task.ranks, setting.tau,
-                 setting.seed, setting.step);
+  PrankBank bank({task.rankers, task.is_polynomial ? map.size() : task.inputs, task.ranks, setting.tau,
+                  setting.seed, setting.step});
   const auto train = mapped_rows(sample.train, task, map, bank.stride());
   const auto test = mapped_rows(sample.test, task, map, bank.stride());
   std::vector<BankPrediction> stream(sample.train_ranks.size());
-  bank.learn({train.data(), sample.train_ranks, 0}, true, 1, stream);
+  bank.learn({train.data(), sample.train_ranks, 0}, 1, stream);
   std::vector<BankPrediction> tested;
   for (std::size_t t = 0; t < sample.test_ranks.size(); ++t)
-    tested.push_back(bank.predict(&test[t * bank.stride()], true));
+    tested.push_back(bank.predict(&test[t * bank.stride()]));
   using Part = double (*)(const BankPrediction&);
   constexpr std::pair<const char*, Part> kCombinations[] = {
       {"oap-vp", [](const BankPrediction& p) { return p.voted; }},

@@ -4,7 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
-#include <sstream>
+
+#include <fmt/format.h>
 
 #include "core/random.h"
 #include "fusion/learners/common/feedback_grades.h"
@@ -85,9 +86,6 @@ Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::s
 
 namespace {
 
-constexpr OnlineMethod kMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
-                                     OnlineMethod::oap_bpm, OnlineMethod::oap_bagg, OnlineMethod::oap_vp};
-
 Result<void> check_feedback(const TrainingSet& set) {
   if (!set.pairs.empty())
     return fail(Code::usage, "online rankers learn from grades, one document at a time; leave out --pairs");
@@ -134,13 +132,10 @@ Result<Examples> examples_of(const TrainingSet& set, const std::vector<std::size
   Examples examples;
   for (const std::size_t d : documents) {
     const auto rank = inputs.rank(feedback_grade(set, d));
-    if (!rank) {
-      std::ostringstream text;
-      text << "a document has grade " << feedback_grade(set, d)
-           << ", which is not one of the model's grades; give --grades "
-           << "with all grades from the start";
-      return fail(Code::bad_data, text.str());
-    }
+    if (!rank)
+      return fail(Code::bad_data, fmt::format("a document has grade {:g}, which is not one of the model's "
+                                              "grades; give --grades with all grades from the start",
+                                              feedback_grade(set, d)));
     const auto row = inputs.row(set.matrix, d);
     examples.rows.insert(examples.rows.end(), row.begin(), row.end());
     examples.ranks.push_back(*rank);
@@ -176,20 +171,17 @@ TrainingResult result_of(const TrainingRequest& request, OnlineInputs inputs, On
   TrainingResult result;
   for (std::size_t pass = 0; pass < losses.size(); ++pass)
     result.trace.push_back(JsonObject{{"pass", pass + 1}, {"mean_rank_loss", losses[pass]}});
-  std::ostringstream text;
-  text << to_name(model.options().method) << ": " << model.steps()
-       << " examples seen; mean rank loss of predictions "
-       << "made before each update " << losses.back() << "\n";
-  result.summary = text.str();
   result.model.learner = std::string(to_name(model.options().method));
+  result.summary =
+      fmt::format("{}: {} examples seen; mean rank loss of predictions made before each update {:g}\n",
+                  result.model.learner, model.steps(), losses.back());
   result.model.features = request.train->matrix.features();
   result.model.training = JsonObject{{"examples", model.steps()}, {"mean_rank_loss", losses.back()}};
   result.model.ranker = std::make_shared<OnlineRanker>(std::move(inputs), std::move(model));
   return result;
 }
 
-template <OnlineMethod method>
-Result<TrainingResult> train(const TrainingRequest& request) {
+Result<TrainingResult> train(OnlineMethod method, const TrainingRequest& request) {
   const TrainingSet& set = *request.train;
   TRY(auto settings, read_settings(method, request.options, request.seed));
   TRY_VOID(check_feedback(set));
@@ -211,29 +203,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   return result_of(request, inputs, std::move(model), losses);
 }
 
-template <OnlineMethod method>
-Learner row(std::string meaning) {
-  Learner learner;
-  learner.name = std::string(to_name(method));
-  learner.meaning = std::move(meaning);
-  learner.source = "Harrington 2003";
-  LearnerSettings settings;
-  settings.model.method = method;
-  learner.options = option_rows(settings);
-  learner.train = train<method>;
-  learner.read = read_online_ranker;
-  learner.takes_query_weights = false;
-  learner.can_resume = true;
-  return learner;
-}
-
 }  // namespace
-
-std::optional<OnlineMethod> method_of(std::string_view learner) {
-  for (const OnlineMethod method : kMethods)
-    if (to_name(method) == learner) return method;
-  return std::nullopt;
-}
 
 Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<InputScale> scales,
                                   std::vector<double> grades) {
@@ -251,13 +221,21 @@ Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<I
 }
 
 std::vector<Learner> learners() {
-  return {row<OnlineMethod::prank>("perceptron, or ROMMA, with ordered thresholds"),
-          row<OnlineMethod::prank_vp>("PRank whose past rules vote by the examples they survived"),
-          row<OnlineMethod::widrow_hoff>("least squares by one gradient step per document"),
-          row<OnlineMethod::oap_bpm>(
-              "mean of N PRanks, of perceptron or ROMMA, that each see a random part of the stream"),
-          row<OnlineMethod::oap_bagg>("mean rank of the same N PRanks"),
-          row<OnlineMethod::oap_vp>("the same, weighted by how often each was right")};
+  std::vector<Learner> learners;
+  for (const auto& [method, name, meaning] : kOnlineMethods) {
+    LearnerSettings settings;
+    settings.model.method = method;
+    learners.push_back(
+        {.name = std::string(name),
+         .meaning = std::string(meaning),
+         .source = "Harrington 2003",
+         .options = option_rows(settings),
+         .train = [method = method](const TrainingRequest& request) { return train(method, request); },
+         .read = read_online_ranker,
+         .takes_query_weights = false,
+         .can_resume = true});
+  }
+  return learners;
 }
 
 }  // namespace metafuse::fusion::online

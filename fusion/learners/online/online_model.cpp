@@ -59,6 +59,11 @@ namespace {
 
 constexpr double kLeastSlack = 1e-6;
 
+/// Whether predictions need the rank that each PRank predicts.
+bool has_votes(OnlineMethod method) {
+  return method == OnlineMethod::oap_bagg || method == OnlineMethod::oap_vp;
+}
+
 Result<void> check(const OnlineOptions& options) {
   const auto refuse = [](std::string text) { return Result<void>(fail(Code::usage, std::move(text))); };
   if (options.inputs == 0) return refuse("an online ranker needs at least one feature");
@@ -87,33 +92,13 @@ Result<void> check(const OnlineOptions& options) {
 }  // namespace
 
 std::string_view to_name(OnlineMethod method) {
-  switch (method) {
-    case OnlineMethod::prank:
-      return "prank";
-    case OnlineMethod::prank_vp:
-      return "prank-vp";
-    case OnlineMethod::widrow_hoff:
-      return "widrow-hoff";
-    case OnlineMethod::oap_bpm:
-      return "oap-bpm";
-    case OnlineMethod::oap_bagg:
-      return "oap-bagg";
-    case OnlineMethod::oap_vp:
-      return "oap-vp";
-  }
-  return "";
+  return kOnlineMethods[static_cast<std::size_t>(method)].name;
 }
 
-std::string_view to_name(StepRule rule) {
-  switch (rule) {
-    case StepRule::perceptron:
-      return "perceptron";
-    case StepRule::romma:
-      return "romma";
-    case StepRule::aggressive_romma:
-      return "aggressive-romma";
-  }
-  return "";
+std::optional<OnlineMethod> method_of(std::string_view learner) {
+  for (const OnlineMethodRow& row : kOnlineMethods)
+    if (row.name == learner) return row.method;
+  return std::nullopt;
 }
 
 bool has_step_rule(OnlineMethod method) {
@@ -138,36 +123,34 @@ Result<OnlineModel> OnlineModel::make(const OnlineOptions& options) {
     dimensions = kernel.budget;
     model.stored_.assign(kernel.budget * options.inputs, 0.0);
   }
-  if (options.method == OnlineMethod::widrow_hoff)
+  if (model.is_gradient()) {
     model.weights_.assign(padded(dimensions), 0.0);
-  else
-    model.bank_ = is_ensemble(options.method)
-                      ? PrankBank(options.rankers, dimensions, options.ranks, options.tau, options.seed,
-                                  options.prank_step)
-                      : PrankBank(1, dimensions, options.ranks, 1.0, options.seed, options.prank_step);
+    return model;
+  }
+  const bool is_one = !is_ensemble(options.method);
+  model.bank_ =
+      PrankBank({is_one ? 1 : options.rankers, dimensions, options.ranks, is_one ? 1.0 : options.tau,
+                 options.seed, options.prank_step, has_votes(options.method)});
   return model;
 }
 
-bool OnlineModel::wants_votes() const {
-  return options_.method == OnlineMethod::oap_bagg || options_.method == OnlineMethod::oap_vp;
+/// Writes the features of an input: its own numbers, those of the exact map, or the kernel's values for the
+/// stored examples.
+void OnlineModel::map(std::span<const double> input, double* features) const {
+  if (map_.size() > 0) return map_.apply(input, features);
+  if (!is_stored()) {
+    std::copy(input.begin(), input.end(), features);
+    return;
+  }
+  const auto count = std::min<std::uint64_t>(stored_count_, options_.kernel.budget);
+  for (std::size_t i = 0; i < count; ++i)
+    features[i] =
+        polynomial_kernel({&stored_[i * options_.inputs], options_.inputs}, input, options_.kernel.degree);
 }
 
 std::vector<double> OnlineModel::features(std::span<const double> input) const {
-  if (map_.size() > 0) {
-    std::vector<double> row(padded(map_.size()), 0.0);
-    map_.apply(input, row.data());
-    return row;
-  }
-  if (!is_stored()) {
-    std::vector<double> row(padded(options_.inputs), 0.0);
-    std::copy(input.begin(), input.end(), row.begin());
-    return row;
-  }
-  std::vector<double> row(padded(options_.kernel.budget), 0.0);
-  const auto count = std::min<std::uint64_t>(stored_count_, options_.kernel.budget);
-  for (std::size_t i = 0; i < count; ++i)
-    row[i] =
-        polynomial_kernel({&stored_[i * options_.inputs], options_.inputs}, input, options_.kernel.degree);
+  std::vector<double> row(is_gradient() ? weights_.size() : bank_.stride(), 0.0);
+  map(input, row.data());
   return row;
 }
 
@@ -221,8 +204,8 @@ void OnlineModel::keep_rule() {
 
 OnlinePrediction OnlineModel::learn_step(std::span<const double> input, int rank) {
   const std::vector<double> row = features(input);
-  if (options_.method == OnlineMethod::widrow_hoff) return learn_gradient(row, input, rank);
-  BankPrediction prediction = bank_.predict(row.data(), wants_votes());
+  if (is_gradient()) return learn_gradient(row, input, rank);
+  BankPrediction prediction = bank_.predict(row.data());
   if (options_.method == OnlineMethod::prank_vp) {
     if (prediction.point == rank)
       ++current_votes_;
@@ -232,7 +215,7 @@ OnlinePrediction OnlineModel::learn_step(std::span<const double> input, int rank
   if (is_stored()) {
     if (bank_.learn_stored(row.data(), rank, steps_, slot())) store(input);
   } else {
-    bank_.learn({row.data(), {&rank, 1}, steps_}, wants_votes(), 1, {&prediction, 1});
+    bank_.learn({row.data(), {&rank, 1}, steps_}, 1, {&prediction, 1});
   }
   return from_bank(prediction);
 }
@@ -244,15 +227,10 @@ void OnlineModel::learn_rows(std::span<const double> rows, std::span<const int> 
   for (std::size_t begin = 0; begin < ranks.size(); begin += kRows) {
     const std::size_t count = std::min(kRows, ranks.size() - begin);
     std::vector<double> mapped(count * stride, 0.0);
-    for (std::size_t t = 0; t < count; ++t) {
-      const auto input = rows.subspan((begin + t) * options_.inputs, options_.inputs);
-      if (map_.size() > 0)
-        map_.apply(input, &mapped[t * stride]);
-      else
-        std::copy(input.begin(), input.end(), &mapped[t * stride]);
-    }
+    for (std::size_t t = 0; t < count; ++t)
+      map(rows.subspan((begin + t) * options_.inputs, options_.inputs), &mapped[t * stride]);
     std::vector<BankPrediction> block(count);
-    bank_.learn({mapped.data(), ranks.subspan(begin, count), steps_}, wants_votes(), threads, block);
+    bank_.learn({mapped.data(), ranks.subspan(begin, count), steps_}, threads, block);
     steps_ += count;
     for (const BankPrediction& prediction : block) predictions.push_back(from_bank(prediction));
   }
@@ -283,41 +261,42 @@ Result<std::vector<OnlinePrediction>> OnlineModel::learn(std::span<const double>
 
 OnlinePrediction OnlineModel::voted_prediction(std::span<const double> features) const {
   std::uint64_t votes = current_votes_;
-  auto sum = static_cast<double>(current_votes_ *
-                                 static_cast<std::uint64_t>(bank_.predict(features.data(), false).point));
+  auto sum =
+      static_cast<double>(current_votes_ * static_cast<std::uint64_t>(bank_.predict(features.data()).point));
   for (const Voted& rule : rules_) {
     const int rank =
         rank_of(padded_dot(rule.weights.data(), features.data(), rule.weights.size()), rule.thresholds);
     votes += rule.votes;
     sum += static_cast<double>(rule.votes) * rank;
   }
-  if (votes == 0) return from_bank(bank_.predict(features.data(), false));
+  if (votes == 0) return from_bank(bank_.predict(features.data()));
   return real_valued(sum / static_cast<double>(votes));
 }
 
 OnlinePrediction OnlineModel::predict(std::span<const double> row) const {
   require(row.size() == options_.inputs, "an instance has the model's number of inputs");
   const std::vector<double> mapped = features(row);
-  if (options_.method == OnlineMethod::widrow_hoff)
-    return real_valued(padded_dot(weights_.data(), mapped.data(), weights_.size()));
+  if (is_gradient()) return real_valued(padded_dot(weights_.data(), mapped.data(), weights_.size()));
   if (options_.method == OnlineMethod::prank_vp) return voted_prediction(mapped);
-  return from_bank(bank_.predict(mapped.data(), wants_votes()));
+  return from_bank(bank_.predict(mapped.data()));
 }
 
 std::vector<double> OnlineModel::linear_weights() const {
-  if (options_.kernel.is_polynomial || wants_votes() || options_.method == OnlineMethod::prank_vp) return {};
-  if (options_.method == OnlineMethod::widrow_hoff)
+  if (options_.kernel.is_polynomial || has_votes(options_.method) ||
+      options_.method == OnlineMethod::prank_vp)
+    return {};
+  if (is_gradient())
     return {weights_.begin(), weights_.begin() + static_cast<std::ptrdiff_t>(options_.inputs)};
   std::vector<double> mean(options_.inputs);
   for (std::size_t i = 0; i < mean.size(); ++i)
-    mean[i] = bank_.weight_sums()[i] / static_cast<double>(bank_.rankers());
+    mean[i] = bank_.state().weight_sums[i] / static_cast<double>(bank_.options().rankers);
   return mean;
 }
 
 void OnlineModel::start_from(std::size_t input, double weight) {
   require(!options_.kernel.is_polynomial && input < options_.inputs,
           "only a linear ranker starts from a weight");
-  if (options_.method == OnlineMethod::widrow_hoff)
+  if (is_gradient())
     weights_[input] += weight;
   else
     bank_.start_from(input, weight);

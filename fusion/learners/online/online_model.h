@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,8 +57,27 @@ class ExactMap {
 
 enum class OnlineMethod { prank, prank_vp, widrow_hoff, oap_bpm, oap_bagg, oap_vp };
 
-/// "prank", "prank-vp", "widrow-hoff", "oap-bpm", "oap-bagg", "oap-vp".
+/// One row of the table of online learners.
+struct OnlineMethodRow {
+  OnlineMethod method;
+  std::string_view name;
+  std::string_view meaning;
+};
+
+/// In the order of OnlineMethod.
+inline constexpr OnlineMethodRow kOnlineMethods[] = {
+    {OnlineMethod::prank, "prank", "perceptron, or ROMMA, with ordered thresholds"},
+    {OnlineMethod::prank_vp, "prank-vp", "PRank whose past rules vote by the examples they survived"},
+    {OnlineMethod::widrow_hoff, "widrow-hoff", "least squares by one gradient step per document"},
+    {OnlineMethod::oap_bpm, "oap-bpm",
+     "mean of N PRanks, of perceptron or ROMMA, that each see a random part of the stream"},
+    {OnlineMethod::oap_bagg, "oap-bagg", "mean rank of the same N PRanks"},
+    {OnlineMethod::oap_vp, "oap-vp", "the same, weighted by how often each was right"}};
+
 std::string_view to_name(OnlineMethod method);
+
+/// The method of a learner, by the learner's name; nothing if the learner is not online.
+std::optional<OnlineMethod> method_of(std::string_view learner);
 
 /// Whether the method combines N PRanks.
 bool is_ensemble(OnlineMethod method);
@@ -65,8 +85,8 @@ bool is_ensemble(OnlineMethod method);
 /// Whether the method's PRanks may use ROMMA's steps.
 bool has_step_rule(OnlineMethod method);
 
-/// "perceptron", "romma", "aggressive-romma".
-std::string_view to_name(StepRule rule);
+/// The names of StepRule, in its order.
+inline constexpr std::string_view kStepRules[] = {"perceptron", "romma", "aggressive-romma"};
 
 struct OnlineOptions {
   OnlineMethod method = OnlineMethod::oap_bpm;
@@ -139,9 +159,10 @@ class OnlineModel {
   };
 
   bool is_stored() const { return options_.kernel.is_polynomial && map_.size() == 0; }
-  bool wants_votes() const;
+  bool is_gradient() const { return options_.method == OnlineMethod::widrow_hoff; }
   std::size_t slot() const { return static_cast<std::size_t>(stored_count_ % options_.kernel.budget); }
   Result<std::vector<Voted>> read_rules(const JsonArray& items) const;
+  void map(std::span<const double> input, double* features) const;
   std::vector<double> features(std::span<const double> input) const;
   void store(std::span<const double> input);
   void keep_rule();

@@ -6,8 +6,9 @@
 // "weights" holds N x d numbers for a bank of PRanks and d numbers for Widrow-Hoff, where d is the number of
 // inputs, of features of the exact map, or of stored examples. Fields that a method does not have are empty.
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
+#include <iterator>
+#include <tuple>
 
 #include "fusion/learners/common/state_fields.h"
 #include "fusion/learners/online/online_model.h"
@@ -15,20 +16,10 @@
 namespace metafuse::fusion::online {
 namespace {
 
-constexpr OnlineMethod kStoredMethods[] = {OnlineMethod::prank,       OnlineMethod::prank_vp,
-                                           OnlineMethod::widrow_hoff, OnlineMethod::oap_bpm,
-                                           OnlineMethod::oap_bagg,    OnlineMethod::oap_vp};
-
 Result<OnlineOptions> read_options(const JsonObject& state) {
   StateFields fields(state);
   OnlineOptions options;
-  const std::string method = fields.text("method");
-  bool is_known = false;
-  for (const OnlineMethod each : kStoredMethods)
-    if (to_name(each) == method) {
-      options.method = each;
-      is_known = true;
-    }
+  const std::string name = fields.text("method");
   options.inputs = fields.count("inputs");
   options.ranks = static_cast<int>(fields.count("ranks", 1000));
   options.rankers = fields.count("rankers");
@@ -40,14 +31,13 @@ Result<OnlineOptions> read_options(const JsonObject& state) {
   const std::string rule = state.contains("update") ? fields.text("update") : "perceptron";
   if (rule != "perceptron") options.prank_step.slack = fields.number("slack");
   if (fields.failed()) return fields.error();
-  bool is_rule_known = false;
-  for (const StepRule each : {StepRule::perceptron, StepRule::romma, StepRule::aggressive_romma})
-    if (to_name(each) == rule) {
-      options.prank_step.rule = each;
-      is_rule_known = true;
-    }
-  if (!is_rule_known) return fail(Code::bad_data, "body.update: \"" + rule + "\" is not a known update rule");
-  if (!is_known) return fail(Code::bad_data, "body.method: \"" + method + "\" is not a known online ranker");
+  const auto known_rule = std::find(std::begin(kStepRules), std::end(kStepRules), rule);
+  if (known_rule == std::end(kStepRules))
+    return fail(Code::bad_data, "body.update: \"" + rule + "\" is not a known update rule");
+  options.prank_step.rule = static_cast<StepRule>(known_rule - std::begin(kStepRules));
+  const auto method = method_of(name);
+  if (!method) return fail(Code::bad_data, "body.method: \"" + name + "\" is not a known online ranker");
+  options.method = *method;
   StateFields inner(*kernel);
   options.kernel.is_polynomial = inner.flag("polynomial");
   options.kernel.degree = static_cast<int>(inner.count("degree", 1000));
@@ -67,8 +57,12 @@ Result<void> check_sizes(std::initializer_list<std::tuple<const char*, std::size
   return {};
 }
 
-std::vector<double> unpadded(std::span<const double> row, std::size_t numbers) {
-  return {row.begin(), row.begin() + static_cast<std::ptrdiff_t>(numbers)};
+/// Rows of another width: with the numbers that fit, and zeros in the rest.
+std::vector<double> with_width(std::span<const double> rows, std::size_t width, std::size_t new_width) {
+  std::vector<double> resized(rows.empty() ? 0 : rows.size() / width * new_width, 0.0);
+  for (std::size_t from = 0, to = 0; from < rows.size(); from += width, to += new_width)
+    std::copy_n(&rows[from], std::min(width, new_width), &resized[to]);
+  return resized;
 }
 
 bool are_sorted(const std::vector<double>& thresholds, std::size_t cuts) {
@@ -92,7 +86,7 @@ JsonObject to_json(const OnlineOptions& options) {
                                         {"max_map", kernel.max_map},
                                         {"budget", kernel.budget}}}};
   if (options.prank_step.rule != StepRule::perceptron) {
-    json["update"] = to_name(options.prank_step.rule);
+    json["update"] = kStepRules[static_cast<std::size_t>(options.prank_step.rule)];
     json["slack"] = options.prank_step.slack;
   }
   return json;
@@ -102,32 +96,22 @@ JsonObject to_json(const OnlineOptions& options) {
 
 JsonObject OnlineModel::state() const {
   JsonObject state = to_json(options_);
+  const BankState& bank = bank_.state();
+  const std::size_t dimensions = bank_.options().dimensions;
   state["steps"] = steps_;
-  std::vector<double> weights;
-  std::vector<double> thresholds;
-  std::vector<double> sums;
-  if (options_.method == OnlineMethod::widrow_hoff) {
-    weights = weights_;
-  } else {
-    for (std::size_t j = 0; j < bank_.rankers(); ++j) {
-      const auto row = unpadded(bank_.weights(j), bank_.dimensions());
-      weights.insert(weights.end(), row.begin(), row.end());
-      thresholds.insert(thresholds.end(), bank_.thresholds(j).begin(), bank_.thresholds(j).end());
-    }
-    sums = unpadded(bank_.weight_sums(), bank_.dimensions());
-  }
-  state["weights"] = to_array(weights);
-  state["thresholds"] = to_array(thresholds);
-  state["weight_sums"] = to_array(sums);
-  state["correct"] = to_array(bank_.correct());
-  if (!bank_.slack_squares().empty()) state["slack_squares"] = to_array(bank_.slack_squares());
+  state["weights"] =
+      to_array(is_gradient() ? weights_ : with_width(bank.weights, bank_.stride(), dimensions));
+  state["thresholds"] = to_array(bank.thresholds);
+  state["weight_sums"] = to_array(with_width(bank.weight_sums, bank_.stride(), dimensions));
+  state["correct"] = to_array(bank.correct);
+  if (!bank.slack_squares.empty()) state["slack_squares"] = to_array(bank.slack_squares);
   state["stored"] = to_array(stored_);
   state["stored_count"] = stored_count_;
   JsonArray rules;
   for (const Voted& rule : rules_)
     rules.push_back(JsonObject{{"votes", rule.votes},
                                {"thresholds", to_array(rule.thresholds)},
-                               {"weights", to_array(unpadded(rule.weights, bank_.dimensions()))}});
+                               {"weights", to_array(with_width(rule.weights, bank_.stride(), dimensions))}});
   state["rules"] = std::move(rules);
   state["current_votes"] = current_votes_;
   return state;
@@ -140,38 +124,39 @@ Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
   OnlineModel& model = *made;
   StateFields fields(state);
   model.steps_ = fields.count("steps");
-  const auto weights = fields.numbers("weights");
-  const auto thresholds = fields.numbers("thresholds");
-  const auto sums = fields.numbers("weight_sums");
-  const auto correct = fields.counts("correct");
+  BankState bank;
+  bank.weights = fields.numbers("weights");
+  bank.thresholds = fields.numbers("thresholds");
+  bank.weight_sums = fields.numbers("weight_sums");
+  bank.correct = fields.counts("correct");
   const bool is_romma = options.prank_step.rule != StepRule::perceptron;
-  const auto slack_squares = is_romma ? fields.numbers("slack_squares") : std::vector<double>();
-  const auto stored = fields.numbers("stored");
+  if (is_romma) bank.slack_squares = fields.numbers("slack_squares");
+  auto stored = fields.numbers("stored");
   model.stored_count_ = fields.count("stored_count");
   model.current_votes_ = fields.count("current_votes");
   const JsonArray* rules = fields.array("rules");
   if (fields.failed()) return fields.error();
-  const PrankBank& bank = model.bank_;
-  const bool is_bank = options.method != OnlineMethod::widrow_hoff;
   const std::size_t cuts = static_cast<std::size_t>(options.ranks - 1);
-  const std::size_t rankers = is_bank ? bank.rankers() : 0;
-  if (auto sizes = check_sizes(
-          {{"weights", weights.size(), is_bank ? rankers * bank.dimensions() : model.weights_.size()},
-           {"thresholds", thresholds.size(), rankers * cuts},
-           {"weight_sums", sums.size(), is_bank ? bank.dimensions() : 0},
-           {"correct", correct.size(), rankers},
-           {"slack_squares", slack_squares.size(), is_romma ? rankers : 0},
-           {"stored", stored.size(), model.stored_.size()}});
-      !sizes)
-    return sizes.error();
-  for (const double square : slack_squares)
+  const std::size_t rankers = model.is_gradient() ? 0 : model.bank_.options().rankers;
+  const std::size_t dimensions = model.bank_.options().dimensions;
+  TRY_VOID(check_sizes(
+      {{"weights", bank.weights.size(), model.is_gradient() ? model.weights_.size() : rankers * dimensions},
+       {"thresholds", bank.thresholds.size(), rankers * cuts},
+       {"weight_sums", bank.weight_sums.size(), dimensions},
+       {"correct", bank.correct.size(), rankers},
+       {"slack_squares", bank.slack_squares.size(), is_romma ? rankers : 0},
+       {"stored", stored.size(), model.stored_.size()}}));
+  for (const double square : bank.slack_squares)
     if (square < 0.0) return fail(Code::bad_data, "body.slack_squares: below 0");
-  if (!are_sorted(thresholds, cuts)) return fail(Code::bad_data, "body.thresholds: not ascending");
-  model.stored_ = stored;
-  if (is_bank)
-    model.bank_.restore(weights, thresholds, sums, correct, slack_squares);
-  else
-    model.weights_ = weights;
+  if (!are_sorted(bank.thresholds, cuts)) return fail(Code::bad_data, "body.thresholds: not ascending");
+  model.stored_ = std::move(stored);
+  if (model.is_gradient()) {
+    model.weights_ = std::move(bank.weights);
+  } else {
+    bank.weights = with_width(bank.weights, dimensions, model.bank_.stride());
+    bank.weight_sums.resize(model.bank_.stride(), 0.0);
+    model.bank_.restore(std::move(bank));
+  }
   TRY(model.rules_, model.read_rules(*rules));
   return made;
 }
@@ -183,11 +168,9 @@ Result<std::vector<OnlineModel::Voted>> OnlineModel::read_rules(const JsonArray&
     StateFields fields(item.get_object());
     Voted rule{fields.numbers("weights"), fields.numbers("thresholds"), fields.count("votes")};
     if (fields.failed()) return fields.error();
-    if (auto sizes = check_sizes(
-            {{"rules.weights", rule.weights.size(), bank_.dimensions()},
-             {"rules.thresholds", rule.thresholds.size(), static_cast<std::size_t>(options_.ranks - 1)}});
-        !sizes)
-      return sizes.error();
+    TRY_VOID(check_sizes(
+        {{"rules.weights", rule.weights.size(), bank_.options().dimensions},
+         {"rules.thresholds", rule.thresholds.size(), static_cast<std::size_t>(options_.ranks - 1)}}));
     rule.weights.resize(bank_.stride(), 0.0);
     rules.push_back(std::move(rule));
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "core/contract.h"
+#include "core/parallel.h"
 #include "core/random.h"
 
 namespace metafuse::fusion::online {
@@ -20,6 +20,12 @@ std::size_t block_size(std::size_t stride) {
   return std::clamp<std::size_t>(std::max(kFirstCache / stride, std::min(kLeast, kCached / stride)), 1, 256);
 }
 
+/// The mean weighted by how often each PRank was right; `plain` while none was.
+template <class Count>
+double mean_by(Count right, Count right_votes, double plain) {
+  return right == 0 ? plain : static_cast<double>(right_votes) / static_cast<double>(right);
+}
+
 }  // namespace
 
 /// Integer sums over the PRanks of one thread, one row per example of the block.
@@ -32,16 +38,13 @@ struct PrankBank::Tally {
         right_votes(examples) {}
 
   void add(const Tally& other) {
-    const auto plus = [](std::vector<std::int64_t>& into, const std::vector<std::int64_t>& from) {
-      for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
-    };
-    plus(moves, other.moves);
-    plus(cut_moves, other.cut_moves);
-    plus(votes, other.votes);
-    plus(right, other.right);
-    plus(right_votes, other.right_votes);
+    for (const auto sums :
+         {&Tally::moves, &Tally::cut_moves, &Tally::votes, &Tally::right, &Tally::right_votes})
+      for (std::size_t i = 0; i < (this->*sums).size(); ++i) (this->*sums)[i] += (other.*sums)[i];
   }
 
+  std::size_t begin = 0;  // the PRanks
+  std::size_t end = 0;
   std::vector<std::int64_t> moves;        // sum of the PRanks' steps along the instance
   std::vector<std::int64_t> cut_moves;    // sums of the moves of their thresholds
   std::vector<std::int64_t> votes;        // sum of predicted ranks
@@ -49,40 +52,32 @@ struct PrankBank::Tally {
   std::vector<std::int64_t> right_votes;  // predicted ranks weighted by them
 };
 
-PrankBank::PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, double tau, std::uint64_t seed,
-                     const StepOptions& step)
-    : rankers_(rankers),
-      dimensions_(dimensions),
-      stride_(padded(dimensions)),
-      ranks_(ranks),
-      tau_(tau),
-      seed_(seed),
-      step_(step) {
-  require(rankers >= 1 && ranks >= 2, "a bank needs a PRank and two ranks");
-  require(tau > 0.0 && tau <= 1.0, "tau is a probability above 0");
-  weights_.assign(rankers_ * stride_, 0.0);
-  thresholds_.assign(rankers_ * cuts(), 0.0);
-  weight_sums_.assign(stride_, 0.0);
+PrankBank::PrankBank(const BankOptions& options) : options_(options), stride_(padded(options.dimensions)) {
+  require(options.rankers >= 1 && options.ranks >= 2, "a bank needs a PRank and two ranks");
+  require(options.tau > 0.0 && options.tau <= 1.0, "tau is a probability above 0");
+  state_.weights.assign(options.rankers * stride_, 0.0);
+  state_.thresholds.assign(options.rankers * cuts(), 0.0);
+  state_.weight_sums.assign(stride_, 0.0);
+  state_.correct.assign(options.rankers, 0);
+  if (options.step.rule != StepRule::perceptron) state_.slack_squares.assign(options.rankers, 0.0);
   threshold_sums_.assign(cuts(), 0.0);
-  correct_.assign(rankers_, 0);
-  if (step_.rule != StepRule::perceptron) slack_squares_.assign(rankers_, 0.0);
 }
 
 void PrankBank::draw(std::uint64_t step, std::uint8_t* is_shown) const {
-  if (tau_ >= 1.0) {
-    std::fill_n(is_shown, rankers_, std::uint8_t{1});
+  if (options_.tau >= 1.0) {
+    std::fill_n(is_shown, options_.rankers, std::uint8_t{1});
     return;
   }
   // Seeded by the number of the step, so that a resumed stream makes the same draws as an uninterrupted one.
-  Random random = Random(seed_).split(step);
-  const auto bound = static_cast<std::uint64_t>(std::ceil(tau_ * 0x1.0p53));
-  for (std::size_t j = 0; j < rankers_; ++j) is_shown[j] = random.next() >> 11 < bound ? 1 : 0;
+  Random random = Random(options_.seed).split(step);
+  const auto bound = static_cast<std::uint64_t>(std::ceil(options_.tau * 0x1.0p53));
+  for (std::size_t j = 0; j < options_.rankers; ++j) is_shown[j] = random.next() >> 11 < bound ? 1 : 0;
 }
 
 int PrankBank::move_cuts(std::size_t ranker, double score, int rank, std::int64_t* cut_moves) {
-  double* cut = thresholds_.data() + ranker * cuts();
+  double* cut = state_.thresholds.data() + ranker * cuts();
   int move = 0;
-  for (int r = 1; r < ranks_; ++r) {
+  for (int r = 1; r < options_.ranks; ++r) {
     const int label = rank <= r ? -1 : 1;
     if ((score - cut[r - 1]) * label > 0.0) continue;
     move += label;
@@ -92,23 +87,23 @@ int PrankBank::move_cuts(std::size_t ranker, double score, int rank, std::int64_
   return move;
 }
 
-void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8_t> shown, bool wants_votes,
-                              std::size_t begin, std::size_t end, Tally& tally) {
-  for (std::size_t j = begin; j < end; ++j) {
-    double* weights = weights_.data() + j * stride_;
+void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8_t> shown, Tally& tally) {
+  const bool has_votes = options_.has_votes;
+  for (std::size_t j = tally.begin; j < tally.end; ++j) {
+    double* weights = weights_of(j);
     // A step along an instance is applied in the next pass that reads the weights.
     const double* waiting = nullptr;
     double step = 0.0;
     for (std::size_t t = 0; t < block.ranks.size(); ++t) {
-      const bool is_shown = shown[t * rankers_ + j] != 0;
-      if (!is_shown && !wants_votes) continue;
+      const bool is_shown = shown[t * options_.rankers + j] != 0;
+      if (!is_shown && !has_votes) continue;
       const double* row = block.rows + t * stride_;
       const double score = waiting == nullptr ? padded_dot(weights, row, stride_)
                                               : add_row_and_dot(weights, step, waiting, row, stride_);
       waiting = nullptr;
       const int predicted = rank_of(score, thresholds(j));
-      if (wants_votes) {
-        const auto right = static_cast<std::int64_t>(correct_[j]);
+      if (has_votes) {
+        const auto right = static_cast<std::int64_t>(state_.correct[j]);
         tally.votes[t] += predicted;
         tally.right[t] += right;
         tally.right_votes[t] += right * predicted;
@@ -116,7 +111,7 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
       // Only one branch, rarely taken, depends on the score, since a mispredicted one would have to wait for
       // the whole sum.
       const bool is_right = predicted == block.ranks[t];
-      correct_[j] += is_shown && is_right ? 1 : 0;
+      state_.correct[j] += is_shown && is_right ? 1 : 0;
       if (is_right || !is_shown) continue;
       const int move = move_cuts(j, score, block.ranks[t], &tally.cut_moves[t * cuts()]);
       tally.moves[t] += move;
@@ -128,89 +123,83 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
 }
 
 BankPrediction PrankBank::point_prediction(const double* row) const {
-  const double sum = padded_dot(weight_sums_.data(), row, stride_);
+  const double sum = padded_dot(state_.weight_sums.data(), row, stride_);
   BankPrediction prediction;
-  prediction.score = sum / static_cast<double>(rankers_);
+  prediction.score = sum / static_cast<double>(options_.rankers);
   prediction.point = rank_of(sum, threshold_sums_);
   return prediction;
 }
 
-void PrankBank::learn_block(const BankBlock& block, bool wants_votes, unsigned threads,
-                            std::span<BankPrediction> predictions) {
+void PrankBank::learn_block(const BankBlock& block, unsigned threads, std::span<BankPrediction> predictions) {
   const std::size_t examples = block.ranks.size();
-  std::vector<std::uint8_t> shown(examples * rankers_);
-  for (std::size_t t = 0; t < examples; ++t) draw(block.first_step + t, &shown[t * rankers_]);
-  const std::size_t parts = std::min<std::size_t>(std::max(threads, 1U), rankers_);
+  const std::size_t rankers = options_.rankers;
+  std::vector<std::uint8_t> shown(examples * rankers);
+  for (std::size_t t = 0; t < examples; ++t) draw(block.first_step + t, &shown[t * rankers]);
+  const std::size_t parts = std::min<std::size_t>(std::max(threads, 1U), rankers);
   std::vector<Tally> tallies(parts, Tally(examples, cuts()));
-  const auto work = [&](std::size_t part) {
-    learn_rankers(block, shown, wants_votes, rankers_ * part / parts, rankers_ * (part + 1) / parts,
-                  tallies[part]);
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t part = 1; part < parts; ++part) others.emplace_back(work, part);
-  work(0);
-  others.clear();
+  parallel_for(parts, threads, [&](std::size_t part) {
+    tallies[part].begin = rankers * part / parts;
+    tallies[part].end = rankers * (part + 1) / parts;
+    learn_rankers(block, shown, tallies[part]);
+  });
   Tally& total = tallies[0];
   for (std::size_t part = 1; part < parts; ++part) total.add(tallies[part]);
 
   for (std::size_t t = 0; t < examples; ++t) {
     const double* row = block.rows + t * stride_;
     predictions[t] = point_prediction(row);
-    if (wants_votes) {
-      const double mean = static_cast<double>(total.votes[t]) / static_cast<double>(rankers_);
-      predictions[t].bagged = mean;
-      predictions[t].voted = total.right[t] == 0 ? mean
-                                                 : static_cast<double>(total.right_votes[t]) /
-                                                       static_cast<double>(total.right[t]);
+    if (options_.has_votes) {
+      predictions[t].bagged = static_cast<double>(total.votes[t]) / static_cast<double>(rankers);
+      predictions[t].voted = mean_by(total.right[t], total.right_votes[t], predictions[t].bagged);
     }
     const auto move = static_cast<double>(total.moves[t]);
-    if (total.moves[t] != 0) add_row(weight_sums_.data(), move, row, stride_);
+    if (total.moves[t] != 0) add_row(state_.weight_sums.data(), move, row, stride_);
     for (std::size_t r = 0; r < cuts(); ++r)
       threshold_sums_[r] += static_cast<double>(total.cut_moves[t * cuts() + r]);
   }
 }
 
-void PrankBank::learn(const BankBlock& block, bool wants_votes, unsigned threads,
-                      std::span<BankPrediction> predictions) {
+void PrankBank::learn(const BankBlock& block, unsigned threads, std::span<BankPrediction> predictions) {
   require(predictions.size() == block.ranks.size(), "one prediction an example");
-  if (step_.rule != StepRule::perceptron) return learn_romma(block, wants_votes, predictions);
+  if (options_.step.rule != StepRule::perceptron) return learn_romma(block, predictions);
   const std::size_t most = block_size(stride_);
   for (std::size_t begin = 0; begin < block.ranks.size(); begin += most) {
     const std::size_t count = std::min(most, block.ranks.size() - begin);
     const BankBlock part{block.rows + begin * stride_, block.ranks.subspan(begin, count),
                          block.first_step + begin};
-    learn_block(part, wants_votes, threads, predictions.subspan(begin, count));
+    learn_block(part, threads, predictions.subspan(begin, count));
   }
 }
 
 /// Returns whether the PRank moved.
 bool PrankBank::learn_romma(std::size_t ranker, const double* row, double square, int rank) {
-  double* weights = weights_.data() + ranker * stride_;
-  const std::span<double> cuts_of_ranker(thresholds_.data() + ranker * cuts(), cuts());
-  RommaExample example{padded_dot(weights, row, stride_), square, slack_squares_[ranker], rank};
+  double* weights = weights_of(ranker);
+  double& slack = state_.slack_squares[ranker];
+  const std::span<double> cuts_of_ranker(state_.thresholds.data() + ranker * cuts(), cuts());
+  RommaExample example{padded_dot(weights, row, stride_), square, slack, rank};
   const bool is_right = rank_of(example.score, cuts_of_ranker) == rank;
-  correct_[ranker] += is_right ? 1 : 0;
-  if (is_right && (step_.rule == StepRule::romma || !is_within_margin(example.score, cuts_of_ranker, rank)))
+  state_.correct[ranker] += is_right ? 1 : 0;
+  if (is_right &&
+      (options_.step.rule == StepRule::romma || !is_within_margin(example.score, cuts_of_ranker, rank)))
     return false;
   example.rule_square += padded_dot(weights, weights, stride_);
   for (const double cut : cuts_of_ranker) example.rule_square += cut * cut;
   const auto step = romma_step(example, cuts_of_ranker);
   if (!step) return false;
-  scale_and_add_row(weights, step->scale, step->step, row, weight_sums_.data(), stride_);
-  double& slack = slack_squares_[ranker];
-  slack = step->scale * step->scale * slack + step_.slack * step->step * step->step;
+  scale_and_add_row(weights, *step, row, state_.weight_sums.data(), stride_);
+  slack = step->scale * step->scale * slack + options_.step.slack * step->step * step->step;
   return true;
 }
 
-void PrankBank::learn_romma(const BankBlock& block, bool wants_votes, std::span<BankPrediction> predictions) {
-  std::vector<std::uint8_t> shown(rankers_);
+void PrankBank::learn_romma(const BankBlock& block, std::span<BankPrediction> predictions) {
+  std::vector<std::uint8_t> shown(options_.rankers);
   for (std::size_t t = 0; t < block.ranks.size(); ++t) {
     const double* row = block.rows + t * stride_;
     draw(block.first_step + t, shown.data());
-    predictions[t] = predict(row, wants_votes);
-    const double square = padded_dot(row, row, stride_) + step_.slack;
+    predictions[t] = predict(row);
+    const double square = padded_dot(row, row, stride_) + options_.step.slack;
     bool has_moved = false;
-    for (std::size_t j = 0; j < rankers_; ++j)
+    for (std::size_t j = 0; j < shown.size(); ++j)
       if (shown[j] != 0 && learn_romma(j, row, square, block.ranks[t])) has_moved = true;
     if (has_moved) add_up_thresholds();
   }
@@ -218,21 +207,23 @@ void PrankBank::learn_romma(const BankBlock& block, bool wants_votes, std::span<
 
 void PrankBank::add_up_thresholds() {
   std::fill(threshold_sums_.begin(), threshold_sums_.end(), 0.0);
-  for (std::size_t i = 0; i < thresholds_.size(); ++i) threshold_sums_[i % cuts()] += thresholds_[i];
+  for (std::size_t i = 0; i < state_.thresholds.size(); ++i)
+    threshold_sums_[i % cuts()] += state_.thresholds[i];
 }
 
 bool PrankBank::learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot) {
-  require(step_.rule == StepRule::perceptron, "stored examples are learned by the perceptron's steps");
-  std::vector<std::uint8_t> shown(rankers_);
+  require(options_.step.rule == StepRule::perceptron,
+          "stored examples are learned by the perceptron's steps");
+  std::vector<std::uint8_t> shown(options_.rankers);
   draw(step, shown.data());
-  std::vector<int> moves(rankers_, 0);
+  std::vector<int> moves(options_.rankers, 0);
   std::vector<std::int64_t> cut_moves(cuts(), 0);
   bool has_erred = false;
-  for (std::size_t j = 0; j < rankers_; ++j) {
+  for (std::size_t j = 0; j < shown.size(); ++j) {
     if (shown[j] == 0) continue;
-    const double score = padded_dot(weights_.data() + j * stride_, row, stride_);
+    const double score = padded_dot(weights_of(j), row, stride_);
     if (rank_of(score, thresholds(j)) == rank) {
-      ++correct_[j];
+      ++state_.correct[j];
       continue;
     }
     has_erred = true;
@@ -240,53 +231,47 @@ bool PrankBank::learn_stored(const double* row, int rank, std::uint64_t step, st
   }
   if (!has_erred) return false;
   std::int64_t sum = 0;
-  for (std::size_t j = 0; j < rankers_; ++j) {
-    weights_[j * stride_ + slot] = moves[j];
+  for (std::size_t j = 0; j < shown.size(); ++j) {
+    weights_of(j)[slot] = moves[j];
     sum += moves[j];
   }
-  weight_sums_[slot] = static_cast<double>(sum);
+  state_.weight_sums[slot] = static_cast<double>(sum);
   for (std::size_t r = 0; r < cuts(); ++r) threshold_sums_[r] += static_cast<double>(cut_moves[r]);
   return true;
 }
 
-BankPrediction PrankBank::predict(const double* row, bool wants_votes) const {
+BankPrediction PrankBank::predict(const double* row) const {
   BankPrediction prediction = point_prediction(row);
-  if (!wants_votes) return prediction;
+  if (!options_.has_votes) return prediction;
   std::uint64_t votes = 0;
   std::uint64_t right = 0;
   std::uint64_t right_votes = 0;
-  for (std::size_t j = 0; j < rankers_; ++j) {
-    const auto rank = static_cast<std::uint64_t>(
-        rank_of(padded_dot(weights_.data() + j * stride_, row, stride_), thresholds(j)));
+  for (std::size_t j = 0; j < options_.rankers; ++j) {
+    const auto rank =
+        static_cast<std::uint64_t>(rank_of(padded_dot(weights(j).data(), row, stride_), thresholds(j)));
     votes += rank;
-    right += correct_[j];
-    right_votes += correct_[j] * rank;
+    right += state_.correct[j];
+    right_votes += state_.correct[j] * rank;
   }
-  prediction.bagged = static_cast<double>(votes) / static_cast<double>(rankers_);
-  prediction.voted =
-      right == 0 ? prediction.bagged : static_cast<double>(right_votes) / static_cast<double>(right);
+  prediction.bagged = static_cast<double>(votes) / static_cast<double>(options_.rankers);
+  prediction.voted = mean_by(right, right_votes, prediction.bagged);
   return prediction;
 }
 
 void PrankBank::start_from(std::size_t dimension, double weight) {
-  require(dimension < dimensions_, "a start needs a dimension of the bank");
-  for (std::size_t j = 0; j < rankers_; ++j) weights_[j * stride_ + dimension] += weight;
-  weight_sums_[dimension] += weight * static_cast<double>(rankers_);
+  require(dimension < options_.dimensions, "a start needs a dimension of the bank");
+  for (std::size_t j = 0; j < options_.rankers; ++j) weights_of(j)[dimension] += weight;
+  state_.weight_sums[dimension] += weight * static_cast<double>(options_.rankers);
 }
 
-void PrankBank::restore(std::span<const double> weights, std::span<const double> thresholds,
-                        std::span<const double> weight_sums, std::span<const std::uint64_t> correct,
-                        std::span<const double> slack_squares) {
-  require(weights.size() == rankers_ * dimensions_ && thresholds.size() == thresholds_.size() &&
-              weight_sums.size() == dimensions_ && correct.size() == rankers_ &&
-              slack_squares.size() == slack_squares_.size(),
+void PrankBank::restore(BankState state) {
+  require(state.weights.size() == state_.weights.size() &&
+              state.thresholds.size() == state_.thresholds.size() &&
+              state.weight_sums.size() == state_.weight_sums.size() &&
+              state.correct.size() == state_.correct.size() &&
+              state.slack_squares.size() == state_.slack_squares.size(),
           "a bank is restored from one of its own sizes");
-  for (std::size_t j = 0; j < rankers_; ++j)
-    std::copy_n(weights.data() + j * dimensions_, dimensions_, weights_.data() + j * stride_);
-  thresholds_.assign(thresholds.begin(), thresholds.end());
-  std::copy(weight_sums.begin(), weight_sums.end(), weight_sums_.begin());
-  correct_.assign(correct.begin(), correct.end());
-  slack_squares_.assign(slack_squares.begin(), slack_squares.end());
+  state_ = std::move(state);
   add_up_thresholds();
 }
 

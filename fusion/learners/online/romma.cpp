@@ -3,11 +3,11 @@
 // root of an increasing, piecewise linear function. v . v_t then grows with a, also piecewise linearly, until
 // it reaches ||v_t||^2.
 
-#include "fusion/learners/online/romma.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "fusion/learners/online/prank_bank.h"
 
 namespace metafuse::fusion::online {
 namespace {

@@ -1,6 +1,5 @@
-#include "fusion/learners/online/row_kernels.h"
-
 #include "core/clones.h"
+#include "fusion/learners/online/prank_bank.h"
 
 namespace metafuse::fusion::online {
 namespace {
@@ -24,10 +23,11 @@ METAFUSE_CLONES void add_row(double* weights, double step, const double* row, st
   for (std::size_t i = 0; i < padded_numbers; ++i) weights[i] += step * row[i];
 }
 
-METAFUSE_CLONES void scale_and_add_row(double* weights, double scale, double step, const double* row,
+METAFUSE_CLONES void scale_and_add_row(double* weights, const RommaStep& step, const double* row,
                                        double* sums, std::size_t padded_numbers) {
+  const auto [scale, along] = step;
   for (std::size_t i = 0; i < padded_numbers; ++i) {
-    const double moved = scale * weights[i] + step * row[i];
+    const double moved = scale * weights[i] + along * row[i];
     sums[i] += moved - weights[i];
     weights[i] = moved;
   }

@@ -1,8 +1,9 @@
-#include "fusion/learners/online/stream.h"
-
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+
+#include <fmt/format.h>
+
+#include "fusion/learners/online/learner.h"
 
 namespace metafuse::fusion::online {
 
@@ -72,11 +73,7 @@ Result<StreamPrediction> DocumentStream::take_known(double grade, std::span<cons
     model_ = ranker->model();
   }
   const auto rank = inputs_->rank(grade);
-  if (!rank) {
-    std::ostringstream text;
-    text << "grade " << grade << " is not one of the model's grades";
-    return fail(Code::bad_data, text.str());
-  }
+  if (!rank) return fail(Code::bad_data, fmt::format("grade {:g} is not one of the model's grades", grade));
   TRY(auto row, row_of(cells));
   std::optional<OnlineModel> before;
   if (model_->options().method == OnlineMethod::widrow_hoff) before = model_;

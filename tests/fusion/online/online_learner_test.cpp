@@ -8,7 +8,6 @@
 #include "fusion/input/training_set_builder.h"
 #include "fusion/learners/online/learner.h"
 #include "fusion/learners/online/reranker.h"
-#include "fusion/learners/online/stream.h"
 #include "fusion/training/registry.h"
 #include "tests/support/ordered_pairs.h"
 

@@ -43,7 +43,7 @@ std::vector<double> padded_rows(const RowStream& stream, std::size_t stride) {
 std::vector<BankPrediction> run(PrankBank& bank, const RowStream& stream, unsigned threads) {
   const auto rows = padded_rows(stream, bank.stride());
   std::vector<BankPrediction> predictions(stream.y.size());
-  bank.learn({rows.data(), stream.y, 0}, true, threads, predictions);
+  bank.learn({rows.data(), stream.y, 0}, threads, predictions);
   return predictions;
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("PRank makes the steps of a worked example", "[fusion][online]") {
   // (x = -1, y = 2): score 4 >= 1, 1: rank 3; label of r = 1 is +1 and right, of r = 2 is -1 and wrong:
   //   w = -4 + 1 = -3, c = (1, 2).
   // (x = -0.5, y = 2): score 1.5, rank 2: right, nothing moves.
-  PrankBank bank(1, 1, 3, 1.0, 1);
+  PrankBank bank({1, 1, 3, 1.0, 1});
   const RowStream stream{1, {{2.0}, {-1.0}, {-0.5}}, {1, 2, 2}};
   const auto predictions = run(bank, stream, 1);
   CHECK(predictions[0].point == 3);
@@ -65,7 +65,7 @@ TEST_CASE("PRank makes the steps of a worked example", "[fusion][online]") {
   CHECK(bank.weights(0)[0] == -3.0);
   CHECK(bank.thresholds(0)[0] == 1.0);
   CHECK(bank.thresholds(0)[1] == 2.0);
-  CHECK(bank.correct()[0] == 1);
+  CHECK(bank.state().correct[0] == 1);
 }
 
 TEST_CASE("A bank of PRanks equals a literal implementation of the algorithm", "[fusion][online]") {
@@ -76,7 +76,7 @@ TEST_CASE("A bank of PRanks equals a literal implementation of the algorithm", "
     const int ranks = 2 + static_cast<int>(random.below(5));
     const double tau = trial % 3 == 0 ? 1.0 : 0.25 + 0.5 * random.uniform();
     const RowStream stream = random_stream(random, 300, dimensions, ranks);
-    PrankBank bank(rankers, dimensions, ranks, tau, 77);
+    PrankBank bank({rankers, dimensions, ranks, tau, 77});
     const auto predictions = run(bank, stream, 1);
     SlowOap slow(rankers, dimensions, ranks, tau, 77);
     for (std::size_t t = 0; t < stream.y.size(); ++t) {
@@ -89,7 +89,7 @@ TEST_CASE("A bank of PRanks equals a literal implementation of the algorithm", "
       REQUIRE(
           std::equal(slow.rules[j].weights.begin(), slow.rules[j].weights.end(), bank.weights(j).begin()));
       REQUIRE(std::equal(slow.rules[j].cuts.begin(), slow.rules[j].cuts.end(), bank.thresholds(j).begin()));
-      REQUIRE(bank.correct()[j] == slow.rules[j].right);
+      REQUIRE(bank.state().correct[j] == slow.rules[j].right);
     }
   }
 }
@@ -98,15 +98,15 @@ TEST_CASE("Averaged weights and thresholds are the means over all PRanks after e
           "[fusion][online]") {
   Random random(5);
   const RowStream stream = random_stream(random, 200, 7, 4);
-  PrankBank bank(9, 7, 4, 0.4, 3);
+  PrankBank bank({9, 7, 4, 0.4, 3, {}, false});
   const auto rows = padded_rows(stream, bank.stride());
   for (std::size_t t = 0; t < stream.y.size(); ++t) {
     BankPrediction prediction;
-    bank.learn({rows.data() + t * bank.stride(), {&stream.y[t], 1}, t}, false, 1, {&prediction, 1});
+    bank.learn({rows.data() + t * bank.stride(), {&stream.y[t], 1}, t}, 1, {&prediction, 1});
     for (std::size_t i = 0; i < 7; ++i) {
       double sum = 0.0;
       for (std::size_t j = 0; j < 9; ++j) sum += bank.weights(j)[i];
-      REQUIRE(bank.weight_sums()[i] == sum);
+      REQUIRE(bank.state().weight_sums[i] == sum);
     }
     for (std::size_t r = 0; r < 3; ++r) {
       double sum = 0.0;
@@ -120,7 +120,7 @@ TEST_CASE("Thresholds stay ordered for any stream", "[fusion][online]") {
   Random random(23);
   for (int trial = 0; trial < 40; ++trial) {
     const int ranks = 2 + static_cast<int>(random.below(7));
-    PrankBank bank(5, 3, ranks, 0.5, static_cast<std::uint64_t>(trial));
+    PrankBank bank({5, 3, ranks, 0.5, static_cast<std::uint64_t>(trial)});
     const RowStream stream = random_stream(random, 50, 3, ranks);
     run(bank, stream, 1);
     for (std::size_t j = 0; j < 5; ++j)
@@ -162,7 +162,7 @@ TEST_CASE("PRank's summed rank loss on a separable stream stays below its bound"
       stream.x.push_back(x);
       stream.y.push_back(metafuse::fusion::online::rank_of(score, c));
     }
-    PrankBank bank(1, dimensions, ranks, 1.0, 1);
+    PrankBank bank({1, dimensions, ranks, 1.0, 1});
     const auto predictions = run(bank, stream, 1);
     double loss = 0.0;
     for (std::size_t t = 0; t < predictions.size(); ++t) loss += std::abs(predictions[t].point - stream.y[t]);
@@ -176,20 +176,20 @@ TEST_CASE("Any number of threads and any division of the stream give the same by
   RowStream stream = random_stream(random, 700, 10, 5);
   for (auto& row : stream.x)
     for (double& value : row) value *= 0.1234567;
-  PrankBank one(13, 10, 5, 0.3, 9);
+  PrankBank one({13, 10, 5, 0.3, 9});
   const auto expected = run(one, stream, 1);
   for (const unsigned threads : {2U, 3U, 8U, 40U}) {
-    PrankBank many(13, 10, 5, 0.3, 9);
+    PrankBank many({13, 10, 5, 0.3, 9});
     CHECK(run(many, stream, threads) == expected);
     CHECK(many == one);
   }
-  PrankBank pieces(13, 10, 5, 0.3, 9);
+  PrankBank pieces({13, 10, 5, 0.3, 9});
   const auto rows = padded_rows(stream, pieces.stride());
   std::vector<BankPrediction> predictions(stream.y.size());
   for (std::size_t begin = 0; begin < stream.y.size();) {
     const std::size_t count = std::min<std::size_t>(1 + random.below(90), stream.y.size() - begin);
-    pieces.learn({rows.data() + begin * pieces.stride(), std::span(stream.y).subspan(begin, count), begin},
-                 true, 2, std::span(predictions).subspan(begin, count));
+    pieces.learn({rows.data() + begin * pieces.stride(), std::span(stream.y).subspan(begin, count), begin}, 2,
+                 std::span(predictions).subspan(begin, count));
     begin += count;
   }
   CHECK(predictions == expected);

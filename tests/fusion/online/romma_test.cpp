@@ -1,5 +1,3 @@
-#include "fusion/learners/online/romma.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -39,7 +37,7 @@ double square_of(const std::vector<double>& row) {
 BankPrediction learn_one(PrankBank& bank, std::vector<double> row, int rank, std::uint64_t step) {
   row.resize(bank.stride(), 0.0);
   BankPrediction prediction;
-  bank.learn({row.data(), {&rank, 1}, step}, true, 1, {&prediction, 1});
+  bank.learn({row.data(), {&rank, 1}, step}, 1, {&prediction, 1});
   return prediction;
 }
 
@@ -51,7 +49,7 @@ TEST_CASE("ROMMA makes the steps of a worked example", "[fusion][online]") {
   // (x = -1, y = 1): score .4 >= .2 says rank 2. u = (1, 1), v . u = -.2, ||v||^2 = .2, ||u||^2 = 2. By Li
   // and Long's rule the old v counts (2 x .2 + .2) / (2 x .2 - .04) = 5/3 and u counts .2 x 1.2 / .36 = 2/3:
   // v = (-2/3 + 2/3, 1/3 + 2/3) = (0, 1), which meets both conditions with equality.
-  PrankBank bank(1, 1, 2, 1.0, 1, {StepRule::romma, 1e-15});
+  PrankBank bank({1, 1, 2, 1.0, 1, {StepRule::romma, 1e-15}});
   CHECK(learn_one(bank, {2.0}, 1, 0).point == 2);
   CHECK(bank.weights(0)[0] == Approx(-0.4));
   CHECK(bank.thresholds(0)[0] == Approx(0.2));
@@ -60,7 +58,7 @@ TEST_CASE("ROMMA makes the steps of a worked example", "[fusion][online]") {
   CHECK(bank.thresholds(0)[0] == Approx(1.0));
   // (x = 5, y = 1): score 0 is below 1 by exactly the margin, so neither form of ROMMA moves.
   CHECK(learn_one(bank, {5.0}, 1, 2).point == 1);
-  CHECK(bank.correct()[0] == 1);
+  CHECK(bank.state().correct[0] == 1);
   CHECK(bank.thresholds(0)[0] == Approx(1.0));
 }
 
@@ -100,7 +98,7 @@ TEST_CASE("The steps of ROMMA solve the quadratic programs of their definition",
     const int ranks = 2 + static_cast<int>(random.below(4));
     const double slack = trial % 2 == 0 ? 1.0 : 0.3;
     const StepRule rule = trial % 3 == 0 ? StepRule::aggressive_romma : StepRule::romma;
-    PrankBank bank(1, dimensions, ranks, 1.0, 1, {rule, slack});
+    PrankBank bank({1, dimensions, ranks, 1.0, 1, {rule, slack}});
     LongRule slow{dimensions, static_cast<std::size_t>(ranks - 1),
                   std::vector<double>(dimensions + static_cast<std::size_t>(ranks - 1), 0.0)};
     for (std::uint64_t t = 0; t < 12; ++t) {
@@ -121,7 +119,7 @@ TEST_CASE("The steps of ROMMA solve the quadratic programs of their definition",
         REQUIRE(bank.thresholds(0)[r] == Approx(slow.v[dimensions + r]).epsilon(1e-4).margin(1e-4));
       double own = 0.0;
       for (std::size_t i = dimensions + slow.thresholds; i < slow.v.size(); ++i) own += slow.v[i] * slow.v[i];
-      REQUIRE(bank.slack_squares()[0] == Approx(own).epsilon(1e-3).margin(1e-4));
+      REQUIRE(bank.state().slack_squares[0] == Approx(own).epsilon(1e-3).margin(1e-4));
     }
   }
 }
@@ -171,7 +169,7 @@ TEST_CASE("ROMMA's mistakes on a separable stream stay below its bound", "[fusio
     for (double& value : w) value /= norm;
     for (double& value : c) value /= norm;
     const StepRule rule = trial % 2 == 0 ? StepRule::romma : StepRule::aggressive_romma;
-    PrankBank bank(1, dimensions, ranks, 1.0, 1, {rule, 1e-9});
+    PrankBank bank({1, dimensions, ranks, 1.0, 1, {rule, 1e-9}});
     double gamma = 1e9;
     double radius2 = 0.0;
     std::uint64_t mistakes = 0;
@@ -198,7 +196,7 @@ TEST_CASE("ROMMA's rules stay finite and ordered with contradictions and extreme
           "[fusion][online]") {
   Random random(47);
   for (const double size : {1e-150, 1e-3, 1.0, 1e6, 1e150}) {
-    PrankBank bank(3, 2, 5, 0.7, 3, {StepRule::aggressive_romma, 1e-6});
+    PrankBank bank({3, 2, 5, 0.7, 3, {StepRule::aggressive_romma, 1e-6}});
     for (std::uint64_t t = 0; t < 400; ++t) {
       const std::vector<double> x = {size * static_cast<double>(random.below(2)),
                                      size * static_cast<double>(random.below(2))};
@@ -212,7 +210,7 @@ TEST_CASE("ROMMA's rules stay finite and ordered with contradictions and extreme
     for (std::size_t i = 0; i < 2; ++i) {
       double sum = 0.0;
       for (std::size_t j = 0; j < 3; ++j) sum += bank.weights(j)[i];
-      CHECK(bank.weight_sums()[i] == Approx(sum).margin(1e-9 * std::abs(sum) + 1e-9));
+      CHECK(bank.state().weight_sums[i] == Approx(sum).margin(1e-9 * std::abs(sum) + 1e-9));
     }
   }
 }
