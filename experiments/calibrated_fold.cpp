@@ -83,15 +83,16 @@ class FoldRunner {
   /// Continues boosting up to this number of rounds.
   /// cost:   settings x rounds, and settings x calibrations
   std::vector<Candidate> run_to(std::size_t rounds) {
-    boost_to(rounds);
-    vote(rounds);
+    rounds_ = rounds;
+    boost();
+    vote();
     std::vector<Candidate> candidates;
-    add_plain(rounds, candidates);
-    const Pool pool = calibrate(rounds);
+    add_plain(candidates);
+    const Pool pool = calibrate();
     fallbacks_ += pool.constant;
-    add_ensembles(pool, PoolPart::sigmoids, "ensemble, CPC", candidates);
-    add_ensembles(pool, PoolPart::regressions, "ensemble, RBC", candidates);
-    add_ensembles(pool, PoolPart::all, "ensemble, CPC+RBC", candidates);
+    add_ensembles(pool, CalibrationKinds::sigmoids, "ensemble, CPC", candidates);
+    add_ensembles(pool, CalibrationKinds::regressions, "ensemble, RBC", candidates);
+    add_ensembles(pool, CalibrationKinds::all, "ensemble, CPC+RBC", candidates);
     keep_sigmoids(pool);
     return candidates;
   }
@@ -152,7 +153,7 @@ class FoldRunner {
   }
 
   /// Boosts every setting. The slowest settings are last in the list, so they are started first.
-  void boost_to(std::size_t rounds) {
+  void boost() {
     parallel_for(sources_.size(), plan_.threads, [&](std::size_t i) {
       const std::size_t place = sources_.size() - 1 - i;
       StrongClassifier& classifier = sources_[place].classifier;
@@ -162,14 +163,14 @@ class FoldRunner {
                                                          : learned_[place].split.left_out;
       const Problem problem{&coded_, data_.training.documents.classes, data_.grades.size(), 1, left_out,
                             weights};
-      BoostRun run = fusion::adaboost_mh::boost(problem, plan_.settings[place], rounds, {},
+      BoostRun run = fusion::adaboost_mh::boost(problem, plan_.settings[place], rounds_, {},
                                                 {&classifier, &rows_.training});
       classifier = std::move(run.classifier);
     });
   }
 
-  void vote(std::size_t rounds) {
-    const std::vector<std::size_t> counts = {rounds};
+  void vote() {
+    const std::vector<std::size_t> counts = {rounds_};
     parallel_for(sources_.size(), plan_.threads, [&](std::size_t s) {
       const StrongClassifier& classifier = sources_[s].classifier;
       Learned& learned = learned_[s];
@@ -179,29 +180,27 @@ class FoldRunner {
     });
   }
 
-  void add_plain(std::size_t rounds, std::vector<Candidate>& candidates) const {
+  void add_plain(std::vector<Candidate>& candidates) const {
     for (std::size_t s = 0; s < sources_.size(); ++s)
       candidates.push_back(
           {plan_.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
-           fmt::format("{}, T {}", sources_[s].name, rounds),
+           fmt::format("{}, T {}", sources_[s].name, rounds_),
            quality(posterior_scores(learned_[s].validation_votes, gains_)),
            tool_values(data_, posterior_scores(learned_[s].test_votes, gains_), mode_,
                        plan_.are_ties_by_id)});
   }
 
-  Pool calibrate(std::size_t rounds) const {
-    PoolData pool_data;
-    pool_data.sources = &sources_;
-    for (const Learned& learned : learned_) {
-      pool_data.calibration.push_back({learned.split.classes, gains_, learned.split.queries});
-      pool_data.calibration_votes.push_back(&learned.calibration_votes);
-      pool_data.validation_votes.push_back(&learned.validation_votes);
-    }
-    pool_data.validation = judged(data_.validation.documents, gains_);
+  Pool calibrate() const {
+    std::vector<SourceVotes> votes;
+    for (std::size_t s = 0; s < sources_.size(); ++s)
+      votes.push_back({sources_[s].width(),
+                       {learned_[s].split.classes, gains_, learned_[s].split.queries},
+                       &learned_[s].calibration_votes,
+                       &learned_[s].validation_votes});
     CalibrationOptions options;
     options.regression.process_points = plan_.process_points;
     options.regression.seed = plan_.seed;
-    return fit_pool(pool_data, rounds, options, plan_.threads);
+    return fit_pool(votes, judged(data_.validation.documents, gains_), options, plan_.threads);
   }
 
   std::vector<double> test_scores(const Member& member) const {
@@ -209,14 +208,19 @@ class FoldRunner {
                              gains_);
   }
 
-  void add_ensembles(const Pool& pool, PoolPart part, const std::string& name,
+  /// Adds the ensembles of the members with the given kinds of calibration.
+  void add_ensembles(const Pool& pool, CalibrationKinds kinds, const std::string& name,
                      std::vector<Candidate>& candidates) const {
     std::vector<std::vector<double>> test;
     std::vector<const std::vector<double>*> test_parts;
     std::vector<const std::vector<double>*> validation_parts;
     std::vector<double> qualities;
     std::vector<std::vector<double>> validation;
-    for (const std::size_t place : members_of(pool, part)) {
+    for (std::size_t place = 0; place < pool.members.size(); ++place) {
+      const bool is_sigmoid = std::any_of(
+          std::begin(kSigmoidTargets), std::end(kSigmoidTargets),
+          [&](SigmoidTarget target) { return name_of(target) == pool.members[place].calibration.name; });
+      if (kinds != CalibrationKinds::all && is_sigmoid != (kinds == CalibrationKinds::sigmoids)) continue;
       test.push_back(scaled(test_scores(pool.members[place]), data_.test.documents));
       validation.push_back(scaled(pool.validation[place], data_.validation.documents));
       qualities.push_back(plan_.measures_by_tool ? quality(pool.validation[place])
@@ -227,8 +231,7 @@ class FoldRunner {
     for (const double c : plan_.bases) {
       const auto weights = exponential_weights(qualities, c);
       candidates.push_back(
-          {name, fmt::format("T {}, c {}", pool.rounds, c),
-           quality(weighted_scores(validation_parts, weights)),
+          {name, fmt::format("T {}, c {}", rounds_, c), quality(weighted_scores(validation_parts, weights)),
            tool_values(data_, weighted_scores(test_parts, weights), mode_, plan_.are_ties_by_id)});
     }
   }
@@ -256,6 +259,7 @@ class FoldRunner {
   std::vector<Source> sources_;   // one per setting
   std::vector<Learned> learned_;  // one per setting
   std::array<std::vector<double>, kTargets> sigmoid_scores_;
+  std::size_t rounds_ = 0;  // of boosting so far
   std::size_t fallbacks_ = 0;
 };
 

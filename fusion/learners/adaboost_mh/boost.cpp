@@ -11,6 +11,16 @@ namespace metafuse::fusion::adaboost_mh {
 
 namespace {
 
+/// A base classifier and its outputs for the training documents.
+struct FittedBase {
+  BaseClassifier base;
+  std::vector<std::int8_t> outputs;  ///< documents x K
+  double edge = 0.0;                 ///< the sum of w z h
+};
+
+/// Histograms of one problem's features that are currently not in use.
+using HistogramPool = std::vector<std::unique_ptr<Histogram>>;
+
 /// The documents that take part in training.
 std::vector<std::uint32_t> weighted_documents(const SignedWeights& weights) {
   std::vector<std::uint32_t> documents;
@@ -83,8 +93,13 @@ void set_cut(Region& region, const BestCut& best) {
   region.gain = best.is_found ? best.worth - edge_of(region.totals) : 0.0;
 }
 
+/// Fits trees. A tree grows at the leaf where the edge of the best stump exceeds the leaf's own edge most,
+/// and each leaf votes for each label by the sign of its weight. Differs from the trees of Kegl,
+/// Busa-Fekete 2009: the two sides of a finished cut need not vote oppositely, because for the same cuts the
+/// edge can only become greater.
 class TreeGrower {
  public:
+  /// in: spare - histograms to reuse; used ones are returned to it
   TreeGrower(const CodedFeatures& features, const SignedWeights& weights, unsigned threads,
              HistogramPool& spare)
       : features_(features), weights_(weights), threads_(threads), spare_(spare) {
@@ -92,10 +107,13 @@ class TreeGrower {
     root.documents = weighted_documents(weights);
     root.totals = totals_of(weights, root.documents, {});
     root.histogram = new_histogram();
-    set_cut(root, root.histogram->fill(weights, root.documents, root.totals, threads));
+    set_cut(root, root.histogram->fill({weights, root.documents, root.totals}));
     regions_.push_back(std::move(root));
   }
 
+  /// in:   leaves - the most that the tree gets
+  /// cost: a histogram of the smaller child of every cut except the last; that of the larger child is
+  ///       a difference
   FittedBase grow(std::size_t leaves) {
     while (regions_.size() < leaves) {
       const std::size_t best = greatest_gain();
@@ -117,7 +135,7 @@ class TreeGrower {
   }
 
   std::unique_ptr<Histogram> new_histogram() {
-    if (spare_.empty()) return std::make_unique<Histogram>(features_, weights_.stride);
+    if (spare_.empty()) return std::make_unique<Histogram>(features_, weights_.stride, threads_);
     auto histogram = std::move(spare_.back());
     spare_.pop_back();
     return histogram;
@@ -165,8 +183,8 @@ class TreeGrower {
     Region& larger = &smaller == &below ? above : below;
     smaller.histogram = new_histogram();
     larger.histogram = std::move(whole);
-    const auto [best, rest] = smaller.histogram->split_off(*larger.histogram, weights_, smaller.documents,
-                                                           smaller.totals, larger.totals, threads_);
+    const auto [best, rest] = smaller.histogram->split_off(
+        *larger.histogram, {weights_, smaller.documents, smaller.totals}, larger.totals);
     set_cut(smaller, best);
     set_cut(larger, rest);
   }
@@ -204,12 +222,15 @@ class TreeGrower {
   std::vector<TreeNode> nodes_;
 };
 
-}  // namespace
-
+/// Fits a product of at most `terms` stumps (a stump is a product of one). Terms start as the constant +1 and
+/// are refitted in turn while the others are held fixed, until a refitted term no longer raises the edge.
+/// source: Kegl, Busa-Fekete 2009, sec. 3
+/// cost:   one histogram of all documents; then, in `terms` to 2 x `terms` steps, one of the documents whose
+///         sign the changed term changes, or of the other documents if these are fewer
 FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weights, std::size_t terms,
                        unsigned threads) {
   const auto documents = weighted_documents(weights);
-  Histogram histogram(features, weights.stride);
+  Histogram histogram(features, weights.stride, threads);
   std::vector<Cut> cuts;
   std::vector<std::int8_t> signs(weights.document_count(), 1);  // product of all terms
   std::vector<std::int8_t> summed;                              // the signs in the histogram's sums
@@ -219,9 +240,8 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
     std::vector<std::int8_t> others = signs;
     if (term < cuts.size()) multiply_signs(features, cuts[term], others);
     const auto totals = totals_of(weights, documents, others);
-    const BestCut best = summed.empty()
-                             ? histogram.fill(weights, documents, totals, threads)
-                             : histogram.change_signs(weights, documents, summed, others, totals, threads);
+    const WeightedDocuments all{weights, documents, totals};
+    const BestCut best = summed.empty() ? histogram.fill(all) : histogram.change_signs(all, summed, others);
     if (!best.is_found || best.worth <= edge + 1e-12) break;
     edge = best.worth;
     if (term < cuts.size())
@@ -238,14 +258,6 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
   finish_product(weights, documents, signs, fitted);
   return fitted;
 }
-
-FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights, std::size_t leaves,
-                    unsigned threads, HistogramPool* spare) {
-  HistogramPool own;
-  return TreeGrower(features, weights, threads, spare != nullptr ? *spare : own).grow(leaves);
-}
-
-namespace {
 
 /// 1/2 ln((1 + edge)/(1 - edge)), kept finite for a perfect base classifier.
 double alpha_of(double edge, std::size_t entries) {
@@ -351,7 +363,7 @@ struct Progress {
 }  // namespace
 
 BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t rounds,
-               const std::function<bool(std::size_t)>& after_round, const BoostStart& start) {
+               const std::function<void(std::size_t)>& after_round, const BoostStart& start) {
   Progress progress;
   progress.run.classifier.classes = problem.class_count;
   progress.run.stop_reason = "all rounds done";
@@ -367,7 +379,7 @@ BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t r
   for (std::size_t t = progress.run.rounds.size(); t < rounds; ++t) {
     FittedBase fitted =
         setting.kind == BaseKind::tree
-            ? fit_tree(*problem.features, progress.weights, setting.size, problem.threads, &spare)
+            ? TreeGrower(*problem.features, progress.weights, problem.threads, spare).grow(setting.size)
             : fit_product(*problem.features, progress.weights, setting.size, problem.threads);
     if (fitted.edge <= 1e-12) {
       progress.run.stop_reason = "no base classifier is better than chance";
@@ -380,7 +392,7 @@ BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t r
       progress.run.stop_reason = "a base classifier is right everywhere";
       break;
     }
-    if (after_round && !after_round(t + 1)) break;
+    if (after_round) after_round(t + 1);
   }
   return std::move(progress.run);
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,34 +13,6 @@
 #include "fusion/learners/adaboost_mh/histogram.h"
 
 namespace metafuse::fusion::adaboost_mh {
-
-/// A base classifier and its outputs for the training documents.
-struct FittedBase {
-  BaseClassifier base;
-  std::vector<std::int8_t> outputs;  ///< documents x K
-  double edge = 0.0;                 ///< the sum of w z h
-};
-
-/// Fits a product of at most `terms` stumps (a stump is a product of one). Terms start as the constant +1 and
-/// are refitted in turn while the others are held fixed, until a refitted term no longer raises the edge.
-/// source: Kegl, Busa-Fekete 2009, sec. 3
-/// cost:   one histogram of all documents; then, in `terms` to 2 x `terms` steps, one of the documents whose
-///         sign the changed term changes, or of the other documents if these are fewer
-FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weights, std::size_t terms,
-                       unsigned threads = 1);
-
-/// Histograms of one problem's features that are currently not in use.
-using HistogramPool = std::vector<std::unique_ptr<Histogram>>;
-
-/// Fits a tree of at most `leaves` leaves. The tree grows at the leaf where the edge of the best stump
-/// exceeds the leaf's own edge most, and each leaf votes for each label by the sign of its weight. Differs
-/// from the trees of Kegl, Busa-Fekete 2009: the two sides of a finished cut need not vote oppositely,
-/// because for the same cuts the edge can only become greater.
-/// in:   spare - histograms to reuse; used ones are returned to it; may be null
-/// cost: a histogram of the smaller child of every cut except the last; that of the larger child is
-///       a difference
-FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights, std::size_t leaves,
-                    unsigned threads = 1, HistogramPool* spare = nullptr);
 
 enum class BaseKind { tree, product };
 
@@ -94,10 +65,10 @@ struct BoostStart {
 
 /// AdaBoost.MH with vote vectors (Schapire, Singer 1999; Busa-Fekete et al. 2011, sec. 4).
 ///
-/// in:   after_round - called after each round, false stops; may be empty; start - its rounds come first,
-///       with their alphas, as if just trained (at most `rounds` of them)
+/// in:   after_round - called after each round; may be empty; start - its rounds come first, with their
+///       alphas, as if just trained (at most `rounds` of them)
 /// cost: rounds x cost of the base learner, plus O(documents x K) per round
 BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t rounds,
-               const std::function<bool(std::size_t)>& after_round = {}, const BoostStart& start = {});
+               const std::function<void(std::size_t)>& after_round = {}, const BoostStart& start = {});
 
 }  // namespace metafuse::fusion::adaboost_mh

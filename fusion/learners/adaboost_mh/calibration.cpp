@@ -155,21 +155,25 @@ double smoothed_value(const VoteColumns& columns) {
   return value;
 }
 
+struct TargetFunction {
+  std::string_view name;
+  double (*value)(const VoteColumns&);
+};
+
+/// In the order of SigmoidTarget.
+constexpr TargetFunction kTargetFunctions[] = {{"LS", log_loss},
+                                               {"EWLS", entropy_weighted_loss},
+                                               {"EL", expected_loss},
+                                               {"ELL", expected_label_loss},
+                                               {"SN", smoothed_value}};
+
+const TargetFunction& function_of(SigmoidTarget target) {
+  return kTargetFunctions[static_cast<std::size_t>(target)];
+}
+
 double value_at(SigmoidTarget target, const Sigmoid& sigmoid, VoteColumns& columns) {
   columns.set_posteriors(sigmoid);
-  switch (target) {
-    case SigmoidTarget::log_sigmoid:
-      return log_loss(columns);
-    case SigmoidTarget::entropy_weighted:
-      return entropy_weighted_loss(columns);
-    case SigmoidTarget::expected_loss:
-      return expected_loss(columns);
-    case SigmoidTarget::expected_label_loss:
-      return expected_label_loss(columns);
-    case SigmoidTarget::smoothed_ndcg:
-      return smoothed_value(columns);
-  }
-  return 0.0;
+  return function_of(target).value(columns);
 }
 
 struct Objective {
@@ -186,19 +190,7 @@ double evaluate_at(unsigned, const double* at, double*, void* context) {
 }  // namespace
 
 std::string_view name_of(SigmoidTarget target) {
-  switch (target) {
-    case SigmoidTarget::log_sigmoid:
-      return "LS";
-    case SigmoidTarget::entropy_weighted:
-      return "EWLS";
-    case SigmoidTarget::expected_loss:
-      return "EL";
-    case SigmoidTarget::expected_label_loss:
-      return "ELL";
-    case SigmoidTarget::smoothed_ndcg:
-      return "SN";
-  }
-  return "";
+  return function_of(target).name;
 }
 
 METAFUSE_CLONES void sigmoid_posteriors(const Sigmoid& sigmoid, std::span<const double> votes,
@@ -291,10 +283,18 @@ std::optional<Sigmoid> fit_sigmoid(SigmoidTarget target, const CalibrationData& 
 
 namespace {
 
+/// The Bayes score divided by the highest gain.
+double scaled_score(std::span<const double> posterior, std::span<const double> gains) {
+  const double most = *std::max_element(gains.begin(), gains.end());
+  return most > 0.0 ? bayes_score(posterior, gains) / most : 0.0;
+}
+
+/// The fallback of all calibrations.
 double mean_gain(const CalibrationData& data) {
-  const auto shares = class_shares(data);
-  const double most = *std::max_element(data.gains.begin(), data.gains.end());
-  return most > 0.0 ? bayes_score(shares, data.gains) / most : 0.0;
+  std::vector<double> shares(data.gains.size(), 0.0);
+  for (const int each : data.classes)
+    shares[static_cast<std::size_t>(each)] += 1.0 / static_cast<double>(data.size());
+  return scaled_score(shares, data.gains);
 }
 
 }  // namespace
@@ -304,23 +304,21 @@ double Calibration::score(std::span<const double> votes, std::span<const double>
   if (regression) return regression->scaled(votes);
   if (!sigmoid) return constant;
   sigmoid_posterior(*sigmoid, votes, buffer);
-  const double most = *std::max_element(gains.begin(), gains.end());
-  return most > 0.0 ? bayes_score(buffer, gains) / most : 0.0;
+  return scaled_score(buffer, gains);
 }
 
 std::vector<Calibration> fit_calibrations(const CalibrationData& data, const CalibrationOptions& options) {
   std::vector<Calibration> fitted;
   // A single score contains no vote per class, so only regressions can use it.
-  if (options.has_sigmoids && data.width == data.gains.size())
+  if (options.kinds != CalibrationKinds::regressions && data.width == data.gains.size())
     for (const SigmoidTarget target : kSigmoidTargets)
       fitted.push_back(
           {std::string(name_of(target)), fit_sigmoid(target, data), std::nullopt, mean_gain(data)});
-  if (options.has_regressions || data.width != data.gains.size())
+  if (options.kinds != CalibrationKinds::sigmoids || data.width != data.gains.size())
     for (const RegressionSetting& setting : all_regressions()) {
-      auto regression = fit_regression(setting, data, options.regression);
-      Calibration calibration{setting.name(), std::nullopt, std::nullopt, mean_gain(data)};
-      if (regression) calibration.regression = std::move(*regression);
-      fitted.push_back(std::move(calibration));
+      fitted.push_back({setting.name(), std::nullopt, std::nullopt, mean_gain(data)});
+      if (auto regression = fit_regression(setting, data, options.regression))
+        fitted.back().regression = std::move(*regression);
     }
   return fitted;
 }

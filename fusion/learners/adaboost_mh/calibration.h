@@ -81,9 +81,11 @@ struct Calibration {
   friend bool operator==(const Calibration&, const Calibration&) = default;
 };
 
+/// Class probability calibrations (CPC), regression based ones (RBC), or both.
+enum class CalibrationKinds { sigmoids, regressions, all };
+
 struct CalibrationOptions {
-  bool has_sigmoids = true;     ///< CPC
-  bool has_regressions = true;  ///< RBC
+  CalibrationKinds kinds = CalibrationKinds::all;
   RegressionOptions regression;
 };
 

@@ -42,15 +42,6 @@ std::vector<double> exponential_weights(std::span<const double> qualities, doubl
 std::vector<double> weighted_scores(std::span<const std::vector<double>* const> scores,
                                     std::span<const double> weights);
 
-/// The c among 0, 10, 20, ..., 200 whose ensemble has the best NDCG@10; the smallest in case of a tie.
-struct ChosenWeights {
-  double c = 0.0;
-  double quality = 0.0;
-  std::vector<double> weights;
-};
-ChosenWeights choose_weights(std::span<const std::vector<double>* const> scores,
-                             std::span<const double> qualities, const Judged& judged);
-
 /// The settings of the paper: trees of 5, 10, ..., 45 leaves and products of 2 to 10 terms.
 std::vector<BaseSetting> all_settings();
 
@@ -85,39 +76,33 @@ std::vector<std::vector<double>> votes_of(const Source& source, const FeatureMat
 
 /// All calibrated members for one number of rounds.
 struct Pool {
-  std::size_t rounds = 0;
   std::vector<Member> members;
   std::vector<std::vector<double>> validation;  ///< scores, one list per member
   std::size_t constant = 0;                     ///< number of members that fell back to a constant
 };
 
-/// The data by which a pool is fitted and measured. Each source is calibrated on documents of its own.
-struct PoolData {
-  const std::vector<Source>* sources = nullptr;
-  std::vector<Judged> calibration;                            ///< one per source
-  std::vector<const std::vector<double>*> calibration_votes;  ///< one per source
-  std::vector<const std::vector<double>*> validation_votes;   ///< one per source
-  Judged validation;
+/// The votes of a source on the documents that it is calibrated on, and on those of the validation.
+struct SourceVotes {
+  std::size_t width = 0;  ///< votes per document
+  Judged calibrated;
+  const std::vector<double>* calibration = nullptr;
+  const std::vector<double>* validation = nullptr;
 };
 
+/// Calibrates each source on documents of its own, and measures the members on the validation documents.
 /// cost:   sources x calibrations; any number of threads gives the same pool
-Pool fit_pool(const PoolData& data, std::size_t rounds, const CalibrationOptions& options, unsigned threads);
+Pool fit_pool(std::span<const SourceVotes> sources, const Judged& validation,
+              const CalibrationOptions& options, unsigned threads);
 
-/// Which members of a pool take part in an ensemble.
-enum class PoolPart { sigmoids, regressions, all };
-
-/// The indices of these members in the pool.
-std::vector<std::size_t> members_of(const Pool& pool, PoolPart part);
-
-/// Members of a pool with their weights, for one number of rounds.
-struct Ensemble {
-  std::size_t rounds = 0;
+/// How the members of an ensemble are weighted.
+struct ChosenWeights {
   double c = 0.0;
-  double quality = 0.0;              ///< NDCG@10 on validation data
-  std::vector<std::size_t> members;  ///< indices in the pool
+  double quality = -1.0;  ///< NDCG@10 on validation data
   std::vector<double> weights;
 };
-/// Finds the best weights for the members of a part. Requires at least one member in it.
-Ensemble choose_ensemble(const Pool& pool, PoolPart part, const Judged& validation);
+
+/// Weights the members by the c among 0, 10, 20, ..., 200 whose ensemble has the best NDCG@10; the smallest
+/// in case of a tie. Requires a member.
+ChosenWeights choose_weights(const Pool& pool, const Judged& validation);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -58,7 +58,6 @@ struct EnsembleOptions {
   std::vector<std::size_t> round_counts = {10, 20, 50, 100};
   std::span<const Learner> allowed;    ///< the learners that `others` may name
   std::vector<const Learner*> others;  ///< members in addition to AdaBoost.MH
-  PoolPart part = PoolPart::all;
   double calibration_share = 0.2;
   std::size_t max_thresholds = 255;
   CalibrationOptions calibration;
@@ -89,8 +88,10 @@ void declare_options(OptionTable& table, EnsembleOptions& options) {
         TRY(options.others, parse_others(given, options.allowed));
         return {};
       });
-  table.choice("calibration", options.part,
-               {{"both", PoolPart::all}, {"cpc", PoolPart::sigmoids}, {"rbc", PoolPart::regressions}},
+  table.choice("calibration", options.calibration.kinds,
+               {{"both", CalibrationKinds::all},
+                {"cpc", CalibrationKinds::sigmoids},
+                {"rbc", CalibrationKinds::regressions}},
                "class probability or regression based calibration");
   table.number(
       "calibration-share", options.calibration_share, 0.01, 0.9,
@@ -106,14 +107,12 @@ Result<EnsembleOptions> ensemble_options_of(const TrainingRequest& request, std:
   EnsembleOptions start;
   start.allowed = others;
   TRY(auto options, read_options(request.options, start));
-  options.calibration.has_sigmoids = options.part != PoolPart::regressions;
-  options.calibration.has_regressions = options.part != PoolPart::sigmoids;
   options.calibration.regression.seed = request.seed;
   if (options.round_counts.empty())
     return fail(Code::usage, "--rounds none: give at least one number of rounds");
   if (options.settings().empty() && options.others.empty())
     return fail(Code::usage, "--leaves none --terms none: nothing is left to train");
-  if (options.part == PoolPart::sigmoids && options.settings().empty())
+  if (options.calibration.kinds == CalibrationKinds::sigmoids && options.settings().empty())
     return fail(Code::usage, "--calibration cpc needs AdaBoost.MH members; give --leaves or --terms");
   return options;
 }
@@ -185,68 +184,68 @@ struct Members {
   std::vector<Heard> heard;  ///< one per source
 };
 
+/// The best ensemble, and how all calibrations went.
 struct Fitted {
   std::vector<Member> members;
-  Ensemble ensemble;
+  ChosenWeights chosen;
+  std::size_t rounds = 0;
   std::size_t constant = 0;
   std::size_t fitted = 0;
 };
 
 Fitted best_ensemble(const Task& task, const Members& members) {
   Fitted best;
-  best.ensemble.quality = -1.0;
   const Judged validation{task.validation.classes, task.gains, task.validation.queries};
   for (std::size_t t = 0; t < task.options.round_counts.size(); ++t) {
-    PoolData data;
-    data.sources = &members.sources;
-    data.validation = validation;
-    for (const Heard& heard : members.heard) {
-      data.calibration.push_back({heard.classes, task.gains, heard.queries});
-      data.calibration_votes.push_back(&heard.calibration[t]);
-      data.validation_votes.push_back(&heard.validation[t]);
+    std::vector<SourceVotes> sources;
+    for (std::size_t s = 0; s < members.sources.size(); ++s) {
+      const Heard& heard = members.heard[s];
+      sources.push_back({members.sources[s].width(),
+                         {heard.classes, task.gains, heard.queries},
+                         &heard.calibration[t],
+                         &heard.validation[t]});
     }
-    Pool pool = fit_pool(data, task.options.round_counts[t], task.options.calibration, task.request->threads);
-    const std::size_t constant = best.constant + pool.constant;
-    const std::size_t count = best.fitted + pool.members.size();
-    // Members of other learners have only regressions, so the pool is never restricted to a part.
-    Ensemble chosen = choose_ensemble(pool, PoolPart::all, validation);
-    if (chosen.quality > best.ensemble.quality + 1e-12) {
-      for (std::size_t i = 0; i < chosen.members.size(); ++i)
-        pool.members[chosen.members[i]].weight = chosen.weights[i];
-      best = {std::move(pool.members), std::move(chosen), 0, 0};
-    }
-    best.constant = constant;
-    best.fitted = count;
+    Pool pool = fit_pool(sources, validation, task.options.calibration, task.request->threads);
+    best.constant += pool.constant;
+    best.fitted += pool.members.size();
+    ChosenWeights chosen = choose_weights(pool, validation);
+    if (!(chosen.quality > best.chosen.quality + 1e-12)) continue;
+    for (std::size_t m = 0; m < pool.members.size(); ++m) pool.members[m].weight = chosen.weights[m];
+    best.members = std::move(pool.members);
+    best.chosen = std::move(chosen);
+    best.rounds = task.options.round_counts[t];
   }
   return best;
 }
 
-TrainingResult result_of(const TrainingRequest& request, const std::vector<double>& grades, CutTable table,
-                         std::vector<Source> sources, Fitted best) {
-  for (Source& source : sources)
-    if (source.classifier.rounds.size() > best.ensemble.rounds)
-      source.classifier.rounds.resize(best.ensemble.rounds);
-  std::ostringstream text;
-  text << "calibrated-adaboost: " << best.members.size() << " members from " << sources.size()
-       << " classifiers; chosen on validation: " << best.ensemble.rounds << " rounds, c = " << best.ensemble.c
-       << ", NDCG@10 " << best.ensemble.quality << "\n";
+std::string summary_of(const Fitted& best, std::size_t classifiers) {
+  std::string text = fmt::format(
+      "calibrated-adaboost: {} members from {} classifiers; chosen on validation: {} rounds, c = {:g}, "
+      "NDCG@10 {:g}\n",
+      best.members.size(), classifiers, best.rounds, best.chosen.c, best.chosen.quality);
   if (best.constant > 0)
-    text << best.constant << " of " << best.fitted
-         << " calibrations had constant votes to fit and fell back to the mean gain\n";
-  const bool is_singular = std::any_of(best.members.begin(), best.members.end(), [](const Member& member) {
-    return member.calibration.regression && member.calibration.regression->was_singular;
-  });
-  if (is_singular) text << "a Gaussian process's kernel matrix was singular and got more jitter\n";
+    text += fmt::format("{} of {} calibrations had constant votes to fit and fell back to the mean gain\n",
+                        best.constant, best.fitted);
+  if (std::any_of(best.members.begin(), best.members.end(), [](const Member& member) {
+        return member.calibration.regression && member.calibration.regression->was_singular;
+      }))
+    text += "a Gaussian process's kernel matrix was singular and got more jitter\n";
+  return text;
+}
+
+TrainingResult result_of(const Task& task, Members members, Fitted best) {
+  for (Source& source : members.sources)
+    if (source.classifier.rounds.size() > best.rounds) source.classifier.rounds.resize(best.rounds);
   TrainingResult result;
-  result.summary = text.str();
+  result.summary = summary_of(best, members.sources.size());
   result.model.learner = "calibrated-adaboost";
-  result.model.features = request.train->matrix.features();
-  result.model.training = JsonObject{{"rounds", best.ensemble.rounds},
-                                     {"c", best.ensemble.c},
-                                     {"validation_ndcg_10", best.ensemble.quality},
+  result.model.features = task.request->train->matrix.features();
+  result.model.training = JsonObject{{"rounds", best.rounds},
+                                     {"c", best.chosen.c},
+                                     {"validation_ndcg_10", best.chosen.quality},
                                      {"fallbacks", best.constant}};
-  result.model.ranker =
-      std::make_shared<EnsembleRanker>(grades, std::move(table), std::move(sources), std::move(best.members));
+  result.model.ranker = std::make_shared<EnsembleRanker>(GradedCuts{task.grades, std::move(members.table)},
+                                                         std::move(members.sources), std::move(best.members));
   return result;
 }
 
@@ -325,8 +324,7 @@ Result<TrainingResult> train_ensemble(const TrainingRequest& request, std::span<
   add_classifiers(task, members);
   TRY_VOID(add_others(task, members));
   Fitted best = best_ensemble(task, members);
-  return result_of(request, task.grades, std::move(members.table), std::move(members.sources),
-                   std::move(best));
+  return result_of(task, std::move(members), std::move(best));
 }
 
 }  // namespace

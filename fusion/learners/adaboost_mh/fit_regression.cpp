@@ -33,8 +33,10 @@ MatrixXd votes_and_one(const CalibrationData& data) {
 }
 
 VectorXd gains_vector(const CalibrationData& data) {
-  const auto gains = document_gains(data);
-  return Eigen::Map<const VectorXd>(gains.data(), static_cast<Eigen::Index>(gains.size()));
+  VectorXd gains(static_cast<Eigen::Index>(data.size()));
+  for (std::size_t d = 0; d < data.size(); ++d)
+    gains[static_cast<Eigen::Index>(d)] = data.gains[static_cast<std::size_t>(data.classes[d])];
+  return gains;
 }
 
 std::span<double> numbers_of(MatrixXd& matrix) {
@@ -121,8 +123,10 @@ VectorXd targets_of(const VectorXd& gains, const std::vector<std::size_t>& point
   return targets;
 }
 
-}  // namespace
-
+/// Fits the coefficients, points, length and offset of a Gaussian process with a squared exponential kernel.
+/// Chooses length scale and noise by the marginal likelihood of at most 150 points, then fits the process to
+/// all points.
+/// cost:   O(points^3)
 void fit_gaussian_process(Regression& model, const CalibrationData& data, const RegressionOptions& options) {
   const VectorXd gains = gains_vector(data);
   model.offset = gains.mean();
@@ -152,13 +156,11 @@ void fit_gaussian_process(Regression& model, const CalibrationData& data, const 
     model.points.insert(model.points.end(), data.row(point), data.row(point) + data.width);
 }
 
-namespace {
-
 constexpr double kRidge = 1e-6;  // relative to the mean square: keeps collinear votes solvable
 constexpr double kDecay = 1e-4;  // of logistic and network weights, per document
 constexpr int kGradients = 200;
 
-void fit_polynomial(Regression& model, const CalibrationData& data) {
+void fit_polynomial(Regression& model, const CalibrationData& data, const RegressionOptions&) {
   const auto terms = monomials(data.width, model.setting.degree);
   const MatrixXd votes = votes_and_one(data);
   MatrixXd design(votes.rows(), static_cast<Eigen::Index>(terms.size()));
@@ -202,7 +204,7 @@ std::vector<double> minimise(const Smooth& smooth, std::vector<double> start) {
   return is_finite && smooth(start, unused) <= before ? start : origin;
 }
 
-void fit_logistic(Regression& model, const CalibrationData& data) {
+void fit_logistic(Regression& model, const CalibrationData& data, const RegressionOptions&) {
   const auto k = static_cast<Eigen::Index>(data.gains.size());
   const MatrixXd rows = votes_and_one(data);
   const auto n = static_cast<double>(data.size());
@@ -231,7 +233,7 @@ void fit_logistic(Regression& model, const CalibrationData& data) {
 void fit_network(Regression& model, const CalibrationData& data, const RegressionOptions& options) {
   const MatrixXd rows = votes_and_one(data);
   const VectorXd gains = gains_vector(data);
-  const auto hidden = static_cast<Eigen::Index>(options.hidden);
+  constexpr Eigen::Index hidden = 5;  // tanh units
   const Eigen::Index inner = hidden * rows.cols();
   const auto n = static_cast<double>(data.size());
   Random random(options.seed);
@@ -258,6 +260,10 @@ void fit_network(Regression& model, const CalibrationData& data, const Regressio
   model.weights = minimise(loss, std::move(start));
 }
 
+/// In the order of RegressionKind.
+constexpr void (*kFits[])(Regression&, const CalibrationData&, const RegressionOptions&) = {
+    fit_polynomial, fit_logistic, fit_network, fit_gaussian_process};
+
 }  // namespace
 
 Result<Regression> fit_regression(const RegressionSetting& setting, const CalibrationData& data,
@@ -267,20 +273,7 @@ Result<Regression> fit_regression(const RegressionSetting& setting, const Calibr
   Regression model;
   model.setting = setting;
   model.width = data.width;
-  switch (setting.kind) {
-    case RegressionKind::polynomial:
-      fit_polynomial(model, data);
-      break;
-    case RegressionKind::logistic:
-      fit_logistic(model, data);
-      break;
-    case RegressionKind::neural_network:
-      fit_network(model, data, options);
-      break;
-    case RegressionKind::gaussian_process:
-      fit_gaussian_process(model, data, options);
-      break;
-  }
+  kFits[static_cast<std::size_t>(setting.kind)](model, data, options);
   model.low = INFINITY;
   model.high = -INFINITY;
   for (std::size_t d = 0; d < data.size(); ++d) {

@@ -147,8 +147,8 @@ class Histogram::Search {
   std::vector<double> most_;
 };
 
-Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
-    : features_(&features), stride_(stride) {
+Histogram::Histogram(const CodedFeatures& features, std::size_t stride, unsigned threads)
+    : features_(&features), stride_(stride), threads_(threads) {
   std::size_t cells = 0;
   for (std::size_t f = 0; f < features.feature_count(); ++f) {
     starts_.push_back(cells);
@@ -158,19 +158,15 @@ Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
   sums_.resize(cells * (stride / 4));
 }
 
-void Histogram::for_each_group(std::size_t documents, unsigned threads,
+void Histogram::for_each_group(std::size_t documents,
                                const std::function<void(std::size_t, std::size_t)>& work) const {
   // If there are fewer additions than this, starting a thread costs more than it saves.
   constexpr std::size_t kWorthThreads = 1U << 18;
   const bool is_worth = documents * feature_count() >= kWorthThreads;
-  parallel_for((feature_count() + kFeatureGroup - 1) / kFeatureGroup, is_worth ? threads : 1,
+  parallel_for((feature_count() + kFeatureGroup - 1) / kFeatureGroup, is_worth ? threads_ : 1,
                [&](std::size_t group) {
                  work(group * kFeatureGroup, std::min((group + 1) * kFeatureGroup, feature_count()));
                });
-}
-
-void Histogram::clear(std::size_t first, std::size_t last) {
-  std::fill(cells(first), cells(first) + (starts_[last] - starts_[first]) * stride_, 0.0);
 }
 
 void Histogram::add(std::size_t first, std::size_t last, const Addends& addends) {
@@ -189,27 +185,24 @@ void Histogram::add(std::size_t first, std::size_t last, const Addends& addends)
   }
 }
 
-BestCut Histogram::fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-                        std::span<const double> totals, unsigned threads) {
-  Search search(*this, totals);
-  for_each_group(documents.size(), threads, [&](std::size_t first, std::size_t last) {
-    clear(first, last);
-    add(first, last, {weights, documents});
+BestCut Histogram::fill(const WeightedDocuments& part) {
+  Search search(*this, part.totals);
+  for_each_group(part.documents.size(), [&](std::size_t first, std::size_t last) {
+    std::fill_n(cells(first), cell_count(first, last), 0.0);
+    add(first, last, {part.weights, part.documents});
     for (std::size_t f = first; f < last; ++f) search.look_at(f);
   });
   return search.best();
 }
 
-std::pair<BestCut, BestCut> Histogram::split_off(Histogram& whole, const SignedWeights& weights,
-                                                 std::span<const std::uint32_t> documents,
-                                                 std::span<const double> totals,
-                                                 std::span<const double> rest_totals, unsigned threads) {
-  Search search(*this, totals);
+std::pair<BestCut, BestCut> Histogram::split_off(Histogram& whole, const WeightedDocuments& part,
+                                                 std::span<const double> rest_totals) {
+  Search search(*this, part.totals);
   Search rest(whole, rest_totals);
-  for_each_group(documents.size(), threads, [&](std::size_t first, std::size_t last) {
-    clear(first, last);
-    add(first, last, {weights, documents});
-    subtract(whole.cells(first), cells(first), (starts_[last] - starts_[first]) * stride_);
+  for_each_group(part.documents.size(), [&](std::size_t first, std::size_t last) {
+    std::fill_n(cells(first), cell_count(first, last), 0.0);
+    add(first, last, {part.weights, part.documents});
+    subtract(whole.cells(first), cells(first), cell_count(first, last));
     for (std::size_t f = first; f < last; ++f) {
       search.look_at(f);
       rest.look_at(f);
@@ -218,14 +211,13 @@ std::pair<BestCut, BestCut> Histogram::split_off(Histogram& whole, const SignedW
   return {search.best(), rest.best()};
 }
 
-BestCut Histogram::change_signs(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-                                std::span<const std::int8_t> from, std::span<const std::int8_t> to,
-                                std::span<const double> totals, unsigned threads) {
-  std::vector<std::uint32_t> kept(documents.size());
-  std::vector<std::uint32_t> changed(documents.size());
+BestCut Histogram::change_signs(const WeightedDocuments& part, std::span<const std::int8_t> from,
+                                std::span<const std::int8_t> to) {
+  std::vector<std::uint32_t> kept(part.documents.size());
+  std::vector<std::uint32_t> changed(part.documents.size());
   std::size_t kept_count = 0;
   std::size_t changed_count = 0;
-  for (const std::uint32_t document : documents) {
+  for (const std::uint32_t document : part.documents) {
     const bool is_kept = from[document] == to[document];
     kept[kept_count] = changed[changed_count] = document;
     kept_count += is_kept ? 1 : 0;
@@ -235,10 +227,10 @@ BestCut Histogram::change_signs(const SignedWeights& weights, std::span<const st
   const bool is_negated = changed_count > kept_count;
   const std::span<const std::uint32_t> fewer =
       is_negated ? std::span(kept).first(kept_count) : std::span(changed).first(changed_count);
-  Search search(*this, totals);
-  for_each_group(fewer.size(), threads, [&](std::size_t first, std::size_t last) {
-    if (is_negated) negate(cells(first), (starts_[last] - starts_[first]) * stride_);
-    add(first, last, {weights, fewer, to, 2.0});
+  Search search(*this, part.totals);
+  for_each_group(fewer.size(), [&](std::size_t first, std::size_t last) {
+    if (is_negated) negate(cells(first), cell_count(first, last));
+    add(first, last, {part.weights, fewer, to, 2.0});
     for (std::size_t f = first; f < last; ++f) search.look_at(f);
   });
   return search.best();

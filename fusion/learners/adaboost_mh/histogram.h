@@ -22,6 +22,13 @@ struct SignedWeights {
   const double* of(std::size_t document) const { return values.data() + document * stride; }
 };
 
+/// Some documents with their weights.
+struct WeightedDocuments {
+  const SignedWeights& weights;
+  std::span<const std::uint32_t> documents;
+  std::span<const double> totals;  ///< stride long: the sum over these documents
+};
+
 /// The cut with the greatest worth. Among cuts within 1e-9 of it, the first in the order of features,
 /// thresholds from the highest.
 struct BestCut {
@@ -35,23 +42,19 @@ struct BestCut {
 /// features, so the result is the same bit for bit for any number of threads.
 class Histogram {
  public:
-  Histogram(const CodedFeatures& features, std::size_t stride);
+  Histogram(const CodedFeatures& features, std::size_t stride, unsigned threads);
 
-  /// Sums the weights of `documents` and returns their best cut. `totals` (stride long) is the sum over all
-  /// of them.
-  BestCut fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-               std::span<const double> totals, unsigned threads = 1);
+  /// Sums the weights of the documents and returns their best cut.
+  BestCut fill(const WeightedDocuments& part);
   /// As fill(). Also subtracts the sums from `whole`, which must contain these documents.
-  /// out: the best cuts of `documents` and of the documents that remain in `whole`
-  std::pair<BestCut, BestCut> split_off(Histogram& whole, const SignedWeights& weights,
-                                        std::span<const std::uint32_t> documents,
-                                        std::span<const double> totals, std::span<const double> rest_totals,
-                                        unsigned threads = 1);
-  /// Replaces the signs `from` (1 or -1) in the sums by the signs `to`. Adds up either the documents whose
-  /// sign changes or the others, whichever are fewer.
-  BestCut change_signs(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-                       std::span<const std::int8_t> from, std::span<const std::int8_t> to,
-                       std::span<const double> totals, unsigned threads = 1);
+  /// in:  rest_totals - the totals of the documents that remain in `whole`
+  /// out: the best cuts of the documents and of those that remain in `whole`
+  std::pair<BestCut, BestCut> split_off(Histogram& whole, const WeightedDocuments& part,
+                                        std::span<const double> rest_totals);
+  /// Replaces the signs `from` (1 or -1) in the sums by the signs `to`, which the totals have. Adds up either
+  /// the documents whose sign changes or the others, whichever are fewer.
+  BestCut change_signs(const WeightedDocuments& part, std::span<const std::int8_t> from,
+                       std::span<const std::int8_t> to);
 
   std::size_t feature_count() const { return features_->feature_count(); }
   std::size_t codes(std::size_t feature) const { return features_->thresholds(feature).size() + 1; }
@@ -69,13 +72,15 @@ class Histogram {
 
   double* cells(std::size_t feature) { return sums_[starts_[feature] * (stride_ / 4)].numbers; }
   /// Calls work(first, last) for every group of features, in several threads if that is worth it.
-  void for_each_group(std::size_t documents, unsigned threads,
-                      const std::function<void(std::size_t, std::size_t)>& work) const;
-  void clear(std::size_t first, std::size_t last);
+  void for_each_group(std::size_t documents, const std::function<void(std::size_t, std::size_t)>& work) const;
+  std::size_t cell_count(std::size_t first, std::size_t last) const {
+    return (starts_[last] - starts_[first]) * stride_;
+  }
   void add(std::size_t first, std::size_t last, const Addends& addends);
 
   const CodedFeatures* features_;
   std::size_t stride_;
+  unsigned threads_;
   std::vector<std::size_t> starts_;  // where each feature's cells begin, and their number
   std::vector<Four> sums_;
 };

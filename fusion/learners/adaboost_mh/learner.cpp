@@ -1,4 +1,4 @@
-#include <sstream>
+#include <fmt/format.h>
 
 #include "fusion/learners/adaboost_mh/boost.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
@@ -47,15 +47,14 @@ Result<Options> options_of(const TrainingRequest& request) {
 }
 
 /// The classifier to continue from, or nullptr.
-Result<const MhRanker*> start_of(const TrainingRequest& request, const std::vector<double>& grades,
-                                 const CutTable& table) {
+Result<const MhRanker*> start_of(const TrainingRequest& request, const GradedCuts& graded) {
   const MhRanker* none = nullptr;
   if (request.resume == nullptr) return none;
   const auto* ranker = dynamic_cast<const MhRanker*>(request.resume->ranker.get());
   if (ranker == nullptr)
     return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
                                  ", not adaboost-mh");
-  if (ranker->grades() != grades || ranker->table() != table)
+  if (ranker->graded() != graded)
     return fail(Code::bad_data,
                 "--resume: the model was trained on other documents; boosting continues only on the "
                 "same ones");
@@ -80,41 +79,40 @@ std::vector<JsonObject> trace_of(const BoostRun& run) {
 
 std::string summary_of(const Options& options, const BoostRun& run, std::size_t documents,
                        std::size_t classes) {
-  std::ostringstream text;
-  text << "adaboost-mh (" << options.setting().name() << "): " << run.rounds.size() << " rounds over "
-       << documents << " documents of " << classes << " grades; " << run.stop_reason;
-  if (!run.rounds.empty()) text << "; Hamming loss " << run.rounds.back().hamming_loss;
-  text << "\n";
-  return text.str();
+  std::string text =
+      fmt::format("adaboost-mh ({}): {} rounds over {} documents of {} grades; {}", options.setting().name(),
+                  run.rounds.size(), documents, classes, run.stop_reason);
+  if (!run.rounds.empty()) text += fmt::format("; Hamming loss {:g}", run.rounds.back().hamming_loss);
+  return text + "\n";
 }
 
 Result<TrainingResult> train(const TrainingRequest& request) {
   TRY(const auto options, options_of(request));
-  TRY(const auto grades, class_grades(*request.train));
-  TRY(const auto documents, graded_documents(*request.train, grades));
+  GradedCuts graded;
+  TRY(graded.grades, class_grades(*request.train));
+  TRY(const auto documents, graded_documents(*request.train, graded.grades));
   const CodedFeatures coded(documents.matrix, ThresholdOptions{options.max_thresholds});
-  CutTable table = cut_table(coded);
-  TRY(const auto start, start_of(request, grades, table));
-  const CodedRows rows(documents.matrix, table);
+  graded.table = cut_table(coded);
+  TRY(const auto start, start_of(request, graded));
+  const CodedRows rows(documents.matrix, graded.table);
   const BoostStart from{start == nullptr ? nullptr : &start->classifier(), &rows};
   BoostRun run = boost(
-      {&coded, documents.classes, grades.size(), request.threads}, options.setting(), options.rounds,
+      {&coded, documents.classes, graded.grades.size(), request.threads}, options.setting(), options.rounds,
       [&](std::size_t done) {
         if (request.progress) request.progress(done, options.rounds);
-        return true;
       },
       from);
   if (request.progress) request.progress(options.rounds, options.rounds);
   TrainingResult result;
   result.trace = trace_of(run);
-  result.summary = summary_of(options, run, documents.classes.size(), grades.size());
+  result.summary = summary_of(options, run, documents.classes.size(), graded.grades.size());
   result.model.learner = "adaboost-mh";
   result.model.features = request.train->matrix.features();
   result.model.training = JsonObject{{"base", options.setting().name()},
                                      {"rounds", run.rounds.size()},
                                      {"stopped", run.stop_reason},
                                      {"documents", documents.classes.size()}};
-  result.model.ranker = std::make_shared<MhRanker>(grades, std::move(table), std::move(run.classifier));
+  result.model.ranker = std::make_shared<MhRanker>(std::move(graded), std::move(run.classifier));
   return result;
 }
 

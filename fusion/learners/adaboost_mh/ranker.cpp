@@ -30,14 +30,15 @@ std::vector<double> posterior_scores(std::span<const double> votes, std::span<co
 }
 
 std::vector<double> MhRanker::score(const FeatureMatrix& documents) const {
-  const CodedRows rows(documents, table_);
+  const CodedRows rows(documents, graded_.table);
   const std::vector<std::size_t> all = {classifier_.rounds.size()};
-  return posterior_scores(classifier_.votes(rows, all)[0], gains_of(grades_));
+  return posterior_scores(classifier_.votes(rows, all)[0], gains_of(graded_.grades));
 }
 
 JsonObject MhRanker::body() const {
-  return JsonObject{
-      {"grades", to_array(grades_)}, {"cuts", to_json(table_)}, {"rounds", to_json(classifier_)}};
+  JsonObject body = to_json(graded_);
+  body["rounds"] = to_json(classifier_);
+  return body;
 }
 
 std::string MhRanker::describe(const std::vector<Feature>& features) const {
@@ -48,7 +49,7 @@ std::string MhRanker::describe(const std::vector<Feature>& features) const {
   }
   std::ostringstream text;
   text << "AdaBoost.MH of " << classifier_.rounds.size() << " rounds over grades";
-  for (const double grade : grades_) text << ' ' << grade;
+  for (const double grade : graded_.grades) text << ' ' << grade;
   text << "\nsum of alpha over the cuts of each feature:\n";
   std::vector<std::pair<double, std::uint32_t>> order;
   for (const auto& [feature, alpha] : uses) order.emplace_back(-alpha, feature);
@@ -62,13 +63,13 @@ Result<SharedRanker> read_ranker(const JsonObject& body, const std::vector<Featu
   StateFields fields(body);
   const JsonArray* rounds = fields.array("rounds");
   if (fields.failed()) return fields.error();
-  TRY(auto classifier, read_classifier(*rounds, graded.grades.size(), graded.table));
-  return std::make_shared<MhRanker>(std::move(graded.grades), std::move(graded.table), std::move(classifier));
+  TRY(auto classifier, read_classifier(*rounds, graded));
+  return std::make_shared<MhRanker>(std::move(graded), std::move(classifier));
 }
 
 namespace {
 
-Result<Source> read_source(const JsonObject& object, std::size_t classes, const CutTable& table,
+Result<Source> read_source(const JsonObject& object, const GradedCuts& graded,
                            const std::vector<Feature>& features, std::span<const Learner> others) {
   StateFields fields(object, "body.sources.");
   Source source;
@@ -76,7 +77,7 @@ Result<Source> read_source(const JsonObject& object, std::size_t classes, const 
   if (object.contains("rounds")) {
     const JsonArray* rounds = fields.array("rounds");
     if (fields.failed()) return fields.error();
-    TRY(source.classifier, read_classifier(*rounds, classes, table));
+    TRY(source.classifier, read_classifier(*rounds, graded));
     return source;
   }
   source.low = fields.number("low");
@@ -110,16 +111,8 @@ Result<Member> read_member(const JsonObject& object, const std::vector<Source>& 
 
 }  // namespace
 
-EnsembleRanker::EnsembleRanker(std::vector<double> grades, CutTable table, std::vector<Source> sources,
-                               std::vector<Member> members)
-    : grades_(std::move(grades)),
-      gains_(gains_of(grades_)),
-      table_(std::move(table)),
-      sources_(std::move(sources)),
-      members_(std::move(members)) {}
-
 std::vector<double> EnsembleRanker::score(const FeatureMatrix& documents) const {
-  const CodedRows rows(documents, table_);
+  const CodedRows rows(documents, graded_.table);
   std::vector<double> scores(documents.document_count(), 0.0);
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     const std::vector<std::size_t> all = {sources_[s].classifier.rounds.size()};
@@ -152,10 +145,10 @@ JsonObject EnsembleRanker::body() const {
     object["quality"] = member.quality;
     members.push_back(std::move(object));
   }
-  return JsonObject{{"grades", to_array(grades_)},
-                    {"cuts", to_json(table_)},
-                    {"sources", std::move(sources)},
-                    {"members", std::move(members)}};
+  JsonObject body = to_json(graded_);
+  body["sources"] = std::move(sources);
+  body["members"] = std::move(members);
+  return body;
 }
 
 std::string EnsembleRanker::describe(const std::vector<Feature>&) const {
@@ -189,7 +182,7 @@ Result<SharedRanker> read_ensemble(const JsonObject& body, const std::vector<Fea
   std::vector<Source> sources;
   for (const Json& item : *source_items) {
     if (!item.is_object()) return fail(Code::bad_data, "body.sources: must be objects");
-    TRY(auto source, read_source(item.get_object(), graded.grades.size(), graded.table, features, others));
+    TRY(auto source, read_source(item.get_object(), graded, features, others));
     sources.push_back(std::move(source));
   }
   std::vector<Member> members;
@@ -198,8 +191,7 @@ Result<SharedRanker> read_ensemble(const JsonObject& body, const std::vector<Fea
     TRY(auto member, read_member(item.get_object(), sources));
     members.push_back(std::move(member));
   }
-  return std::make_shared<EnsembleRanker>(std::move(graded.grades), std::move(graded.table),
-                                          std::move(sources), std::move(members));
+  return std::make_shared<EnsembleRanker>(std::move(graded), std::move(sources), std::move(members));
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -30,11 +30,10 @@ Learner ensemble_learner(std::vector<Learner> others);
 /// {"grades","cuts","rounds"}.
 class MhRanker final : public Ranker {
  public:
-  MhRanker(std::vector<double> grades, CutTable table, StrongClassifier classifier)
-      : grades_(std::move(grades)), table_(std::move(table)), classifier_(std::move(classifier)) {}
+  MhRanker(GradedCuts graded, StrongClassifier classifier)
+      : graded_(std::move(graded)), classifier_(std::move(classifier)) {}
 
-  const std::vector<double>& grades() const { return grades_; }
-  const CutTable& table() const { return table_; }
+  const GradedCuts& graded() const { return graded_; }
   const StrongClassifier& classifier() const { return classifier_; }
 
   std::vector<double> score(const FeatureMatrix& documents) const override;
@@ -42,8 +41,7 @@ class MhRanker final : public Ranker {
   std::string describe(const std::vector<Feature>& features) const override;
 
  private:
-  std::vector<double> grades_;
-  CutTable table_;
+  GradedCuts graded_;
   StrongClassifier classifier_;
 };
 
@@ -62,8 +60,11 @@ Result<SharedRanker> read_ranker(const JsonObject& body, const std::vector<Featu
 /// "members":[{"source","weight","quality","calibration",...}...]}
 class EnsembleRanker final : public Ranker {
  public:
-  EnsembleRanker(std::vector<double> grades, CutTable table, std::vector<Source> sources,
-                 std::vector<Member> members);
+  EnsembleRanker(GradedCuts graded, std::vector<Source> sources, std::vector<Member> members)
+      : graded_(std::move(graded)),
+        gains_(gains_of(graded_.grades)),
+        sources_(std::move(sources)),
+        members_(std::move(members)) {}
 
   const std::vector<Member>& members() const { return members_; }
 
@@ -72,9 +73,8 @@ class EnsembleRanker final : public Ranker {
   std::string describe(const std::vector<Feature>& features) const override;
 
  private:
-  std::vector<double> grades_;
+  GradedCuts graded_;
   std::vector<double> gains_;
-  CutTable table_;
   std::vector<Source> sources_;
   std::vector<Member> members_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "core/contract.h"
 #include "core/portable_math.h"
@@ -11,7 +12,30 @@ namespace metafuse::fusion::adaboost_mh {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"polynomial", "logistic", "neural network", "gaussian process"};
+/// The sum of all monomials times their weights. Requires one weight per monomial.
+/// cost: O(monomials)
+double polynomial_gain(const Regression& model, std::span<const double> votes) {
+  struct Item {
+    double value;
+    std::size_t last;
+  };
+  std::vector<Item> items;
+  items.reserve(model.weights.size());
+  items.push_back({1.0, 0});
+  double sum = model.weights[0];
+  std::size_t begin = 0;
+  for (int i = 0; i < model.setting.degree; ++i) {
+    const std::size_t end = items.size();
+    for (std::size_t m = begin; m < end; ++m)
+      for (std::size_t variable = items[m].last; variable < votes.size(); ++variable) {
+        const double value = items[m].value * votes[variable];
+        sum += model.weights[items.size()] * value;
+        items.push_back({value, variable});
+      }
+    begin = end;
+  }
+  return sum;
+}
 
 double logistic_gain(const Regression& model, std::span<const double> votes) {
   const std::size_t k = model.points.size();
@@ -64,6 +88,17 @@ double process_gain(const Regression& model, std::span<const double> votes) {
   return gain;
 }
 
+struct KindOfRegression {
+  std::string_view name;
+  double (*gain)(const Regression&, std::span<const double> votes);
+};
+
+/// In the order of RegressionKind.
+constexpr KindOfRegression kKinds[] = {{"polynomial", polynomial_gain},
+                                       {"logistic", logistic_gain},
+                                       {"neural network", network_gain},
+                                       {"gaussian process", process_gain}};
+
 std::size_t weights_needed(const Regression& model) {
   switch (model.setting.kind) {
     case RegressionKind::polynomial:
@@ -80,6 +115,22 @@ std::size_t weights_needed(const Regression& model) {
 
 }  // namespace
 
+std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int degree) {
+  std::vector<std::vector<std::size_t>> all = {{}};
+  std::size_t begin = 0;
+  for (int i = 0; i < degree; ++i) {
+    const std::size_t end = all.size();
+    for (std::size_t m = begin; m < end; ++m)
+      for (std::size_t variable = all[m].empty() ? 0 : all[m].back(); variable < inputs; ++variable) {
+        auto longer = all[m];
+        longer.push_back(variable);
+        all.push_back(std::move(longer));
+      }
+    begin = end;
+  }
+  return all;
+}
+
 void make_tangents(std::span<double> numbers) {
   // tanh x = (1 - e^-2|x|) / (1 + e^-2|x|) with the sign of x.
   std::vector<double> powers(numbers.size());
@@ -92,7 +143,7 @@ void make_tangents(std::span<double> numbers) {
 std::string RegressionSetting::name() const {
   if (kind == RegressionKind::polynomial)
     return degree == 1 ? "linear" : "polynomial " + std::to_string(degree);
-  return kKindNames[static_cast<std::size_t>(kind)];
+  return std::string(kKinds[static_cast<std::size_t>(kind)].name);
 }
 
 std::vector<RegressionSetting> all_regressions() {
@@ -106,17 +157,7 @@ std::vector<RegressionSetting> all_regressions() {
 
 double Regression::raw(std::span<const double> votes) const {
   require(votes.size() == width, "a regression takes as many votes as it was fitted to");
-  switch (setting.kind) {
-    case RegressionKind::polynomial:
-      return polynomial_value(votes, setting.degree, weights);
-    case RegressionKind::logistic:
-      return logistic_gain(*this, votes);
-    case RegressionKind::neural_network:
-      return network_gain(*this, votes);
-    case RegressionKind::gaussian_process:
-      return process_gain(*this, votes);
-  }
-  return 0.0;
+  return kKinds[static_cast<std::size_t>(setting.kind)].gain(*this, votes);
 }
 
 double Regression::scaled(std::span<const double> votes) const {
@@ -128,7 +169,7 @@ double Regression::scaled(std::span<const double> votes) const {
 }
 
 JsonObject to_json(const Regression& regression) {
-  return JsonObject{{"kind", kKindNames[static_cast<std::size_t>(regression.setting.kind)]},
+  return JsonObject{{"kind", kKinds[static_cast<std::size_t>(regression.setting.kind)].name},
                     {"degree", regression.setting.degree},
                     {"width", regression.width},
                     {"weights", to_array(regression.weights)},
@@ -152,10 +193,11 @@ Result<Regression> read_regression(const JsonObject& object) {
   model.low = fields.number("low");
   model.high = fields.number("high");
   if (fields.failed()) return fields.error();
-  const auto known = std::find(std::begin(kKindNames), std::end(kKindNames), kind);
-  if (known == std::end(kKindNames))
+  const auto known = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [&](const KindOfRegression& each) { return each.name == kind; });
+  if (known == std::end(kKinds))
     return fail(Code::bad_data, "body.members.kind: \"" + kind + "\" is not a known regression");
-  model.setting.kind = static_cast<RegressionKind>(known - std::begin(kKindNames));
+  model.setting.kind = static_cast<RegressionKind>(known - std::begin(kKinds));
   if (model.width == 0 || model.setting.degree < 1 || model.weights.empty() || !(model.length > 0.0) ||
       model.weights.size() != weights_needed(model))
     return fail(Code::bad_data, "body.members.weights: do not fit the regression's kind");

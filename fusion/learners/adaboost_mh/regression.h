@@ -14,46 +14,7 @@ namespace metafuse::fusion::adaboost_mh {
 
 /// All products of at most `degree` out of `inputs` variables, each as ascending variable indices; the empty
 /// product comes first.
-inline std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int degree) {
-  std::vector<std::vector<std::size_t>> all = {{}};
-  std::size_t begin = 0;
-  for (int i = 0; i < degree; ++i) {
-    const std::size_t end = all.size();
-    for (std::size_t m = begin; m < end; ++m)
-      for (std::size_t variable = all[m].empty() ? 0 : all[m].back(); variable < inputs; ++variable) {
-        auto longer = all[m];
-        longer.push_back(variable);
-        all.push_back(std::move(longer));
-      }
-    begin = end;
-  }
-  return all;
-}
-
-/// The sum of all monomials times their weights. Requires one weight per monomial.
-/// cost: O(monomials)
-inline double polynomial_value(std::span<const double> votes, int degree, std::span<const double> weights) {
-  struct Item {
-    double value;
-    std::size_t last;
-  };
-  std::vector<Item> items;
-  items.reserve(weights.size());
-  items.push_back({1.0, 0});
-  double sum = weights[0];
-  std::size_t begin = 0;
-  for (int i = 0; i < degree; ++i) {
-    const std::size_t end = items.size();
-    for (std::size_t m = begin; m < end; ++m)
-      for (std::size_t variable = items[m].last; variable < votes.size(); ++variable) {
-        const double value = items[m].value * votes[variable];
-        sum += weights[items.size()] * value;
-        items.push_back({value, variable});
-      }
-    begin = end;
-  }
-  return sum;
-}
+std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int degree);
 
 /// Replaces each number by its hyperbolic tangent. The results are the same bit for bit on every processor,
 /// with an error below 1e-15.
@@ -75,7 +36,6 @@ std::vector<RegressionSetting> all_regressions();
 
 struct RegressionOptions {
   std::size_t process_points = 500;  ///< largest number of points of a Gaussian process, drawn by the seed
-  std::size_t hidden = 5;            ///< number of tanh units of the network
   std::uint64_t seed = 1;
 };
 
@@ -112,13 +72,5 @@ Result<Regression> fit_regression(const RegressionSetting& setting, const Calibr
 JsonObject to_json(const Regression& regression);
 /// errors: bad_data, naming the field
 Result<Regression> read_regression(const JsonObject& object);
-
-/// Fits the coefficients, points, length and offset of a Gaussian process with a squared exponential kernel.
-/// Chooses length scale and noise by the marginal likelihood of at most 150 points, then fits the process to
-/// all points.
-///
-/// Requires a model with its setting and width, and votes that are not constant.
-/// cost:   O(points^3)
-void fit_gaussian_process(Regression& model, const CalibrationData& data, const RegressionOptions& options);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "fusion/learners/common/state_fields.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -103,23 +104,19 @@ std::optional<std::vector<std::int64_t>> whole_numbers(const Json& item, std::si
   return numbers;
 }
 
-std::optional<Cut> cut_of(std::int64_t feature, std::int64_t index, const CutTable& table) {
-  if (feature < 0 || static_cast<std::size_t>(feature) >= table.cuts.size()) return std::nullopt;
-  if (index < 0 || static_cast<std::size_t>(index) >= table.cuts[static_cast<std::size_t>(feature)].size())
+/// in: numbers - begin with feature and index
+std::optional<Cut> cut_of(std::span<const std::int64_t> numbers, const CutTable& table) {
+  if (numbers[0] < 0 || static_cast<std::size_t>(numbers[0]) >= table.cuts.size()) return std::nullopt;
+  const auto feature = static_cast<std::uint32_t>(numbers[0]);
+  if (numbers[1] < 0 || static_cast<std::size_t>(numbers[1]) >= table.cuts[feature].size())
     return std::nullopt;
-  return Cut{static_cast<std::uint32_t>(feature), static_cast<std::uint8_t>(index)};
-}
-
-/// A child must be a later node or an existing leaf, so that every walk ends.
-bool is_child(std::int64_t child, std::size_t place, std::size_t nodes, std::size_t leaves) {
-  if (child >= 0) return static_cast<std::size_t>(child) > place && static_cast<std::size_t>(child) < nodes;
-  return static_cast<std::size_t>(-1 - child) < leaves;
+  return Cut{feature, static_cast<std::uint8_t>(numbers[1])};
 }
 
 Result<void> read_terms(const JsonArray& terms, const CutTable& table, BaseClassifier& base) {
   for (const Json& item : terms) {
     const auto numbers = whole_numbers(item, 2);
-    const auto cut = numbers ? cut_of((*numbers)[0], (*numbers)[1], table) : std::nullopt;
+    const auto cut = numbers ? cut_of(*numbers, table) : std::nullopt;
     if (!cut) return damaged("a term does not refer to a feature and cut of the table");
     base.terms.push_back(*cut);
   }
@@ -128,11 +125,16 @@ Result<void> read_terms(const JsonArray& terms, const CutTable& table, BaseClass
 
 Result<void> read_nodes(const JsonArray& nodes, std::size_t leaves, const CutTable& table,
                         BaseClassifier& base) {
-  for (std::size_t place = 0; place < nodes.size(); ++place) {
-    const auto numbers = whole_numbers(nodes[place], 4);
-    const auto cut = numbers ? cut_of((*numbers)[0], (*numbers)[1], table) : std::nullopt;
-    if (!cut || !is_child((*numbers)[2], place, nodes.size(), leaves) ||
-        !is_child((*numbers)[3], place, nodes.size(), leaves))
+  for (const Json& item : nodes) {
+    const auto numbers = whole_numbers(item, 4);
+    const auto cut = numbers ? cut_of(*numbers, table) : std::nullopt;
+    const auto is_child = [&, place = base.nodes.size()](std::int64_t child) {
+      return child >= 0
+                 ? static_cast<std::size_t>(child) > place && static_cast<std::size_t>(child) < nodes.size()
+                 : static_cast<std::size_t>(-1 - child) < leaves;
+    };
+    // A child is a later node or an existing leaf, so that every walk ends.
+    if (!cut || !is_child((*numbers)[2]) || !is_child((*numbers)[3]))
       return damaged("a node has a cut or a child that does not exist");
     base.nodes.push_back(
         {*cut, static_cast<std::int32_t>((*numbers)[2]), static_cast<std::int32_t>((*numbers)[3])});
@@ -163,20 +165,17 @@ Result<StrongClassifier::Round> read_round(const JsonObject& object, std::size_t
 
 }  // namespace
 
-JsonArray to_json(const CutTable& table) {
-  JsonArray array;
-  for (const auto& cuts : table.cuts) {
+JsonObject to_json(const GradedCuts& graded) {
+  JsonArray table;
+  for (const auto& cuts : graded.table.cuts) {
     JsonArray list;
-    for (const double cut : cuts) {
-      if (std::isfinite(cut))
-        list.emplace_back(cut);
-      else
-        list.emplace_back(nullptr);
-    }
-    array.push_back(std::move(list));
+    for (const double cut : cuts) list.push_back(std::isfinite(cut) ? Json(cut) : Json(nullptr));
+    table.push_back(std::move(list));
   }
-  return array;
+  return {{"grades", to_array(graded.grades)}, {"cuts", std::move(table)}};
 }
+
+namespace {
 
 Result<CutTable> read_cut_table(const JsonArray& array, std::size_t features) {
   if (array.size() != features)
@@ -184,25 +183,21 @@ Result<CutTable> read_cut_table(const JsonArray& array, std::size_t features) {
                                     std::to_string(features) + " features");
   CutTable table;
   for (const Json& item : array) {
-    std::vector<double> cuts;
     if (!item.is_array() || item.get_array().size() > 255)
       return fail(Code::bad_data, "body.cuts: must be lists of at most 255 numbers");
+    std::vector<double>& cuts = table.cuts.emplace_back();
     for (const Json& cut : item.get_array()) {
       double value = -std::numeric_limits<double>::infinity();
-      if (!cut.is_null()) {
-        const JsonObject holder{{"cuts", JsonArray{cut}}};
-        StateFields fields(holder);
-        const auto numbers = fields.numbers("cuts");
-        if (fields.failed()) return fields.error();
-        value = numbers[0];
-      }
+      if (!cut.is_null() && !finite_number(&cut, value))
+        return fail(Code::bad_data, "body.cuts: must be finite numbers");
       if (!cuts.empty() && !(value > cuts.back())) return fail(Code::bad_data, "body.cuts: not ascending");
       cuts.push_back(value);
     }
-    table.cuts.push_back(std::move(cuts));
   }
   return table;
 }
+
+}  // namespace
 
 Result<GradedCuts> read_graded_cuts(const JsonObject& body, std::size_t features) {
   StateFields fields(body);
@@ -235,12 +230,12 @@ JsonArray to_json(const StrongClassifier& classifier) {
   return array;
 }
 
-Result<StrongClassifier> read_classifier(const JsonArray& array, std::size_t classes, const CutTable& table) {
+Result<StrongClassifier> read_classifier(const JsonArray& array, const GradedCuts& graded) {
   StrongClassifier classifier;
-  classifier.classes = classes;
+  classifier.classes = graded.grades.size();
   for (const Json& item : array) {
     if (!item.is_object()) return damaged("a round must be an object");
-    TRY(auto round, read_round(item.get_object(), classes, table));
+    TRY(auto round, read_round(item.get_object(), classifier.classes, graded.table));
     classifier.rounds.push_back(std::move(round));
   }
   return classifier;

@@ -96,16 +96,16 @@ struct StrongClassifier {
   friend bool operator==(const StrongClassifier&, const StrongClassifier&) = default;
 };
 
-/// {"cuts":[[...]...]}: the cuts of each feature, ascending; null for minus infinity.
-JsonArray to_json(const CutTable& table);
-/// errors: bad_data
-Result<CutTable> read_cut_table(const JsonArray& array, std::size_t features);
-
 /// The beginning of the body of all models in this folder: the grades, ascending, and the cuts.
 struct GradedCuts {
   std::vector<double> grades;
   CutTable table;
+
+  friend bool operator==(const GradedCuts&, const GradedCuts&) = default;
 };
+
+/// {"grades":[...],"cuts":[[...]...]}: the cuts of each feature, ascending; null for minus infinity.
+JsonObject to_json(const GradedCuts& graded);
 /// errors: bad_data, naming the field
 Result<GradedCuts> read_graded_cuts(const JsonObject& body, std::size_t features);
 
@@ -113,6 +113,6 @@ Result<GradedCuts> read_graded_cuts(const JsonObject& body, std::size_t features
 /// above]...]}...]. A child is the index of a node in the list, or -1 - leaf. Each leaf has K of the "votes".
 JsonArray to_json(const StrongClassifier& classifier);
 /// errors: bad_data: a feature, cut, node or leaf that does not exist, a cycle, votes other than -1 and 1
-Result<StrongClassifier> read_classifier(const JsonArray& array, std::size_t classes, const CutTable& table);
+Result<StrongClassifier> read_classifier(const JsonArray& array, const GradedCuts& graded);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -30,21 +30,6 @@ struct CalibrationData {
   const double* row(std::size_t document) const { return votes.data() + document * width; }
 };
 
-/// The gain of each document.
-inline std::vector<double> document_gains(const CalibrationData& data) {
-  std::vector<double> gains;
-  for (const int each : data.classes) gains.push_back(data.gains[static_cast<std::size_t>(each)]);
-  return gains;
-}
-
-/// The share of the documents in each class.
-inline std::vector<double> class_shares(const CalibrationData& data) {
-  std::vector<double> shares(data.gains.size(), 0.0);
-  for (const int each : data.classes)
-    shares[static_cast<std::size_t>(each)] += 1.0 / static_cast<double>(data.size());
-  return shares;
-}
-
 /// Whether every document has the same votes, so that nothing can be fitted.
 inline bool are_votes_constant(const CalibrationData& data) {
   for (std::size_t d = 1; d < data.size(); ++d)
