@@ -22,7 +22,6 @@ struct BaseSetting {
   std::size_t size = 20;  ///< leaves of a tree, terms of a product
 
   std::string name() const;  ///< "tree 20", "product 4", "stump"
-  friend bool operator==(const BaseSetting&, const BaseSetting&) = default;
 };
 
 /// The training documents and their classes.

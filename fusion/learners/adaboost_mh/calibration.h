@@ -30,7 +30,6 @@ std::string_view name_of(SigmoidTarget target);
 struct Sigmoid {
   double a = 1.0;
   double b = 0.0;
-  friend bool operator==(const Sigmoid&, const Sigmoid&) = default;
 };
 
 /// The class probabilities of one document by eq. (4): s(f_l), divided by their sum.
@@ -73,12 +72,9 @@ struct Calibration {
   std::optional<Regression> regression;
   double constant = 0.0;
 
-  bool is_sigmoid() const { return sigmoid.has_value(); }
   bool is_constant() const { return !sigmoid && !regression; }
   /// `buffer` has room for one number per class.
   double score(std::span<const double> votes, std::span<const double> gains, std::span<double> buffer) const;
-
-  friend bool operator==(const Calibration&, const Calibration&) = default;
 };
 
 /// Class probability calibrations (CPC), regression based ones (RBC), or both.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 
 #include "core/contract.h"
@@ -86,25 +85,6 @@ std::vector<BaseSetting> all_settings() {
   for (std::size_t leaves = 5; leaves <= 45; leaves += 5) settings.push_back({BaseKind::tree, leaves});
   for (std::size_t terms = 2; terms <= 10; ++terms) settings.push_back({BaseKind::product, terms});
   return settings;
-}
-
-std::vector<BoostRun> boost_all(const Problem& problem, const std::vector<BaseSetting>& settings,
-                                const std::vector<CalibrationSplit>& splits, std::size_t rounds,
-                                unsigned threads, const std::function<void(std::size_t)>& progress) {
-  std::vector<BoostRun> runs(settings.size());
-  std::mutex mutex;
-  std::size_t done = 0;
-  parallel_for(settings.size(), threads, [&](std::size_t i) {
-    // Large products take longest, so they start first.
-    const std::size_t place = settings.size() - 1 - i;
-    Problem own = problem;
-    own.left_out = splits[place].left_out;
-    runs[place] = boost(own, settings[place], rounds);
-    const std::lock_guard lock(mutex);
-    ++done;
-    if (progress) progress(done);
-  });
-  return runs;
 }
 
 std::vector<double> calibrated_scores(const Calibration& calibration, std::span<const double> votes,

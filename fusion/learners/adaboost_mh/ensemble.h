@@ -45,12 +45,6 @@ std::vector<double> weighted_scores(std::span<const std::vector<double>* const> 
 /// The settings of the paper: trees of 5, 10, ..., 45 leaves and products of 2 to 10 terms.
 std::vector<BaseSetting> all_settings();
 
-/// Makes one run per setting, in parallel on shared codes. Each run leaves out the documents of its split.
-/// The runs do not depend on the number of threads. Requires one split per setting.
-std::vector<BoostRun> boost_all(const Problem& problem, const std::vector<BaseSetting>& settings,
-                                const std::vector<CalibrationSplit>& splits, std::size_t rounds,
-                                unsigned threads, const std::function<void(std::size_t done)>& progress = {});
-
 /// The calibrated score of every document.
 std::vector<double> calibrated_scores(const Calibration& calibration, std::span<const double> votes,
                                       std::size_t width, std::span<const double> gains);

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "core/random.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
@@ -255,21 +257,39 @@ Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> ot
   TRY(task.options, ensemble_options_of(request, others));
   TRY(task.grades, class_grades(*request.train));
   task.gains = gains_of(task.grades);
-  if (request.validate == nullptr) {
-    TRY(auto halves, hold_out(*request.train, task.options.calibration_share, Random(request.seed)));
-    TRY(auto validation, graded_documents(halves.held_out, task.grades));
-    task.training_set = std::move(halves.kept);
-    task.validation = std::move(validation);
-  } else {
-    TRY(auto validation, graded_documents(*request.validate, task.grades));
-    task.training_set = *request.train;
-    task.validation = std::move(validation);
+  const TrainingSet* validation = request.validate;
+  Halves halves;
+  if (validation == nullptr) {
+    TRY(halves, hold_out(*request.train, task.options.calibration_share, Random(request.seed)));
+    validation = &halves.held_out;
   }
+  TRY(task.validation, graded_documents(*validation, task.grades));
+  task.training_set = request.validate == nullptr ? std::move(halves.kept) : *request.train;
   TRY(task.training, graded_documents(task.training_set, task.grades));
   if (task.training.classes.size() < 2 || task.validation.classes.empty())
     return fail(Code::bad_data,
                 "a part of the queries has no judged document; give more queries, or use adaboost-mh");
   return task;
+}
+
+/// Makes one run per setting, in parallel on shared codes. Each run leaves out the documents of its split.
+/// The runs do not depend on the number of threads.
+std::vector<BoostRun> boost_all(const Task& task, const CodedFeatures& coded,
+                                const std::vector<BaseSetting>& settings,
+                                const std::vector<CalibrationSplit>& splits) {
+  std::vector<BoostRun> runs(settings.size());
+  std::mutex mutex;
+  std::size_t done = 0;
+  parallel_for(settings.size(), task.request->threads, [&](std::size_t i) {
+    // Large products take longest, so they start first.
+    const std::size_t place = settings.size() - 1 - i;
+    runs[place] = boost({&coded, task.training.classes, task.grades.size(), 1, splits[place].left_out},
+                        settings[place], task.options.round_counts.back());
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (task.request->progress) task.request->progress(done, settings.size());
+  });
+  return runs;
 }
 
 /// Trains AdaBoost.MH with every setting, each with its own split.
@@ -281,10 +301,7 @@ void add_classifiers(const Task& task, Members& members) {
   for (std::size_t i = 0; i < settings.size(); ++i)
     splits.push_back(
         draw_split(task.training, task.options.calibration_share, Random(task.request->seed).split(i)));
-  auto runs = boost_all({&coded, task.training.classes, task.grades.size()}, settings, splits,
-                        task.options.round_counts.back(), task.request->threads, [&](std::size_t done) {
-                          if (task.request->progress) task.request->progress(done, settings.size());
-                        });
+  auto runs = boost_all(task, coded, settings, splits);
   const CodedRows rows(task.training.matrix, members.table);
   const CodedRows validation_rows(task.validation.matrix, members.table);
   for (std::size_t i = 0; i < runs.size(); ++i) {

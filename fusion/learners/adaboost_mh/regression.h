@@ -27,7 +27,6 @@ struct RegressionSetting {
   int degree = 1;  ///< of a polynomial: 1 (linear) to 5
 
   std::string name() const;  ///< "linear", "polynomial 3", "logistic", "neural network", "gaussian process"
-  friend bool operator==(const RegressionSetting&, const RegressionSetting&) = default;
 };
 
 /// The regressions of the paper: Gaussian process, logistic, linear, neural network, polynomial of degree 2
@@ -58,8 +57,6 @@ struct Regression {
   double raw(std::span<const double> votes) const;
   /// The gain scaled to [0, 1] on the calibration documents.
   double scaled(std::span<const double> votes) const;
-
-  friend bool operator==(const Regression&, const Regression&) = default;
 };
 
 /// Fits the gains of the calibration documents.

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
+
+#include <fmt/format.h>
 
 #include "core/contract.h"
 #include "fusion/learners/common/feedback_grades.h"
@@ -37,12 +38,10 @@ Result<GradedDocuments> graded_documents(const TrainingSet& set, const std::vect
       if (!is_in_feedback(set, d)) continue;
       const double grade = feedback_grade(set, d);
       const auto place = std::find(grades.begin(), grades.end(), grade);
-      if (place == grades.end()) {
-        std::ostringstream text;
-        text << "query " << query.id << " has a document of grade " << grade
-             << ", which no training document has";
-        return fail(Code::bad_data, text.str());
-      }
+      if (place == grades.end())
+        return fail(Code::bad_data,
+                    fmt::format("query {} has a document of grade {:g}, which no training document has",
+                                query.id, grade));
       documents.classes.push_back(static_cast<int>(place - grades.begin()));
       rows.push_back(d);
     }

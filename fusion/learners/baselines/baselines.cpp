@@ -25,9 +25,6 @@ double term_value(const LinearTerm& term, const FeatureMatrix& documents, std::s
 
 }  // namespace
 
-LinearRanker::LinearRanker(double offset, std::vector<LinearTerm> terms, std::size_t feature_count)
-    : offset_(offset), terms_(std::move(terms)), feature_count_(feature_count) {}
-
 std::vector<double> LinearRanker::score(const FeatureMatrix& documents) const {
   std::vector<double> scores(documents.document_count(), offset_);
   for (std::size_t x = 0; x < scores.size(); ++x)
@@ -51,12 +48,11 @@ JsonObject LinearRanker::body() const {
 }
 
 std::string LinearRanker::describe(const std::vector<Feature>& features) const {
-  std::ostringstream text;
-  text << "score = " << offset_ << " + sum of weight * value\n";
+  std::string text = fmt::format("score = {:g} + sum of weight * value\n", offset_);
   for (const LinearTerm& term : terms_)
-    text << "  " << features[term.feature].name << ": weight " << term.weight << ", unranked as "
-         << term.unranked << "\n";
-  return text.str();
+    text += fmt::format("  {}: weight {:g}, unranked as {:g}\n", features[term.feature].name, term.weight,
+                        term.unranked);
+  return text;
 }
 
 Result<SharedRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -29,7 +30,8 @@ struct LinearTerm {
 /// Body: {"offset":x,"terms":[{"feature","weight","default"}...]}; "feature" is an index from 0.
 class LinearRanker final : public Ranker {
  public:
-  LinearRanker(double offset, std::vector<LinearTerm> terms, std::size_t feature_count);
+  LinearRanker(double offset, std::vector<LinearTerm> terms, std::size_t feature_count)
+      : offset_(offset), terms_(std::move(terms)), feature_count_(feature_count) {}
 
   double offset() const { return offset_; }
   const std::vector<LinearTerm>& terms() const { return terms_; }

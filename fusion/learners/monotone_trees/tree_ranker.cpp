@@ -67,9 +67,6 @@ std::map<std::pair<std::uint32_t, double>, double> raises_of(const std::vector<T
 
 }  // namespace
 
-TreeRanker::TreeRanker(std::vector<Tree> trees, const std::vector<Feature>& features)
-    : trees_(std::move(trees)), features_(features) {}
-
 JsonArray tree_json(const Tree& tree, std::span<const Feature> features) {
   JsonArray nodes;
   for (const TreeNode& node : tree) nodes.push_back(node_json(node, features));
@@ -107,9 +104,7 @@ std::vector<double> TreeRanker::contributions(const FeatureMatrix& documents, st
 JsonObject TreeRanker::body() const {
   JsonArray trees;
   for (const Tree& tree : trees_) trees.push_back(tree_json(tree, features_));
-  JsonObject body;
-  body["trees"] = std::move(trees);
-  return body;
+  return {{"trees", std::move(trees)}};
 }
 
 std::string TreeRanker::describe(const std::vector<Feature>& features) const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -27,8 +28,6 @@ struct TreeNode {
   double value = 0.0;
 
   bool is_leaf() const { return feature == kLeaf; }
-
-  friend bool operator==(const TreeNode&, const TreeNode&) = default;
 };
 
 /// A tree is monotone if, at each question, every leaf on the "yes" side is worth at least as much as every
@@ -55,7 +54,8 @@ bool is_monotone(const Tree& tree);
 /// and "above" are the indices of the children for no and yes.
 class TreeRanker final : public Ranker {
  public:
-  TreeRanker(std::vector<Tree> trees, const std::vector<Feature>& features);
+  TreeRanker(std::vector<Tree> trees, const std::vector<Feature>& features)
+      : trees_(std::move(trees)), features_(features) {}
 
   const std::vector<Tree>& trees() const { return trees_; }
 

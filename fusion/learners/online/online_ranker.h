@@ -15,8 +15,6 @@ namespace metafuse::fusion::online {
 struct InputScale {
   double offset = 0.0;
   double factor = 1.0;
-
-  friend bool operator==(const InputScale&, const InputScale&) = default;
 };
 
 /// Maps documents and grades to the instances and ranks of an online model.
@@ -30,8 +28,6 @@ struct OnlineInputs {
   std::vector<double> row(const FeatureMatrix& documents, std::size_t document) const;
   /// The rank of a grade; nothing if the model does not have this grade.
   std::optional<int> rank(double grade) const;
-
-  friend bool operator==(const OnlineInputs&, const OnlineInputs&) = default;
 };
 
 /// Scales that map every feature of the documents to [0, 1]; a constant feature becomes 0.

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <numeric>
 #include <span>
-#include <sstream>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/random.h"
 #include "fusion/data/features.h"
@@ -374,12 +375,11 @@ JsonObject ReciprocalRanker::body() const {
 }
 
 std::string ReciprocalRanker::describe(const std::vector<Feature>& features) const {
-  std::ostringstream text;
-  text << "score = sum of weight / (" << k_ << " + rank)\n";
+  std::string text = fmt::format("score = sum of weight / ({:g} + rank)\n", k_);
   for (std::size_t feature = 0; feature < features.size(); ++feature)
-    text << "  " << features[feature].name << ": weight " << weights_[feature] << '\n';
-  if (!steps_.rankings().empty()) text << "and on top\n" << steps_.describe(features);
-  return text.str();
+    text += fmt::format("  {}: weight {:g}\n", features[feature].name, weights_[feature]);
+  if (!steps_.rankings().empty()) text += "and on top\n" + steps_.describe(features);
+  return text;
 }
 
 Learner learner() {
