@@ -220,7 +220,7 @@ Fitted best_ensemble(const Task& task, const Members& members) {
   return best;
 }
 
-std::string summary_of(const Fitted& best, std::size_t classifiers) {
+std::string ensemble_summary(const Fitted& best, std::size_t classifiers) {
   std::string text = fmt::format(
       "calibrated-adaboost: {} members from {} classifiers; chosen on validation: {} rounds, c = {:g}, "
       "NDCG@10 {:g}\n",
@@ -239,7 +239,7 @@ TrainingResult result_of(const Task& task, Members members, Fitted best) {
   for (Source& source : members.sources)
     if (source.classifier.rounds.size() > best.rounds) source.classifier.rounds.resize(best.rounds);
   TrainingResult result;
-  result.summary = summary_of(best, members.sources.size());
+  result.summary = ensemble_summary(best, members.sources.size());
   result.model.learner = "calibrated-adaboost";
   result.model.features = task.request->train->matrix.features();
   result.model.training = JsonObject{{"rounds", best.rounds},

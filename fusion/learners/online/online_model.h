@@ -88,6 +88,10 @@ bool has_step_rule(OnlineMethod method);
 /// The names of StepRule, in its order.
 inline constexpr std::string_view kStepRules[] = {"perceptron", "romma", "aggressive-romma"};
 
+inline std::string_view to_name(StepRule rule) {
+  return kStepRules[static_cast<std::size_t>(rule)];
+}
+
 struct OnlineOptions {
   OnlineMethod method = OnlineMethod::oap_bpm;
   std::size_t inputs = 1;     ///< numbers per example

@@ -86,7 +86,7 @@ JsonObject to_json(const OnlineOptions& options) {
                                         {"max_map", kernel.max_map},
                                         {"budget", kernel.budget}}}};
   if (options.prank_step.rule != StepRule::perceptron) {
-    json["update"] = kStepRules[static_cast<std::size_t>(options.prank_step.rule)];
+    json["update"] = to_name(options.prank_step.rule);
     json["slack"] = options.prank_step.slack;
   }
   return json;
