@@ -1,10 +1,10 @@
 #include "fusion/learners/adaboost_mh/ranker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <sstream>
 
+#include "evaluation/measures/discounted_gain.h"
 #include "fusion/learners/adaboost_mh/calibration.h"
 #include "fusion/learners/adaboost_mh/strong_classifier.h"
 #include "fusion/learners/common/learner.h"
@@ -14,7 +14,7 @@ namespace metafuse::fusion::adaboost_mh {
 
 std::vector<double> gains_of(const std::vector<double>& grades) {
   std::vector<double> gains;
-  for (const double grade : grades) gains.push_back(std::max(0.0, std::exp2(grade) - 1.0));
+  for (const double grade : grades) gains.push_back(evaluation::exponential_gain(grade));
   return gains;
 }
 

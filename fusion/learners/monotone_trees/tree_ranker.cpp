@@ -122,16 +122,13 @@ std::string TreeRanker::describe(const std::vector<Feature>& features) const {
                      "\nby how much a yes raises the score, all trees together\n";
   for (std::size_t f = 0; f < features.size(); ++f) {
     if (by_feature[f] == 0.0) continue;
-    text += features[f].name + ": ";
-    append_number(text, by_feature[f]);
-    text += "\n";
+    text += features[f].name + ": " + number_text(by_feature[f]) + "\n";
   }
   text += "the heaviest questions\n";
   for (std::size_t i = 0; i < std::min(kShownQuestions, heaviest.size()); ++i) {
     const auto& [feature, threshold] = heaviest[i].second;
-    text += "  " + features[feature].name + ' ' + threshold_text(features[feature].kind, threshold) + ": ";
-    append_number(text, heaviest[i].first);
-    text += "\n";
+    text += "  " + features[feature].name + ' ' + threshold_text(features[feature].kind, threshold) + ": " +
+            number_text(heaviest[i].first) + "\n";
   }
   return text;
 }
