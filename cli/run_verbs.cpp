@@ -127,8 +127,7 @@ Result<ScoreQuery> score_by_method(const FuseArguments& arguments) {
     return fail(Code::usage, "--train: the method " + method->name + " does not learn; leave it out");
   if (learns && !arguments.train.empty()) {
     if (auto checked = check_fusion_options(
-            *method,
-            {.k = options->k, .weights = options->weights, .normalise = options->normalise, .knowledge = {}},
+            *method, {.k = options->k, .weights = options->weights, .normalise = options->normalise},
             arguments.runs.size());
         !checked && !method->needs_weights)
       return checked.error();

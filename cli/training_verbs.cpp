@@ -106,10 +106,9 @@ Result<void> take_line(DocumentStream& stream, const std::string& line, std::siz
                        std::size_t& count) {
   const auto first = line.find_first_not_of(" \t\r");
   if (first == std::string::npos || line[first] == '#') return {};
-  evaluation::LetorOptions options;
-  options.values_are_ranks = stream.are_ranks();
   return evaluation::parse_letor_lines(
-      "standard input", line + "\n", number, options, [&](const evaluation::LetorRow& row) -> Result<void> {
+      "standard input", line + "\n", number, stream.are_ranks(),
+      [&](const evaluation::LetorRow& row) -> Result<void> {
         std::vector<StreamCell> cells;
         for (const evaluation::LetorCell& cell : row.cells)
           cells.push_back({cell.index, cell.is_unranked, cell.value});

@@ -61,10 +61,6 @@ Comparison compare(const Report& report, const RunEvaluation& run, const RunEval
   return c;
 }
 
-bool have_same_queries(const std::vector<RunEvaluation>& runs) {
-  return std::ranges::all_of(runs, [&](const auto& run) { return run.queries == runs[0].queries; });
-}
-
 /// Tukey's p value of every run against the baseline on one column; requires that all runs have the
 /// same queries.
 std::vector<double> tukey_against(const Report& report, std::size_t baseline, std::size_t column,
@@ -139,7 +135,9 @@ Result<void> compare_with_baseline(Report& report, const ComparisonOptions& opti
   const auto baseline = static_cast<std::size_t>(at - report.runs.begin());
   report.baseline = options.baseline;
   report.test = options.test;
-  const bool has_tukey = report.runs.size() > 2 && have_same_queries(report.runs);
+  const bool has_tukey = report.runs.size() > 2 && std::ranges::all_of(report.runs, [&](const auto& run) {
+                           return run.queries == at->queries;
+                         });
   for (std::size_t column = 0; column < report.set.size(); ++column) {
     const Measure& measure = report.set.measure_of(column);
     if (measure.is_count || measure.is_text()) continue;

@@ -199,9 +199,7 @@ Result<std::map<std::string, LetorQuery, std::less<>>> read_letor_queries(const 
   std::size_t row_count = 0;
   LetorQuery* query = nullptr;
   std::string current;
-  LetorOptions letor_options;
-  letor_options.values_are_ranks = values_are_ranks;
-  read = for_each_letor_row(letor_path, letor_options, [&](const LetorRow& row) -> Result<void> {
+  read = for_each_letor_row(letor_path, values_are_ranks, [&](const LetorRow& row) -> Result<void> {
     if (query == nullptr || row.query != current) {
       current = row.query;
       query = &queries[current];

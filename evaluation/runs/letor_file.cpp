@@ -40,8 +40,8 @@ std::string_view document_of(std::string_view comment) {
 class Rows {
  public:
   /// in: block_end - lines may be read ahead up to here
-  Rows(const std::string& path, const LetorOptions& options, const char* block_end)
-      : path_(path), options_(options), block_end_(block_end) {}
+  Rows(const std::string& path, bool values_are_ranks, const char* block_end)
+      : path_(path), values_are_ranks_(values_are_ranks), block_end_(block_end) {}
 
   /// Parses a row; false for a line that holds only a comment or blanks.
   Result<bool> parse(const char* at, const char* end, std::size_t line, LetorRow& row) {
@@ -133,7 +133,7 @@ class Rows {
     const auto number = [](std::uint64_t three) {
       return static_cast<std::uint32_t>((three & 0xff) * 100 + (three >> 8 & 0xff) * 10 + (three >> 16));
     };
-    if (number(index) <= last_index_ || (options_.values_are_ranks && value == 0)) return false;
+    if (number(index) <= last_index_ || (values_are_ranks_ && value == 0)) return false;
     last_index_ = number(index);
     cells_.push_back({last_index_, false, static_cast<double>(number(value))});
     at_ += end;
@@ -162,7 +162,7 @@ class Rows {
       return refuse(begin, " is neither a number nor NULL");
     if (!std::isfinite(cell.value)) [[unlikely]]
       return refuse(begin, " is not finite; give a number or NULL");
-    if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value))) [[unlikely]]
+    if (values_are_ranks_ && (cell.value < 1.0 || cell.value != std::floor(cell.value))) [[unlikely]]
       return refuse(begin, " is not a whole number of at least 1", "the rank of ");
     is_short_ = at_ - begin < 8;
     return true;
@@ -184,7 +184,7 @@ class Rows {
   }
 
   const std::string& path_;
-  const LetorOptions& options_;
+  bool values_are_ranks_;
   const char* block_end_;
   std::vector<LetorCell> cells_;
   std::string_view last_query_;  // with "qid:"; empty before the first row
@@ -197,10 +197,10 @@ class Rows {
 };
 
 Result<std::size_t> parse_block(const std::string& path, std::string_view lines, std::size_t line,
-                                const LetorOptions& options, const TakeLetorRow& take) {
+                                bool values_are_ranks, const TakeLetorRow& take) {
   const char* at = lines.data();
   const char* const end = at + lines.size();
-  Rows rows(path, options, end);
+  Rows rows(path, values_are_ranks, end);
   ByteScanner<LineEnds> line_ends(at, end);
   std::size_t count = 0;
   LetorRow row;
@@ -219,16 +219,15 @@ Result<std::size_t> parse_block(const std::string& path, std::string_view lines,
 }  // namespace
 
 Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
-                               const LetorOptions& options, const TakeLetorRow& take) {
-  TRY_VOID(parse_block(path, lines, first_line, options, take));
+                               bool values_are_ranks, const TakeLetorRow& take) {
+  TRY_VOID(parse_block(path, lines, first_line, values_are_ranks, take));
   return {};
 }
 
-Result<void> for_each_letor_row(const std::string& path, const LetorOptions& options,
-                                const TakeLetorRow& take) {
+Result<void> for_each_letor_row(const std::string& path, bool values_are_ranks, const TakeLetorRow& take) {
   std::size_t count = 0;
   auto read = for_each_block(path, [&](std::string_view lines, std::size_t first_line) -> Result<void> {
-    TRY(const auto parsed, parse_block(path, lines, first_line, options, take));
+    TRY(const auto parsed, parse_block(path, lines, first_line, values_are_ranks, take));
     count += parsed;
     return {};
   });

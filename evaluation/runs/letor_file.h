@@ -11,12 +11,6 @@
 
 namespace metafuse::evaluation {
 
-struct LetorOptions {
-  /// True for an aggregation file: a value is a rank (1 is best) or NULL. Otherwise a value is any finite
-  /// number or NULL.
-  bool values_are_ranks = false;
-};
-
 /// One `index:value` of a row. A row has no cell for a feature that it does not name.
 struct LetorCell {
   std::uint32_t index = 0;   ///< from 1, ascending within a row
@@ -41,19 +35,20 @@ using TakeLetorRow = std::function<Result<void>(const LetorRow&)>;
 
 /// Reads a LETOR file (SVMlight with qid), plain or compressed, row by row in file order.
 ///
-/// in:     take - receives each row; an Error from it stops the reading
+/// in:     values_are_ranks - true for an aggregation file: a value is a rank (1 is best) or NULL; otherwise
+///         it is any finite number or NULL
+///         take - receives each row; an Error from it stops the reading
 /// errors: those of for_each_block; bad_data with file and line: no grade, no qid, an index that is not a
 ///         number, zero, above kLargestFeature or not ascending, a value that is not finite, a rank below 1
 ///         or with decimals; a file without any row
 /// cost:   one buffer; no allocation per line
-Result<void> for_each_letor_row(const std::string& path, const LetorOptions& options,
-                                const TakeLetorRow& take);
+Result<void> for_each_letor_row(const std::string& path, bool values_are_ranks, const TakeLetorRow& take);
 
 /// The parser alone, for callers that read the blocks themselves (for example, one block per thread).
 ///
 /// in:     path, first_line - for errors; lines - whole lines, as for_each_block gives them
 Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
-                               const LetorOptions& options, const TakeLetorRow& take);
+                               bool values_are_ranks, const TakeLetorRow& take);
 
 /// The error for a file without any row.
 Error no_letor_row(const std::string& path);

@@ -121,41 +121,6 @@ struct PlainLine {
   return true;
 }
 
-}  // namespace
-
-/// Reads lines up to the first that is not plain.
-METAFUSE_CLONES const char* read_plain_lines(const char* at, const char* end, const char* file_end,
-                                             std::string_view tag, bool is_lenient,
-                                             std::vector<RunLine>& lines) {
-  constexpr std::size_t kMore = 32;
-  std::size_t count = lines.size();
-  while (at < end) {
-    if (count == lines.size()) lines.resize(count + kMore);
-    if (!read_plain_line(at, end, file_end, tag, is_lenient, lines[count])) break;
-    ++count;
-  }
-  lines.resize(count);
-  return at;
-}
-
-Result<void> parse_run_lines(const FileText& file, std::string_view text, std::string_view tag,
-                             bool is_lenient, std::vector<RunLine>& lines) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const char* const file_end = file.text.data() + file.text.size();
-  while (at < end) {
-    at = read_plain_lines(at, end, file_end, tag, is_lenient, lines);
-    if (at >= end) break;
-    LineParser parser(at, end);
-    parser.field();
-    if (auto parsed = parse_line(file, parser, tag, is_lenient, lines.emplace_back()); !parsed) return parsed;
-    at = parser.next_line();
-  }
-  return {};
-}
-
-namespace {
-
 struct Argument {
   std::string name;  // empty: use the tag
   std::string path;
@@ -201,6 +166,37 @@ Result<Run> read_indexed(const RunIndex& index, const RunFileOptions& options) {
 }
 
 }  // namespace
+
+/// Reads lines up to the first that is not plain.
+METAFUSE_CLONES const char* read_plain_lines(const char* at, const char* end, const char* file_end,
+                                             std::string_view tag, bool is_lenient,
+                                             std::vector<RunLine>& lines) {
+  constexpr std::size_t kMore = 32;
+  std::size_t count = lines.size();
+  while (at < end) {
+    if (count == lines.size()) lines.resize(count + kMore);
+    if (!read_plain_line(at, end, file_end, tag, is_lenient, lines[count])) break;
+    ++count;
+  }
+  lines.resize(count);
+  return at;
+}
+
+Result<void> parse_run_lines(const FileText& file, std::string_view text, std::string_view tag,
+                             bool is_lenient, std::vector<RunLine>& lines) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const char* const file_end = file.text.data() + file.text.size();
+  while (at < end) {
+    at = read_plain_lines(at, end, file_end, tag, is_lenient, lines);
+    if (at >= end) break;
+    LineParser parser(at, end);
+    parser.field();
+    if (auto parsed = parse_line(file, parser, tag, is_lenient, lines.emplace_back()); !parsed) return parsed;
+    at = parser.next_line();
+  }
+  return {};
+}
 
 const RunTopic* Run::find(std::string_view topic) const {
   const auto at = std::ranges::lower_bound(topics, topic, {}, &RunTopic::topic);

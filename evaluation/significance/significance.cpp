@@ -23,12 +23,6 @@ std::vector<double> differences(std::span<const double> a, std::span<const doubl
   return d;
 }
 
-double mean_of(std::span<const double> values) {
-  return values.empty()
-             ? 0.0
-             : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// Numbers 0 ... count - 1, sorted by `precedes`.
 template <class Precedes>
 std::vector<std::size_t> sorted_places(std::size_t count, Precedes precedes) {
@@ -124,10 +118,10 @@ double normal_tail(double z) {
 double paired_t_test(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> d = differences(a, b);
   if (d.size() < 2) return 1.0;
-  const double mean = mean_of(d);
+  const auto n = static_cast<double>(d.size());
+  const double mean = std::accumulate(d.begin(), d.end(), 0.0) / n;
   double squares = 0.0;
   for (const double value : d) squares += (value - mean) * (value - mean);
-  const auto n = static_cast<double>(d.size());
   if (squares <= 0.0) return mean == 0.0 ? 1.0 : 0.0;
   return student_tail(mean / std::sqrt(squares / (n - 1.0) / n), n - 1.0);
 }

@@ -47,37 +47,6 @@ FeatureMatrix select_rows(const FeatureMatrix& matrix, const std::vector<std::ui
   return out;
 }
 
-}  // namespace
-
-TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries) {
-  TrainingSet out;
-  out.feedback = set.feedback;
-  std::vector<std::uint32_t> rows;
-  std::vector<std::uint32_t> new_row(set.grades.size(), kDropped);
-  for (const std::size_t number : queries) {
-    require(number < set.queries.size(), "a query to select is in the set");
-    QueryRange query = set.queries[number];
-    const std::size_t begin = rows.size();
-    for (std::size_t row = query.begin; row < query.end; ++row) {
-      new_row[row] = static_cast<std::uint32_t>(rows.size());
-      rows.push_back(static_cast<std::uint32_t>(row));
-      out.documents.push_back(set.documents[row]);
-      out.grades.push_back(set.grades[row]);
-      out.in_feedback.push_back(set.in_feedback[row]);
-    }
-    query.begin = begin;
-    query.end = rows.size();
-    out.queries.push_back(std::move(query));
-  }
-  for (const WeightedPair& pair : set.pairs)
-    if (new_row[pair.below] != kDropped)
-      out.pairs.push_back({new_row[pair.below], new_row[pair.above], pair.weight});
-  out.matrix = select_rows(set.matrix, rows);
-  return out;
-}
-
-namespace {
-
 class Digest {
  public:
   void add(std::uint64_t word) {
@@ -146,6 +115,33 @@ void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_
 }
 
 }  // namespace
+
+TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries) {
+  TrainingSet out;
+  out.feedback = set.feedback;
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> new_row(set.grades.size(), kDropped);
+  for (const std::size_t number : queries) {
+    require(number < set.queries.size(), "a query to select is in the set");
+    QueryRange query = set.queries[number];
+    const std::size_t begin = rows.size();
+    for (std::size_t row = query.begin; row < query.end; ++row) {
+      new_row[row] = static_cast<std::uint32_t>(rows.size());
+      rows.push_back(static_cast<std::uint32_t>(row));
+      out.documents.push_back(set.documents[row]);
+      out.grades.push_back(set.grades[row]);
+      out.in_feedback.push_back(set.in_feedback[row]);
+    }
+    query.begin = begin;
+    query.end = rows.size();
+    out.queries.push_back(std::move(query));
+  }
+  for (const WeightedPair& pair : set.pairs)
+    if (new_row[pair.below] != kDropped)
+      out.pairs.push_back({new_row[pair.below], new_row[pair.above], pair.weight});
+  out.matrix = select_rows(set.matrix, rows);
+  return out;
+}
 
 std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set,
                                                              Communicator* communicator) {

@@ -23,23 +23,6 @@ std::vector<Feature> derived_of(const std::vector<Feature>& expected) {
 
 namespace {
 
-/// Sorts and makes unique.
-void keep_each_once(std::vector<std::string>& ids) {
-  std::ranges::sort(ids);
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-}
-
-/// The ids of the queries in a file of weighted pairs.
-Result<std::vector<std::string>> queries_of_pairs(const std::string& path) {
-  std::vector<std::string> queries;
-  const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
-    queries.emplace_back(fields[0]);
-    return {};
-  };
-  TRY_VOID(evaluation::for_each_record(path, take));
-  return queries;
-}
-
 Result<std::uint32_t> find_document(const TrainingSet& set, const QueryRange& query, std::string_view id) {
   const auto row = set.documents.find_ascending(query.begin, query.end, id);
   if (!row)
@@ -99,41 +82,6 @@ Result<void> read_pairs(const std::string& path, Communicator* communicator, Tra
   });
   return {};
 }
-
-}  // namespace
-
-Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
-  if (choice == "pairs" || choice == "equal") {
-    set.feedback.query_weights =
-        choice == "equal" ? FeedbackOptions::QueryWeights::equal : FeedbackOptions::QueryWeights::pairs;
-    return {};
-  }
-  set.feedback.query_weights = FeedbackOptions::QueryWeights::given;
-  if (choice == "documents") {
-    for (QueryRange& query : set.queries) query.weight = static_cast<double>(query.end - query.begin);
-    return {};
-  }
-  std::unordered_map<std::string, double> weights;
-  const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
-    double weight = 0.0;
-    if (fields.size() != 2 || !to_double(fields[1], weight) || !std::isfinite(weight) || weight < 0.0)
-      return fail(Code::bad_data, "a line is: qid weight (0 or more)");
-    if (!weights.emplace(std::string(fields[0]), weight).second)
-      return fail(Code::bad_data, "the query occurs twice; remove one line");
-    return {};
-  };
-  TRY_VOID(evaluation::for_each_record(choice, take));
-  for (QueryRange& query : set.queries) {
-    const auto at = weights.find(query.id);
-    if (at == weights.end())
-      return fail(Code::bad_data, choice + ": no weight for the query \"" + query.id +
-                                      "\"; add a line for it (0 leaves it out)");
-    query.weight = at->second;
-  }
-  return {};
-}
-
-namespace {
 
 /// The index of each expected feature among the names; derived features are skipped.
 Result<std::vector<std::size_t>> places_of(const std::vector<Feature>& expected,
@@ -223,7 +171,49 @@ std::size_t add_query(const ListsOfQueries& lists, std::string_view query,
   return found.documents.size();
 }
 
+Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
+  if (input.qrels.empty() && input.pairs.empty())
+    return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
+  TRY(auto runs, evaluation::read_runs(input.runs, {}, input.threads));
+  evaluation::Judgments judgments;
+  if (!input.qrels.empty()) {
+    TRY(judgments, evaluation::read_qrels(input.qrels));
+  }
+  return training_set_of(std::move(runs), judgments, input, report);
+}
+
 }  // namespace
+
+Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
+  if (choice == "pairs" || choice == "equal") {
+    set.feedback.query_weights =
+        choice == "equal" ? FeedbackOptions::QueryWeights::equal : FeedbackOptions::QueryWeights::pairs;
+    return {};
+  }
+  set.feedback.query_weights = FeedbackOptions::QueryWeights::given;
+  if (choice == "documents") {
+    for (QueryRange& query : set.queries) query.weight = static_cast<double>(query.end - query.begin);
+    return {};
+  }
+  std::unordered_map<std::string, double> weights;
+  const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
+    double weight = 0.0;
+    if (fields.size() != 2 || !to_double(fields[1], weight) || !std::isfinite(weight) || weight < 0.0)
+      return fail(Code::bad_data, "a line is: qid weight (0 or more)");
+    if (!weights.emplace(std::string(fields[0]), weight).second)
+      return fail(Code::bad_data, "the query occurs twice; remove one line");
+    return {};
+  };
+  TRY_VOID(evaluation::for_each_record(choice, take));
+  for (QueryRange& query : set.queries) {
+    const auto at = weights.find(query.id);
+    if (at == weights.end())
+      return fail(Code::bad_data, choice + ": no weight for the query \"" + query.id +
+                                      "\"; add a line for it (0 leaves it out)");
+    query.weight = at->second;
+  }
+  return {};
+}
 
 Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const evaluation::Judgments& judgments,
                                     const TrainingInput& input, TrainingInputReport& report) {
@@ -231,9 +221,13 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
   std::vector<std::string> queries;
   for (const auto& query : judgments.queries) queries.emplace_back(query.query);
   if (!input.pairs.empty()) {
-    TRY(const auto named, queries_of_pairs(input.pairs));
-    queries.insert(queries.end(), named.begin(), named.end());
-    keep_each_once(queries);
+    const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
+      queries.emplace_back(fields[0]);
+      return {};
+    };
+    TRY_VOID(evaluation::for_each_record(input.pairs, take));
+    std::ranges::sort(queries);
+    queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   }
   RowsOfRuns rows;
   // Queries, and the documents within them, ascend here just as the rows of the set do, so scores line up
@@ -249,21 +243,6 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
   if (set) add_derived_columns(*set, lists.derived, rows.scores);
   return set;
 }
-
-namespace {
-
-Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
-  if (input.qrels.empty() && input.pairs.empty())
-    return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
-  TRY(auto runs, evaluation::read_runs(input.runs, {}, input.threads));
-  evaluation::Judgments judgments;
-  if (!input.qrels.empty()) {
-    TRY(judgments, evaluation::read_qrels(input.qrels));
-  }
-  return training_set_of(std::move(runs), judgments, input, report);
-}
-
-}  // namespace
 
 Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputReport* report) {
   TrainingInputReport own;

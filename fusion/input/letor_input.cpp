@@ -55,11 +55,6 @@ std::pair<std::size_t, std::size_t> own_part(std::string_view text, const InputS
           share.part + 1 == share.parts ? text.size() : query_start(text, part * (share.part + 1))};
 }
 
-/// The largest of the numbers of all processes.
-std::size_t largest_of_processes(Communicator* communicator, std::size_t own) {
-  return std::ranges::max(numbers_of_processes(communicator, std::vector{own}));
-}
-
 std::uint64_t digest_of(std::string_view query) {
   std::uint64_t state = 0xcbf29ce484222325U;
   for (const char c : query) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -144,7 +139,7 @@ class LetorReader {
       : files_(files_of(input)),
         share_(input.communicator),
         is_by_query_(is_by_query),
-        options_{are_ranks(input)},
+        are_ranks_(are_ranks(input)),
         workers_(std::max(input.threads, 1U)),
         progress_(input.progress, bytes_to_read(files_, is_by_query ? 1 : share_.parts)) {}
 
@@ -165,7 +160,7 @@ class LetorReader {
     const auto take_lines = [&](unsigned worker, std::string_view lines,
                                 std::size_t first_line) -> Result<void> {
       progress_.add(lines.size());
-      return evaluation::parse_letor_lines(path, lines, first_line, options_,
+      return evaluation::parse_letor_lines(path, lines, first_line, are_ranks_,
                                            [&](const evaluation::LetorRow& row) -> Result<void> {
                                              if (!has_rows) has_rows = true;
                                              return is_own(row) ? take(worker, row) : Result<void>();
@@ -203,7 +198,7 @@ class LetorReader {
   const std::vector<std::string>& files_;
   InputShare share_;
   bool is_by_query_;  // each process reads every line but keeps only those of its own queries
-  evaluation::LetorOptions options_;
+  bool are_ranks_;
   unsigned workers_;
   SharedProgress progress_;
 };
@@ -252,7 +247,7 @@ Error duplicate_in_files(const TrainingInput& input, const QueryDocument& twice,
   for (const std::string& file : files_of(input)) {
     if (file == "-") return found;
     auto read = evaluation::for_each_letor_row(
-        file, {are_ranks(input)}, [&](const evaluation::LetorRow& row) -> Result<void> {
+        file, are_ranks(input), [&](const evaluation::LetorRow& row) -> Result<void> {
           if (row.query != twice.query || row.document != twice.document) return {};
           if (!std::exchange(is_seen, true)) return {};
           return fail(Code::bad_data, file + ":" + std::to_string(row.line) + ": " + found.text);
@@ -279,7 +274,8 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
     count = std::max(count, taker.feature_count());
     builder.append(std::move(taker.builder()));
   }
-  TRY(const auto features, letor_features(input, largest_of_processes(input.communicator, count)));
+  count = std::ranges::max(numbers_of_processes(input.communicator, std::vector{count}));
+  TRY(const auto features, letor_features(input, count));
   TRY(const auto derived, letor_derived(input, features));
   auto set = builder.finish(features, input.feedback, !are_ranks(input) && !input.is_absent_unranked,
                             reader.workers());

@@ -118,54 +118,6 @@ Result<TrainingResult> run_fold(const TrainingSet& set, const evaluation::Folds&
   return trained;
 }
 
-}  // namespace
-
-std::size_t MethodRanks::top(int k) const {
-  return static_cast<std::size_t>(
-      std::count_if(best_rank.begin(), best_rank.end(), [&](int r) { return r <= k; }));
-}
-
-double MethodRanks::average_rank() const {
-  if (best_rank.empty()) return 0.0;
-  return static_cast<double>(std::accumulate(best_rank.begin(), best_rank.end(), 0LL)) /
-         static_cast<double>(best_rank.size());
-}
-
-Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation::Folds& folds,
-                                       const CrossValidationOptions& options) {
-  require(options.learner != nullptr, "cross-validation needs a learner");
-  require(folds.fold_of.size() == set.queries.size(), "one fold a query");
-  CrossValidation result;
-  result.depth = options.depth;
-  result.learner.name = options.learner->name;
-  for (const Baseline& baseline : options.baselines) result.baselines.push_back({baseline.name, {}});
-  for (const Feature& feature : set.matrix.features()) result.features.push_back({feature.name, {}});
-  std::vector<int> ranks(set.queries.size(), 0);
-  for (std::size_t fold = 0; fold < folds.count; ++fold) {
-    TRY(auto trained, run_fold(set, folds, fold, options, ranks));
-    result.model_summaries.push_back(std::move(trained.summary));
-    if (const Json* choice = trained.model.training.if_contains("auto")) result.choices.push_back(*choice);
-    if (options.progress) options.progress(fold + 1, folds.count);
-  }
-  for (std::size_t q = 0; q < set.queries.size(); ++q) {
-    if (!is_answerable(set, set.queries[q])) {
-      ++result.unanswerable;
-      continue;
-    }
-    result.queries.push_back(set.queries[q].id);
-    result.fold_of.push_back(folds.fold_of[q]);
-    result.learner.best_rank.push_back(ranks[q]);
-    rank_untrained(set, set.queries[q], options, result);
-  }
-  if (result.queries.empty())
-    return fail(Code::bad_data,
-                "no query has a relevant document in any list; check that runs and judgments contain the "
-                "same queries and documents");
-  return result;
-}
-
-namespace {
-
 constexpr std::array kTopColumns = {1, 2, 5, 10, 20, 30};
 
 std::string line_of(const std::string& name, const std::vector<std::string>& cells) {
@@ -213,10 +165,53 @@ JsonArray json_of(const std::vector<MethodRanks>& methods) {
 
 }  // namespace
 
+std::size_t MethodRanks::top(int k) const {
+  return static_cast<std::size_t>(
+      std::count_if(best_rank.begin(), best_rank.end(), [&](int r) { return r <= k; }));
+}
+
+double MethodRanks::average_rank() const {
+  if (best_rank.empty()) return 0.0;
+  return static_cast<double>(std::accumulate(best_rank.begin(), best_rank.end(), 0LL)) /
+         static_cast<double>(best_rank.size());
+}
+
+Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation::Folds& folds,
+                                       const CrossValidationOptions& options) {
+  require(options.learner != nullptr, "cross-validation needs a learner");
+  require(folds.fold_of.size() == set.queries.size(), "one fold a query");
+  CrossValidation result;
+  result.depth = options.depth;
+  result.folds = folds.count;
+  result.learner.name = options.learner->name;
+  for (const Baseline& baseline : options.baselines) result.baselines.push_back({baseline.name, {}});
+  for (const Feature& feature : set.matrix.features()) result.features.push_back({feature.name, {}});
+  std::vector<int> ranks(set.queries.size(), 0);
+  for (std::size_t fold = 0; fold < folds.count; ++fold) {
+    TRY(auto trained, run_fold(set, folds, fold, options, ranks));
+    if (const Json* choice = trained.model.training.if_contains("auto")) result.choices.push_back(*choice);
+    if (options.progress) options.progress(fold + 1, folds.count);
+  }
+  for (std::size_t q = 0; q < set.queries.size(); ++q) {
+    if (!is_answerable(set, set.queries[q])) {
+      ++result.unanswerable;
+      continue;
+    }
+    result.queries.push_back(set.queries[q].id);
+    result.fold_of.push_back(folds.fold_of[q]);
+    result.learner.best_rank.push_back(ranks[q]);
+    rank_untrained(set, set.queries[q], options, result);
+  }
+  if (result.queries.empty())
+    return fail(Code::bad_data,
+                "no query has a relevant document in any list; check that runs and judgments contain the "
+                "same queries and documents");
+  return result;
+}
+
 std::string to_table(const CrossValidation& result) {
   std::string out = std::to_string(result.queries.size()) + " queries held out in " +
-                    std::to_string(result.model_summaries.size()) + " folds; " +
-                    std::to_string(result.unanswerable) +
+                    std::to_string(result.folds) + " folds; " + std::to_string(result.unanswerable) +
                     " more have no relevant document in any list and are left out\n\n";
   std::vector<std::string> titles;
   for (const int k : kTopColumns) titles.push_back("top " + std::to_string(k));

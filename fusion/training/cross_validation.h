@@ -60,8 +60,8 @@ struct CrossValidation {
   std::vector<std::size_t> fold_of;  ///< for each of these, the fold in which it was held out
   MethodRanks learner;               ///< the combined ranking
   std::vector<MethodRanks> baselines;
-  std::vector<MethodRanks> features;         ///< each ranking feature alone
-  std::vector<std::string> model_summaries;  ///< one per fold
+  std::vector<MethodRanks> features;  ///< each ranking feature alone
+  std::size_t folds = 0;
   /// One per fold: what `auto` chose and from what; empty for other learners.
   std::vector<Json> choices;
 };

@@ -176,8 +176,8 @@ class ComparisonRows {
       for (std::size_t i = 0; i < items_.size(); ++i)
         if (folds_.fold_of[i] != fold) seen.push_back(items_[i].lists);
       TRY(auto learned, train_fusion(method, seen, {}));
-      out.push_back([&method, knowledge = std::move(learned)](const QueryLists& query) {
-        return fuse_scores(method, query, knowledge);
+      out.push_back([&method, own = std::move(learned)](const QueryLists& query) {
+        return fuse_scores(method, query, own);
       });
     }
     return out;

@@ -139,7 +139,7 @@ std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& qu
                                 const FusionOptions& options) {
   std::vector<double> scores(query.size(), 0.0);
   if (scores.empty()) return scores;
-  require(!method.is_supervised || !options.knowledge.value_at.empty() || !options.weights.empty(),
+  require(!method.is_supervised || !options.value_at.empty() || !options.weights.empty(),
           "a supervised method is trained first");
   const double k = options.k.value_or(method.default_k);
   const Normalisation normalisation = options.normalise.value_or(method.default_normalise);

@@ -14,17 +14,12 @@
 
 namespace metafuse::fusion {
 
-/// What a supervised method learned about each list; empty for other methods.
-struct ListKnowledge {
-  std::vector<double> weights;                ///< one per list
-  std::vector<std::vector<double>> value_at;  ///< by list and position; deeper positions have the last value
-};
-
 struct FusionOptions {
   std::optional<double> k;                 ///< the method's parameter; if absent, its default
   std::vector<double> weights;             ///< one per list; empty: all 1
   std::optional<Normalisation> normalise;  ///< if absent, the method's default
-  ListKnowledge knowledge;
+  /// What a supervised method learned, by list and position; deeper positions have the last value.
+  std::vector<std::vector<double>> value_at = {};
 
   double weight(std::size_t list) const { return weights.empty() ? 1.0 : weights[list]; }
 };

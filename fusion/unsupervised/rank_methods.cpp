@@ -198,14 +198,14 @@ double value_at(const std::vector<double>& values, std::size_t position) {
 void sum_of_position_values(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
   for (std::size_t list = 0; list < query.lists.size(); ++list)
     for (std::size_t i = 0; i < query.lists[list].size(); ++i)
-      scores[query.lists[list][i].document] += value_at(options.knowledge.value_at[list], i);
+      scores[query.lists[list][i].document] += value_at(options.value_at[list], i);
 }
 
 void segfuse(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
   for (std::size_t list = 0; list < query.lists.size(); ++list)
     for (std::size_t i = 0; i < query.lists[list].size(); ++i) {
       const ListEntry& entry = query.lists[list][i];
-      scores[entry.document] += value_at(options.knowledge.value_at[list], i) * (1.0 + entry.score);
+      scores[entry.document] += value_at(options.value_at[list], i) * (1.0 + entry.score);
     }
 }
 

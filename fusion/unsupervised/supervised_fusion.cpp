@@ -28,18 +28,13 @@ std::size_t longest_list(std::span<const JudgedLists> queries) {
   return longest;
 }
 
-/// The number of queries with a relevant document, for every list and position.
-WeightTable relevant_counts(std::span<const JudgedLists> queries, std::size_t lists, std::size_t depth) {
-  WeightTable counts(lists, std::vector<double>(depth, 0.0));
+/// The share of queries with a relevant document, for every list and position.
+WeightTable position_probabilities(std::span<const JudgedLists> queries, std::size_t lists) {
+  WeightTable table(lists, std::vector<double>(longest_list(queries), 0.0));
   for (const JudgedLists& item : queries)
     for (std::size_t list = 0; list < lists; ++list)
       for (std::size_t i = 0; i < item.query.lists[list].size(); ++i)
-        counts[list][i] += item.is_relevant[item.query.lists[list][i].document] != 0 ? 1.0 : 0.0;
-  return counts;
-}
-
-WeightTable position_probabilities(std::span<const JudgedLists> queries, std::size_t lists) {
-  WeightTable table = relevant_counts(queries, lists, longest_list(queries));
+        table[list][i] += item.is_relevant[item.query.lists[list][i].document] != 0 ? 1.0 : 0.0;
   for (auto& row : table)
     for (double& value : row) value /= static_cast<double>(queries.size());
   return table;
@@ -175,7 +170,7 @@ Result<FusionOptions> train_fusion(const FusionMethod& method, std::span<const J
   else if (method.needs_weights)
     options.weights = mean_average_precisions(queries);
   else if (method.is_supervised)
-    options.knowledge.value_at = weights_of(method, queries, lists, options.k.value_or(method.default_k));
+    options.value_at = weights_of(method, queries, lists, options.k.value_or(method.default_k));
   return options;
 }
 

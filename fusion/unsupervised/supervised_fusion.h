@@ -19,12 +19,12 @@ struct JudgedLists {
 
 JudgedLists judge_lists(QueryLists query, const evaluation::QueryJudgments& judgments, int relevance_level);
 
-/// Learns from judged queries what a method needs: `knowledge` for supervised methods, `weights` for methods
+/// Learns from judged queries what a method needs: `value_at` for supervised methods, `weights` for methods
 /// that need weights. A list's weight is its mean average precision; tuned_weights instead searches for
 /// weights that maximise the mean average precision of the fused lists.
 ///
 /// in:     options - the user's; their parameter and normalisation apply in training too
-/// out:    the options with `knowledge` or `weights` filled in
+/// out:    the options with `value_at` or `weights` filled in
 /// errors: bad_data when no training query has a relevant document in a list
 /// cost:   O(entries); for tuned_weights that of tune_weights()
 Result<FusionOptions> train_fusion(const FusionMethod& method, std::span<const JudgedLists> queries,

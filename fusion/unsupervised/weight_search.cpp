@@ -17,10 +17,6 @@ constexpr std::array<double, 8> kWeightSteps = {0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.
 constexpr std::size_t kListsForOneSweep = 50;
 constexpr double kLeastPrecisionGain = 1e-9;  // relative; a smaller gain may be a rounding error
 
-int sweeps_for(std::size_t lists) {
-  return lists > kListsForOneSweep ? 1 : 3;
-}
-
 /// The number of leading values that fulfil a condition which no later value fulfils. Avoids branches that
 /// the processor could mispredict: nearly all of the search's time is spent here.
 template <class Condition>
@@ -248,7 +244,8 @@ std::vector<double> tune_weights(std::span<const JudgedLists> queries, Normalisa
   for (const JudgedLists& judged : queries) items.emplace_back(judged, weights, normalisation);
   double best = 0.0;
   for (const TunedQuery& item : items) best += item.precision();
-  for (int sweep = 0; sweep < sweeps_for(weights.size()); ++sweep) {
+  const int sweeps = weights.size() > kListsForOneSweep ? 1 : 3;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
     bool has_changed = false;
     for (const std::uint32_t list : evaluation::order_by_score(precisions)) {
       const double chosen = climb(items, list, weights[list], best);

@@ -22,16 +22,17 @@ struct Row {
 };
 
 Result<std::vector<Row>> rows_of(const test::TemporaryFolder& folder, std::string_view text,
-                                 const LetorOptions& options = {}) {
+                                 bool values_are_ranks = false) {
   std::vector<Row> rows;
-  auto read = for_each_letor_row(folder.write("l", text), options, [&](const LetorRow& row) -> Result<void> {
-    rows.push_back({row.grade,
-                    std::string(row.query),
-                    std::string(row.document),
-                    {row.cells.begin(), row.cells.end()},
-                    row.line});
-    return {};
-  });
+  auto read =
+      for_each_letor_row(folder.write("l", text), values_are_ranks, [&](const LetorRow& row) -> Result<void> {
+        rows.push_back({row.grade,
+                        std::string(row.query),
+                        std::string(row.document),
+                        {row.cells.begin(), row.cells.end()},
+                        row.line});
+        return {};
+      });
   if (!read) return read.error();
   return rows;
 }
@@ -101,14 +102,14 @@ TEST_CASE("Malformed short cells are refused", "[evaluation][letor]") {
   for (const char* cells : {"1:1 2:2 2:3 4:4", "1:1 0:2 3:3", "1:1 2x:2 3:3", "1:1 2:: 3:3", "1:1 2:/ 3:3",
                             "1:1 :2 3:3", "1:1 2: 3:3", "1:1 2:2\x01 3:3", "1:1 3:3 2:2 4:4"})
     CHECK_FALSE(rows_of(folder, std::string("1 qid:1 1:1 # d\n1 qid:1 ") + cells + " # e\n").has_value());
-  CHECK_FALSE(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n", {true}).has_value());
+  CHECK_FALSE(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n", true).has_value());
   CHECK(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n").has_value());
 }
 
 TEST_CASE("A mistake in a LETOR file is one error with file and line", "[evaluation][letor]") {
   const test::TemporaryFolder folder;
   const auto says = [&](std::string_view text, const std::string& want, bool ranks = false) {
-    const auto read = rows_of(folder, text, {.values_are_ranks = ranks});
+    const auto read = rows_of(folder, text, ranks);
     REQUIRE(read.has_error());
     INFO(read.error().text);
     CHECK(read.error().code == Code::bad_data);

@@ -38,7 +38,7 @@ std::vector<std::vector<double>> learned(const char* name, double k = -1.0) {
   const auto queries = judged_example();
   const auto trained = train_fusion(*find_fusion_method(name), queries, options);
   REQUIRE(trained.has_value());
-  return trained->knowledge.value_at;
+  return trained->value_at;
 }
 
 }  // namespace
