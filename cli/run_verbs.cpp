@@ -96,11 +96,9 @@ Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arg
                             FusionOptions options) {
   TRY(auto judgments, evaluation::read_qrels(arguments.train));
   TRY(auto runs, evaluation::read_runs(arguments.runs, {}, arguments.options.threads));
-  std::vector<JudgedLists> queries;
-  for (const evaluation::QueryJudgments& query : judgments.queries) {
-    QueryLists lists = lists_of_topic(runs, query.query, arguments.options.depth);
-    if (lists.size() > 0) queries.push_back(judge_lists(std::move(lists), query, arguments.relevance_level));
-  }
+  const auto queries = judged_lists(judgments, arguments.relevance_level, [&](std::string_view query) {
+    return lists_of_topic(runs, query, arguments.options.depth);
+  });
   if (queries.empty())
     return fail(Code::bad_data,
                 arguments.train + ": shares no query with the runs; do both belong to the same collection?");

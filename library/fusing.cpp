@@ -296,11 +296,9 @@ metafuse_run* fuse_topics(const std::vector<const Run*>& runs, const ScoreQuery&
 /// Learns the method's parameters from the judged topics of the runs.
 Result<FusionOptions> learned_options(const FusionMethod& method, const std::vector<const Run*>& runs,
                                       const metafuse_qrels& train, const FuseSettings& settings) {
-  std::vector<fusion::JudgedLists> queries;
-  for (const evaluation::QueryJudgments& query : train.sorted().queries) {
-    QueryLists lists = lists_of(runs, query.query, settings.depth);
-    if (lists.size() > 0) queries.push_back(judge_lists(std::move(lists), query, settings.relevance_level));
-  }
+  const auto queries =
+      fusion::judged_lists(train.sorted(), settings.relevance_level,
+                           [&](std::string_view query) { return lists_of(runs, query, settings.depth); });
   if (queries.empty())
     return fail(Code::bad_data, "the judgments share no query with the runs; are they of one collection?");
   return train_fusion(method, queries, settings.method);

@@ -20,30 +20,12 @@ namespace {
 using evaluation::JudgedRanking;
 using evaluation::RunEvaluation;
 
-/// A judged query and its lists.
-struct Item {
-  const evaluation::QueryJudgments* judgments = nullptr;
-  JudgedLists lists;
-};
-
-std::vector<Item> judged_items(const std::vector<evaluation::Run>& runs,
-                               const evaluation::Judgments& judgments,
-                               const MethodComparisonOptions& options) {
-  std::vector<Item> items;
-  for (const evaluation::QueryJudgments& query : judgments.queries) {
-    QueryLists lists = lists_of_topic(runs, query.query, options.depth);
-    if (lists.size() == 0) continue;
-    items.push_back({&query, judge_lists(std::move(lists), query, options.evaluation.rules.relevance_level)});
-  }
-  return items;
-}
-
 /// The grades of a ranking of document numbers, as evaluation needs them.
-JudgedRanking ranking_of(const Item& item, std::vector<std::uint32_t> order, std::size_t limit) {
+JudgedRanking ranking_of(const JudgedLists& item, std::vector<std::uint32_t> order, std::size_t limit) {
   JudgedRanking ranking;
   if (limit > 0 && order.size() > limit) order.resize(limit);
   for (const std::uint32_t document : order) {
-    const evaluation::Judgment* judgment = item.judgments->find(item.lists.query.documents[document]);
+    const evaluation::Judgment* judgment = item.judgments->find(item.query.documents[document]);
     ranking.grades.push_back(judgment == nullptr   ? evaluation::kNotPooled
                              : judgment->grade < 0 ? evaluation::kUnjudged
                                                    : judgment->grade);
@@ -93,7 +75,7 @@ bool is_learned(const FusionMethod& method) {
 /// Adds rows to a comparison one by one and reports progress.
 class ComparisonRows {
  public:
-  ComparisonRows(std::vector<Item> items, const MethodComparisonOptions& options, std::size_t total,
+  ComparisonRows(std::vector<JudgedLists> items, const MethodComparisonOptions& options, std::size_t total,
                  MethodComparison& out)
       : items_(std::move(items)), options_(options), total_(total), out_(out) {
     out_.report.set = options.set;
@@ -102,7 +84,7 @@ class ComparisonRows {
   /// To be called before rows that learn.
   Result<void> make_folds() {
     std::vector<std::string_view> queries;
-    for (const Item& item : items_) queries.push_back(item.judgments->query);
+    for (const JudgedLists& item : items_) queries.push_back(item.judgments->query);
     TRY(folds_, evaluation::random_folds(queries, options_.folds, options_.significance.seed));
     return {};
   }
@@ -114,7 +96,7 @@ class ComparisonRows {
     for (std::size_t run = 0; run < runs.size(); ++run) {
       RunEvaluation row = evaluate_row(runs[run].name, [&](std::size_t i) {
         std::vector<std::uint32_t> order;
-        for (const ListEntry& entry : items_[i].lists.query.lists[run]) order.push_back(entry.document);
+        for (const ListEntry& entry : items_[i].query.lists[run]) order.push_back(entry.document);
         return order;
       });
       if (!best || sign * row.summary[0] > sign * best->summary[0]) best = std::move(row);
@@ -146,7 +128,7 @@ class ComparisonRows {
     RunEvaluation row;
     row.run = name;
     row.values.resize(items_.size() * options_.set.size());
-    for (const Item& item : items_) row.queries.emplace_back(item.judgments->query);
+    for (const JudgedLists& item : items_) row.queries.emplace_back(item.judgments->query);
     parallel_for(items_.size(), options_.evaluation.threads, [&](std::size_t i) {
       const JudgedRanking ranking = ranking_of(items_[i], order_of(i), options_.evaluation.depth);
       evaluation::evaluate(options_.set, ranking, options_.evaluation.rules,
@@ -164,7 +146,7 @@ class ComparisonRows {
       return;
     }
     out_.report.runs.push_back(evaluate_row(name, [&](std::size_t i) {
-      const QueryLists& query = items_[i].lists.query;
+      const QueryLists& query = items_[i].query;
       return fused_order(query, (*score_of_fold)[folds_.count == 0 ? 0 : folds_.fold_of[i]](query));
     }));
   }
@@ -174,7 +156,7 @@ class ComparisonRows {
     for (std::size_t fold = 0; fold < folds_.count; ++fold) {
       std::vector<JudgedLists> seen;
       for (std::size_t i = 0; i < items_.size(); ++i)
-        if (folds_.fold_of[i] != fold) seen.push_back(items_[i].lists);
+        if (folds_.fold_of[i] != fold) seen.push_back(items_[i]);
       TRY(auto learned, train_fusion(method, seen, {}));
       out.push_back([&method, own = std::move(learned)](const QueryLists& query) {
         return fuse_scores(method, query, own);
@@ -209,7 +191,7 @@ class ComparisonRows {
     return out;
   }
 
-  std::vector<Item> items_;
+  std::vector<JudgedLists> items_;
   const MethodComparisonOptions& options_;
   std::size_t total_;
   MethodComparison& out_;
@@ -224,7 +206,9 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
                                          const MethodComparisonOptions& options) {
   TRY(auto methods, chosen_methods(options.methods));
   TRY(auto learners, chosen_learners(options.learners));
-  std::vector<Item> items = judged_items(runs, judgments, options);
+  auto items = judged_lists(judgments, options.evaluation.rules.relevance_level, [&](std::string_view query) {
+    return lists_of_topic(runs, query, options.depth);
+  });
   if (items.empty())
     return fail(Code::bad_data, "runs and judgments share no query; are they of one collection?");
   MethodComparison out;

@@ -141,18 +141,20 @@ WeightTable weights_of(const FusionMethod& method, std::span<const JudgedLists> 
 
 }  // namespace
 
-JudgedLists judge_lists(QueryLists query, const evaluation::QueryJudgments& judgments, int relevance_level) {
-  JudgedLists out;
-  out.query = std::move(query);
-  out.is_relevant.resize(out.query.size());
-  out.is_judged.resize(out.query.size());
-  for (std::size_t document = 0; document < out.query.size(); ++document) {
-    const evaluation::Judgment* judgment = judgments.find(out.query.documents[document]);
-    out.is_judged[document] = judgment != nullptr ? 1 : 0;
-    out.is_relevant[document] = judgment != nullptr && judgment->grade >= relevance_level ? 1 : 0;
+std::vector<JudgedLists> judged_lists(const evaluation::Judgments& judgments, int relevance_level,
+                                      const std::function<QueryLists(std::string_view query)>& lists_of) {
+  std::vector<JudgedLists> out;
+  for (const evaluation::QueryJudgments& query : judgments.queries) {
+    JudgedLists judged{lists_of(query.query), {}, 0, &query};
+    if (judged.query.size() == 0) continue;
+    for (const std::string_view document : judged.query.documents) {
+      const evaluation::Judgment* judgment = query.find(document);
+      judged.is_relevant.push_back(judgment != nullptr && judgment->grade >= relevance_level ? 1 : 0);
+    }
+    for (const evaluation::Judgment& judgment : query.documents)
+      judged.relevant += judgment.grade >= relevance_level ? 1 : 0;
+    out.push_back(std::move(judged));
   }
-  for (const evaluation::Judgment& judgment : judgments.documents)
-    out.relevant += judgment.grade >= relevance_level ? 1 : 0;
   return out;
 }
 

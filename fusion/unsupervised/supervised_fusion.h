@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -13,11 +15,14 @@ namespace metafuse::fusion {
 struct JudgedLists {
   QueryLists query;
   std::vector<char> is_relevant;  ///< one per document
-  std::vector<char> is_judged;
-  std::size_t relevant = 0;  ///< judged relevant documents, whether retrieved or not
+  std::size_t relevant = 0;       ///< judged relevant documents, whether retrieved or not
+  const evaluation::QueryJudgments* judgments = nullptr;  ///< set by judged_lists()
 };
 
-JudgedLists judge_lists(QueryLists query, const evaluation::QueryJudgments& judgments, int relevance_level);
+/// The judged queries that have a list.
+/// in: judgments - must outlive the result; lists_of(query id) - the lists of a query
+std::vector<JudgedLists> judged_lists(const evaluation::Judgments& judgments, int relevance_level,
+                                      const std::function<QueryLists(std::string_view query)>& lists_of);
 
 /// Learns from judged queries what a method needs: `value_at` for supervised methods, `weights` for methods
 /// that need weights. A list's weight is its mean average precision; tuned_weights instead searches for

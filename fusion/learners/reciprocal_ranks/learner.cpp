@@ -84,7 +84,6 @@ JudgedLists judged_ranks(const TrainingSet& set, const QueryRange& query) {
   for (std::size_t row = query.begin; row < query.end; ++row) {
     out.query.documents.push_back(set.documents[row]);
     out.is_relevant.push_back(set.grades[row] >= set.feedback.relevance_level ? 1 : 0);
-    out.is_judged.push_back(1);
     out.relevant += out.is_relevant.back() != 0 ? 1 : 0;
   }
   for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {

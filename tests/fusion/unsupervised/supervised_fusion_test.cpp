@@ -19,7 +19,6 @@ JudgedLists judged(const std::vector<std::string>& lists) {
       out.query.lists.back().push_back({static_cast<std::uint32_t>(out.query.documents.size()), score});
       out.query.documents.emplace_back("d");
       out.is_relevant.push_back(c == 'r' ? 1 : 0);
-      out.is_judged.push_back(1);
       out.relevant += c == 'r' ? 1 : 0;
       score /= 2.0;
     }

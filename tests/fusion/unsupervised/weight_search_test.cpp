@@ -21,7 +21,6 @@ std::vector<JudgedLists> drawn_queries(Random& random, std::size_t lists, std::s
   for (int q = 0; q < 4; ++q) {
     JudgedLists query;
     query.query.documents.assign(documents, "d");
-    query.is_judged.assign(documents, 1);
     for (std::size_t d = 0; d < documents; ++d) query.is_relevant.push_back(random.below(3) == 0 ? 1 : 0);
     query.relevant =
         static_cast<std::size_t>(std::count(query.is_relevant.begin(), query.is_relevant.end(), char{1}));
