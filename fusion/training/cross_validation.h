@@ -14,7 +14,6 @@
 #include "fusion/data/feature_matrix.h"
 #include "fusion/data/training_set.h"
 #include "fusion/training/registry.h"
-#include "fusion/unsupervised/query_lists.h"
 
 namespace metafuse::fusion {
 
@@ -23,10 +22,6 @@ struct Baseline {
   std::string name;
   std::function<std::vector<double>(const FeatureMatrix& matrix, std::size_t begin, std::size_t end)> score;
 };
-
-/// Turns the rank features of some rows back into the lists they came from. Documents are numbered from
-/// `begin`, and an entry's score is minus its rank.
-QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t end);
 
 /// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: the baselines that every table shows
 /// beside a learner.

@@ -2,9 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace metafuse::fusion {
+
+QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t end) {
+  QueryLists query;
+  query.documents.resize(end - begin);
+  for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
+    if (matrix.features()[feature].kind != FeatureKind::rank) continue;
+    std::vector<ListEntry> list;
+    for (std::size_t row = begin; row < end; ++row)
+      if (!matrix.is_unranked(row, feature))
+        list.push_back({static_cast<std::uint32_t>(row - begin), matrix.value(row, feature)});
+    std::ranges::stable_sort(list, std::greater<>(), &ListEntry::score);
+    query.lists.push_back(std::move(list));
+  }
+  return query;
+}
 
 std::vector<Standing> standings(const QueryLists& query) {
   std::vector<Standing> out(query.size());

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fusion/data/feature_matrix.h"
 #include "fusion/data/fused_order.h"
 
 namespace metafuse::fusion {
@@ -26,6 +27,10 @@ struct QueryLists {
 
   std::size_t size() const { return documents.size(); }
 };
+
+/// Turns the rank features of some rows back into the lists they came from. Documents are numbered from
+/// `begin`, and an entry's score is minus its rank.
+QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t end);
 
 /// The standing of every document.
 std::vector<Standing> standings(const QueryLists& query);

@@ -81,21 +81,14 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
 /// The rank features of one query as lists whose scores are the ranks, and the relevant documents.
 JudgedLists judged_ranks(const TrainingSet& set, const QueryRange& query) {
   JudgedLists out;
+  out.query = lists_of(set.matrix, query.begin, query.end);
   for (std::size_t row = query.begin; row < query.end; ++row) {
-    out.query.documents.push_back(set.documents[row]);
+    out.query.documents[row - query.begin] = set.documents[row];
     out.is_relevant.push_back(set.grades[row] >= set.feedback.relevance_level ? 1 : 0);
     out.relevant += out.is_relevant.back() != 0 ? 1 : 0;
   }
-  for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {
-    if (set.matrix.features()[feature].kind != FeatureKind::rank) continue;
-    std::vector<ListEntry> list;
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      if (!set.matrix.is_unranked(row, feature))
-        list.push_back({static_cast<std::uint32_t>(row - query.begin), -set.matrix.value(row, feature)});
-    std::stable_sort(list.begin(), list.end(),
-                     [](const ListEntry& a, const ListEntry& b) { return a.score < b.score; });
-    out.query.lists.push_back(std::move(list));
-  }
+  for (std::vector<ListEntry>& list : out.query.lists)
+    for (ListEntry& entry : list) entry.score = -entry.score;
   return out;
 }
 
