@@ -123,6 +123,37 @@ std::string intervals_of(const Curve& curve, const Frame& frame, const char* col
   return fmt::format("<path stroke=\"{}\" stroke-opacity=\".6\" d=\"{}\"/>\n", colour, path);
 }
 
+constexpr double kBarPlotWidth = 640.0;
+constexpr double kBarPlotHeight = 320.0;
+constexpr double kBarPlotLeft = 60.0;
+constexpr double kRight = 12.0;
+constexpr double kBarPlotTop = 12.0;
+constexpr double kBottom = 44.0;
+constexpr double kGap = 0.1;  ///< between bars, as a share of the width per bar
+
+// Okabe, Ito 2008: colour-blind readers can tell these apart.
+constexpr const char* kGain = "fill=\"#0072B2\"";
+constexpr const char* kLoss = "fill=\"#D55E00\"";
+
+double top_of(const PlotRange& values, double value) {
+  return kBarPlotTop + (kBarPlotHeight - kBarPlotTop - kBottom) * (1.0 - values.share(value));
+}
+
+std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {
+  std::string out;
+  const double step = round_step(values);
+  const std::string across = "h" + svg_number(kBarPlotWidth - kBarPlotLeft - kRight);
+  for (double v = std::ceil(values.low / step) * step; v <= values.high + 1e-9 * step; v += step) {
+    out += line(kBarPlotLeft, top_of(values, v), across, ".18");
+    out += svg_text(kBarPlotLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
+  }
+  out += line(kBarPlotLeft, kBarPlotHeight - kBottom, across, ".8");
+  out += line(kBarPlotLeft, kBarPlotTop, "v" + svg_number(kBarPlotHeight - kBarPlotTop - kBottom), ".8");
+  out += svg_text(0.5 * (kBarPlotLeft + kBarPlotWidth - kRight), kBarPlotHeight - 8, "middle", x_label);
+  return out + "<text transform=\"translate(14 " + svg_number(0.5 * kBarPlotHeight) +
+         ") rotate(-90)\" text-anchor=\"middle\">" + xml_escaped(y_label) + "</text>";
+}
+
 }  // namespace
 
 std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
@@ -173,41 +204,6 @@ std::string html_page(const std::string& title, const std::string& table,
   for (const std::string& plot : plots) out += plot;
   return out + "</html>\n";
 }
-
-namespace {
-
-constexpr double kBarPlotWidth = 640.0;
-constexpr double kBarPlotHeight = 320.0;
-constexpr double kBarPlotLeft = 60.0;
-constexpr double kRight = 12.0;
-constexpr double kBarPlotTop = 12.0;
-constexpr double kBottom = 44.0;
-constexpr double kGap = 0.1;  ///< between bars, as a share of the width per bar
-
-// Okabe, Ito 2008: colour-blind readers can tell these apart.
-constexpr const char* kGain = "fill=\"#0072B2\"";
-constexpr const char* kLoss = "fill=\"#D55E00\"";
-
-double top_of(const PlotRange& values, double value) {
-  return kBarPlotTop + (kBarPlotHeight - kBarPlotTop - kBottom) * (1.0 - values.share(value));
-}
-
-std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {
-  std::string out;
-  const double step = round_step(values);
-  const std::string across = "h" + svg_number(kBarPlotWidth - kBarPlotLeft - kRight);
-  for (double v = std::ceil(values.low / step) * step; v <= values.high + 1e-9 * step; v += step) {
-    out += line(kBarPlotLeft, top_of(values, v), across, ".18");
-    out += svg_text(kBarPlotLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
-  }
-  out += line(kBarPlotLeft, kBarPlotHeight - kBottom, across, ".8");
-  out += line(kBarPlotLeft, kBarPlotTop, "v" + svg_number(kBarPlotHeight - kBarPlotTop - kBottom), ".8");
-  out += svg_text(0.5 * (kBarPlotLeft + kBarPlotWidth - kRight), kBarPlotHeight - 8, "middle", x_label);
-  return out + "<text transform=\"translate(14 " + svg_number(0.5 * kBarPlotHeight) +
-         ") rotate(-90)\" text-anchor=\"middle\">" + xml_escaped(y_label) + "</text>";
-}
-
-}  // namespace
 
 std::string bar_plot(const std::string& caption, const std::string& x_label, const std::string& y_label,
                      const std::vector<std::pair<std::string, double>>& bars) {

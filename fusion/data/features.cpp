@@ -87,6 +87,53 @@ std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
   return order;
 }
 
+/// Encodes a column of values, NaN where unranked.
+CodedColumn coded(const std::vector<double>& values) {
+  std::vector<double> distinct;
+  for (const double value : values)
+    if (!std::isnan(value)) distinct.push_back(value);
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<std::uint32_t> codes;
+  codes.reserve(values.size());
+  for (const double value : values) {
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin();
+    codes.push_back(std::isnan(value) ? 0U : static_cast<std::uint32_t>(at + 1));
+  }
+  return coded_column(std::move(distinct), std::move(codes));
+}
+
+std::vector<double> values_of(const FeatureMatrix& matrix, std::size_t feature) {
+  std::vector<double> values(matrix.document_count(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t row = 0; row < values.size(); ++row)
+    if (!matrix.is_unranked(row, feature)) values[row] = matrix.value(row, feature);
+  return values;
+}
+
+/// Restores the instances of one query from their features; of the documents only the number is kept.
+QueryInstances instances_of(const TrainingSet& set, const QueryRange& query, std::span<const double> scores) {
+  QueryInstances instances;
+  instances.lists = set.matrix.feature_count();
+  if (!scores.empty()) {
+    const auto own =
+        scores.subspan(query.begin * instances.lists, (query.end - query.begin) * instances.lists);
+    instances.scores.assign(own.begin(), own.end());
+  }
+  instances.documents.resize(query.end - query.begin);
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    for (std::size_t f = 0; f < instances.lists; ++f)
+      instances.ranks.push_back(
+          set.matrix.is_unranked(row, f) ? 0 : static_cast<std::uint32_t>(-set.matrix.value(row, f)));
+  return instances;
+}
+
+std::vector<CodedColumn> columns_of(const FeatureMatrix& matrix) {
+  std::vector<CodedColumn> columns;
+  for (std::size_t f = 0; f < matrix.feature_count(); ++f)
+    columns.push_back(matrix.column(f) != nullptr ? *matrix.column(f) : coded(values_of(matrix, f)));
+  return columns;
+}
+
 }  // namespace
 
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths) {
@@ -242,57 +289,6 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
   }
   return values;
 }
-
-namespace {
-
-/// Encodes a column of values, NaN where unranked.
-CodedColumn coded(const std::vector<double>& values) {
-  std::vector<double> distinct;
-  for (const double value : values)
-    if (!std::isnan(value)) distinct.push_back(value);
-  std::sort(distinct.begin(), distinct.end());
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  std::vector<std::uint32_t> codes;
-  codes.reserve(values.size());
-  for (const double value : values) {
-    const auto at = std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin();
-    codes.push_back(std::isnan(value) ? 0U : static_cast<std::uint32_t>(at + 1));
-  }
-  return coded_column(std::move(distinct), std::move(codes));
-}
-
-std::vector<double> values_of(const FeatureMatrix& matrix, std::size_t feature) {
-  std::vector<double> values(matrix.document_count(), std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t row = 0; row < values.size(); ++row)
-    if (!matrix.is_unranked(row, feature)) values[row] = matrix.value(row, feature);
-  return values;
-}
-
-/// Restores the instances of one query from their features; of the documents only the number is kept.
-QueryInstances instances_of(const TrainingSet& set, const QueryRange& query, std::span<const double> scores) {
-  QueryInstances instances;
-  instances.lists = set.matrix.feature_count();
-  if (!scores.empty()) {
-    const auto own =
-        scores.subspan(query.begin * instances.lists, (query.end - query.begin) * instances.lists);
-    instances.scores.assign(own.begin(), own.end());
-  }
-  instances.documents.resize(query.end - query.begin);
-  for (std::size_t row = query.begin; row < query.end; ++row)
-    for (std::size_t f = 0; f < instances.lists; ++f)
-      instances.ranks.push_back(
-          set.matrix.is_unranked(row, f) ? 0 : static_cast<std::uint32_t>(-set.matrix.value(row, f)));
-  return instances;
-}
-
-std::vector<CodedColumn> columns_of(const FeatureMatrix& matrix) {
-  std::vector<CodedColumn> columns;
-  for (std::size_t f = 0; f < matrix.feature_count(); ++f)
-    columns.push_back(matrix.column(f) != nullptr ? *matrix.column(f) : coded(values_of(matrix, f)));
-  return columns;
-}
-
-}  // namespace
 
 FeatureMatrix with_values(const FeatureMatrix& matrix, std::size_t feature,
                           const std::vector<double>& values) {

@@ -80,9 +80,8 @@ class CandidateList {
 
  private:
   const Learner* find(std::string_view name) const {
-    for (const Learner& row : learners_)
-      if (row.name == name) return &row;
-    return nullptr;
+    const auto at = std::ranges::find(learners_, name, &Learner::name);
+    return at == learners_.end() ? nullptr : &*at;
   }
 
   /// Adds a candidate whose trial options are also its final options.

@@ -1,5 +1,6 @@
 #include "fusion/training/registry.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "fusion/learners/adaboost_mh/ranker.h"
@@ -51,9 +52,8 @@ std::span<const Learner> learners() {
 }
 
 const Learner* find_learner(std::string_view name) {
-  for (const Learner& learner : learners())
-    if (learner.name == name) return &learner;
-  return nullptr;
+  const auto at = std::ranges::find(learners(), name, &Learner::name);
+  return at == learners().end() ? nullptr : &*at;
 }
 
 Result<Model> parse_model(std::string_view text, std::string_view name) {
