@@ -50,7 +50,8 @@ Result<void> sort_documents(const FileText& file, QueryJudgments& query) {
 Result<std::map<std::string_view, Judgments>> read_groups(const std::string& path, bool has_groups) {
   TRY(auto index, index_topics(path));
   std::map<std::string_view, Judgments> groups;
-  if (!has_groups) groups[{}].queries.reserve(index.topic_count());
+  Judgments* const only = has_groups ? nullptr : &groups[{}];
+  if (only != nullptr) only->queries.reserve(index.topic_count());
   for (std::size_t topic = 0; topic < index.topic_count(); ++topic)
     for (const TopicPiece& piece : index.pieces_of(topic)) {
       const char* const end = piece.lines.data() + piece.lines.size();
@@ -58,7 +59,7 @@ Result<std::map<std::string_view, Judgments>> read_groups(const std::string& pat
            parser.move_to(parser.next_line())) {
         std::string_view group;
         TRY(const auto judgment, parse_judgment(index.file, parser, group));
-        auto& queries = groups[has_groups ? group : std::string_view()].queries;
+        auto& queries = (only != nullptr ? *only : groups[group]).queries;
         if (queries.empty() || queries.back().query != index.topic(topic))
           queries.push_back({index.topic(topic), {}});
         queries.back().documents.push_back(judgment);
