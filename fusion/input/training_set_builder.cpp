@@ -284,29 +284,14 @@ Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const 
 
 }  // namespace
 
-struct TrainingSetBuilder::State {
-  std::vector<RowPart> parts{1};
-  std::shared_ptr<MemoryBudget> budget;
-  // What the budget knows of the last part.
-  RowCounts counted;
-  std::optional<QueryDocument> twice;
-};
-
 void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells) {
   cells.clear();
   for (std::uint32_t list = 0; list < ranks.size(); ++list)
     if (ranks[list] > 0) cells.push_back({list, -static_cast<double>(ranks[list])});
 }
 
-TrainingSetBuilder::TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget)
-    : state_(std::make_unique<State>()) {
-  state_->budget = std::move(budget);
-}
-TrainingSetBuilder::~TrainingSetBuilder() = default;
-TrainingSetBuilder::TrainingSetBuilder(TrainingSetBuilder&&) noexcept = default;
-
 void TrainingSetBuilder::add(const InstanceRow& row) {
-  RowPart& part = state_->parts.back();
+  RowPart& part = parts_.back();
   const std::size_t number = part.size();
   require(number < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
   if (number == 0 || part.block_queries[part.block_queries.size() - 1] != row.query) {
@@ -325,15 +310,15 @@ void TrainingSetBuilder::add(const InstanceRow& row) {
 }
 
 Result<void> TrainingSetBuilder::keep_within_budget() {
-  if (state_->budget == nullptr || state_->parts.back().size() % kRowsBetweenLooks != 0) return {};
+  if (budget_ == nullptr || parts_.back().size() % kRowsBetweenLooks != 0) return {};
   return count_rows();
 }
 
 Result<void> TrainingSetBuilder::count_rows() {
-  const RowPart& part = state_->parts.back();
-  MemoryBudget& budget = *state_->budget;
+  const RowPart& part = parts_.back();
+  MemoryBudget& budget = *budget_;
   const RowCounts now{part.size(), part.documents.bytes(), part.block_queries.size()};
-  RowCounts& before = state_->counted;
+  RowCounts& before = counted_;
   TRY_VOID(budget.add(
       {now.documents - before.documents, now.characters - before.characters, now.queries - before.queries}));
   before = now;
@@ -341,57 +326,52 @@ Result<void> TrainingSetBuilder::count_rows() {
 }
 
 Result<void> TrainingSetBuilder::begin_part() {
-  RowPart& part = state_->parts.back();
-  TRY_VOID(part.write_columns(state_->budget->parts()));
+  RowPart& part = parts_.back();
+  TRY_VOID(part.write_columns(budget_->parts()));
   RowPart next;
   next.first = part.end();
-  state_->parts.push_back(std::move(next));
-  state_->counted = {};
+  parts_.push_back(std::move(next));
+  counted_ = {};
   return {};
 }
 
 void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
-  for (RowPart& part : other.state_->parts) {
+  for (RowPart& part : other.parts_) {
     if (part.size() == 0) continue;
-    part.first = state_->parts.back().end();
+    part.first = parts_.back().end();
     require(part.end() < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
-    state_->parts.push_back(std::move(part));
+    parts_.push_back(std::move(part));
   }
-  other.state_->parts = std::vector<RowPart>(1);
-}
-
-const std::optional<QueryDocument>& TrainingSetBuilder::twice() const {
-  return state_->twice;
+  other.parts_ = std::vector<RowPart>(1);
 }
 
 Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, const FeedbackOptions& feedback,
                                                bool is_absent_zero, unsigned threads) {
-  std::vector<RowPart>& parts = state_->parts;
-  MemoryBudget* const budget = state_->budget.get();
-  for (const RowPart& part : parts)
+  MemoryBudget* const budget = budget_.get();
+  for (const RowPart& part : parts_)
     require(std::max(part.columns.size(), part.pieces.size()) <= features.size(),
             "every cell belongs to a feature");
   FrozenArray<std::byte> bytes;
   RawColumns raw;
   if (budget != nullptr) {
-    TRY(raw, raw_columns_in(parts, features.size(), budget->parts(), bytes));
+    TRY(raw, raw_columns_in(parts_, features.size(), budget->parts(), bytes));
   } else {
-    raw = raw_columns(parts, features.size());
+    raw = raw_columns(parts_, features.size());
   }
-  CanonicalOrder order = canonical_order(parts, raw, is_absent_zero);
+  CanonicalOrder order = canonical_order(parts_, raw, is_absent_zero);
   if (order.twice) {
-    state_->twice = std::move(order.twice);
-    return fail(Code::bad_data, "query \"" + state_->twice->query + "\": the document \"" +
-                                    state_->twice->document + "\" occurs twice; keep one of its lines");
+    twice_ = std::move(order.twice);
+    return fail(Code::bad_data, "query \"" + twice_->query + "\": the document \"" + twice_->document +
+                                    "\" occurs twice; keep one of its lines");
   }
   TrainingSet set;
   set.feedback = feedback;
   set.queries = std::move(order.queries);
-  take_rows(parts, order, set);
-  TRY(auto columns, finish_columns(parts, raw, order, is_absent_zero, threads, budget));
+  take_rows(parts_, order, set);
+  TRY(auto columns, finish_columns(parts_, raw, order, is_absent_zero, threads, budget));
   set.matrix = FeatureMatrix(std::move(features), order.rows.size(), std::move(columns),
                              budget != nullptr ? budget->columns() : nullptr);
-  *state_ = State();
+  *this = TrainingSetBuilder();
   return set;
 }
 

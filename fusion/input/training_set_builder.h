@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -49,9 +50,7 @@ struct InstanceRow {
 class TrainingSetBuilder {
  public:
   /// in: budget - memory budget shared by the builders of one input; null: everything stays in memory
-  explicit TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget = nullptr);
-  ~TrainingSetBuilder();
-  TrainingSetBuilder(TrainingSetBuilder&&) noexcept;
+  explicit TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
 
   /// Adds a row. Not all features need to be known yet.
   void add(const InstanceRow& row);
@@ -72,16 +71,17 @@ class TrainingSetBuilder {
                              bool is_absent_zero = false, unsigned threads = 1);
 
   /// The document that occurs twice, if finish() failed because of one.
-  const std::optional<QueryDocument>& twice() const;
+  const std::optional<QueryDocument>& twice() const { return twice_; }
 
  private:
-  struct State;
-
   /// Reports new rows to the budget, and begins a new part if the columns of this one are large.
   Result<void> count_rows();
   Result<void> begin_part();
 
-  std::unique_ptr<State> state_;
+  std::vector<RowPart> parts_{1};
+  std::shared_ptr<MemoryBudget> budget_;
+  RowCounts counted_;  // what the budget knows of the last part
+  std::optional<QueryDocument> twice_;
 };
 
 }  // namespace metafuse::fusion

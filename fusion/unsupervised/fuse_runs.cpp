@@ -1,6 +1,7 @@
 #include "fusion/unsupervised/fuse_runs.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -87,11 +88,8 @@ char* put(char* at, std::string_view text) {
 }
 
 char* put(char* at, std::size_t number) {
-  char digits[20];
-  char* from = digits + sizeof digits;
-  do *--from = static_cast<char>('0' + number % 10);
-  while ((number /= 10) > 0);
-  return put(at, std::string_view(from, static_cast<std::size_t>(digits + sizeof digits - from)));
+  constexpr std::size_t kMostDigits = 20;
+  return std::to_chars(at, at + kMostDigits, number).ptr;
 }
 
 /// The tables and output of one worker, reused from block to block.
