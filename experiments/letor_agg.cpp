@@ -138,7 +138,7 @@ Difference difference_of(const Values& ours, const Values& theirs, std::size_t m
   }
   Difference difference;
   for (const double value : gain) difference.mean += value / static_cast<double>(gain.size());
-  difference.interval = evaluation::bootstrap_interval(gain, 0.95, seed);
+  difference.interval = evaluation::bootstrap_interval(gain, seed);
   difference.p = evaluation::randomisation_test(a, b, seed);
   return difference;
 }

@@ -54,7 +54,7 @@ Comparison compare(const Report& report, const RunEvaluation& run, const RunEval
     ++(std::abs(gain) <= 1e-12 ? c.ties : gain > 0.0 ? c.wins : c.losses);
   }
   for (const double value : d) c.difference += value / static_cast<double>(d.size());
-  const Interval interval = bootstrap_interval(d, 0.95, options.seed, trials_for(d.size() * 4, 10000));
+  const Interval interval = bootstrap_interval(d, options.seed, trials_for(d.size() * 4, 10000));
   c.low = interval.low;
   c.high = interval.high;
   c.p = p_of(options.test, paired, options.seed);

@@ -165,12 +165,12 @@ double randomisation_test(std::span<const double> a, std::span<const double> b, 
   return static_cast<double>(extreme) / static_cast<double>(trials + 1);
 }
 
-Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
-                            std::size_t trials) {
+Interval bootstrap_interval(std::span<const double> sample, std::uint64_t seed, std::size_t trials) {
   if (sample.empty()) return {};
   std::vector<double> means = bootstrap_means(sample, seed, trials);
   std::sort(means.begin(), means.end());
-  const double tail = 0.5 * (1.0 - level) * static_cast<double>(trials);
+  constexpr double kLevel = 0.95;
+  const double tail = 0.5 * (1.0 - kLevel) * static_cast<double>(trials);
   const auto low = static_cast<std::size_t>(tail);
   return {means[low], means[trials - 1 - low]};
 }

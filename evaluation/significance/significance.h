@@ -35,10 +35,9 @@ struct Interval {
   double high = 0.0;
 };
 
-/// Percentile bootstrap interval of a sample's mean.
+/// Percentile bootstrap interval of a sample's mean, at the level .95.
 /// source: Efron 1979
-Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
-                            std::size_t trials = 10000);
+Interval bootstrap_interval(std::span<const double> sample, std::uint64_t seed, std::size_t trials = 10000);
 
 /// The share of bootstrap resamples whose mean is above 0, with means of 0 counted half: an estimate of the
 /// probability that the mean is above 0. One half for an empty sample.

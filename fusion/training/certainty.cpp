@@ -19,7 +19,6 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr double kDifferenceLevel = 0.95;
 constexpr double kTail = 0.05;  // share of bags cut off at each end of the interval of a weight
 
 bool is_rank(const Feature& feature) {
@@ -119,7 +118,7 @@ Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<M
   }
   const double count = static_cast<double>(queries.size());
   const double sign = queries.front().measure.is_cost ? -1.0 : 1.0;
-  const auto interval = evaluation::bootstrap_interval(differences, kDifferenceLevel, options.seed);
+  const auto interval = evaluation::bootstrap_interval(differences, options.seed);
   return JsonObject{{"measure", options.measure},
                     {"queries", queries.size()},
                     {"value", sign * value / count},

@@ -11,8 +11,6 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr double kLevel = 0.95;
-
 /// The measure of each judged query, negated if lower is better; queries that no list answers are absent and
 /// count as 0.
 using ValuesByQuery = std::map<std::string, double, std::less<>>;
@@ -106,9 +104,8 @@ Result<void> take_away(const std::vector<evaluation::Run>& runs, const std::vect
     TRY(const auto values, fused_values(runs, gone, judgments, options.comparison));
     const std::vector<double> lost = losses(all, values);
     const double loss = mean(lost);
-    report.steps.push_back(
-        {runs[order[i]].name, report.value - loss, loss,
-         evaluation::bootstrap_interval(lost, kLevel, options.comparison.significance.seed)});
+    report.steps.push_back({runs[order[i]].name, report.value - loss, loss,
+                            evaluation::bootstrap_interval(lost, options.comparison.significance.seed)});
     if (loss <= options.most_loss) report.dispensable = i + 1;
     if (options.comparison.progress) options.comparison.progress(runs.size() + i + 1, 2 * runs.size());
   }
@@ -139,7 +136,7 @@ Result<ListReport> worth_of_lists(const std::vector<evaluation::Run>& runs,
     TRY(const auto others, fused_values(runs, {run}, judgments, comparison));
     const std::vector<double> lost = losses(all, others);
     list.loss = mean(lost);
-    list.interval = evaluation::bootstrap_interval(lost, kLevel, comparison.significance.seed);
+    list.interval = evaluation::bootstrap_interval(lost, comparison.significance.seed);
     if (comparison.progress) comparison.progress(run + 1, 2 * runs.size());
   }
   std::vector<std::size_t> order(runs.size());

@@ -80,7 +80,7 @@ TEST_CASE("The sampled randomisation test agrees with the t test and repeats by 
   const double p = randomisation_test(a, b, 7);
   CHECK(p == Approx(paired_t_test(a, b)).margin(0.01));
   CHECK(p == randomisation_test(a, b, 7));
-  const Interval interval = bootstrap_interval(a, 0.95, 3);
+  const Interval interval = bootstrap_interval(a, 3);
   CHECK(interval.low < 0.15);
   CHECK(interval.high > 0.15);
 }
