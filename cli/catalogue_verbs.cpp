@@ -11,7 +11,7 @@
 #include "cli/init_engines.h"
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "core/near_names.h"
+#include "core/text.h"
 #include "fetchers/definition/catalogue.h"
 
 namespace metafuse::cli {

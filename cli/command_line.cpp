@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "cli/terminal.h"
-#include "core/near_names.h"
 #include "core/number.h"
+#include "core/text.h"
 
 namespace metafuse::cli {
 namespace {

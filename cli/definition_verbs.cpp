@@ -15,7 +15,7 @@
 #include "cli/verbs.h"
 #include "core/deadline.h"
 #include "core/json.h"
-#include "core/near_names.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "fetchers/definition/engine.h"

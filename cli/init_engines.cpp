@@ -8,7 +8,7 @@
 
 #include "cli/command_line.h"
 #include "core/json.h"
-#include "core/near_names.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "fetchers/answers/guess.h"
 #include "fetchers/definition/catalogue.h"

@@ -15,7 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/base/process.h"
 
 // Settings of jemalloc, the program's allocator (cli/CMakeLists.txt). jemalloc reads the variable

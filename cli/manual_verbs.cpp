@@ -15,7 +15,7 @@
 #include "cli/command_line.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
-#include "core/near_names.h"
+#include "core/text.h"
 #include "evaluation/measures/measure.h"
 #include "experiments/experiment.h"
 #include "fetchers/definition/engine_types.h"

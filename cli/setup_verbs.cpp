@@ -23,7 +23,6 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/parallel.h"
-#include "core/sqlite_database.h"
 #include "fetchers/embedded/local_engine.h"
 #include "service/base/digest.h"
 #include "service/store/model_versions.h"
@@ -375,10 +374,7 @@ Result<std::string> look_at_indexes(const service::ServerConfig& config) {
         indexes.insert(index);
   }
   for (const std::string& index : indexes) {
-    auto database = SqliteDatabase::open(index, {});
-    if (!database)
-      return fail(database.error().code, database.error().text + "; build the index with metafuse index");
-    TRY_VOID(fetchers::check_index_format(*database, index));
+    TRY_VOID(fetchers::open_index(index));
   }
   return indexes.empty() ? std::string("none in this configuration")
                          : fmt::format("{} can be searched", indexes.size());

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command_line.h"
-#include "core/near_names.h"
+#include "core/text.h"
 
 namespace metafuse::cli {
 namespace {

@@ -35,7 +35,6 @@ class FileWriter {
   static Result<FileWriter> open(const std::string& path);
 
   FileWriter(FileWriter&&) noexcept;
-  FileWriter& operator=(FileWriter&&) noexcept;
   ~FileWriter();  ///< without commit(), the written data is discarded
 
   Result<void> write(std::string_view text);

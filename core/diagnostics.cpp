@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/contract.h"
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace metafuse {
 std::string located(std::string_view file, Place place, std::string_view text) {

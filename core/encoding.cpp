@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 
 #include "core/contract.h"
+#include "core/text.h"
 
 namespace metafuse {
 namespace {
@@ -47,8 +48,7 @@ std::string percent_encoded(std::string_view text, bool has_plus_for_blank) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-        c == '.' || c == '~') {
+    if (is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '~') {
       out += c;
     } else if (c == ' ' && has_plus_for_blank) {
       out += '+';
@@ -62,15 +62,10 @@ std::string percent_encoded(std::string_view text, bool has_plus_for_blank) {
 }
 
 std::string percent_decoded(std::string_view text) {
-  const auto digit = [](char c) {
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-  };
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? digit(text[i + 1]) : -1;
-    const int low = high < 0 ? -1 : digit(text[i + 2]);
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+    const int low = high < 0 ? -1 : hex_value(text[i + 2]);
     if (low < 0) {
       out += text[i];
       continue;

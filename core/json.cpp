@@ -1,6 +1,6 @@
 #include "core/json.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -12,7 +12,6 @@
 #include <boost/json/value_stack.hpp>
 
 #include "core/diagnostics.h"
-#include "core/json_document.h"
 
 namespace metafuse {
 namespace {
@@ -58,22 +57,53 @@ class OpenKeys {
   std::string text_;
 };
 
-/// Receives the parser's events. Doubles are parsed again from their digits because the conversion in Boost
-/// 1.81 is not exact. When a document is refused, `problem` says why.
-class Handler {
+/// The parser's events from which a tree is built as it is: everything but keys and numbers.
+class TreeBuilder {
  public:
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
   static constexpr std::size_t max_key_size = std::size_t{1} << 20;
   static constexpr std::size_t max_string_size = std::size_t(-1);
 
+  bool on_document_begin(json::error_code&) { return true; }
+  bool on_document_end(json::error_code&) { return true; }
+  bool on_array_begin(json::error_code&) { return true; }
+  bool on_array_end(std::size_t n, json::error_code&) {
+    stack_.push_array(n);
+    return true;
+  }
+  bool on_string_part(std::string_view part, std::size_t, json::error_code&) {
+    stack_.push_chars(part);
+    return true;
+  }
+  bool on_string(std::string_view part, std::size_t, json::error_code&) {
+    stack_.push_string(part);
+    return true;
+  }
+  bool on_bool(bool value, json::error_code&) {
+    stack_.push_bool(value);
+    return true;
+  }
+  bool on_null(json::error_code&) {
+    stack_.push_null();
+    return true;
+  }
+  bool on_comment_part(std::string_view, json::error_code&) { return true; }
+  bool on_comment(std::string_view, json::error_code&) { return true; }
+
+ protected:
+  json::value_stack stack_;
+};
+
+/// Receives all of the parser's events. Doubles are parsed again from their digits because the conversion in
+/// Boost 1.81 is not exact. When a document is refused, `problem` says why.
+class Handler : public TreeBuilder {
+ public:
   std::string problem;
 
   Json release() { return stack_.release(); }
   void prepare(json::storage_ptr storage) { stack_.reset(std::move(storage)); }
 
-  bool on_document_begin(json::error_code&) { return true; }
-  bool on_document_end(json::error_code&) { return true; }
   bool on_object_begin(json::error_code&) {
     keys_.open();
     return true;
@@ -81,11 +111,6 @@ class Handler {
   bool on_object_end(std::size_t n, json::error_code&) {
     keys_.close();
     stack_.push_object(n);
-    return true;
-  }
-  bool on_array_begin(json::error_code&) { return true; }
-  bool on_array_end(std::size_t n, json::error_code&) {
-    stack_.push_array(n);
     return true;
   }
   bool on_key_part(std::string_view part, std::size_t, json::error_code&) {
@@ -98,14 +123,6 @@ class Handler {
     stack_.push_key(part);
     if (!keys_.add(key_)) return refuse("the key \"" + key_ + "\" occurs twice", error);
     key_.clear();
-    return true;
-  }
-  bool on_string_part(std::string_view part, std::size_t, json::error_code&) {
-    stack_.push_chars(part);
-    return true;
-  }
-  bool on_string(std::string_view part, std::size_t, json::error_code&) {
-    stack_.push_string(part);
     return true;
   }
   bool on_number_part(std::string_view part, json::error_code&) {
@@ -134,16 +151,6 @@ class Handler {
     stack_.push_double(exact);
     return true;
   }
-  bool on_bool(bool value, json::error_code&) {
-    stack_.push_bool(value);
-    return true;
-  }
-  bool on_null(json::error_code&) {
-    stack_.push_null();
-    return true;
-  }
-  bool on_comment_part(std::string_view, json::error_code&) { return true; }
-  bool on_comment(std::string_view, json::error_code&) { return true; }
 
  private:
   bool refuse(std::string why, json::error_code& error) {
@@ -152,34 +159,27 @@ class Handler {
     return false;
   }
 
-  json::value_stack stack_;
   OpenKeys keys_;
   std::string key_;
   std::string digits_;
 };
 
 Place place_of(std::string_view text, std::size_t offset) {
-  Place place{1, 1};
-  for (const char c : text.substr(0, offset)) {
-    if (c == '\n') {
-      ++place.line;
-      place.column = 1;
-    } else {
-      ++place.column;
-    }
-  }
-  return place;
+  const std::string_view before = text.substr(0, offset);
+  const auto line_ends = std::count(before.begin(), before.end(), '\n');
+  return {static_cast<std::size_t>(line_ends) + 1, before.size() - (before.rfind('\n') + 1) + 1};
 }
 
-Result<Json> parse_into(json::storage_ptr storage, std::string_view text, std::string_view name, Code code,
-                        const JsonLimits& limits) {
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name, Code code, const JsonLimits& limits) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (text.size() > limits.max_bytes)
     return fail(code, std::string(name) + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
   json::parse_options options;
   options.max_depth = limits.max_depth;
   json::basic_parser<Handler> parser(options);
-  parser.handler().prepare(std::move(storage));
+  parser.handler().prepare(limits.memory);
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos)
@@ -194,20 +194,6 @@ Result<Json> parse_into(json::storage_ptr storage, std::string_view text, std::s
     return fail(code, located(name, place, shown));
   }
   return parser.handler().release();
-}
-
-}  // namespace
-
-Result<Json> parse_json(std::string_view text, std::string_view name, Code code, const JsonLimits& limits) {
-  return parse_into({}, text, name, code, limits);
-}
-
-Result<std::unique_ptr<const JsonDocument>> JsonDocument::parse(std::string_view text, std::string_view name,
-                                                                Code code, const JsonLimits& limits) {
-  std::unique_ptr<JsonDocument> document(new JsonDocument(2 * text.size() + 1024));
-  TRY(auto root, parse_into(&document->memory_, text, name, code, limits));
-  document->root_ = std::move(root);
-  return std::unique_ptr<const JsonDocument>(std::move(document));
 }
 
 }  // namespace metafuse

@@ -8,35 +8,13 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
-#include "core/byte_blocks.h"
 #include "core/contract.h"
+#include "core/simd.h"
 
 namespace metafuse {
 namespace {
 
 constexpr double kWholeLimit = 9007199254740992.0;  // 2^53: whole doubles up to here are written as integers
-
-/// The two-character escape of a character that needs one, else nullptr.
-const char* short_escape(char c) {
-  switch (c) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\b':
-      return "\\b";
-    case '\f':
-      return "\\f";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    default:
-      return nullptr;
-  }
-}
 
 /// Nonzero in each byte that must be escaped inside a string.
 auto escaped_bytes(ByteBlock bytes) {
@@ -84,16 +62,18 @@ bool copy_plain(char* to, std::string_view text) {
 
 /// Copies a text and escapes it; it grows at most sixfold. Returns the end of the copy.
 char* copy_escaped(char* to, std::string_view text) {
+  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kLetters = "\"\\bfnrt";  // after the backslash
   constexpr char kHex[] = "0123456789abcdef";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (const char* escape = short_escape(c)) {
-      *to++ = *escape++;
-      *to++ = *escape;
-    } else if (byte < 0x20) {
-      for (const char part : {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]}) *to++ = part;
-    } else {
+    if (byte >= 0x20 && c != '"' && c != '\\') {
       *to++ = c;
+    } else if (const std::size_t at = kEscaped.find(c); at != std::string_view::npos) {
+      *to++ = '\\';
+      *to++ = kLetters[at];
+    } else {
+      for (const char part : {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]}) *to++ = part;
     }
   }
   return to;
@@ -101,14 +81,10 @@ char* copy_escaped(char* to, std::string_view text) {
 
 bool is_scalar_list(const Json& value) {
   const auto is_scalar = [](const Json& item) { return !item.is_array() && !item.is_object(); };
-  if (const auto* array = value.if_array()) {
-    for (const Json& item : *array)
-      if (!is_scalar(item)) return false;
-  } else if (const auto* object = value.if_object()) {
-    for (const auto& item : *object)
-      if (!is_scalar(item.value())) return false;
-  }
-  return true;
+  if (const auto* array = value.if_array()) return std::all_of(array->begin(), array->end(), is_scalar);
+  const auto* object = value.if_object();
+  return object == nullptr || std::all_of(object->begin(), object->end(),
+                                          [&](const auto& item) { return is_scalar(item.value()); });
 }
 
 void indent(std::string& out, std::size_t depth) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/ascii.h"
+#include "core/text.h"
 
 namespace metafuse {
 namespace {
@@ -27,14 +27,6 @@ constexpr std::array kLanguages = {
 
 constexpr std::size_t kMostTagBytes = 35;  // RFC 5646 requires everybody to support this length
 
-char upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /// ISO 639-2 codes for "several languages", "undetermined", "no linguistic content" and "uncoded".
 bool names_no_language(std::string_view code) {
   return code == "mul" || code == "und" || code == "zxx" || code == "mis";
@@ -50,8 +42,8 @@ bool holds_code(std::string_view codes, std::string_view code) {
 std::string cased_subtag(std::string_view part) {
   std::string out = ascii_lower(part);
   if (part.size() == 2)
-    for (char& c : out) c = upper(c);
-  if (part.size() == 4) out[0] = upper(out[0]);
+    for (char& c : out) c = ascii_upper(c);
+  if (part.size() == 4) out[0] = ascii_upper(out[0]);
   return out;
 }
 
@@ -64,7 +56,7 @@ std::span<const Language> known_languages() {
 std::string language_tag(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n[\""), text.size());
   text = text.substr(begin, text.find_first_of(",;|/]\"", begin) - begin);
-  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  text = ascii_trimmed(text);
   if (text.size() < 2 || text.size() > kMostTagBytes) return {};
   const std::string first = ascii_lower(text.substr(0, text.find_first_of("-_")));
   std::string out;
@@ -73,7 +65,7 @@ std::string language_tag(std::string_view text) {
       out = language.tag;
   if (out.empty()) {
     const bool is_code = (first.size() == 2 || first.size() == 3) && !names_no_language(first) &&
-                         std::all_of(first.begin(), first.end(), is_letter);
+                         std::all_of(first.begin(), first.end(), is_ascii_letter);
     if (!is_code) return {};
     out = first;
   }
@@ -81,8 +73,7 @@ std::string language_tag(std::string_view text) {
     text.remove_prefix(1);  // the hyphen, or the underscore of locales
     const std::string_view part = text.substr(0, text.find_first_of("-_"));
     const bool is_subtag =
-        !part.empty() && part.size() <= 8 &&
-        std::all_of(part.begin(), part.end(), [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+        !part.empty() && part.size() <= 8 && std::all_of(part.begin(), part.end(), is_ascii_letter_or_digit);
     if (!is_subtag) break;
     out += '-' + cased_subtag(part);
     text.remove_prefix(part.size());

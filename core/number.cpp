@@ -4,14 +4,9 @@
 
 #include <fast_float/fast_float.h>
 
+#include "core/text.h"
+
 namespace metafuse {
-namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-}  // namespace
 
 bool read_double(const char*& at, const char* end, double& value) {
   const char* from = at;
@@ -25,7 +20,7 @@ bool read_double(const char*& at, const char* end, double& value) {
 
 bool read_integer(const char*& at, const char* end, std::int64_t& value) {
   const char* from = at;
-  if (from < end && *from == '+' && from + 1 < end && is_digit(from[1])) ++from;
+  if (from < end && *from == '+' && from + 1 < end && is_ascii_digit(from[1])) ++from;
   const auto [behind, error] = std::from_chars(from, end, value);
   if (error != std::errc()) return false;
   at = behind;
@@ -50,12 +45,6 @@ std::string number_text(double value) {
 
 void append_number(std::string& text, double value) {
   char digits[32];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  text.append(digits, end);
-}
-
-void append_number(std::string& text, std::int64_t value) {
-  char digits[24];
   const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
   text.append(digits, end);
 }

@@ -24,6 +24,5 @@ bool to_integer(std::string_view text, std::int64_t& value);
 std::string number_text(double value);
 /// Appends number_text().
 void append_number(std::string& text, double value);
-void append_number(std::string& text, std::int64_t value);
 
 }  // namespace metafuse

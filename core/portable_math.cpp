@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-#include "core/clones.h"
+#include "core/simd.h"
 
 namespace metafuse {
 namespace {

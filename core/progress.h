@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <utility>
+
+#include "core/result.h"
 
 namespace metafuse {
 
@@ -29,5 +32,14 @@ class SharedProgress {
   std::mutex mutex_;
   std::size_t done_ = 0;
 };
+
+/// True when long-running work should end early; an empty function means that nothing interrupts it.
+using IsInterrupted = std::function<bool()>;
+
+/// errors: try_again: interrupted
+inline Result<void> check_interrupt(const IsInterrupted& is_interrupted) {
+  if (is_interrupted && is_interrupted()) return fail(Code::try_again, "interrupted");
+  return {};
+}
 
 }  // namespace metafuse

@@ -5,31 +5,28 @@
 
 namespace metafuse {
 
-/// How an engine's query language looks: which characters and words have a special meaning, and how "all of
-/// these", "any of these" and a phrase are written. An engine names its syntax (`query_syntax:` in
-/// engines.yaml). The search templates use it so that no slot value can act as an operator and change the
-/// structure of a query.
-struct QuerySyntax {
-  std::string_view name;
-  std::string_view meaning;  ///< the engines that use it
-
-  // What is removed from or changed in a slot value.
+/// What is removed from or changed in a slot value.
+struct QueryCleaning {
   std::string_view stripped{};           ///< ASCII characters that are replaced by a blank
   std::string_view stripped_at_start{};  ///< characters removed from the beginning of a word
   std::string_view stripped_at_end{};    ///< characters removed from the end of a word
   std::string_view escaped{};            ///< characters that get a backslash in front
   bool strips_ranges = false;            ///< ".." between two words is replaced by a blank
-
-  // The words that act as operators, in capitals, separated by blanks.
-  std::string_view operators{};
-  enum class OperatorGuard { lower, quote };
-  OperatorGuard operator_guard = OperatorGuard::lower;  ///< how such a word is made ordinary
-  bool operators_in_any_case = false;
-
   /// SQLite's rule: a word with characters other than letters, digits and _ must be quoted.
   bool quotes_odd_words = false;
+};
 
-  // How filters are written: "all of a, b" is "<all_open>a<all_close><all_between><all_open>b<all_close>".
+/// The words that act as operators.
+struct QueryOperators {
+  enum class Guard { lower, quote };
+
+  std::string_view words{};      ///< in capitals, separated by blanks
+  Guard guard = Guard::lower;    ///< how such a word is made ordinary
+  bool are_in_any_case = false;  ///< small letters make operators too
+};
+
+/// How filters are written: "all of a, b" is "<all_open>a<all_close><all_between><all_open>b<all_close>".
+struct QueryJoins {
   std::string_view all_open = "+";
   std::string_view all_close{};
   std::string_view all_between = " ";
@@ -38,14 +35,29 @@ struct QuerySyntax {
   bool has_groups = false;             ///< several joined words may stand in parentheses
   bool groups_need_operators = false;  ///< a group beside a word needs an operator between them
   bool or_binds_loosest = false;       ///< "a b OR c" means "(a b) OR c", and parentheses cannot change that
+};
 
-  // How the conditions of a typed query are written after it; empty where the syntax cannot express one.
+/// How the conditions of a typed query are written after it; empty where the syntax cannot express one.
+struct QueryFields {
   std::string_view without = " -";  ///< before a word that no result may contain
-  std::string_view site_field{};    ///< "site:" before a host
-  std::string_view file_type_field{};
-  std::string_view title_field{};
-  std::string_view before_field{};  ///< before a date, YYYY-MM-DD
-  std::string_view after_field{};
+  std::string_view site{};          ///< "site:" before a host
+  std::string_view file_type{};
+  std::string_view title{};
+  std::string_view before{};  ///< before a date, YYYY-MM-DD
+  std::string_view after{};
+};
+
+/// How an engine's query language looks: which characters and words have a special meaning, and how "all of
+/// these", "any of these" and a phrase are written. An engine names its syntax (`query_syntax:` in
+/// engines.yaml). The search templates use it so that no slot value can act as an operator and change the
+/// structure of a query.
+struct QuerySyntax {
+  std::string_view name;
+  std::string_view meaning;  ///< the engines that use it
+  QueryCleaning cleaning{};
+  QueryOperators operators{};
+  QueryJoins joins{};
+  QueryFields fields{};
 };
 
 /// Every syntax, in the order of the documentation. The first is the default: `+a +b`, `a OR b`, `"a b"`.

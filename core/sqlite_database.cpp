@@ -52,42 +52,34 @@ void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-void SqliteStatement::bind(int position, std::string_view text) {
-  // The data pointer of an empty view may be null, which SQLite would store as NULL.
-  const char* bytes = text.data() == nullptr ? "" : text.data();
+// The data pointer of an empty view may be null, which SQLite would store as NULL.
+void SqliteStatement::bind_at(int position, std::string_view text) {
+  const char* start = text.data() == nullptr ? "" : text.data();
   require_bound(
-      sqlite3_bind_text64(statement_.get(), position, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+      sqlite3_bind_text64(statement_.get(), position, start, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
-void SqliteStatement::bind(int position, std::int64_t number) {
-  require_bound(sqlite3_bind_int64(statement_.get(), position, number));
+void SqliteStatement::bind_at(int position, SqliteBytes bytes) {
+  const char* start = bytes.bytes.data() == nullptr ? "" : bytes.bytes.data();
+  require_bound(sqlite3_bind_blob64(statement_.get(), position, start, bytes.bytes.size(), SQLITE_TRANSIENT));
 }
 
-void SqliteStatement::bind(int position, double number) {
+void SqliteStatement::bind_at(int position, double number) {
   require_bound(sqlite3_bind_double(statement_.get(), position, number));
 }
 
-void SqliteStatement::bind_bytes(int position, std::string_view bytes) {
-  const char* start = bytes.data() == nullptr ? "" : bytes.data();
-  require_bound(sqlite3_bind_blob64(statement_.get(), position, start, bytes.size(), SQLITE_TRANSIENT));
+void SqliteStatement::bind_whole(int position, std::int64_t number) {
+  require_bound(sqlite3_bind_int64(statement_.get(), position, number));
 }
 
-bool SqliteStatement::has_parameter(const char* name) const {
-  return sqlite3_bind_parameter_index(statement_.get(), name) != 0;
+int SqliteStatement::position_of(const char* name) const {
+  return sqlite3_bind_parameter_index(statement_.get(), name);
 }
 
-void SqliteStatement::bind_named(const char* name, std::string_view text) {
-  if (const int position = sqlite3_bind_parameter_index(statement_.get(), name)) bind(position, text);
-}
-
-void SqliteStatement::bind_named(const char* name, std::int64_t number) {
-  if (const int position = sqlite3_bind_parameter_index(statement_.get(), name)) bind(position, number);
-}
-
-Result<bool> SqliteStatement::step() {
+Result<std::optional<SqliteRow>> SqliteStatement::next() {
   const int status = sqlite3_step(statement_.get());
-  if (status == SQLITE_ROW) return true;
-  if (status == SQLITE_DONE) return false;
+  if (status == SQLITE_ROW) return std::optional<SqliteRow>(statement_.get());
+  if (status == SQLITE_DONE) return std::optional<SqliteRow>();
   return sqlite_error(*source_, sqlite3_db_handle(statement_.get()), status);
 }
 
@@ -96,45 +88,45 @@ void SqliteStatement::reset() {
   sqlite3_clear_bindings(statement_.get());
 }
 
-int SqliteStatement::columns() const {
-  return sqlite3_column_count(statement_.get());
+int SqliteRow::columns() const {
+  return sqlite3_column_count(statement_);
 }
 
-std::string_view SqliteStatement::column_name(int column) const {
-  return sqlite3_column_name(statement_.get(), column);
+std::string_view SqliteRow::name(int column) const {
+  return sqlite3_column_name(statement_, column);
 }
 
-SqliteStatement::Cell SqliteStatement::kind(int column) const {
-  switch (sqlite3_column_type(statement_.get(), column)) {
+SqliteRow::Kind SqliteRow::kind(int column) const {
+  switch (sqlite3_column_type(statement_, column)) {
     case SQLITE_INTEGER:
-      return Cell::integer;
+      return Kind::integer;
     case SQLITE_FLOAT:
-      return Cell::real;
+      return Kind::real;
     case SQLITE_NULL:
-      return Cell::null;
+      return Kind::null;
     default:
-      return Cell::text;
+      return Kind::text;
   }
 }
 
-std::string_view SqliteStatement::text(int column) const {
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+std::string_view SqliteRow::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return {};
-  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-std::string_view SqliteStatement::bytes(int column) const {
-  const auto* start = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+std::string_view SqliteRow::bytes(int column) const {
+  const auto* start = static_cast<const char*>(sqlite3_column_blob(statement_, column));
   if (start == nullptr) return {};
-  return {start, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+  return {start, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-std::int64_t SqliteStatement::integer(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
+std::int64_t SqliteRow::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
 }
 
-double SqliteStatement::number(int column) const {
-  return sqlite3_column_double(statement_.get(), column);
+double SqliteRow::number(int column) const {
+  return sqlite3_column_double(statement_, column);
 }
 
 void SqliteDatabase::Close::operator()(sqlite3* database) const {
@@ -161,8 +153,8 @@ Result<SqliteDatabase> SqliteDatabase::open(const std::string& path, const Sqlit
   return opened;
 }
 
-Result<void> SqliteDatabase::run(const char* sql) {
-  const int status = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
+Result<void> SqliteDatabase::run(const std::string& sql) {
+  const int status = sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (status == SQLITE_OK) return {};
   return sqlite_error(*source_, database_.get(), status);
 }

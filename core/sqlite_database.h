@@ -1,9 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "core/deadline.h"
 #include "core/result.h"
@@ -20,28 +23,22 @@ struct SqliteSource {
   Code otherwise;
 };
 
-/// One prepared statement. Its SqliteDatabase must outlive it.
-class SqliteStatement {
+/// The bytes of a BLOB.
+struct SqliteBytes {
+  std::string_view bytes;
+};
+
+/// The row at which a statement stands. Like the views that it returns, it is valid until the statement
+/// moves on.
+class SqliteRow {
  public:
-  enum class Cell { null, integer, real, text };
+  enum class Kind { null, integer, real, text };
 
-  void bind(int position, std::string_view text);
-  void bind(int position, std::int64_t number);
-  void bind(int position, double number);
-  void bind_bytes(int position, std::string_view bytes);
-  /// Binds a named parameter (":query") if the statement has it.
-  void bind_named(const char* name, std::string_view text);
-  void bind_named(const char* name, std::int64_t number);
-  bool has_parameter(const char* name) const;
-
-  /// Advances to the next row; false when there are no more.
-  /// errors: as SqliteDatabase
-  Result<bool> step();
-  void reset();
+  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
 
   int columns() const;
-  std::string_view column_name(int column) const;
-  Cell kind(int column) const;
+  std::string_view name(int column) const;
+  Kind kind(int column) const;
   std::string_view text(int column) const;
   /// The bytes of a BLOB or of a text.
   std::string_view bytes(int column) const;
@@ -49,10 +46,76 @@ class SqliteStatement {
   double number(int column) const;
 
  private:
+  sqlite3_stmt* statement_;
+};
+
+/// One prepared statement. Its SqliteDatabase must outlive it.
+class SqliteStatement {
+ public:
+  void bind_at(int position, std::string_view text);
+  void bind_at(int position, SqliteBytes bytes);
+  void bind_at(int position, double number);
+  template <std::integral Whole>
+  void bind_at(int position, Whole number) {
+    bind_whole(position, static_cast<std::int64_t>(number));
+  }
+  /// Binds all parameters in order.
+  template <class... Values>
+  void bind(const Values&... values) {
+    int position = 0;
+    (bind_at(++position, values), ...);
+  }
+  /// Binds a named parameter (":query"). False if the statement does not have it.
+  template <class Value>
+  bool bind_named(const char* name, const Value& value) {
+    const int position = position_of(name);
+    if (position != 0) bind_at(position, value);
+    return position != 0;
+  }
+
+  /// Advances to the next row; nullopt when there are no more.
+  /// errors: as SqliteDatabase
+  Result<std::optional<SqliteRow>> next();
+  void reset();
+
+  /// Runs the statement with these values and resets it; rows are ignored.
+  /// errors: as SqliteDatabase
+  template <class... Values>
+  Result<void> run(const Values&... values) {
+    bind(values...);
+    TRY_VOID(next());
+    reset();
+    return {};
+  }
+
+  /// Calls `take` with every row, then resets the statement. `take` returns nothing, or a Result<void> whose
+  /// error ends the reading.
+  /// errors: as SqliteDatabase; those of `take`
+  template <class Take>
+  Result<void> for_each_row(const Take& take) {
+    const struct Reset {
+      SqliteStatement& statement;
+      ~Reset() { statement.reset(); }
+    } reset{*this};
+    while (true) {
+      TRY(const auto row, next());
+      if (!row) return {};
+      if constexpr (std::is_void_v<decltype(take(*row))>)
+        take(*row);
+      else
+        TRY_VOID(take(*row));
+    }
+  }
+
+ private:
   friend class SqliteDatabase;
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+
+  void bind_whole(int position, std::int64_t number);
+  int position_of(const char* name) const;
+
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   std::shared_ptr<const SqliteSource> source_;
 };
@@ -80,7 +143,7 @@ class SqliteDatabase {
   static Result<SqliteDatabase> open(const std::string& path, const SqliteOptions& options);
 
   /// Runs statements that return nothing.
-  Result<void> run(const char* sql);
+  Result<void> run(const std::string& sql);
   /// in:     is_kept - the statement will be kept and run often
   Result<SqliteStatement> prepare(std::string_view sql, bool is_kept = false);
 

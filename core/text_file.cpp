@@ -6,17 +6,143 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <lzma.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
-#include "core/decompression.h"
 #include "core/diagnostics.h"
+#include "core/text.h"
 
 namespace metafuse {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+
+/// Reads up to `size` bytes into `buffer`; returns their number, 0 at the end.
+using ReadBytes = std::function<Result<std::size_t>(char* buffer, std::size_t size)>;
+using TakeBytes = std::function<Result<void>(std::string_view)>;
+
+struct Buffers {
+  std::vector<char> input = std::vector<char>(kBlockBytes);
+  std::vector<char> output = std::vector<char>(kBlockBytes);
+};
+
+/// in:     what - "gzip data", and what is wrong with them
+Error broken(const std::string& path, const char* what) {
+  return fail(Code::bad_data, fmt::format("{}: the {}; fetch or compress the file again", path, what));
+}
+
+Result<void> read_plain(const ReadBytes& read, const TakeBytes& take) {
+  Buffers buffers;
+  for (;;) {
+    TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+    if (got == 0) return {};
+    if (auto taken = take({buffers.input.data(), got}); !taken) return taken;
+  }
+}
+
+Result<void> read_gzip(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
+  Buffers buffers;
+  z_stream stream{};
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return fail(Code::try_again, "out of memory for decompression");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
+  bool is_inside = false;  // inside a gzip member
+  for (;;) {
+    TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+    if (got == 0) {
+      if (is_inside) return broken(path, "gzip data ends early");
+      return {};
+    }
+    stream.next_in = reinterpret_cast<Bytef*>(buffers.input.data());
+    stream.avail_in = static_cast<uInt>(got);
+    bool is_full = false;
+    while (stream.avail_in > 0 || is_full) {
+      if (!is_inside) {
+        if (inflateReset(&stream) != Z_OK) return broken(path, "gzip data is damaged");
+        is_inside = true;
+      }
+      stream.next_out = reinterpret_cast<Bytef*>(buffers.output.data());
+      stream.avail_out = static_cast<uInt>(buffers.output.size());
+      const int status = inflate(&stream, Z_NO_FLUSH);
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+        return broken(path, "gzip data is damaged");
+      is_full = stream.avail_out == 0 && status == Z_OK;
+      is_inside = status != Z_STREAM_END;
+      if (auto taken = take({buffers.output.data(), buffers.output.size() - stream.avail_out}); !taken)
+        return taken;
+    }
+  }
+}
+
+Result<void> read_xz(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
+  Buffers buffers;
+  lzma_stream stream = LZMA_STREAM_INIT;
+  if (lzma_stream_decoder(&stream, UINT64_MAX, LZMA_CONCATENATED) != LZMA_OK)
+    return fail(Code::try_again, "out of memory for decompression");
+  const std::unique_ptr<lzma_stream, void (*)(lzma_stream*)> guard(&stream, lzma_end);
+  lzma_action action = LZMA_RUN;
+  for (;;) {
+    if (stream.avail_in == 0 && action == LZMA_RUN) {
+      TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+      stream.next_in = reinterpret_cast<const std::uint8_t*>(buffers.input.data());
+      stream.avail_in = got;
+      if (got == 0) action = LZMA_FINISH;
+    }
+    stream.next_out = reinterpret_cast<std::uint8_t*>(buffers.output.data());
+    stream.avail_out = buffers.output.size();
+    const lzma_ret status = lzma_code(&stream, action);
+    if (status == LZMA_BUF_ERROR) return broken(path, "xz data ends early");
+    if (status != LZMA_OK && status != LZMA_STREAM_END) return broken(path, "xz data is damaged");
+    if (auto taken = take({buffers.output.data(), buffers.output.size() - stream.avail_out}); !taken)
+      return taken;
+    if (status == LZMA_STREAM_END) return {};
+  }
+}
+
+Result<void> read_zstd(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
+  Buffers buffers;
+  const std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
+                                                                             ZSTD_freeDStream);
+  if (stream == nullptr) return fail(Code::try_again, "out of memory for decompression");
+  std::size_t left = 0;  // 0 when a frame has just ended
+  for (;;) {
+    TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+    if (got == 0) {
+      if (left != 0) return broken(path, "zstd data ends early");
+      return {};
+    }
+    ZSTD_inBuffer input{buffers.input.data(), got, 0};
+    bool is_full = false;
+    while (input.pos < input.size || is_full) {
+      ZSTD_outBuffer output{buffers.output.data(), buffers.output.size(), 0};
+      left = ZSTD_decompressStream(stream.get(), &output, &input);
+      if (ZSTD_isError(left) != 0) return broken(path, "zstd data is damaged");
+      is_full = output.pos == output.size && left != 0;
+      if (auto taken = take({buffers.output.data(), output.pos}); !taken) return taken;
+    }
+  }
+}
+
+/// Passes on the decompressed bytes, block by block. Consecutive gzip members, xz streams or zstd frames are
+/// read as one stream, as gunzip, unxz and unzstd do.
+using Decompress = Result<void> (*)(const std::string& path, const ReadBytes& read, const TakeBytes& take);
+
+/// The decompressor for a file that begins like this; nullptr if the file is not compressed.
+Decompress decompressor_of(std::string_view head) {
+  constexpr std::string_view kXz(
+      "\xfd"
+      "7zXZ\0",
+      6);
+  if (head.starts_with("\x1f\x8b")) return read_gzip;
+  if (head.starts_with(kXz)) return read_xz;
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return read_zstd;
+  return nullptr;
+}
 
 /// An open file, closed by the destructor; standard input stays open.
 class Descriptor {
@@ -39,8 +165,7 @@ Error cannot_read(const std::string& path, const char* remedy) {
 }
 
 /// Reads and decompresses the whole input; `take` receives each block.
-Result<void> for_each_read(const std::string& path,
-                           const std::function<Result<void>(std::string_view)>& take) {
+Result<void> for_each_read(const std::string& path, const TakeBytes& take) {
   const Descriptor file(path);
   if (file.number() < 0) return cannot_read(path, "check the path and its permissions");
   struct stat status {};
@@ -69,7 +194,8 @@ Result<void> for_each_read(const std::string& path,
     given += part;
     return part;
   };
-  return decompress(path, packing_of(head), read_all, take);
+  const Decompress decompress = decompressor_of(head);
+  return decompress == nullptr ? read_plain(read_all, take) : decompress(path, read_all, take);
 }
 
 std::string_view without_bom(std::string_view text) {
@@ -77,8 +203,8 @@ std::string_view without_bom(std::string_view text) {
   return text;
 }
 
-Error too_large(const std::string& path, const TextLimits& limits) {
-  return fail(Code::bad_data, path + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
+Error too_large(const std::string& path, std::uint64_t max_bytes) {
+  return fail(Code::bad_data, path + ": larger than " + std::to_string(max_bytes) + " bytes");
 }
 
 Error line_too_long(const std::string& path, std::size_t line, const TextLimits& limits) {
@@ -90,24 +216,18 @@ Error line_too_long(const std::string& path, std::size_t line, const TextLimits&
 /// Maps a plain regular file; `storage` stays empty when it is something else or cannot be mapped.
 FileText map_plain_file(const std::string& path) {
   FileText file{path, {}, nullptr};
-  const int descriptor = path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return file;
+  const Descriptor opened(path);
   struct stat status {};
-  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (bytes != MAP_FAILED) {
-      std::shared_ptr<const void> storage(bytes,
-                                          [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-      const std::string_view text(static_cast<const char*>(bytes), size);
-      if (packing_of(text) == Packing::none) {
-        ::madvise(bytes, size, MADV_SEQUENTIAL);
-        file.text = text;
-        file.storage = std::move(storage);
-      }
-    }
-  }
-  ::close(descriptor);
+  if (path == "-" || ::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) return file;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.number(), 0);
+  if (bytes == MAP_FAILED) return file;  // also for an empty file
+  std::shared_ptr<const void> storage(bytes, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+  const std::string_view text(static_cast<const char*>(bytes), size);
+  if (is_compressed(text)) return file;
+  ::madvise(bytes, size, MADV_SEQUENTIAL);
+  file.text = text;
+  file.storage = std::move(storage);
   return file;
 }
 
@@ -134,7 +254,7 @@ bool is_plain_file(const Descriptor& file) {
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   char head[8] = {};
   const ssize_t got = ::pread(file.number(), head, sizeof head, 0);
-  return got > 0 && packing_of(std::string_view(head, static_cast<std::size_t>(got))) == Packing::none;
+  return got > 0 && !is_compressed(std::string_view(head, static_cast<std::size_t>(got)));
 }
 
 /// Reads until the buffer is full or the input ends; returns the bytes read, negative on an error.
@@ -170,7 +290,7 @@ Result<void> give_plain_blocks(const std::string& path, const Descriptor& file, 
     std::string_view text(buffer.data(), kept + static_cast<std::size_t>(got));
     if (total == 0) text = without_bom(text);
     total += static_cast<std::uint64_t>(got);
-    if (total > limits.max_bytes) return too_large(path, limits);
+    if (total > limits.max_bytes) return too_large(path, limits.max_bytes);
     const std::size_t end = is_last ? text.size() : text.rfind('\n') + 1;
     if (end > 0) {
       if (auto taken = take(text.substr(0, end), line); !taken) return taken;
@@ -189,7 +309,7 @@ Result<void> give_read_blocks(const std::string& path, const TakeBlock& take, co
   auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
     if (total == 0) block = without_bom(block);
     total += block.size();
-    if (total > limits.max_bytes) return too_large(path, limits);
+    if (total > limits.max_bytes) return too_large(path, limits.max_bytes);
     const std::size_t end = block.rfind('\n');
     const std::size_t part = end == std::string_view::npos ? block.size() : end + 1;
     if (pending.size() + part > limits.max_line_bytes + kReadBytes) return line_too_long(path, line, limits);
@@ -206,6 +326,10 @@ Result<void> give_read_blocks(const std::string& path, const TakeBlock& take, co
 
 }  // namespace
 
+bool is_compressed(std::string_view head) {
+  return decompressor_of(head) != nullptr;
+}
+
 std::size_t FileText::line_of(const char* place) const {
   return 1 + count_lines(text.substr(0, static_cast<std::size_t>(place - text.data())));
 }
@@ -213,17 +337,12 @@ std::size_t FileText::line_of(const char* place) const {
 Result<FileText> open_text(const std::string& path, const TextLimits& limits) {
   FileText file = map_plain_file(path);
   if (file.storage == nullptr) {
-    auto bytes = std::make_shared<std::string>();
-    auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
-      if (bytes->size() + block.size() > limits.max_bytes) return too_large(path, limits);
-      bytes->append(block);
-      return {};
-    });
-    if (!read) return read.error();
+    TRY(auto text, read_text(path, limits.max_bytes));
+    auto bytes = std::make_shared<std::string>(std::move(text));
     file.text = *bytes;
     file.storage = std::move(bytes);
   }
-  if (file.text.size() > limits.max_bytes) return too_large(path, limits);
+  if (file.text.size() > limits.max_bytes) return too_large(path, limits.max_bytes);
   file.text = without_bom(file.text);
   return file;
 }
@@ -243,9 +362,7 @@ Result<void> for_each_line(const std::string& path,
       path,
       [&](std::string_view block, std::size_t number) -> Result<void> {
         for (; !block.empty(); ++number) {
-          const std::size_t end = std::min(block.find('\n'), block.size());
-          std::string_view line = block.substr(0, end);
-          block.remove_prefix(std::min(end + 1, block.size()));
+          std::string_view line = take_until(block, '\n');
           if (line.size() > limits.max_line_bytes) return line_too_long(path, number, limits);
           if (line.ends_with('\r')) line.remove_suffix(1);
           if (std::memchr(line.data(), 0, line.size()) != nullptr)
@@ -260,8 +377,7 @@ Result<void> for_each_line(const std::string& path,
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   std::string text;
   auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
-    if (text.size() + block.size() > max_bytes)
-      return fail(Code::bad_data, path + ": larger than " + std::to_string(max_bytes) + " bytes");
+    if (text.size() + block.size() > max_bytes) return too_large(path, max_bytes);
     text.append(block);
     return {};
   });

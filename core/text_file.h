@@ -11,6 +11,9 @@
 
 namespace metafuse {
 
+/// True for the first bytes of a file that gzip, xz or zstd has compressed.
+bool is_compressed(std::string_view head);
+
 struct TextLimits {
   std::size_t max_line_bytes = std::size_t{64} << 20;
   std::uint64_t max_bytes = std::uint64_t{1} << 40;  ///< after decompression

@@ -1,18 +1,35 @@
 #include "core/tracking_parameters.h"
 
 #include <algorithm>
-#include <array>
 
-#include "core/ascii.h"
+#include "core/text.h"
 #include "core/yaml_reader.h"
 
 namespace metafuse {
 namespace {
 
+constexpr std::string_view kUsualNames =
+    "__hsfp __hssc __hstc __twitter_impression _branch_match_id _ga _gl _hsenc _hsmi _kx _openstat "
+    "action_object_map action_ref_map action_type_map cmpid dclid dm_i epik fb_action_ids "
+    "fb_action_types fb_ref fb_source fbclid ga_campaign ga_content ga_medium ga_source ga_term "
+    "gad_campaignid gad_source gbraid gclid gclsrc gs_lcrp guccounter guce_referrer guce_referrer_sig "
+    "hsctatracking ig_rid igsh igshid irclickid itm_campaign itm_content itm_medium itm_source "
+    "jsessionid li_fat_id mc_cid mc_eid mkt_tok ml_subscriber ml_subscriber_hash msclkid "
+    "nr_email_referer oly_anon_id oly_enc_id phpsessid rb_clickid ref_src ref_url s_cid s_kwcid sc_cid "
+    "sr_share srsltid ttclid twclid vero_conv vero_id vgo_ee wbraid wickedid wt.mc_id wt_mc yclid "
+    "ymclid ysclid";
+constexpr std::string_view kUsualPrefixes = "aspsessionid hsa_ matomo_ mtm_ piwik_ pk_ utm_";
+
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) words.emplace_back(take_until(text, ' '));
+  return words;
+}
+
 std::vector<std::string> take_names(YamlMap& map, const char* key, Diagnostics& diagnostics) {
   std::vector<std::string> names = map.take_strings(key).value_or(std::vector<std::string>{});
   for (std::string& name : names) {
-    for (char& c : name) c = ascii_lower(c);
+    name = ascii_lower(name);
     if (name.empty() || name.find_first_of("&=?#% \t") != std::string::npos)
       diagnostics.error(map.place(), std::string(key) + ": \"" + name +
                                          "\" is not a parameter name; write only what precedes the =");
@@ -25,101 +42,12 @@ std::vector<std::string> take_names(YamlMap& map, const char* key, Diagnostics& 
 }  // namespace
 
 const TrackingParameters& default_tracking_parameters() {
-  static const TrackingParameters list = {
-      {"__hsfp",
-       "__hssc",
-       "__hstc",
-       "__twitter_impression",
-       "_branch_match_id",
-       "_ga",
-       "_gl",
-       "_hsenc",
-       "_hsmi",
-       "_kx",
-       "_openstat",
-       "action_object_map",
-       "action_ref_map",
-       "action_type_map",
-       "cmpid",
-       "dclid",
-       "dm_i",
-       "epik",
-       "fb_action_ids",
-       "fb_action_types",
-       "fb_ref",
-       "fb_source",
-       "fbclid",
-       "ga_campaign",
-       "ga_content",
-       "ga_medium",
-       "ga_source",
-       "ga_term",
-       "gad_campaignid",
-       "gad_source",
-       "gbraid",
-       "gclid",
-       "gclsrc",
-       "gs_lcrp",
-       "guccounter",
-       "guce_referrer",
-       "guce_referrer_sig",
-       "hsctatracking",
-       "ig_rid",
-       "igsh",
-       "igshid",
-       "irclickid",
-       "itm_campaign",
-       "itm_content",
-       "itm_medium",
-       "itm_source",
-       "jsessionid",
-       "li_fat_id",
-       "mc_cid",
-       "mc_eid",
-       "mkt_tok",
-       "ml_subscriber",
-       "ml_subscriber_hash",
-       "msclkid",
-       "nr_email_referer",
-       "oly_anon_id",
-       "oly_enc_id",
-       "phpsessid",
-       "rb_clickid",
-       "ref_src",
-       "ref_url",
-       "s_cid",
-       "s_kwcid",
-       "sc_cid",
-       "sr_share",
-       "srsltid",
-       "ttclid",
-       "twclid",
-       "vero_conv",
-       "vero_id",
-       "vgo_ee",
-       "wbraid",
-       "wickedid",
-       "wt.mc_id",
-       "wt_mc",
-       "yclid",
-       "ymclid",
-       "ysclid"},
-      {"aspsessionid", "hsa_", "matomo_", "mtm_", "piwik_", "pk_", "utm_"}};
+  static const TrackingParameters list = {words_in(kUsualNames), words_in(kUsualPrefixes)};
   return list;
 }
 
 bool TrackingParameters::has(std::string_view name) const {
-  std::array<char, 64> buffer{};
-  std::string long_name;
-  std::string_view small;
-  if (name.size() <= buffer.size()) {
-    std::transform(name.begin(), name.end(), buffer.begin(), [](char c) { return ascii_lower(c); });
-    small = std::string_view(buffer.data(), name.size());
-  } else {
-    long_name = name;
-    for (char& c : long_name) c = ascii_lower(c);
-    small = long_name;
-  }
+  const std::string small = ascii_lower(name);
   const auto is_prefix = [&](const std::string& prefix) {
     return small.starts_with(prefix) && small.size() > prefix.size();
   };

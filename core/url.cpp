@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <idn2.h>
 
-#include "core/ascii.h"
+#include "core/text.h"
 
 namespace metafuse {
 namespace {
@@ -22,16 +21,13 @@ constexpr std::string_view kHex = "0123456789ABCDEF";
 class PlainSet {
  public:
   constexpr explicit PlainSet(std::string_view others) {
-    for (char c = 'a'; c <= 'z'; ++c) add(c);
-    for (char c = 'A'; c <= 'Z'; ++c) add(c);
-    for (char c = '0'; c <= '9'; ++c) add(c);
-    for (const char c : others) add(c);
+    for (int c = 0; c < 128; ++c)
+      is_plain_[static_cast<std::size_t>(c)] = is_ascii_letter_or_digit(static_cast<char>(c));
+    for (const char c : others) is_plain_[static_cast<unsigned char>(c)] = true;
   }
   constexpr bool has(char c) const { return is_plain_[static_cast<unsigned char>(c)]; }
 
  private:
-  constexpr void add(char c) { is_plain_[static_cast<unsigned char>(c)] = true; }
-
   std::array<bool, 256> is_plain_{};
 };
 
@@ -49,19 +45,21 @@ constexpr PlainSet kPlainPath("-._~!$&'()*+,=:@/");
 struct UrlCleanup {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
+using Url = std::unique_ptr<CURLU, UrlCleanup>;
 
-std::optional<std::string> part_of(CURLU* url, CURLUPart part) {
+std::optional<std::string> part_of(const Url& url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return std::nullopt;
+  if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return std::nullopt;
   std::string out = text;
   curl_free(text);
   return out;
 }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char small = ascii_lower(c);
-  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+/// The text without blanks and control characters at both ends.
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= 0x20) text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= 0x20) text.remove_suffix(1);
+  return text;
 }
 
 /// Appends each character in its one canonical form: itself if it is plain, else %XX in capitals. An encoded
@@ -108,7 +106,7 @@ void append_host(std::string& out, std::string host) {
     out += is_address ? "[" + std::string(text.data()) + "]" : host;
     return;
   }
-  for (char& c : host) c = ascii_lower(c);
+  host = ascii_lower(host);
   if (std::any_of(host.begin(), host.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
     char* ascii = nullptr;
     if (idn2_to_ascii_8z(host.c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) == IDN2_OK) {
@@ -122,9 +120,7 @@ void append_host(std::string& out, std::string host) {
 
 /// `;jsessionid=...` at the end of a path segment identifies a visitor, not a page.
 std::string without_session(std::string path) {
-  std::string small = path;
-  for (char& c : small) c = ascii_lower(c);
-  const std::size_t at = small.find(";jsessionid=");
+  const std::size_t at = ascii_lower(path).find(";jsessionid=");
   if (at != std::string::npos) path.erase(at, std::min(path.find('/', at), path.size()) - at);
   return path;
 }
@@ -166,9 +162,7 @@ void append_query(std::string& out, std::string_view query, const TrackingParame
   std::size_t last_begin = begin, last_size = 0;  // the name of the previous parameter
   bool is_sorted = true;
   while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view piece = query.substr(0, end);
-    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::string_view piece = take_until(query, '&');
     if (piece.empty()) continue;
     const std::size_t at = out.size(), equals = piece.find('=');
     append_canonical(out, piece.substr(0, equals), kPlainInQuery, true);
@@ -198,12 +192,6 @@ void append_route(std::string& out, std::string_view fragment) {
   append_canonical(out, fragment, kPlainInRoute);
   const std::string_view route = std::string_view(out).substr(begin + 1);
   if (route == "/" || route == "!" || route == "!/") out.resize(begin);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= 0x20) text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= 0x20) text.remove_suffix(1);
-  return text;
 }
 
 struct Parts {
@@ -278,11 +266,11 @@ bool append_plain(std::string& key, std::string_view text, const TrackingParamet
 }
 
 bool append_any(std::string& key, std::string_view text, const TrackingParameters& tracking) {
-  const std::unique_ptr<CURLU, UrlCleanup> url(curl_url());
+  const Url url(curl_url());
   if (curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(),
                    CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE) != CURLUE_OK)
     return false;
-  const auto part = [&](CURLUPart which) { return part_of(url.get(), which).value_or(""); };
+  const auto part = [&](CURLUPart which) { return part_of(url, which).value_or(""); };
   const std::string scheme = part(CURLUPART_SCHEME), user = part(CURLUPART_USER), port = part(CURLUPART_PORT);
   if (scheme != "http" && scheme != "https") key += scheme + "://";
   if (!user.empty()) {
@@ -304,6 +292,81 @@ Error not_a_url(std::string_view text) {
   return fail(Code::bad_data, "not an absolute URL: " + std::string(text.substr(0, 200)));
 }
 
+bool is_web_url(std::string_view url) {
+  const std::string start = ascii_lower(url.substr(0, 9));
+  return (start.starts_with("http://") && start.size() > 7) ||
+         (start.starts_with("https://") && start.size() > 8);
+}
+
+/// True for "http://name.example:80/path" in plain ASCII. Nearly every result is like this, and needs
+/// no parser.
+bool is_plain_web_url(std::string_view url) {
+  if (!url.starts_with("http://") && !url.starts_with("https://")) return false;
+  url.remove_prefix(url[4] == 's' ? 8 : 7);
+  std::size_t host_end = 0;
+  while (host_end < url.size() && kHostName.has(url[host_end])) ++host_end;
+  const bool is_host =
+      host_end > 0 && url.front() != '.' &&
+      (host_end == url.size() || url[host_end] == '/' || url[host_end] == '?' || url[host_end] == '#');
+  bool is_ascii = true;
+  for (const char c : url.substr(host_end)) is_ascii &= c > 0x20 && c < 0x7F;
+  return is_host && is_ascii;
+}
+
+/// A decimal number without leading zeros, up to `max`; -1 for any other text.
+int plain_number(std::string_view digits, int max) {
+  if (digits.empty() || digits.size() > 5 || (digits.size() > 1 && digits.front() == '0')) return -1;
+  int value = 0;
+  for (const char c : digits) {
+    if (!is_ascii_digit(c)) return -1;
+    value = value * 10 + (c - '0');
+  }
+  return value <= max ? value : -1;
+}
+
+/// "127.0.0.1": four numbers without leading zeros, the one form that all parsers read alike.
+bool is_plain_ipv4(std::string_view host) {
+  for (int i = 0; i < 4; ++i)
+    if (plain_number(take_until(host, '.'), 255) < 0) return false;
+  return host.empty();
+}
+
+/// A lower-case name whose last label begins with a letter, or an unambiguous IPv4 address.
+bool is_plain_host(std::string_view host) {
+  const auto is_plain = [](char c) { return is_ascii_small_or_digit(c) || c == '.' || c == '-'; };
+  if (host.empty() || !std::all_of(host.begin(), host.end(), is_plain)) return false;
+  const std::string_view last_label = host.substr(host.rfind('.') + 1);
+  if (host.front() == '.' || host.front() == '-' || last_label.empty()) return false;
+  return last_label.front() >= 'a' ? host.find("..") == std::string_view::npos : is_plain_ipv4(host);
+}
+
+/// The parts of a URL that all parsers read alike; nullopt for any other, which is left to curl's parser.
+std::optional<UrlParts> parts_of_plain_url(std::string_view text) {
+  UrlParts parts;
+  parts.scheme = text.starts_with("https://") ? "https" : "http";
+  if (!text.starts_with("http://") && !text.starts_with("https://")) return std::nullopt;
+  text.remove_prefix(parts.scheme.size() + 3);
+  const std::size_t path = text.find('/');
+  if (path == std::string_view::npos) return std::nullopt;
+  std::string_view host = text.substr(0, path);
+  std::string_view rest = text.substr(path);
+  parts.port = parts.scheme == "http" ? 80 : 443;
+  if (const std::size_t colon = host.find(':'); colon != std::string_view::npos) {
+    parts.port = plain_number(host.substr(colon + 1), 65535);
+    if (parts.port <= 0) return std::nullopt;
+    host = host.substr(0, colon);
+  }
+  const bool is_plain_rest = std::all_of(rest.begin(), rest.end(), [](char c) {
+    return c > 0x20 && c < 0x7F && c != '\\' && c != '#' && c != '"' && c != '<' && c != '>';
+  });
+  if (!is_plain_host(host) || !is_plain_rest || rest.find("/.") != std::string_view::npos ||
+      rest.find("/%2") != std::string_view::npos)
+    return std::nullopt;
+  parts.host = host;
+  parts.path_and_query = rest;
+  return parts;
+}
+
 }  // namespace
 
 Result<std::string> canonical_url_key(std::string_view given, const TrackingParameters& tracking) {
@@ -318,6 +381,44 @@ Result<std::string> canonical_url_key(std::string_view given, const TrackingPara
   key.clear();
   if (!append_any(key, text, tracking)) return not_a_url(text);
   return key;
+}
+
+std::optional<std::string> resolved_url(std::string_view text, const std::string& base) {
+  text = trimmed(text);
+  if (text.empty() || text.size() > kMaxUrlBytes) return std::nullopt;
+  if (is_plain_web_url(text)) return std::string(text);
+  if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
+    return std::nullopt;
+  const Url url(curl_url());
+  if (is_web_url(text)) {
+    if (curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(), CURLU_URLENCODE) != CURLUE_OK)
+      return std::nullopt;
+    return std::string(text);
+  }
+  const std::size_t colon = text.find(':');
+  if (colon != std::string_view::npos && text.find_first_of("/?#") > colon) return std::nullopt;
+  if (base.empty() || curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK)
+    return std::nullopt;
+  if (curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(), CURLU_URLENCODE) != CURLUE_OK)
+    return std::nullopt;
+  return part_of(url, CURLUPART_URL);
+}
+
+std::optional<UrlParts> parts_of_url(const std::string& text) {
+  if (auto plain = parts_of_plain_url(text)) return plain;
+  const Url url(curl_url());
+  if (!is_web_url(text) || text.find("///") == text.find("://") + 1 ||
+      curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_DISALLOW_USER) != CURLUE_OK)
+    return std::nullopt;
+  UrlParts parts;
+  parts.scheme = part_of(url, CURLUPART_SCHEME).value_or("");
+  parts.host = ascii_lower(part_of(url, CURLUPART_HOST).value_or(""));
+  while (parts.host.size() > 1 && parts.host.back() == '.') parts.host.pop_back();
+  parts.port = std::atoi(part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("0").c_str());
+  parts.path_and_query = part_of(url, CURLUPART_PATH).value_or("/");
+  if (const auto query = part_of(url, CURLUPART_QUERY)) parts.path_and_query += "?" + *query;
+  if (parts.host.empty()) return std::nullopt;
+  return parts;
 }
 
 }  // namespace metafuse

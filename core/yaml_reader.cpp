@@ -13,9 +13,8 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-#include "core/near_names.h"
+#include "core/text.h"
 #include "core/text_file.h"
-#include "core/utf8.h"
 
 namespace metafuse {
 namespace {
@@ -240,9 +239,7 @@ std::optional<bool> YamlMap::take_bool(std::string_view key) {
   const YamlNode* value = take(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_scalar() && !value->is_quoted) {
-    std::string word = value->text;
-    std::transform(word.begin(), word.end(), word.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string word = ascii_lower(value->text);
     if (word == "true" || word == "yes" || word == "on") return true;
     if (word == "false" || word == "no" || word == "off") return false;
   }
@@ -313,12 +310,11 @@ void YamlMap::finish(const std::vector<std::string>& known) {
       diagnostics_->warning(key.place, "the key \"" + key.text + "\" has no effect here");
       continue;
     }
-    std::string choices;
-    for (const std::string& word : taken_) choices += (choices.empty() ? "" : ", ") + word;
     const std::string meant =
         near_names(key.text, taken_).empty() ? "" : did_you_mean(key.text, taken_) + "?";
-    diagnostics_->error(key.place, fmt::format("unknown key \"{}\" in {}{}{} known keys are {}", key.text,
-                                               what_, meant, meant.empty() ? ";" : "", choices));
+    diagnostics_->error(key.place,
+                        fmt::format("unknown key \"{}\" in {}{}{} known keys are {}", key.text, what_, meant,
+                                    meant.empty() ? ";" : "", fmt::join(taken_, ", ")));
   }
 }
 

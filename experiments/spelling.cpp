@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "core/ascii.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "experiments/experiment.h"
 #include "experiments/home_pages/home_pages.h"
 #include "fetchers/embedded/index_words.h"

@@ -8,8 +8,8 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
-#include "core/ascii.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/vectors/vector_rows.h"

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/http/transport.h"

@@ -12,7 +12,7 @@
 
 #include "core/contract.h"
 #include "core/json.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/app.h"
 #include "service/base/digest.h"
 #include "service/http/message.h"

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/number.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "fusion/model/fuse.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"

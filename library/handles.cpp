@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "fusion/training/registry.h"
 
 namespace metafuse::library {

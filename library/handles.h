@@ -20,9 +20,9 @@
 
 #include <metafuse.h>
 
-#include "core/near_names.h"
 #include "core/progress.h"
 #include "core/result.h"
+#include "core/text.h"
 #include "evaluation/reports/run_evaluation.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/run_file.h"

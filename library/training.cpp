@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "fusion/input/input_files.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/json.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/answers/page.h"
 
 namespace metafuse::service {

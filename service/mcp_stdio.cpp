@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/json.h"
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/http/transport.h"
 #include "service/app.h"
 #include "service/http/message.h"

@@ -1,9 +1,9 @@
 #include "templates/expander.h"
 
+#include <algorithm>
 #include <string>
 
-#include <fmt/format.h>
-
+#include "core/text.h"
 #include "templates/search_template.h"
 
 namespace metafuse::templates {
@@ -21,8 +21,8 @@ Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query)
                                    std::to_string(kMaxValueBytes) + " bytes; shorten it");
   }
   for (const Slot& slot : domain.slots) {
-    const auto value = base_query.slots.find(slot.name);
     if (!slot.is_required) continue;
+    const auto value = base_query.slots.find(slot.name);
     if (value == base_query.slots.end())
       return fail(Code::usage,
                   "the domain " + domain.name + " requires the slot " + slot.name + "; give it a value");
@@ -63,28 +63,15 @@ class Writer {
   }
 
   bool is_dropped(const std::vector<Piece>& group) const {
-    for (const Piece& piece : group)
-      if (piece.kind == Piece::Kind::slot && value_of(piece.slot).is_empty()) return true;
-    return false;
+    return std::any_of(group.begin(), group.end(), [&](const Piece& piece) {
+      return piece.kind == Piece::Kind::slot && value_of(piece.slot).is_empty();
+    });
   }
 
   const AskedQuery& asked_;
   const QuerySyntax& syntax_;
   std::size_t max_bytes_;
 };
-
-/// Removes white space at both ends and replaces every run inside by one blank.
-std::string squeezed(const std::string& text) {
-  constexpr std::string_view kWhite = " \t\r\n\f\v";
-  std::string out;
-  for (const char c : text) {
-    const bool is_white = kWhite.find(c) != std::string_view::npos;
-    if (is_white && (out.empty() || out.back() == ' ')) continue;
-    out += is_white ? ' ' : c;
-  }
-  if (!out.empty() && out.back() == ' ') out.pop_back();
-  return out;
-}
 
 }  // namespace
 
@@ -110,7 +97,7 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Aske
                                      " queries; remove some templates or engines");
       std::string query = Writer(asked, syntax, limits.max_query_bytes).write(text.pieces);
       if (query.size() <= limits.max_query_bytes)
-        query = with_conditions(squeezed(query), asked.typed, syntax);
+        query = with_conditions(ascii_squeezed(query), asked.typed, syntax);
       if (query.size() > limits.max_query_bytes)
         return fail(Code::usage, "the query of template " + search_template.id + " is longer than " +
                                      std::to_string(limits.max_query_bytes) + " bytes; shorten it");

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/ascii.h"
 #include "core/diagnostics.h"
+#include "core/text.h"
 
 namespace metafuse::templates {
 namespace {
@@ -19,10 +19,8 @@ constexpr std::size_t kDeepestGroup = 16;
 std::string label_of(const Slot& slot) {
   if (!slot.label.empty()) return slot.label;
   std::string out = ascii_lower(slot.name);
-  for (char& c : out)
-    if (c == '_') c = ' ';
-  if (!out.empty() && out.front() >= 'a' && out.front() <= 'z')
-    out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  std::replace(out.begin(), out.end(), '_', ' ');
+  if (!out.empty()) out.front() = ascii_upper(out.front());
   return out;
 }
 
@@ -42,18 +40,9 @@ std::string some_slot_names(const Domain& domain) {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::string filter_names() {
   std::string names;
-  for (const Filter& filter : filters()) {
-    if (!names.empty()) names += ", ";
-    names += filter.name;
-  }
+  for (const Filter& filter : filters()) names += (names.empty() ? "" : ", ") + std::string(filter.name);
   return names;
 }
 
@@ -161,7 +150,7 @@ class TextParser {
     SlotUse use;
     use.in_quotes = quote_at_ != kNone;
     const std::size_t name_end = std::min(text_.find('|', begin), end);
-    use.slot = trimmed(text_.substr(begin, name_end - begin));
+    use.slot = ascii_trimmed(text_.substr(begin, name_end - begin), " ");
     if (!is_slot_name(use.slot))
       mistake(begin, use.slot.empty() ? "no slot name between the braces"
                                       : "\"" + use.slot + "\" is not a slot name; use letters, digits and _");
@@ -174,7 +163,7 @@ class TextParser {
   }
 
   void add_filter(SlotUse& use, std::size_t begin, std::size_t end) {
-    const std::string_view name = trimmed(text_.substr(begin, end - begin));
+    const std::string_view name = ascii_trimmed(text_.substr(begin, end - begin), " ");
     const Filter* filter = find_filter(name);
     const std::size_t offset = std::min(text_.find_first_not_of(' ', begin), end);
     if (filter == nullptr)
@@ -199,9 +188,8 @@ class TextParser {
 }  // namespace
 
 bool is_slot_name(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  return !name.empty() && name.size() <= 64 && is_letter(name.front()) &&
+  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '_'; };
+  return !name.empty() && name.size() <= 64 && is_ascii_letter(name.front()) &&
          std::all_of(name.begin(), name.end(), is_part);
 }
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/ascii.h"
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace metafuse::templates {
 namespace {
@@ -90,30 +89,29 @@ bool contains(std::string_view characters, char c) {
 }
 
 std::string_view strip_ends(std::string_view word, const QuerySyntax& syntax) {
-  while (!word.empty() && contains(syntax.stripped_at_start, word.front())) word.remove_prefix(1);
-  while (!word.empty() && contains(syntax.stripped_at_end, word.back())) word.remove_suffix(1);
+  while (!word.empty() && contains(syntax.cleaning.stripped_at_start, word.front())) word.remove_prefix(1);
+  while (!word.empty() && contains(syntax.cleaning.stripped_at_end, word.back())) word.remove_suffix(1);
   return word;
 }
 
 void replace_with_blanks(std::string& text, const QuerySyntax& syntax) {
   for (char& c : text)
-    if (contains(syntax.stripped, c)) c = ' ';
-  if (!syntax.strips_ranges) return;
+    if (contains(syntax.cleaning.stripped, c)) c = ' ';
+  if (!syntax.cleaning.strips_ranges) return;
   for (std::size_t at = text.find(".."); at != std::string::npos; at = text.find("..", at))
     for (; at < text.size() && text[at] == '.'; ++at) text[at] = ' ';
 }
 
 bool is_bare_word(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
+    return is_ascii_letter_or_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
   });
 }
 
 std::string escaped(std::string_view word, const QuerySyntax& syntax) {
   std::string out;
   for (const char c : word) {
-    if (contains(syntax.escaped, c)) out += '\\';
+    if (contains(syntax.cleaning.escaped, c)) out += '\\';
     out += c;
   }
   return out;
@@ -122,25 +120,27 @@ std::string escaped(std::string_view word, const QuerySyntax& syntax) {
 std::string write_word(std::string_view word, const QuerySyntax& syntax, bool in_quotes) {
   if (in_quotes) return escaped(word, syntax);
   const bool is_operator = is_operator_word(syntax, word);
-  if (is_operator && syntax.operator_guard == QuerySyntax::OperatorGuard::lower) return ascii_lower(word);
-  if (is_operator || (syntax.quotes_odd_words && !is_bare_word(word)))
+  if (is_operator && syntax.operators.guard == QueryOperators::Guard::lower) return ascii_lower(word);
+  if (is_operator || (syntax.cleaning.quotes_odd_words && !is_bare_word(word)))
     return '"' + escaped(word, syntax) + '"';
   return escaped(word, syntax);
 }
 
 std::string write_unit(const SlotValue::Unit& unit, const QuerySyntax& syntax, bool in_quotes) {
-  const bool as_phrase = unit.is_phrase && !in_quotes && !syntax.phrase_quote.empty();
+  const bool as_phrase = unit.is_phrase && !in_quotes && !syntax.joins.phrase_quote.empty();
   std::string out;
   for (const std::string& word : unit.words)
     out += (out.empty() ? "" : " ") + write_word(word, syntax, in_quotes || as_phrase);
-  if (as_phrase) return std::string(syntax.phrase_quote) + out + std::string(syntax.phrase_quote);
+  if (as_phrase) return std::string(syntax.joins.phrase_quote) + out + std::string(syntax.joins.phrase_quote);
   return out;
 }
 
 /// Writes a unit that every result must contain.
 std::string write_must(const SlotValue::Unit& unit, const QuerySyntax& syntax) {
-  if (syntax.all_open == syntax.phrase_quote) return write_unit({unit.words, true}, syntax, false);
-  return std::string(syntax.all_open) + write_unit(unit, syntax, false) + std::string(syntax.all_close);
+  if (syntax.joins.all_open == syntax.joins.phrase_quote)
+    return write_unit({unit.words, true}, syntax, false);
+  return std::string(syntax.joins.all_open) + write_unit(unit, syntax, false) +
+         std::string(syntax.joins.all_close);
 }
 
 }  // namespace
@@ -166,11 +166,9 @@ SlotValue words_of(std::string_view text, const QuerySyntax& syntax) {
   std::string normal = normalise_value(text);
   replace_with_blanks(normal, syntax);
   SlotValue value;
-  for (std::size_t begin = 0; begin < normal.size();) {
-    const std::size_t end = std::min(normal.find(' ', begin), normal.size());
-    const std::string_view word = strip_ends(std::string_view(normal).substr(begin, end - begin), syntax);
+  for (std::string_view rest = normal; !rest.empty();) {
+    const std::string_view word = strip_ends(take_until(rest, ' '), syntax);
     if (has_letter(word)) value.units.push_back({{std::string(word)}, false});
-    begin = end + 1;
   }
   return value;
 }
@@ -190,18 +188,18 @@ std::size_t alternatives_at(Units units, std::size_t begin) {
 bool can_write_alternatives(const SlotValue& value, const QuerySyntax& syntax) {
   const bool is_all = value.join == SlotValue::Join::all;
   const bool stands_alone = alternatives_at(value.units, 0) == value.units.size();
-  if (syntax.groups_need_operators && !is_all) return false;
-  return stands_alone || !syntax.or_binds_loosest;
+  if (syntax.joins.groups_need_operators && !is_all) return false;
+  return stands_alone || !syntax.joins.or_binds_loosest;
 }
 
 /// Writes "(a OR b)"; every result must contain at least one of the units.
 std::string write_alternatives(Units units, const QuerySyntax& syntax, bool is_all) {
   std::string out;
   for (const SlotValue::Unit& unit : units)
-    out += std::string(out.empty() ? "" : syntax.any_between) + write_unit(unit, syntax, false);
-  if (!syntax.has_groups) return out;
-  const bool has_must_sign = is_all && syntax.all_open != syntax.phrase_quote;
-  return std::string(has_must_sign ? syntax.all_open : "") + '(' + out + ')';
+    out += std::string(out.empty() ? "" : syntax.joins.any_between) + write_unit(unit, syntax, false);
+  if (!syntax.joins.has_groups) return out;
+  const bool has_must_sign = is_all && syntax.joins.all_open != syntax.joins.phrase_quote;
+  return std::string(has_must_sign ? syntax.joins.all_open : "") + '(' + out + ')';
 }
 
 }  // namespace
@@ -210,7 +208,9 @@ std::string write_value(const SlotValue& value, const QuerySyntax& syntax, bool 
   const bool is_all = value.join == SlotValue::Join::all && !in_quotes;
   const bool is_any = value.join == SlotValue::Join::any && !in_quotes;
   const bool has_alternatives = !is_any && !in_quotes && can_write_alternatives(value, syntax);
-  const std::string_view between = is_all ? syntax.all_between : is_any ? syntax.any_between : " ";
+  const std::string_view between = is_all   ? syntax.joins.all_between
+                                   : is_any ? syntax.joins.any_between
+                                            : " ";
   std::string out;
   std::size_t written = 0;
   for (std::size_t i = 0; i < value.units.size(); ++written) {
@@ -224,8 +224,8 @@ std::string write_value(const SlotValue& value, const QuerySyntax& syntax, bool 
     i += count;
   }
   // "+a +b" needs no parentheses, and inside them the signs would lose their effect.
-  const bool is_infix = is_any || (is_all && syntax.all_between != " ");
-  return is_infix && syntax.has_groups && written > 1 ? '(' + out + ')' : out;
+  const bool is_infix = is_any || (is_all && syntax.joins.all_between != " ");
+  return is_infix && syntax.joins.has_groups && written > 1 ? '(' + out + ')' : out;
 }
 
 namespace {

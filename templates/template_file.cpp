@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "templates/search_template.h"
 
 namespace metafuse::templates {
 namespace {
@@ -197,21 +197,22 @@ constexpr long long kMaxDepth = 1000;
 constexpr std::size_t kMaxLists = 64;
 constexpr std::size_t kMaxChoices = 200;
 
-bool is_word_of(std::string_view text, std::string_view more, std::size_t max_size) {
-  return !text.empty() && text.size() <= max_size && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || more.find(c) != std::string_view::npos;
-  });
+constexpr std::size_t kMaxNameBytes = 64;
+
+bool is_domain_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_ascii_small_or_digit(c) || c == '-'; });
 }
 
-constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
 bool is_template_id(std::string_view id) {
-  return is_word_of(id, std::string(kCapitals) + "-_.", 64) && id.front() != '-' && id.front() != '.';
+  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; };
+  return !id.empty() && id.size() <= kMaxNameBytes && std::all_of(id.begin(), id.end(), is_part) &&
+         id.front() != '-' && id.front() != '.';
 }
 
 /// The characters that the name and the tag of a run file allow.
 bool is_engine_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && std::none_of(name.begin(), name.end(), [](char c) {
+  return !name.empty() && name.size() <= kMaxNameBytes && std::none_of(name.begin(), name.end(), [](char c) {
     return c == '@' || c == '/' || static_cast<unsigned char>(c) <= 0x20 || c == 0x7F;
   });
 }
@@ -248,7 +249,7 @@ class FileReader {
     const YamlNode* node = map.take_required("domain");
     if (node == nullptr) return;
     domain_.name = yaml_string(*node, "domain", diagnostics_).value_or("");
-    if (node->is_scalar() && !is_word_of(domain_.name, "-", 64))
+    if (node->is_scalar() && !is_domain_name(domain_.name))
       diagnostics_.error(node->place,
                          "the domain \"" + domain_.name + "\" must be 1 to 64 characters of a-z, 0-9 and -");
   }
@@ -302,15 +303,20 @@ class FileReader {
       diagnostics_.error(node.place, "no list; name at least one, or remove the key lists");
     if (domain_.lists.size() > kMaxLists)
       diagnostics_.error(node.place, "more than " + std::to_string(kMaxLists) + " lists");
+    check_names(domain_.lists, node, "list");
+  }
+
+  /// in:     node - the value that the names were read from; what - "engine" or "list"
+  void check_names(const std::vector<std::string>& names, const YamlNode& node, std::string_view what) {
     std::set<std::string> seen;
-    for (std::size_t i = 0; i < domain_.lists.size(); ++i) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
       const Place place = node.is_list() && i < node.items.size() ? node.items[i].place : node.place;
-      if (!is_engine_name(domain_.lists[i]))
-        diagnostics_.error(place,
-                           "\"" + domain_.lists[i] +
-                               "\" is not a list name; use up to 64 characters without blanks, @ and /");
-      if (!seen.insert(domain_.lists[i]).second)
-        diagnostics_.error(place, "the list \"" + domain_.lists[i] + "\" occurs twice; keep one");
+      if (!is_engine_name(names[i]))
+        diagnostics_.error(
+            place, fmt::format("\"{}\" is not {} {} name; use up to 64 characters without blanks, @ and /",
+                               names[i], what == "engine" ? "an" : "a", what));
+      if (!seen.insert(names[i]).second)
+        diagnostics_.error(place, fmt::format("the {} \"{}\" occurs twice; keep one", what, names[i]));
     }
   }
 
@@ -347,17 +353,7 @@ class FileReader {
     }
     const auto names = map.take_strings("engine").value_or(std::vector<std::string>{});
     if (node.is_list() && node.items.empty()) diagnostics_.error(node.place, "no engine; name at least one");
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const bool has_place = node.is_list() && i < node.items.size();
-      const Place place = has_place ? node.items[i].place : node.place;
-      if (!is_engine_name(names[i]))
-        diagnostics_.error(
-            place,
-            "\"" + names[i] + "\" is not an engine name; use up to 64 characters without blanks, @ and /");
-      if (!seen.insert(names[i]).second)
-        diagnostics_.error(place, "the engine \"" + names[i] + "\" occurs twice; keep one");
-    }
+    check_names(names, node, "engine");
     return names;
   }
 

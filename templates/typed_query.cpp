@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/ascii.h"
+#include "core/text.h"
 
 namespace metafuse::templates {
 namespace {
@@ -15,14 +15,6 @@ using Kind = Condition::Kind;
 constexpr std::size_t kLongestEnding = 10;
 constexpr std::size_t kLongestHost = 253;
 constexpr const char* kOr = " OR ";
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_small_letter_or_digit(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z');
-}
 
 /// Turns "https://www.KDE.org/apps/" into "kde.org/apps".
 std::optional<std::string> site_of(std::string_view text) {
@@ -34,13 +26,12 @@ std::optional<std::string> site_of(std::string_view text) {
   while (path.ends_with('/')) path.remove_suffix(1);
   for (const std::string_view start : {"*.", ".", "www."})
     if (host.starts_with(start)) host.erase(0, start.size());
-  const auto is_host_part = [](char c) { return is_small_letter_or_digit(c) || c == '.' || c == '-'; };
+  const auto is_host_part = [](char c) { return is_ascii_small_or_digit(c) || c == '.' || c == '-'; };
   const auto is_path_part = [](char c) {
-    return is_small_letter_or_digit(ascii_lower(c)) ||
-           std::string_view("._-/").find(c) != std::string_view::npos;
+    return is_ascii_letter_or_digit(c) || std::string_view("._-/").find(c) != std::string_view::npos;
   };
   const bool is_host = !host.empty() && host.size() <= kLongestHost &&
-                       is_small_letter_or_digit(host.front()) && is_small_letter_or_digit(host.back()) &&
+                       is_ascii_small_or_digit(host.front()) && is_ascii_small_or_digit(host.back()) &&
                        std::all_of(host.begin(), host.end(), is_host_part) &&
                        host.find("..") == std::string::npos;
   if (!is_host || !std::all_of(path.begin(), path.end(), is_path_part) ||
@@ -53,7 +44,7 @@ std::optional<std::string> ending_of(std::string_view text) {
   if (text.starts_with('.')) text.remove_prefix(1);
   std::string ending = ascii_lower(text);
   const bool is_ending = !ending.empty() && ending.size() <= kLongestEnding &&
-                         std::all_of(ending.begin(), ending.end(), is_small_letter_or_digit);
+                         std::all_of(ending.begin(), ending.end(), is_ascii_small_or_digit);
   return is_ending ? std::optional(std::move(ending)) : std::nullopt;
 }
 
@@ -62,7 +53,7 @@ std::optional<std::string> day_of(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00";
   if (text.size() != 4 && text.size() != 7 && text.size() != 10) return std::nullopt;
   for (std::size_t i = 0; i < text.size(); ++i)
-    if (kForm[i] == '0' ? !is_digit(text[i]) : text[i] != '-') return std::nullopt;
+    if (kForm[i] == '0' ? !is_ascii_digit(text[i]) : text[i] != '-') return std::nullopt;
   std::string day = std::string(text) + std::string("-01-01").substr(text.size() == 4 ? 0 : 3);
   day.resize(kForm.size());
   const auto number = [&](std::size_t at) { return 10 * (day[at] - '0') + (day[at + 1] - '0'); };
@@ -263,9 +254,7 @@ std::string TypedQuery::text_without(const Condition& condition) const {
   }
   std::string out = text.substr(0, condition.begin) + left + text.substr(condition.end);
   for (std::size_t at = out.find("  "); at != std::string::npos; at = out.find("  ", at)) out.erase(at, 1);
-  while (out.starts_with(' ')) out.erase(0, 1);
-  while (out.ends_with(' ')) out.pop_back();
-  return out;
+  return std::string(ascii_trimmed(out, " "));
 }
 
 namespace {
@@ -281,48 +270,31 @@ SlotValue one_unit(std::string_view text, const QuerySyntax& syntax, bool is_phr
   return value;
 }
 
-}  // namespace
-
-SlotValue value_of(const TypedQuery& typed, const QuerySyntax& syntax) {
-  SlotValue out;
-  for (std::size_t i = 0; i < typed.terms.size(); ++i) {
-    const TypedTerm& term = typed.terms[i];
-    const bool begins_alternatives = i + 1 < typed.terms.size() && typed.terms[i + 1].is_alternative;
-    SlotValue value = term.is_phrase || term.is_alternative || begins_alternatives
-                          ? one_unit(term.text, syntax, term.is_phrase)
-                          : words_of(term.text, syntax);
-    if (!value.units.empty()) value.units.front().is_alternative = term.is_alternative && !out.units.empty();
-    out.units.insert(out.units.end(), value.units.begin(), value.units.end());
-  }
-  return out;
-}
-
-bool can_say(const QuerySyntax& syntax, Kind kind) {
+/// What the syntax writes for a condition of this kind; empty if it cannot express one.
+std::string_view sign_of(const QuerySyntax& syntax, Kind kind) {
   switch (kind) {
     case Kind::phrase:
-      return !syntax.phrase_quote.empty();
+      return syntax.joins.phrase_quote;
     case Kind::any:
-      return syntax.any_between != " ";
+      return syntax.joins.any_between == " " ? "" : syntax.joins.any_between;
     case Kind::excluded:
-      return !syntax.without.empty();
+      return syntax.fields.without;
     case Kind::in_title:
     case Kind::not_in_title:
-      return !syntax.title_field.empty();
+      return syntax.fields.title;
     case Kind::site:
     case Kind::not_site:
-      return !syntax.site_field.empty();
+      return syntax.fields.site;
     case Kind::file_type:
     case Kind::not_file_type:
-      return !syntax.file_type_field.empty();
+      return syntax.fields.file_type;
     case Kind::before:
-      return !syntax.before_field.empty();
+      return syntax.fields.before;
     case Kind::after:
-      return !syntax.after_field.empty();
+      return syntax.fields.after;
   }
-  return false;
+  return {};
 }
-
-namespace {
 
 /// Appends conditions to one query.
 class ConditionWriter {
@@ -330,7 +302,8 @@ class ConditionWriter {
   ConditionWriter(std::string query, const QuerySyntax& syntax) : query_(std::move(query)), syntax_(syntax) {}
 
   void add(const Condition& condition) {
-    if (!can_say(syntax_, condition.kind)) return;
+    const std::string sign(sign_of(syntax_, condition.kind));
+    if (sign.empty()) return;
     switch (condition.kind) {
       case Kind::phrase:
         return add_phrase(condition.value);
@@ -341,19 +314,17 @@ class ConditionWriter {
       case Kind::in_title:
         return add_title(condition.value);
       case Kind::not_in_title:
-        return add_excluded(syntax_.title_field, written(condition.value));
+        return add_excluded(sign, written(condition.value));
       case Kind::site:
-        return sites_.push_back(std::string(syntax_.site_field) + condition.value);
-      case Kind::not_site:
-        return add_excluded(syntax_.site_field, condition.value);
+        return sites_.push_back(sign + condition.value);
       case Kind::file_type:
-        return endings_.push_back(std::string(syntax_.file_type_field) + condition.value);
+        return endings_.push_back(sign + condition.value);
+      case Kind::not_site:
       case Kind::not_file_type:
-        return add_excluded(syntax_.file_type_field, condition.value);
+        return add_excluded(sign, condition.value);
       case Kind::before:
-        return add_must(std::string(syntax_.before_field) + condition.value);
       case Kind::after:
-        return add_must(std::string(syntax_.after_field) + condition.value);
+        return add_must(sign + condition.value);
     }
   }
 
@@ -377,31 +348,31 @@ class ConditionWriter {
 
   void add_title(std::string_view words) {
     if (const std::string text = written(words); !text.empty())
-      add_must(std::string(syntax_.title_field) + text);
+      add_must(std::string(syntax_.fields.title) + text);
   }
 
   void add_must(const std::string& text) {
-    if (syntax_.all_between != " ") wrap();
-    query_ += std::string(syntax_.all_between) + text;
+    if (syntax_.joins.all_between != " ") wrap();
+    query_ += std::string(syntax_.joins.all_between) + text;
   }
 
   void add_excluded(std::string_view field, const std::string& text) {
     if (text.empty()) return;
-    if (syntax_.all_between != " ") wrap();
-    query_ += std::string(syntax_.without) + std::string(field) + text;
+    if (syntax_.joins.all_between != " ") wrap();
+    query_ += std::string(syntax_.fields.without) + std::string(field) + text;
   }
 
   void add_one_of(const std::vector<std::string>& texts) {
     std::string joined;
     for (const std::string& text : texts)
-      joined += std::string(joined.empty() ? "" : syntax_.any_between) + text;
+      joined += std::string(joined.empty() ? "" : syntax_.joins.any_between) + text;
     if (texts.empty()) return;
-    add_must(texts.size() > 1 && syntax_.has_groups ? '(' + joined + ')' : joined);
+    add_must(texts.size() > 1 && syntax_.joins.has_groups ? '(' + joined + ')' : joined);
   }
 
   /// Puts the query into parentheses, so that an operator after it applies to all of it.
   void wrap() {
-    if (!is_wrapped_ && syntax_.has_groups) query_ = '(' + query_ + ')';
+    if (!is_wrapped_ && syntax_.joins.has_groups) query_ = '(' + query_ + ')';
     is_wrapped_ = true;
   }
 
@@ -412,6 +383,24 @@ class ConditionWriter {
 };
 
 }  // namespace
+
+SlotValue value_of(const TypedQuery& typed, const QuerySyntax& syntax) {
+  SlotValue out;
+  for (std::size_t i = 0; i < typed.terms.size(); ++i) {
+    const TypedTerm& term = typed.terms[i];
+    const bool begins_alternatives = i + 1 < typed.terms.size() && typed.terms[i + 1].is_alternative;
+    SlotValue value = term.is_phrase || term.is_alternative || begins_alternatives
+                          ? one_unit(term.text, syntax, term.is_phrase)
+                          : words_of(term.text, syntax);
+    if (!value.units.empty()) value.units.front().is_alternative = term.is_alternative && !out.units.empty();
+    out.units.insert(out.units.end(), value.units.begin(), value.units.end());
+  }
+  return out;
+}
+
+bool can_say(const QuerySyntax& syntax, Kind kind) {
+  return !sign_of(syntax, kind).empty();
+}
 
 std::string with_conditions(std::string query, const TypedQuery& typed, const QuerySyntax& syntax) {
   if (query.empty()) return query;

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "core/contract.h"
-#include "core/near_names.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "evaluation/measures/all.h"
 #include "evaluation/runs/lines.h"
 

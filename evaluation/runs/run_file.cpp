@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/clones.h"
 #include "core/parallel.h"
+#include "core/simd.h"
 #include "evaluation/runs/lines.h"
 #include "evaluation/runs/topic_index.h"
 

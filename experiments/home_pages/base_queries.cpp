@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "core/ascii.h"
 #include "core/json.h"
 #include "core/portable_math.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "experiments/data_sets.h"
 #include "experiments/home_pages/home_pages.h"
 

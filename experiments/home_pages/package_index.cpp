@@ -6,11 +6,10 @@
 
 #include <fmt/ranges.h>
 
-#include "core/ascii.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "core/url.h"
-#include "core/utf8.h"
 #include "experiments/home_pages/home_pages.h"
 
 namespace metafuse::experiments::home_pages {

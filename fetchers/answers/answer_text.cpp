@@ -12,10 +12,9 @@
 #include <iconv.h>
 #include <libxml/HTMLparser.h>
 
-#include "core/ascii.h"
-#include "core/byte_blocks.h"
 #include "core/number.h"
-#include "core/utf8.h"
+#include "core/simd.h"
+#include "core/text.h"
 
 namespace metafuse::fetchers {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <pugixml.hpp>
 
-#include "core/ascii.h"
-#include "core/url_text.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/json_tree.h"
 #include "fetchers/definition/request_template.h"

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "core/ascii.h"
 #include "core/languages.h"
+#include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
 

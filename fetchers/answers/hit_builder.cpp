@@ -6,7 +6,7 @@
 
 #include "core/encoding.h"
 #include "core/languages.h"
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/redirect_links.h"
 

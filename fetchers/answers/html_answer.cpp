@@ -7,9 +7,8 @@
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
 
-#include "core/ascii.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
 #include "fetchers/answers/html_tree.h"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "core/ascii.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/json.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {

@@ -4,9 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "core/ascii.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/html_tree.h"
 

@@ -4,10 +4,9 @@
 #include <array>
 #include <optional>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "core/url.h"
 
 namespace metafuse::fetchers {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <pugixml.hpp>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
 

@@ -127,7 +127,7 @@ struct BoundColumns {
 
 class Mariadb final : public Database {
  public:
-  Mariadb(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {
+  Mariadb(const DatabaseAccess& access, Duration timeout) : Database(access, timeout) {
     static const int started = mysql_library_init(0, nullptr, nullptr);
     static_cast<void>(started);
   }
@@ -206,8 +206,6 @@ class Mariadb final : public Database {
     return rows.take();
   }
 
-  DatabaseAccess access_;
-  Duration timeout_;
   IdlePool<MariaConnection> idle_{kMostIdleConnections};
 };
 

@@ -10,7 +10,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "fetchers/databases/sql_rows.h"
+#include "fetchers/databases/database.h"
 
 namespace metafuse::fetchers {
 

@@ -12,7 +12,7 @@
 
 #include "core/idle_pool.h"
 #include "core/module.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "fetchers/databases/database.h"
 #include "fetchers/databases/mongo_module.h"
 #include "fetchers/databases/mongo_pipeline.h"
@@ -59,9 +59,9 @@ class Bson {
   bson_t* document_;
 };
 
-Error mongo_error(const MongoFailure& failure, const Deadline& deadline) {
+Error mongo_error(const Error& failure, const Deadline& deadline) {
   const bool is_late = failure.code == Code::unavailable && deadline.has_passed();
-  return fail(is_late ? Code::try_again : failure.code, "MongoDB: " + to_valid_utf8(failure.message));
+  return fail(is_late ? Code::try_again : failure.code, "MongoDB: " + to_valid_utf8(failure.text));
 }
 
 std::string text_of(const bson_iter_t& at) {
@@ -141,7 +141,7 @@ struct MongoFields {
 
 class Mongodb final : public Database {
  public:
-  Mongodb(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {}
+  using Database::Database;
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     if (window.query.find('\0') != std::string_view::npos)
@@ -163,12 +163,10 @@ class Mongodb final : public Database {
 
   Result<MongoClient> open() const {
     TRY(const auto* module, mongo_module());
-    MongoFailure failure;
-    MongoClient client(module->open(access_, milliseconds(), failure), MongoCloser{module});
-    if (client) return client;
-    if (failure.code == Code::bad_config)
-      return fail(Code::bad_config, "connection: " + to_valid_utf8(failure.message));
-    return fail(Code::unavailable, "MongoDB: " + to_valid_utf8(failure.message));
+    const auto opened = module->open(access_, milliseconds());
+    if (opened) return MongoClient(*opened, MongoCloser{module});
+    const std::string_view origin = opened.error().code == Code::bad_config ? "connection: " : "MongoDB: ";
+    return fail(opened.error().code, std::string(origin) + to_valid_utf8(opened.error().text));
   }
 
   Result<RankedList> ask(MongoClient client, const Json& pipeline, const SqlWindow& window,
@@ -194,18 +192,14 @@ class Mongodb final : public Database {
                std::vector<std::string_view>(fields.values.begin(), fields.values.end()));
       return !rows.is_full();
     };
-    MongoFailure failure;
-    const MongoModule& module = *client.get_deleter().module;
-    const bool is_well = module.aggregate(*client, access_, *stages.get(), *options.get(), take, failure);
+    const auto asked = client.get_deleter().module->aggregate(*client, *stages.get(), *options.get(), take);
     if (is_late) return fail(Code::try_again, "MongoDB did not answer in time");
     // after a mere refusal the connection is still usable
-    if (is_well || failure.code == Code::bad_config) idle_.give_back(std::move(client));
-    if (!is_well) return mongo_error(failure, deadline);
+    if (asked || asked.error().code == Code::bad_config) idle_.give_back(std::move(client));
+    if (!asked) return mongo_error(asked.error(), deadline);
     return rows.take();
   }
 
-  DatabaseAccess access_;
-  Duration timeout_;
   IdlePool<MongoClient> idle_{kMostIdleConnections};
 };
 

@@ -9,6 +9,7 @@
 #include "core/child_process.h"
 #include "core/json.h"
 #include "core/module.h"
+#include "core/text.h"
 #include "fetchers/databases/database.h"
 
 namespace metafuse::fetchers {
@@ -34,19 +35,20 @@ std::vector<std::string_view> texts_of_line(const JsonArray& line) {
 
 class Odbc final : public Database {
  public:
-  Odbc(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {}
+  using Database::Database;
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto text, with_marks(access_.statement, SqlStatementText::Marks::question));
     // Skip the rows before the window here if the statement does not do it itself.
     const int skipped = text.has("offset") ? 0 : window.offset;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout_).count();
     JsonArray values;
     for (const SqlArgument& argument : text.arguments(window))
       std::visit([&](const auto& value) { values.emplace_back(value); }, argument);
     const JsonObject request{{"connection", access_.connection},
                              {"statement", text.text},
                              {"values", std::move(values)},
-                             {"seconds", seconds()},
+                             {"seconds", std::max<std::int64_t>(1, seconds)},
                              {"rows", window.depth + skipped}};
     ChildProcess program;
     TRY_VOID(program.start({module_path(kOdbcProgram)}, {to_text(request), true}));
@@ -55,18 +57,12 @@ class Odbc final : public Database {
   }
 
  private:
-  std::int64_t seconds() const {
-    return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(timeout_).count());
-  }
-
   static Result<RankedList> read_answer(std::string_view answer, HitRows rows) {
     if (answer.empty()) return fail(Code::unavailable, "ODBC: metafuse_odbc ended without an answer");
     Json first;
     std::vector<std::string_view> columns;
     while (!answer.empty()) {
-      const std::size_t end = std::min(answer.find('\n'), answer.size());
-      TRY(auto line, parse_json(answer.substr(0, end), "ODBC"));
-      answer.remove_prefix(std::min(end + 1, answer.size()));
+      TRY(auto line, parse_json(take_until(answer, '\n'), "ODBC"));
       if (const JsonArray* texts = line.if_array()) {
         const auto row = texts_of_line(*texts);
         if (row.size() == columns.size()) rows.add(columns, row);
@@ -80,9 +76,6 @@ class Odbc final : public Database {
     }
     return rows.take();
   }
-
-  DatabaseAccess access_;
-  Duration timeout_;
 };
 
 }  // namespace

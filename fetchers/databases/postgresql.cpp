@@ -87,7 +87,7 @@ std::vector<std::string_view> values_of_row(const PGresult* result, int row) {
 
 class Postgresql final : public Database {
  public:
-  Postgresql(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {}
+  using Database::Database;
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto statement, with_marks(access_.statement, SqlStatementText::Marks::numbered));
@@ -196,8 +196,6 @@ class Postgresql final : public Database {
     return error;
   }
 
-  DatabaseAccess access_;
-  Duration timeout_;
   IdlePool<Session> idle_{kMostIdleConnections};
 };
 

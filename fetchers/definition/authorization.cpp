@@ -10,11 +10,11 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/number.h"
-#include "core/url_text.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {

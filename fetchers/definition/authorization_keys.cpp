@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/ascii.h"
-#include "core/url_text.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/definition/engine_types.h"
 #include "fetchers/http/transport.h"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/ascii.h"
-#include "fetchers/databases/sql_rows.h"
+#include "core/text.h"
+#include "fetchers/databases/database.h"
 #include "fetchers/definition/engine_types.h"
 
 namespace metafuse::fetchers {

@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 
-#include "core/near_names.h"
+#include "core/text.h"
 #include "fetchers/definition/engine_types.h"
 #include "fetchers/definition/request_template.h"
 

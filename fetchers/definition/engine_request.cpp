@@ -6,11 +6,10 @@
 
 #include <pugixml.hpp>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
 #include "core/json.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/definition/request_template.h"
 

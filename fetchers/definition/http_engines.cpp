@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/json.h"
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/definition/engine_types.h"
 #include "fetchers/definition/request_template.h"

@@ -6,8 +6,8 @@
 #include "core/contract.h"
 #include "core/encoding.h"
 #include "core/json.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "core/url.h"
 
 namespace metafuse::fetchers {
 namespace {

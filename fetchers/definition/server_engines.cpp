@@ -3,7 +3,7 @@
 
 #include "core/encoding.h"
 #include "core/json.h"
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/definition/engine_types.h"
 #include "fetchers/definition/request_template.h"
 

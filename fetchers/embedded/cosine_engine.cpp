@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "core/idle_pool.h"
 #include "fetchers/embedded/cosine_index.h"
 #include "fetchers/embedded/local_engine.h"
-#include "fetchers/embedded/word_finder.h"
+#include "fetchers/embedded/number_bytes.h"
 #include "fetchers/embedded/word_query.h"
 
 namespace metafuse::fetchers {
@@ -71,8 +70,8 @@ struct CosineLengths {
 struct CosineReader {
   SqliteDatabase database;
   SqliteStatement part;     ///< selects a part by its key
-  SqliteStatement page;     ///< selects a page by its id
   SqliteStatement matches;  ///< selects ids by an FTS5 query
+  PageReader pages;
   WordFinder words;
   WordFinder stems;
   std::shared_ptr<const CosineLengths> lengths;
@@ -92,8 +91,8 @@ Error damaged_cosine(const std::string& path) {
 
 Result<std::string> cosine_version(SqliteDatabase& database, const std::string& path) {
   TRY(auto row, database.prepare("SELECT value FROM meta WHERE name='cosine'"));
-  TRY(const bool has_row, row.step());
-  if (has_row) return std::string(row.text(0));
+  TRY(const auto found, row.next());
+  if (found) return std::string(found->text(0));
   return fail(Code::bad_config,
               path + ": this index has no cosine tables; build it with metafuse index --cosine");
 }
@@ -102,19 +101,15 @@ Result<std::shared_ptr<const CosineLengths>> read_lengths(SqliteDatabase& databa
                                                           const std::string& path) {
   auto out = std::make_shared<CosineLengths>();
   out->version = std::move(version);
-  auto row = database.prepare("SELECT first, lengths FROM cosine_lengths ORDER BY first");
-  if (!row) return damaged_cosine(path);
-  while (true) {
-    TRY(const bool has_row, row->step());
-    if (!has_row) break;
-    const std::string_view bytes = row->bytes(1);
-    const std::size_t at = out->lengths.size();
-    if (bytes.size() % (kPartKinds * sizeof(float)) != 0 ||
-        row->integer(0) != static_cast<std::int64_t>(at / kPartKinds))
+  auto rows = database.prepare("SELECT first, lengths FROM cosine_lengths ORDER BY first");
+  if (!rows) return damaged_cosine(path);
+  TRY_VOID(rows->for_each_row([&](const SqliteRow& row) -> Result<void> {
+    const std::size_t documents = out->lengths.size() / kPartKinds;
+    if (row.integer(0) != static_cast<std::int64_t>(documents) ||
+        !append_numbers(row.bytes(1), out->lengths) || out->lengths.size() % kPartKinds != 0)
       return damaged_cosine(path);
-    out->lengths.resize(at + bytes.size() / sizeof(float));
-    std::memcpy(out->lengths.data() + at, bytes.data(), bytes.size());
-  }
+    return {};
+  }));
   const bool is_sound =
       !out->lengths.empty() && std::all_of(out->lengths.begin(), out->lengths.end(),
                                            [](float l) { return std::isfinite(l) && l >= 0; });
@@ -149,18 +144,16 @@ Result<std::vector<AskedPart>> read_parts(CosineReader& reader, std::string_view
   const std::size_t last_id = reader.lengths->last_id();
   for (const auto& [key, part] : wanted) {
     if (deadline.has_passed()) return fail(Code::try_again, path + ": the deadline passed");
-    reader.part.bind(1, key);
-    TRY(const bool is_known, reader.part.step());
-    if (is_known) {
-      AskedPart asked;
+    reader.part.bind(key);
+    TRY_VOID(reader.part.for_each_row([&](const SqliteRow& row) -> Result<void> {
+      AskedPart& asked = out.emplace_back();
       asked.kind = part.kind;
-      asked.with_part = static_cast<std::size_t>(std::max<std::int64_t>(1, reader.part.integer(0)));
+      asked.with_part = static_cast<std::size_t>(std::max<std::int64_t>(1, row.integer(0)));
       asked.weight = part_weight(part.count, last_id, asked.with_part);
-      if (!decode_postings(reader.part.bytes(1), static_cast<std::uint32_t>(last_id), asked.postings))
+      if (!decode_postings(row.bytes(1), static_cast<std::uint32_t>(last_id), asked.postings))
         return damaged_cosine(path);
-      out.push_back(std::move(asked));
-    }
-    reader.part.reset();
+      return {};
+    }));
   }
   return out;
 }
@@ -185,33 +178,25 @@ std::vector<double> cosines(const std::vector<AskedPart>& parts, const CosineLen
 /// The documents found by an FTS5 query.
 Result<std::vector<bool>> matching(CosineReader& reader, const std::string& query) {
   std::vector<bool> out(reader.lengths->last_id() + 1);
-  reader.matches.bind(1, query);
-  while (true) {
-    const auto has_row = reader.matches.step();
-    if (!has_row) {
-      reader.matches.reset();
-      return has_row.error();
-    }
-    if (!*has_row) break;
-    const auto id = static_cast<std::size_t>(reader.matches.integer(0));
+  reader.matches.bind(query);
+  TRY_VOID(reader.matches.for_each_row([&](const SqliteRow& row) {
+    const auto id = static_cast<std::size_t>(row.integer(0));
     if (id < out.size()) out[id] = true;
-  }
-  reader.matches.reset();
+  }));
   return out;
 }
 
+/// Sets the scores of the documents to 0 that do not meet the query's conditions.
 Result<void> drop_unwanted(CosineReader& reader, const CosineQuery& query, std::vector<double>& scores) {
-  if (query.required.find_first_not_of(' ') != std::string::npos) {
-    TRY(const auto kept, matching(reader, query.required));
+  const auto keep_only = [&](const std::string& condition, bool is_kept) -> Result<void> {
+    if (condition.find_first_not_of(' ') == std::string::npos) return {};
+    TRY(const auto found, matching(reader, condition));
     for (std::size_t id = 0; id < scores.size(); ++id)
-      if (!kept[id]) scores[id] = 0;
-  }
-  for (const std::string& excluded : query.excluded) {
-    if (excluded.find_first_not_of(' ') == std::string::npos) continue;
-    TRY(const auto left_out, matching(reader, excluded));
-    for (std::size_t id = 0; id < scores.size(); ++id)
-      if (left_out[id]) scores[id] = 0;
-  }
+      if (found[id] != is_kept) scores[id] = 0;
+    return {};
+  };
+  TRY_VOID(keep_only(query.required, true));
+  for (const std::string& excluded : query.excluded) TRY_VOID(keep_only(excluded, false));
   return {};
 }
 
@@ -238,22 +223,17 @@ struct CosineEngine::Shared {
 
   Result<std::unique_ptr<CosineReader>> open() {
     const std::string& path = access.database;
-    auto database = SqliteDatabase::open(path, {});
-    if (!database)
-      return fail(database.error().code, database.error().text + "; build the index with metafuse index");
-    TRY_VOID(check_index_format(*database, path));
-    TRY_VOID(database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"));
-    TRY(auto version, cosine_version(*database, path));
-    TRY(auto here, lengths_of(*database, std::move(version)));
-    auto part = database->prepare("SELECT documents, postings FROM cosine_parts WHERE part=?", true);
+    TRY(auto database, open_index(path));
+    TRY(auto version, cosine_version(database, path));
+    TRY(auto here, lengths_of(database, std::move(version)));
+    auto part = database.prepare("SELECT documents, postings FROM cosine_parts WHERE part=?", true);
     if (!part) return damaged_cosine(path);
-    TRY(auto page,
-        database->prepare("SELECT " + shown_columns(*database) + " FROM pages AS p WHERE p.id=?", true));
-    TRY(auto matches, database->prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
+    TRY(auto matches, database.prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
+    TRY(auto pages, PageReader::make(database));
     TRY(auto words, WordFinder::make("unicode61"));
     TRY(auto stems, WordFinder::make("porter"));
-    return std::make_unique<CosineReader>(CosineReader{std::move(*database), std::move(*part),
-                                                       std::move(page), std::move(matches), std::move(words),
+    return std::make_unique<CosineReader>(CosineReader{std::move(database), std::move(*part),
+                                                       std::move(matches), std::move(pages), std::move(words),
                                                        std::move(stems), std::move(here)});
   }
 
@@ -276,11 +256,8 @@ struct CosineEngine::Shared {
     RankedList list;
     const auto ids = best_ids(scores, first + count);
     for (std::size_t i = first; i < ids.size(); ++i) {
-      reader.page.bind(1, static_cast<std::int64_t>(ids[i]));
-      TRY(const bool has_row, reader.page.step());
-      if (!has_row) return damaged_cosine(access.database);
-      list.hits.push_back(indexed_hit(reader.page, scores[ids[i]]));
-      reader.page.reset();
+      TRY(const bool is_there, reader.pages.append(static_cast<std::int64_t>(ids[i]), scores[ids[i]], list));
+      if (!is_there) return damaged_cosine(access.database);
     }
     return list;
   }

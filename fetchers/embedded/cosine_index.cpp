@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "core/contract.h"
-#include "core/utf8.h"
+#include "core/text.h"
+#include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/number_bytes.h"
 
 namespace metafuse::fetchers {
@@ -54,13 +54,7 @@ class CosineWriter {
       const double weight = part_weight(posting.count, documents_, postings.size());
       squares_[posting.document * kPartKinds + kind] += weight * weight;
     }
-    insert_.bind(1, key);
-    insert_.bind(2, static_cast<std::int64_t>(postings.size()));
-    const std::string bytes = encoded_postings(postings);
-    insert_.bind_bytes(3, bytes);
-    TRY_VOID(insert_.step());
-    insert_.reset();
-    return {};
+    return insert_.run(key, postings.size(), SqliteBytes{encoded_postings(postings)});
   }
 
   /// Writes the lengths of all vectors, some thousand documents per row.
@@ -74,15 +68,10 @@ class CosineWriter {
         lengths.push_back(static_cast<float>(std::sqrt(squares_[i])));
         sum += lengths.back() * static_cast<double>(i % 1009 + 1);
       }
-      row.bind(1, static_cast<std::int64_t>(begin));
-      row.bind_bytes(2, {reinterpret_cast<const char*>(lengths.data()), lengths.size() * sizeof(float)});
-      TRY_VOID(row.step());
-      row.reset();
+      TRY_VOID(row.run(begin, SqliteBytes{bytes_of<float>(lengths)}));
     }
     TRY(auto meta, database.prepare("INSERT OR REPLACE INTO meta VALUES('cosine', ?)"));
-    meta.bind(1, fmt::format("{} {:.17g}", documents_, sum));
-    TRY_VOID(meta.step());
-    return {};
+    return meta.run(fmt::format("{} {:.17g}", documents_, sum));
   }
 
  private:
@@ -90,12 +79,6 @@ class CosineWriter {
   std::vector<double> squares_;
   SqliteStatement insert_;
 };
-
-/// Adds a word's postings to those of a part; the part occurs `times` times in the word.
-void add_postings(std::map<std::uint32_t, std::uint32_t>& sum, const std::vector<Posting>& postings,
-                  std::uint32_t times) {
-  for (const Posting& posting : postings) sum[posting.document] += posting.count * times;
-}
 
 std::vector<Posting> as_list(const std::map<std::uint32_t, std::uint32_t>& sum) {
   std::vector<Posting> out;
@@ -107,36 +90,15 @@ std::vector<Posting> as_list(const std::map<std::uint32_t, std::uint32_t>& sum) 
 ///
 /// out:    every word that was written
 Result<std::vector<std::string>> write_words(SqliteDatabase& database, const std::string& words_table,
-                                             CosineWriter& writer,
-                                             const std::function<bool()>& is_interrupted) {
-  TRY_VOID(database.run(
-      ("CREATE VIRTUAL TABLE temp.cosine_words USING fts5vocab('main', '" + words_table + "', 'instance');")
-          .c_str()));
+                                             CosineWriter& writer, const IsInterrupted& is_interrupted) {
   std::vector<std::string> words;
-  {
-    TRY(auto row,
-        database.prepare("SELECT term, doc FROM temp.cosine_words WHERE col='title' OR col='text'"));
-    std::string word;
-    std::map<std::uint32_t, std::uint32_t> counts;
-    const auto end_word = [&]() -> Result<void> {
-      if (counts.empty() || word.size() > kMaxPartWordBytes) return {};
-      words.push_back(word);
-      return writer.write(0, part_key(0, word), as_list(counts));
-    };
-    for (std::size_t seen = 1;; ++seen) {
-      TRY(const bool has_row, row.step());
-      if (!has_row) break;
-      if (seen % 4096 == 0 && is_interrupted && is_interrupted()) return fail(Code::try_again, "interrupted");
-      if (row.text(0) != word) {
-        TRY_VOID(end_word());
-        word = row.text(0);
-        counts.clear();
-      }
-      ++counts[static_cast<std::uint32_t>(row.integer(1))];
-    }
-    TRY_VOID(end_word());
-  }
-  TRY_VOID(database.run("DROP TABLE temp.cosine_words;"));
+  const auto take = [&](const std::string& word, const std::vector<Posting>& postings) -> Result<void> {
+    if (word.size() > kMaxPartWordBytes) return {};
+    words.push_back(word);
+    return writer.write(0, part_key(0, word), postings);
+  };
+  TRY_VOID(for_each_indexed_word(database, {words_table, " WHERE col='title' OR col='text'", is_interrupted},
+                                 take));
   return words;
 }
 
@@ -199,7 +161,7 @@ double part_weight(std::uint32_t count, std::size_t documents, std::size_t with_
 }
 
 Result<void> write_cosine(SqliteDatabase& database, const std::string& words_table, std::size_t last_id,
-                          const std::function<bool()>& is_interrupted) {
+                          const IsInterrupted& is_interrupted) {
   TRY_VOID(drop_cosine(database));
   TRY_VOID(database.run(
       "CREATE TABLE cosine_parts(part TEXT PRIMARY KEY, documents INTEGER NOT NULL, postings BLOB NOT NULL) "
@@ -211,15 +173,15 @@ Result<void> write_cosine(SqliteDatabase& database, const std::string& words_tab
   TRY(auto select, database.prepare("SELECT postings FROM cosine_parts WHERE part=?", true));
   std::vector<Posting> postings;
   for (const auto& [key, of_words] : parts) {
-    if (is_interrupted && is_interrupted()) return fail(Code::try_again, "interrupted");
+    TRY_VOID(check_interrupt(is_interrupted));
     std::map<std::uint32_t, std::uint32_t> sum;
     for (const auto& [word, times] : of_words) {
-      select.bind(1, part_key(0, words[word]));
-      TRY(const bool has_row, select.step());
-      require(has_row && decode_postings(select.bytes(0), static_cast<std::uint32_t>(last_id), postings),
+      select.bind(part_key(0, words[word]));
+      TRY(const auto row, select.next());
+      require(row && decode_postings(row->bytes(0), static_cast<std::uint32_t>(last_id), postings),
               "a word that was written can be read");
       select.reset();
-      add_postings(sum, postings, times);
+      for (const Posting& posting : postings) sum[posting.document] += posting.count * times;
     }
     TRY_VOID(writer.write(key.front() == kKindLetters[1] ? 1 : 2, key, as_list(sum)));
   }
@@ -227,10 +189,7 @@ Result<void> write_cosine(SqliteDatabase& database, const std::string& words_tab
 }
 
 bool has_cosine(SqliteDatabase& database) {
-  auto row = database.prepare("SELECT 1 FROM meta WHERE name='cosine'");
-  if (!row) return false;
-  const auto has_row = row->step();
-  return has_row && *has_row;
+  return finds_row(database, "SELECT 1 FROM meta WHERE name='cosine'");
 }
 
 Result<void> drop_cosine(SqliteDatabase& database) {

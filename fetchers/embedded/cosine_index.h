@@ -8,11 +8,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/progress.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
 #include "fetchers/embedded/word_finder.h"
@@ -33,12 +33,6 @@ struct TextPart {
 /// in:     stems - finds Porter's stems
 Result<std::vector<TextPart>> parts_of_word(std::string_view word, WordFinder& stems);
 
-/// An entry of a part's postings: one document.
-struct Posting {
-  std::uint32_t document = 0;  ///< its id
-  std::uint32_t count = 0;
-};
-
 /// Encodes postings: differences of ids, and counts, in seven bits per byte, lowest first.
 std::string encoded_postings(const std::vector<Posting>& postings);
 /// False if the bytes are not valid postings with ids from 1 to `last_id`.
@@ -55,7 +49,7 @@ double part_weight(std::uint32_t count, std::size_t documents, std::size_t with_
 /// cost:   one pass over the words in titles and texts; memory for 24 bytes per document, the distinct words,
 ///         and the documents of one part
 Result<void> write_cosine(SqliteDatabase& database, const std::string& words_table, std::size_t last_id,
-                          const std::function<bool()>& is_interrupted);
+                          const IsInterrupted& is_interrupted);
 
 /// True for an index that has these tables.
 bool has_cosine(SqliteDatabase& database);

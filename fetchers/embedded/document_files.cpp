@@ -5,16 +5,16 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "core/text_file.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/url.h"
 #include "fetchers/answers/html_tree.h"
 #include "fetchers/embedded/sitemap_files.h"
 
@@ -28,32 +28,20 @@ constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
 enum class SourceKind { html, markdown, text, csv, json_lines, sitemap, other };
 
+constexpr std::pair<std::string_view, SourceKind> kEndings[] = {
+    {".html", SourceKind::html},         {".htm", SourceKind::html},
+    {".xhtml", SourceKind::html},        {".md", SourceKind::markdown},
+    {".markdown", SourceKind::markdown}, {".txt", SourceKind::text},
+    {".csv", SourceKind::csv},           {".xml", SourceKind::sitemap},
+    {".jsonl", SourceKind::json_lines},  {".ndjson", SourceKind::json_lines}};
+
 SourceKind kind_of_source(const std::string& path) {
   const std::string ending = ascii_lower(std::filesystem::path(path).extension().string());
-  if (ending == ".html" || ending == ".htm" || ending == ".xhtml") return SourceKind::html;
-  if (ending == ".md" || ending == ".markdown") return SourceKind::markdown;
-  if (ending == ".txt") return SourceKind::text;
-  if (ending == ".csv") return SourceKind::csv;
-  if (ending == ".xml") return SourceKind::sitemap;
+  for (const auto& [known, kind] : kEndings)
+    if (ending == known) return kind;
   for (const std::string_view compressed : {".gz", ".xz", ".zst"})
     if (ending == compressed) return kind_of_source(path.substr(0, path.size() - ending.size()));
-  return ending == ".jsonl" || ending == ".ndjson" ? SourceKind::json_lines : SourceKind::other;
-}
-
-std::string_view trimmed_text(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
-/// Joins a text into one line, with every run of white space reduced to one blank.
-std::string in_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : trimmed_text(text)) {
-    const bool is_blank = kBlanks.find(c) != std::string_view::npos;
-    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
-  }
-  return out;
+  return SourceKind::other;
 }
 
 void set_field(SourceDocument& document, const char* name, std::string value) {
@@ -100,14 +88,14 @@ void gather_facts(xmlNode* node, PageText& page) {
   for (; node != nullptr; node = node->next) {
     if (node->type != XML_ELEMENT_NODE) continue;
     const std::string_view name = tag_name(*node);
-    if (name == "html") page.language = in_one_line(attribute_of(*node, "lang"));
+    if (name == "html") page.language = ascii_squeezed(attribute_of(*node, "lang"));
     if (name == "title" && page.title.empty()) gather_text(node->children, page.title);
     if (name == "h1" && page.heading.empty()) gather_text(node->children, page.heading);
     if (name == "meta" && page.date.empty()) {
       const std::string key =
-          in_one_line(attribute_of(*node, "property")) + in_one_line(attribute_of(*node, "name"));
+          ascii_squeezed(attribute_of(*node, "property")) + ascii_squeezed(attribute_of(*node, "name"));
       if (key == "article:published_time" || key == "date" || key == "dcterms.date")
-        page.date = in_one_line(attribute_of(*node, "content"));
+        page.date = ascii_squeezed(attribute_of(*node, "content"));
     }
     gather_facts(node->children, page);
   }
@@ -117,7 +105,7 @@ void gather_facts(xmlNode* node, PageText& page) {
 
 /// A line without the marks of headings, lists, quotes and emphasis; of links, only the text remains.
 std::string without_marks(std::string_view line) {
-  line = trimmed_text(line);
+  line = ascii_trimmed(line, kBlanks);
   const std::size_t begin = line.find_first_not_of("#>*-+ ");
   if (begin == std::string_view::npos) return {};
   std::string out;
@@ -151,7 +139,7 @@ std::string matter_value(std::string_view matter, const std::string& name) {
   const std::size_t at = matter.find('\n' + name + ':');
   if (at == std::string_view::npos) return {};
   const std::size_t begin = matter.find(':', at) + 1;
-  std::string value = in_one_line(matter.substr(begin, matter.find('\n', begin) - begin));
+  std::string value = ascii_squeezed(matter.substr(begin, matter.find('\n', begin) - begin));
   if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
     value = value.substr(1, value.size() - 2);
   return value;
@@ -159,8 +147,8 @@ std::string matter_value(std::string_view matter, const std::string& name) {
 
 SourceDocument text_document(std::string_view text) {
   SourceDocument document;
-  const std::string_view content = trimmed_text(text);
-  const std::string line = in_one_line(content.substr(0, content.find('\n')));
+  const std::string_view content = ascii_trimmed(text, kBlanks);
+  const std::string line = ascii_squeezed(content.substr(0, content.find('\n')));
   set_field(document, "title", std::string(truncate_utf8(line, kMaxTitleBytes)));
   set_field(document, "text", std::string(content));
   return document;
@@ -373,9 +361,9 @@ SourceDocument html_document(std::string_view page) {
   xmlNode* root = xmlDocGetRootElement(tree.get());
   gather_facts(root, found);
   gather_text(root, found.text);
-  const std::string title = in_one_line(found.title.empty() ? found.heading : found.title);
+  const std::string title = ascii_squeezed(found.title.empty() ? found.heading : found.title);
   set_field(document, "title", std::string(truncate_utf8(title, kMaxTitleBytes)));
-  set_field(document, "text", in_one_line(found.text));
+  set_field(document, "text", ascii_squeezed(found.text));
   set_field(document, "language", found.language);
   set_field(document, "date", found.date);
   return document;
@@ -387,15 +375,13 @@ SourceDocument markdown_document(std::string_view text) {
   std::string title = matter_value(matter, "title");
   std::string words;
   std::string first_line;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
+  while (!text.empty()) {
+    const std::string_view line = take_until(text, '\n');
     if (line.starts_with("```")) continue;
     const std::string content = without_marks(line);
     if (content.empty()) continue;
-    if (title.empty() && line.starts_with("#")) title = in_one_line(content);
-    if (first_line.empty()) first_line = in_one_line(content);
+    if (title.empty() && line.starts_with("#")) title = ascii_squeezed(content);
+    if (first_line.empty()) first_line = ascii_squeezed(content);
     words += (words.empty() ? "" : " ") + content;
   }
   set_field(document, "title",

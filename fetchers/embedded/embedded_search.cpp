@@ -9,9 +9,9 @@
 #include "core/encoding.h"
 #include "core/languages.h"
 #include "core/sqlite_database.h"
-#include "core/url_text.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
-#include "fetchers/databases/sql_rows.h"
 #include "fetchers/recording/har_archive.h"
 #include "fetchers/vectors/vector_rows.h"
 
@@ -80,9 +80,7 @@ Result<RankedList> search_command(const CommandAccess& access, std::string_view 
   }
   RankedList list;
   for (std::string_view rest = output; !rest.empty() && static_cast<int>(list.hits.size()) < depth;) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::string_view line = take_until(rest, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     Hit hit = hit_of(access, line);
     if (!hit.url.empty()) list.hits.push_back(std::move(hit));
@@ -94,21 +92,21 @@ Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view qu
                                  const Deadline& deadline) {
   TRY(auto database, SqliteDatabase::open(access.database, {}));
   database.set_deadline(&deadline);
-  auto row = database.prepare(access.statement);
-  if (!row) return fail(Code::bad_config, "query_str: " + row.error().text);
-  row->bind_named(":query", query);
-  row->bind_named(":wildcard", "%" + std::string(query) + "%");
-  row->bind_named(":limit", static_cast<std::int64_t>(depth));
-  row->bind_named(":offset", static_cast<std::int64_t>(offset));
+  auto statement = database.prepare(access.statement);
+  if (!statement) return fail(Code::bad_config, "query_str: " + statement.error().text);
+  statement->bind_named(":query", query);
+  statement->bind_named(":wildcard", "%" + std::string(query) + "%");
+  statement->bind_named(":limit", depth);
   // A statement without :offset also returns the rows before the window, which are skipped here.
-  HitRows rows(access.url_format, depth, row->has_parameter(":offset") ? 0 : offset);
+  const int skipped = statement->bind_named(":offset", offset) ? 0 : offset;
+  HitRows rows(access.url_format, depth, skipped);
   while (!rows.is_full()) {
-    TRY(const auto stepped, row->step());
-    if (!stepped) break;
+    TRY(const auto row, statement->next());
+    if (!row) break;
     // Names from before the first step may become invalid after it.
     std::vector<std::string_view> columns, values;
     for (int i = 0; i < row->columns(); ++i) {
-      columns.push_back(row->column_name(i));
+      columns.push_back(row->name(i));
       values.push_back(row->text(i));
     }
     rows.add(columns, values);

@@ -18,10 +18,6 @@ namespace metafuse::fetchers {
 /// The column names as `"title", "text"`, or one `?` per column.
 std::string joined_columns(const std::vector<std::string>& columns, bool as_marks = false);
 
-/// Binds a document to kInsertPage, which stores what a result shows. The date is the field `date`, else
-/// `published`; the language is `language`, else `lang`.
-void bind_page(SqliteStatement& page, std::int64_t id, const SourceDocument& document);
-
 /// The field of a document, or an empty text.
 std::string_view field_of(const SourceDocument& document, const std::string& column);
 
@@ -38,52 +34,44 @@ std::vector<WordsTable> wanted_tables(const IndexOptions& options);
 /// The table that holds whole words, not stems or trigrams.
 const WordsTable* table_of_words(const std::vector<WordsTable>& tables);
 
-/// Inserts and removes the words of documents in an index's full-text tables.
-class WordsWriter {
+/// The document's title and text, of which an endpoint makes a vector.
+std::string text_of(const SourceDocument& document);
+
+/// What the options say about the writing of vectors, without the documents.
+VectorWriting vector_writing(const IndexOptions& options);
+
+/// Binds a document's words to `INSERT INTO TABLE(rowid, COLUMNS) VALUES(?, ...)`.
+void bind_words(SqliteStatement& statement, std::int64_t id, const SourceDocument& document,
+                const std::vector<std::string>& columns);
+
+/// Inserts and removes documents in an index.
+class DocumentWriter {
  public:
+  /// in:     stores_sources - the index has the table `sources`
   /// errors: those of SQLite
-  static Result<WordsWriter> make(SqliteDatabase& database, const IndexShape& shape);
+  static Result<DocumentWriter> make(SqliteDatabase& database, const IndexShape& shape, bool stores_sources);
+
+  /// Stores what a result shows, with the words and numbers. The date is the field `date`, else `published`;
+  /// the language is `language`, else `lang`.
   Result<void> insert(std::int64_t id, const SourceDocument& document);
-  /// Removes the words that the document had.
+  /// Removes a document and the words that it had. Requires an index with sources.
   Result<void> remove(std::int64_t id, const SourceDocument& before);
 
  private:
-  Result<void> run(std::vector<SqliteStatement>& statements, std::int64_t id, const SourceDocument& document);
-
-  std::vector<std::string> columns_;
+  IndexShape shape_;
+  std::optional<SqliteStatement> source_;
+  SqliteStatement page_, number_;
   std::vector<SqliteStatement> words_, no_words_;
+  std::vector<SqliteStatement> no_rows_;  ///< delete the rows of a document elsewhere
 };
 
-/// Stores the numbers of documents in an index, one row for each document that has any.
-class NumberWriter {
- public:
-  /// errors: those of SQLite
-  static Result<NumberWriter> make(SqliteDatabase& database, const std::vector<std::string>& numbers);
-  Result<void> insert(std::int64_t id, const SourceDocument& document);
-  Result<void> remove(std::int64_t id);
-
- private:
-  std::vector<std::string> numbers_;
-  SqliteStatement row_, no_row_;
-};
-
-/// Inserts and removes documents in an index, together with their sources.
-class SourceWriter {
- public:
-  /// errors: those of SQLite
-  static Result<SourceWriter> make(SqliteDatabase& database, const IndexShape& shape);
-  Result<void> insert(std::int64_t id, const SourceDocument& document);
-  /// Removes a document and the words that it had.
-  Result<void> remove(std::int64_t id, const SourceDocument& before);
-
- private:
-  SqliteStatement source_, page_, no_source_, no_page_;
-  WordsWriter words_;
-  NumberWriter numbers_;
-};
-
-/// The SQL that creates the table `sources`.
-extern const char* const kCreateSources;
+/// Reads the documents of all files and folders; `take` is not called after an interruption.
+///
+/// out:    skipped files, as read_documents()
+/// errors: those of read_documents(); try_again: interrupted
+Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
+                                          const DocumentFileOptions& files, const IndexOptions& options,
+                                          const TakeDocument& take);
 
 /// Brings an index up to date. `path` is a copy, with which the caller then replaces the index.
 ///

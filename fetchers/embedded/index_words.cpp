@@ -26,13 +26,10 @@ Result<void> read_terms(SqliteDatabase& database, const IndexWordsOptions& optio
   TRY_VOID(database.run("CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', 'documents', 'row')"));
   TRY(auto terms,
       database.prepare("SELECT term, doc FROM temp.terms WHERE doc >= ?1 ORDER BY doc DESC LIMIT ?2"));
-  terms.bind(1, static_cast<std::int64_t>(options.fewest_documents));
-  terms.bind(2, static_cast<std::int64_t>(options.most_words));
-  while (true) {
-    TRY(const bool is_there, terms.step());
-    if (!is_there) return {};
-    out.words.emplace_back(terms.text(0), static_cast<std::size_t>(terms.integer(1)));
-  }
+  terms.bind(options.fewest_documents, options.most_words);
+  return terms.for_each_row([&](const SqliteRow& row) {
+    out.words.emplace_back(row.text(0), static_cast<std::size_t>(row.integer(1)));
+  });
 }
 
 }  // namespace
@@ -42,12 +39,8 @@ Result<IndexWords> read_index_words(const std::string& path, const IndexWordsOpt
   TRY_VOID(check_index_format(database, path));
   IndexWords out;
   TRY(auto titles, database.prepare("SELECT title FROM pages WHERE title != '' ORDER BY id LIMIT ?1"));
-  titles.bind(1, static_cast<std::int64_t>(options.most_titles));
-  while (true) {
-    TRY(const bool is_there, titles.step());
-    if (!is_there) break;
-    out.titles.emplace_back(titles.text(0));
-  }
+  titles.bind(options.most_titles);
+  TRY_VOID(titles.for_each_row([&](const SqliteRow& row) { out.titles.emplace_back(row.text(0)); }));
   TRY(const bool is_stemmed, has_stems(database));
   if (!is_stemmed) TRY_VOID(read_terms(database, options, out));
   return out;
@@ -73,11 +66,10 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
     for (std::size_t i = 0; i < group.size(); ++i) query += (i > 0 ? " OR " : "") + as_string(group[i]);
     query += ')';
   }
-  statement_.bind(1, query);
-  statement_.bind(2, static_cast<std::int64_t>(most));
-  const auto row = statement_.step();
-  const std::size_t count = row && *row ? static_cast<std::size_t>(statement_.integer(0)) : 0;
-  statement_.reset();
+  statement_.bind(query, most);
+  std::size_t count = 0;
+  static_cast<void>(statement_.for_each_row(
+      [&](const SqliteRow& row) { count = static_cast<std::size_t>(row.integer(0)); }));
   return count;
 }
 

@@ -1,18 +1,11 @@
 #include "fetchers/embedded/local_engine.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/idle_pool.h"
-#include "core/json.h"
 #include "core/number.h"
-#include "core/sqlite_database.h"
-#include "core/text_file.h"
-#include "core/utf8.h"
 #include "fetchers/embedded/word_search.h"
 
 namespace metafuse::fetchers {
@@ -21,42 +14,88 @@ Error not_an_index(const std::string& path, const std::string& why) {
   return fail(Code::bad_data, path + ": not a document index (" + why + "); build one with metafuse index");
 }
 
+Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_bytes) {
+  auto database = SqliteDatabase::open(path, {});
+  if (!database)
+    return fail(database.error().code, database.error().text + "; build the index with metafuse index");
+  TRY_VOID(check_index_format(*database, path));
+  TRY_VOID(database->run(fmt::format("PRAGMA mmap_size={}; PRAGMA cache_size=-4096;", mapped_bytes)));
+  return database;
+}
+
 Result<void> check_index_format(SqliteDatabase& database, const std::string& path) {
   auto meta = database.prepare(
       "SELECT value FROM meta WHERE name='version' AND EXISTS "
       "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')");
   if (!meta) return not_an_index(path, "it has no format entry");
-  auto row = meta->step();
+  const auto row = meta->next();
   if (!row || !*row) return not_an_index(path, "it has no format entry");
-  if (meta->text(0) != "1") return not_an_index(path, "version " + std::string(meta->text(0)));
+  const std::string_view version = (*row)->text(0);
+  if (version != "1") return not_an_index(path, "version " + std::string(version));
   return {};
 }
 
 Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database) {
   std::vector<WordsTable> tables;
-  TRY(auto row,
+  TRY(auto rows,
       database.prepare("SELECT name, sql LIKE '%tokenize=''porter%', sql LIKE '%tokenize=''trigram%' FROM "
                        "sqlite_schema WHERE name "
                        "IN ('documents','documents_unicode61','documents_porter','documents_trigram') "
                        "AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name"));
-  while (true) {
-    TRY(const bool has_row, row.step());
-    if (!has_row) return tables;
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
     const char* tokenizer = row.integer(1) != 0 ? "porter" : row.integer(2) != 0 ? "trigram" : "unicode61";
     tables.push_back({std::string(row.text(0)), tokenizer});
-  }
+  }));
+  return tables;
+}
+
+bool finds_row(SqliteDatabase& database, std::string_view sql) {
+  auto statement = database.prepare(sql);
+  if (!statement) return false;
+  const auto row = statement->next();
+  return row && *row;
 }
 
 bool has_shown_facts(SqliteDatabase& database) {
-  auto row = database.prepare("SELECT 1 FROM pragma_table_info('pages') WHERE name='language'");
-  if (!row) return false;
-  const auto stepped = row->step();
-  return stepped && *stepped;
+  return finds_row(database, "SELECT 1 FROM pragma_table_info('pages') WHERE name='language'");
 }
 
+namespace {
+
+constexpr int kShownColumns = 5;
+
+/// The columns of `pages AS p` that indexed_hit() reads.
 std::string shown_columns(SqliteDatabase& database) {
   return std::string("p.url, p.title, p.snippet, ") +
          (has_shown_facts(database) ? "p.published, p.language" : "'', ''");
+}
+
+/// The result in a row whose first columns are shown_columns().
+Hit indexed_hit(const SqliteRow& row, double score) {
+  Hit hit;
+  hit.url = row.text(0);
+  hit.title = row.text(1);
+  hit.snippet = row.text(2);
+  hit.published = row.text(3);
+  hit.language = row.text(4);
+  hit.score = score;
+  return hit;
+}
+
+}  // namespace
+
+Result<PageReader> PageReader::make(SqliteDatabase& database) {
+  PageReader pages;
+  TRY(pages.page_,
+      database.prepare("SELECT " + shown_columns(database) + " FROM pages AS p WHERE p.id=?", true));
+  return pages;
+}
+
+Result<bool> PageReader::append(std::int64_t id, double score, RankedList& list) {
+  const std::size_t before = list.hits.size();
+  page_.bind(id);
+  TRY_VOID(page_.for_each_row([&](const SqliteRow& row) { list.hits.push_back(indexed_hit(row, score)); }));
+  return list.hits.size() > before;
 }
 
 namespace detail {
@@ -66,7 +105,7 @@ namespace detail {
 struct LocalConnection {
   SqliteDatabase database;
   SqliteStatement statement;
-  SqliteStatement page;  ///< selects a page by its id
+  PageReader pages;
   std::optional<WordSearch> words;
 };
 
@@ -99,14 +138,12 @@ Result<WeightedColumns> weighted_columns(SqliteDatabase& database, const LocalAc
   if (!columns) return not_an_index(access.database, "no documents");
   WeightedColumns out;
   auto& names = out.names;
-  while (true) {
-    TRY(auto row, columns->step());
-    if (!row) break;
-    names.emplace_back(columns->text(0));
+  TRY_VOID(columns->for_each_row([&](const SqliteRow& row) {
+    names.emplace_back(row.text(0));
     out.weights.push_back(1);
     for (const auto& [name, value] : access.weights)
       if (name == names.back()) out.weights.back() = value;
-  }
+  }));
   for (const auto& [name, value] : access.weights)
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string known;
@@ -139,8 +176,8 @@ Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess
            "ORDER BY d.score, d.id";
   TRY(auto known,
       database.prepare("SELECT 1 FROM pragma_table_info('numbers') WHERE name = ?1 AND name <> 'id'"));
-  known.bind(1, access.order_by);
-  TRY(const bool is_known, known.step());
+  known.bind(access.order_by);
+  TRY(const auto is_known, known.next());
   if (!is_known)
     return fail(Code::bad_config, access.database + ": order_by is \"" + access.order_by +
                                       "\", but the documents have no numeric field with that name");
@@ -151,76 +188,37 @@ Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess
 }
 
 Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
-  auto database = SqliteDatabase::open(access.database, {});
-  if (!database)
-    return fail(database.error().code, database.error().text + "; build the index with metafuse index");
-  TRY_VOID(check_index_format(*database, access.database));
-  if (auto set = database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"); !set)
-    return set.error();
-  TRY(auto columns, weighted_columns(*database, access));
-  TRY(const auto table, words_table(*database, access));
-  TRY(const auto sql, search_statement(*database, access, table.name, rank_function(columns.weights)));
-  TRY(auto statement, database->prepare(sql));
-  TRY(auto page,
-      database->prepare("SELECT " + shown_columns(*database) + " FROM pages AS p WHERE p.id=?", true));
+  TRY(auto database, open_index(access.database));
+  TRY(auto columns, weighted_columns(database, access));
+  TRY(const auto table, words_table(database, access));
+  TRY(const auto sql, search_statement(database, access, table.name, rank_function(columns.weights)));
+  TRY(auto statement, database.prepare(sql));
+  TRY(auto pages, PageReader::make(database));
   std::optional<WordSearch> words;
   if (access.order_by.empty()) {
     TRY(words, WordSearch::open(
-                   *database, {access.database, table, std::move(columns.names), std::move(columns.weights)},
+                   database, {access.database, table, std::move(columns.names), std::move(columns.weights)},
                    lengths));
   }
-  return Connection{std::move(*database), std::move(statement), std::move(page), std::move(words)};
-}
-
-Result<RankedList> read_hits(SqliteStatement& statement) {
-  RankedList list;
-  while (true) {
-    TRY(auto row, statement.step());
-    if (!row) return list;
-    list.hits.push_back(indexed_hit(statement, statement.number(kShownColumns)));
-  }
-}
-
-/// The results for the documents from index `first` on.
-Result<RankedList> read_pages(SqliteStatement& page, const std::vector<ScoredDocument>& documents,
-                              std::size_t first) {
-  RankedList list;
-  for (std::size_t i = first; i < documents.size(); ++i) {
-    page.bind(1, documents[i].id);
-    TRY(const bool has_row, page.step());
-    if (has_row) list.hits.push_back(indexed_hit(page, documents[i].score));
-    page.reset();
-  }
-  return list;
+  return Connection{std::move(database), std::move(statement), std::move(pages), std::move(words)};
 }
 
 Result<RankedList> search_with(Connection& connection, std::string_view query, std::size_t depth,
                                std::size_t offset, const Deadline& deadline) {
+  RankedList list;
   if (connection.words) {
     TRY(const auto found, connection.words->find(query, offset + depth, deadline));
-    if (found) return read_pages(connection.page, *found, offset);
+    for (std::size_t i = offset; found && i < found->size(); ++i)
+      TRY_VOID(connection.pages.append((*found)[i].id, (*found)[i].score, list));
+    if (found) return list;
   }
-  SqliteStatement& statement = connection.statement;
-  statement.bind(1, query);
-  statement.bind(2, static_cast<std::int64_t>(depth));
-  statement.bind(3, static_cast<std::int64_t>(offset));
-  auto list = read_hits(statement);
-  statement.reset();
+  connection.statement.bind(query, depth, offset);
+  TRY_VOID(connection.statement.for_each_row(
+      [&](const SqliteRow& row) { list.hits.push_back(indexed_hit(row, row.number(kShownColumns))); }));
   return list;
 }
 
 }  // namespace
-
-Hit indexed_hit(const SqliteStatement& row, double score) {
-  Hit hit;
-  hit.url = row.text(0);
-  hit.title = row.text(1);
-  hit.snippet = row.text(2);
-  hit.published = row.text(3);
-  hit.language = row.text(4);
-  hit.score = score;
-  return hit;
-}
 
 struct LocalEngine::Shared {
   LocalAccess access;

@@ -33,11 +33,11 @@ struct IndexReport {
 };
 
 struct IndexOptions {
-  bool stems_english = false;            ///< "searches" also finds "search"
-  std::vector<std::string> tokenizers;   ///< of additional full-text tables: unicode61, porter, trigram
-  bool has_cosine = false;               ///< creates the tables for engines of type local_cosine
-  bool updates = false;                  ///< stores the documents too, and updates an index that has them
-  std::function<bool()> is_interrupted;  ///< called between documents; optional
+  bool stems_english = false;           ///< "searches" also finds "search"
+  std::vector<std::string> tokenizers;  ///< of additional full-text tables: unicode61, porter, trigram
+  bool has_cosine = false;              ///< creates the tables for engines of type local_cosine
+  bool updates = false;                 ///< stores the documents too, and updates an index that has them
+  IsInterrupted is_interrupted;         ///< called between documents; optional
   ProgressReport progress;
   DocumentFileOptions files;
   VectorOptions vectors;
@@ -86,11 +86,6 @@ class LocalEngine {
 // a result shows. `numbers` holds the documents' numbers for ordering, if they have any. `ranking` and
 // related tables (ranking_tables.h) rank by words without FTS5. A document has the same rowid in all tables.
 
-/// The SQL that creates `meta`, first in every such file.
-inline constexpr const char* kCreateIndexMeta =
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
-    "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');";
-
 /// A full-text table of an index.
 struct WordsTable {
   std::string name;
@@ -99,22 +94,21 @@ struct WordsTable {
   friend bool operator==(const WordsTable&, const WordsTable&) = default;
 };
 
-/// The SQL that creates `pages`, and the one that inserts a row.
-inline constexpr const char* kCreatePages =
-    "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
-    "NULL, "
-    "published TEXT NOT NULL, language TEXT NOT NULL);";
-inline constexpr const char* kInsertPage = "INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)";
-
 /// False for an index of an earlier version, which stores neither dates nor languages of its results.
 bool has_shown_facts(SqliteDatabase& database);
 
-/// The columns of `pages AS p` that indexed_hit() reads, as text for a SELECT.
-std::string shown_columns(SqliteDatabase& database);
-constexpr int kShownColumns = 5;
+/// Reads what results show.
+class PageReader {
+ public:
+  /// errors: those of SQLite
+  static Result<PageReader> make(SqliteDatabase& database);
 
-/// The result in a row whose first columns are shown_columns().
-Hit indexed_hit(const SqliteStatement& row, double score);
+  /// Appends a document to the list. False if the index has no such document.
+  Result<bool> append(std::int64_t id, double score, RankedList& list);
+
+ private:
+  SqliteStatement page_;
+};
 
 /// The full-text tables of an index, `documents` first.
 /// errors: those of SQLite
@@ -123,6 +117,14 @@ Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database);
 /// The error for a file that is not an index.
 /// in:     why - what it lacks
 Error not_an_index(const std::string& path, const std::string& why);
+
+/// Opens an index to search in it.
+/// in:     mapped_bytes - how much of the file is read through mapped memory
+/// errors: no_input: no such file; those of check_index_format()
+Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_bytes = 268435456);
+
+/// True if the query is valid and finds a row.
+bool finds_row(SqliteDatabase& database, std::string_view sql);
 
 /// errors: bad_data: some other file, or an index of another version
 Result<void> check_index_format(SqliteDatabase& database, const std::string& path);

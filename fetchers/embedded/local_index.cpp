@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/text.h"
 #include "fetchers/embedded/cosine_index.h"
 #include "fetchers/embedded/document_files.h"
 #include "fetchers/embedded/index_update.h"
@@ -24,16 +25,24 @@
 namespace metafuse::fetchers {
 namespace {
 
+constexpr const char* kCreateIndexMeta =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
+    "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');";
+constexpr const char* kCreatePages =
+    "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
+    "NULL, "
+    "published TEXT NOT NULL, language TEXT NOT NULL);";
+constexpr const char* kCreateSources =
+    "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
+    "NOT NULL, "
+    "fields TEXT NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
 constexpr std::size_t kMaxColumns = 64;
 constexpr std::size_t kProgressEvery = 1000;
 
 bool is_column_name(std::string_view name) {
-  if (name.empty() || name.size() > 64 || (name[0] >= '0' && name[0] <= '9') || name == "rank" ||
-      name == "rowid" || name == "documents")
-    return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '_'; };
+  return !name.empty() && name.size() <= 64 && !is_ascii_digit(name.front()) && name != "rank" &&
+         name != "rowid" && name != "documents" && std::all_of(name.begin(), name.end(), is_part);
 }
 
 /// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
@@ -111,33 +120,8 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
            ", content='', " + prefixes + "tokenize='" + std::string(tokenizer_arguments(table.tokenizer)) +
            "');";
   }
-  return database.run(sql.c_str());
+  return database.run(options.updates ? sql + kCreateSources : sql);
 }
-
-/// Writes documents without storing their sources.
-class PlainWriter {
- public:
-  static Result<PlainWriter> make(SqliteDatabase& database, const IndexShape& shape) {
-    PlainWriter writer;
-    TRY(writer.words_, WordsWriter::make(database, shape));
-    TRY(writer.numbers_, NumberWriter::make(database, shape.numbers));
-    TRY(writer.page_, database.prepare(kInsertPage));
-    return writer;
-  }
-
-  Result<void> insert(std::int64_t id, const SourceDocument& document) {
-    bind_page(page_, id, document);
-    TRY_VOID(page_.step());
-    page_.reset();
-    TRY_VOID(words_.insert(id, document));
-    return numbers_.insert(id, document);
-  }
-
- private:
-  SqliteStatement page_;
-  WordsWriter words_;
-  NumberWriter numbers_;
-};
 
 constexpr int kBulkBytes = 16 << 20;  ///< of words that FTS5 collects before writing them
 constexpr int kUsualBytes = 1 << 20;  ///< FTS5's default
@@ -146,25 +130,23 @@ constexpr int kUsualMerge = 4;        ///< FTS5's default
 /// Sets how many words a full-text table collects in memory, and when it merges.
 Result<void> set_merging(SqliteDatabase& database, const std::string& table, int bytes, int merge) {
   return database.run(fmt::format("INSERT INTO {0}({0}, rank) VALUES('hashsize', {1}), ('automerge', {2});",
-                                  table, bytes, merge)
-                          .c_str());
+                                  table, bytes, merge));
 }
 
 /// Merges everything written in bulk, then restores the settings that suit updates.
 Result<void> end_bulk(SqliteDatabase& database, const std::string& table) {
-  TRY_VOID(database.run(fmt::format("INSERT INTO {0}({0}) VALUES('optimize');", table).c_str()));
+  TRY_VOID(database.run(fmt::format("INSERT INTO {0}({0}) VALUES('optimize');", table)));
   return set_merging(database, table, kUsualBytes, kUsualMerge);
 }
 
-template <class Writer>
 Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
   IndexShape shape = collected.shape;
   shape.tables = wanted_tables(options);
   for (const WordsTable& table : shape.tables) TRY_VOID(set_merging(database, table.name, kBulkBytes, 0));
-  TRY(auto writer, Writer::make(database, shape));
+  TRY(auto writer, DocumentWriter::make(database, shape, options.updates));
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
     TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
-    if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+    TRY_VOID(check_interrupt(options.is_interrupted));
     if (options.progress && (i + 1) % kProgressEvery == 0)
       options.progress(i + 1, collected.documents.size());
   }
@@ -180,17 +162,12 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
 Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& collected,
                                 const IndexOptions& options) {
   if (options.vectors.source == VectorOptions::Source::none) return std::size_t{0};
-  VectorWriting writing;
+  VectorWriting writing = vector_writing(options);
   writing.last_id = collected.documents.size();
   for (std::size_t i = 1; i <= writing.last_id; ++i) writing.ids.push_back(static_cast<std::int64_t>(i));
   writing.text_of = [&](std::int64_t id) -> Result<std::string> {
-    const SourceDocument& document = collected.documents[static_cast<std::size_t>(id - 1)];
-    return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
+    return text_of(collected.documents[static_cast<std::size_t>(id - 1)]);
   };
-  writing.stems_english = options.stems_english;
-  writing.threads = options.files.threads;
-  writing.is_interrupted = options.is_interrupted;
-  writing.progress = options.progress;
   return write_vectors(database, options.vectors, writing);
 }
 
@@ -199,12 +176,7 @@ Result<std::size_t> write_index(const std::string& path, const Collector& collec
                                 const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
   TRY_VOID(create_tables(database, collected, options));
-  if (options.updates) {
-    TRY_VOID(database.run(kCreateSources));
-    TRY_VOID(insert_all<SourceWriter>(database, collected, options));
-  } else {
-    TRY_VOID(insert_all<PlainWriter>(database, collected, options));
-  }
+  TRY_VOID(insert_all(database, collected, options));
   TRY(const std::size_t dimensions, add_vectors(database, collected, options));
   TRY_VOID(database.run("COMMIT;"));
   return dimensions;
@@ -214,14 +186,8 @@ Result<std::size_t> write_index(const std::string& path, const Collector& collec
 Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
                                const IndexOptions& options) {
   Collector collected;
-  std::vector<std::string> left_out;
-  for (const std::string& one : documents) {
-    TRY(auto here, read_documents(one, options.files, [&](SourceDocument document) -> Result<void> {
-          if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
-          return collected.take(std::move(document));
-        }));
-    left_out.insert(left_out.end(), here.begin(), here.end());
-  }
+  TRY(auto left_out, read_all(documents, options.files, options,
+                              [&](SourceDocument one) { return collected.take(std::move(one)); }));
   if (collected.documents.empty())
     return fail(Code::bad_data,
                 documents.front() +

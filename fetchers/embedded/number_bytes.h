@@ -1,8 +1,13 @@
 #pragma once
 
+// Numbers in the BLOBs of an index.
+
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace metafuse::fetchers {
 
@@ -26,6 +31,22 @@ inline bool take_number_bytes(std::string_view& bytes, std::uint32_t& number) {
     return value <= 0xffffffff;
   }
   return false;
+}
+
+/// Numbers of a fixed size, as they lie in memory.
+template <class Number>
+std::string_view bytes_of(std::span<const Number> numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
+}
+
+/// Appends such numbers. False if the bytes end inside a number.
+template <class Number>
+bool append_numbers(std::string_view bytes, std::vector<Number>& numbers) {
+  const std::size_t before = numbers.size();
+  numbers.resize(before + bytes.size() / sizeof(Number));
+  if (!bytes.empty())
+    std::memcpy(numbers.data() + before, bytes.data(), bytes.size() / sizeof(Number) * sizeof(Number));
+  return bytes.size() % sizeof(Number) == 0;
 }
 
 }  // namespace metafuse::fetchers

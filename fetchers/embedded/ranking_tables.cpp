@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
-#include "core/utf8.h"
 #include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/number_bytes.h"
 #include "fetchers/embedded/word_finder.h"
 
 namespace metafuse::fetchers {
@@ -38,10 +38,8 @@ std::uint64_t sum_of_sizes(std::string_view bytes) {
 Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::string& table) {
   DocumentLengths out;
   std::uint64_t checksum = 0;
-  TRY(auto row, database.prepare("SELECT id, sz FROM " + table + "_docsize ORDER BY id"));
-  while (true) {
-    TRY(const bool has_row, row.step());
-    if (!has_row) break;
+  TRY(auto rows, database.prepare("SELECT id, sz FROM " + table + "_docsize ORDER BY id"));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
     const auto id = static_cast<std::uint64_t>(row.integer(0));
     const std::uint64_t length = sum_of_sizes(row.bytes(1));
     if (id >= kMaxDocumentId || length > 0xffffffff) return damaged_ranking("document lengths");
@@ -50,7 +48,8 @@ Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::strin
     ++out.documents;
     out.words += length;
     checksum = (checksum ^ (id << 32) ^ length) * 0x9e3779b97f4a7c15;
-  }
+    return {};
+  }));
   out.version = fmt::format("{} {} {:x}", out.documents, out.words, checksum);
   return out;
 }
@@ -59,24 +58,14 @@ Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::strin
 Result<void> write_lengths(SqliteDatabase& database, const std::string& table, std::uint64_t changed,
                            const DocumentLengths& lengths) {
   TRY(auto summary, database.prepare("INSERT OR REPLACE INTO ranking VALUES(?, ?, ?, ?, ?)"));
-  summary.bind(1, table);
-  summary.bind(2, lengths.version);
-  summary.bind(3, static_cast<std::int64_t>(lengths.documents));
-  summary.bind(4, static_cast<std::int64_t>(lengths.words));
-  summary.bind(5, static_cast<std::int64_t>(changed));
-  TRY_VOID(summary.step());
+  TRY_VOID(summary.run(table, lengths.version, lengths.documents, lengths.words, changed));
   TRY(auto before, database.prepare("DELETE FROM ranking_lengths WHERE words_table=?"));
-  before.bind(1, table);
-  TRY_VOID(before.step());
+  TRY_VOID(before.run(table));
   TRY(auto row, database.prepare("INSERT INTO ranking_lengths VALUES(?, ?, ?)"));
-  const auto& all = lengths.lengths;
+  const std::span<const std::uint32_t> all = lengths.lengths;
   for (std::size_t begin = 0; begin < all.size(); begin += kLengthsInRow) {
     const std::size_t count = std::min(kLengthsInRow, all.size() - begin);
-    row.bind(1, table);
-    row.bind(2, static_cast<std::int64_t>(begin));
-    row.bind_bytes(3, {reinterpret_cast<const char*>(all.data() + begin), count * sizeof(std::uint32_t)});
-    TRY_VOID(row.step());
-    row.reset();
+    TRY_VOID(row.run(table, begin, SqliteBytes{bytes_of(all.subspan(begin, count))}));
   }
   return {};
 }
@@ -88,28 +77,26 @@ Result<void> for_each_document(SqliteStatement& places, std::string_view word,
                                const std::vector<std::string>& columns, const Take& take) {
   std::int64_t document = -1;
   ColumnCounts counts;
-  places.bind(1, word);
-  while (true) {
-    auto has_row = places.step();
-    if (!has_row) return has_row.error();
-    const std::int64_t id = *has_row ? places.integer(0) : -1;
+  places.bind(word);
+  const auto take_place = [&](const SqliteRow& row) -> Result<void> {
+    const std::int64_t id = row.integer(0);
+    if (id < 0 || id < document) return damaged_ranking("words");
     if (id != document && !counts.empty()) {
       TRY_VOID(take(document, counts));
       counts.clear();
     }
-    if (!*has_row) break;
-    if (id < 0 || id < document) return damaged_ranking("words");
     document = id;
-    const std::string_view name = places.text(1);
+    const std::string_view name = row.text(1);
     const auto column =
         static_cast<std::uint32_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
     if (counts.empty() || counts.back().first != column)
       counts.emplace_back(column, 1);
     else
       ++counts.back().second;
-  }
-  places.reset();
-  return {};
+    return {};
+  };
+  TRY_VOID(places.for_each_row(take_place));
+  return counts.empty() ? Result<void>() : take(document, counts);
 }
 
 /// Builds a word's list from the full-text index.
@@ -139,16 +126,12 @@ std::string select_places(const std::string& table) {
 Result<std::vector<std::string>> common_words(SqliteDatabase& database, const std::string& table,
                                               std::int64_t common_word) {
   std::vector<std::string> words;
-  TRY_VOID(database.run(
-      ("CREATE VIRTUAL TABLE temp.ranking_terms USING fts5vocab('main', '" + table + "', 'row');").c_str()));
+  TRY_VOID(database.run("CREATE VIRTUAL TABLE temp.ranking_terms USING fts5vocab('main', '" + table +
+                        "', 'row');"));
   {
-    TRY(auto row, database.prepare("SELECT term FROM temp.ranking_terms WHERE cnt >= ?"));
-    row.bind(1, common_word);
-    while (true) {
-      TRY(const bool has_row, row.step());
-      if (!has_row) break;
-      words.emplace_back(row.text(0));
-    }
+    TRY(auto rows, database.prepare("SELECT term FROM temp.ranking_terms WHERE cnt >= ?"));
+    rows.bind(common_word);
+    TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { words.emplace_back(row.text(0)); }));
   }
   TRY_VOID(database.run("DROP TABLE temp.ranking_terms;"));
   return words;
@@ -159,21 +142,17 @@ Result<void> write_table(SqliteDatabase& database, const std::string& table,
   TRY(const auto lengths, count_lengths(database, table));
   TRY_VOID(write_lengths(database, table, 0, lengths));
   TRY(const auto words, common_words(database, table, options.common_word));
-  TRY_VOID(database.run(create_places(table).c_str()));
+  TRY_VOID(database.run(create_places(table)));
   {
     TRY(auto places, database.prepare(select_places(table)));
     TRY(auto insert, database.prepare("INSERT INTO ranking_words VALUES(?, ?, ?)"));
     for (const std::string& word : words) {
-      if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+      TRY_VOID(check_interrupt(options.is_interrupted));
       TRY(const std::string list, list_from_places(places, word, columns, lengths.lengths));
-      insert.bind(1, table);
-      insert.bind(2, word);
-      insert.bind_bytes(3, list);
-      TRY_VOID(insert.step());
-      insert.reset();
+      TRY_VOID(insert.run(table, word, SqliteBytes{list}));
     }
   }
-  return database.run(("DROP TABLE temp.places_" + table + ";").c_str());
+  return database.run("DROP TABLE temp.places_" + table + ";");
 }
 
 struct RankingState {
@@ -183,11 +162,11 @@ struct RankingState {
 /// nullopt for an index without ranking tables.
 Result<std::optional<RankingState>> ranking_state(SqliteDatabase& database, const std::string& table) {
   using State = std::optional<RankingState>;
-  auto row = database.prepare("SELECT documents, changed FROM ranking WHERE words_table=?");
+  auto statement = database.prepare("SELECT documents, changed FROM ranking WHERE words_table=?");
+  if (!statement) return State();
+  statement->bind(table);
+  TRY(const auto row, statement->next());
   if (!row) return State();
-  row->bind(1, table);
-  TRY(const bool has_row, row->step());
-  if (!has_row) return State();
   return State({static_cast<std::uint64_t>(row->integer(0)), static_cast<std::uint64_t>(row->integer(1))});
 }
 
@@ -195,20 +174,16 @@ Result<std::optional<RankingState>> ranking_state(SqliteDatabase& database, cons
 Result<void> index_renewed(SqliteDatabase& database, const WordsTable& table,
                            const std::vector<std::string>& columns, const ChangedDocuments& changed) {
   const std::string names = joined_columns(columns);
-  TRY_VOID(database.run(
-      ("CREATE VIRTUAL TABLE temp.renewed USING fts5(" + names + ", content='', tokenize='" +
-       std::string(tokenizer_arguments(table.tokenizer)) +
-       "'); CREATE VIRTUAL TABLE temp.renewed_places USING fts5vocab('temp', 'renewed', 'instance');")
-          .c_str()));
+  TRY_VOID(database.run(fmt::format(
+      "CREATE VIRTUAL TABLE temp.renewed USING fts5({}, content='', tokenize='{}'); CREATE VIRTUAL "
+      "TABLE temp.renewed_places USING fts5vocab('temp', 'renewed', 'instance');",
+      names, tokenizer_arguments(table.tokenizer))));
   TRY(auto insert, database.prepare("INSERT INTO temp.renewed(rowid, " + names + ") VALUES(?, " +
                                     joined_columns(columns, true) + ")"));
   for (const std::int64_t id : changed.renewed) {
     TRY(const SourceDocument document, changed.read(id));
-    insert.bind(1, id);
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      insert.bind(static_cast<int>(i) + 2, to_valid_utf8(field_of(document, columns[i])));
-    TRY_VOID(insert.step());
-    insert.reset();
+    bind_words(insert, id, document, columns);
+    TRY_VOID(insert.run());
   }
   return {};
 }
@@ -229,8 +204,7 @@ class ListRenewal {
     if (!read_kept(std::move(before), writer, entries)) return damaged_ranking("word lists");
     const auto kept = static_cast<std::ptrdiff_t>(entries.size());
     if (!places_) {
-      TRY(auto places, database_.prepare("SELECT doc, col FROM temp.renewed_places WHERE term = ?"));
-      places_.emplace(std::move(places));
+      TRY(places_, database_.prepare("SELECT doc, col FROM temp.renewed_places WHERE term = ?"));
     }
     TRY_VOID(for_each_document(*places_, word, columns_,
                                [&](std::int64_t id, const ColumnCounts& counts) -> Result<void> {
@@ -285,20 +259,16 @@ Result<void> renew_lists(SqliteDatabase& database, const std::string& table,
   TRY(auto update, database.prepare("UPDATE ranking_words SET postings=? WHERE rowid=?"));
   ListRenewal renewal(database, columns, lengths, changed);
   for (std::int64_t last = 0;;) {
-    if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
-    words.bind(1, table);
-    words.bind(2, last);
-    TRY(const bool has_row, words.step());
-    if (!has_row) return {};
-    last = words.integer(0);
-    const std::string word(words.text(1));
-    std::string before(words.bytes(2));
+    TRY_VOID(check_interrupt(options.is_interrupted));
+    words.bind(table, last);
+    TRY(const auto row, words.next());
+    if (!row) return {};
+    last = row->integer(0);
+    const std::string word(row->text(1));
+    std::string before(row->bytes(2));
     words.reset();
     TRY(const std::string after, renewal.renew(word, std::move(before)));
-    update.bind_bytes(1, after);
-    update.bind(2, last);
-    TRY_VOID(update.step());
-    update.reset();
+    TRY_VOID(update.run(SqliteBytes{after}, last));
   }
 }
 
@@ -347,16 +317,16 @@ Result<void> update_ranking(SqliteDatabase& database, const IndexShape& shape, c
 
 Result<std::optional<RankingReader>> RankingReader::open(SqliteDatabase& database, const std::string& table,
                                                          const std::vector<std::string>& columns) {
-  auto version = database.prepare("SELECT version FROM ranking WHERE words_table=?");
+  auto statement = database.prepare("SELECT version FROM ranking WHERE words_table=?");
+  if (!statement) return std::optional<RankingReader>();
+  statement->bind(table);
+  TRY(const auto version, statement->next());
   if (!version) return std::optional<RankingReader>();
-  version->bind(1, table);
-  TRY(const bool is_there, version->step());
-  if (!is_there) return std::optional<RankingReader>();
   RankingReader reader;
   reader.table_ = table;
   reader.version_ = version->text(0);
   reader.columns_ = columns;
-  TRY_VOID(database.run(create_places(table).c_str()));
+  TRY_VOID(database.run(create_places(table)));
   TRY(reader.places_, database.prepare(select_places(table), true));
   TRY(reader.common_,
       database.prepare("SELECT postings FROM ranking_words WHERE words_table=?1 AND word=?2", true));
@@ -367,24 +337,20 @@ Result<DocumentLengths> RankingReader::read_lengths(SqliteDatabase& database) co
   DocumentLengths out;
   out.version = version_;
   TRY(auto summary, database.prepare("SELECT documents, words FROM ranking WHERE words_table=?"));
-  summary.bind(1, table_);
-  TRY_VOID(summary.step());
-  out.documents = static_cast<std::uint64_t>(summary.integer(0));
-  out.words = static_cast<std::uint64_t>(summary.integer(1));
-  TRY(auto row,
+  summary.bind(table_);
+  TRY_VOID(summary.for_each_row([&](const SqliteRow& row) {
+    out.documents = static_cast<std::uint64_t>(row.integer(0));
+    out.words = static_cast<std::uint64_t>(row.integer(1));
+  }));
+  TRY(auto rows,
       database.prepare("SELECT first, lengths FROM ranking_lengths WHERE words_table=? ORDER BY first"));
-  row.bind(1, table_);
-  while (true) {
-    TRY(const bool has_row, row.step());
-    if (!has_row) break;
-    const std::string_view bytes = row.bytes(1);
-    const std::size_t at = out.lengths.size();
-    if (bytes.empty() || bytes.size() % sizeof(std::uint32_t) != 0 ||
-        row.integer(0) != static_cast<std::int64_t>(at))
+  rows.bind(table_);
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
+    if (row.bytes(1).empty() || row.integer(0) != static_cast<std::int64_t>(out.lengths.size()) ||
+        !append_numbers(row.bytes(1), out.lengths))
       return damaged_ranking("document lengths");
-    out.lengths.resize(at + bytes.size() / sizeof(std::uint32_t));
-    std::memcpy(out.lengths.data() + at, bytes.data(), bytes.size());
-  }
+    return {};
+  }));
   if (out.documents == 0 || out.words == 0 || out.documents > out.lengths.size())
     return damaged_ranking("document lengths");
   return out;
@@ -392,19 +358,17 @@ Result<DocumentLengths> RankingReader::read_lengths(SqliteDatabase& database) co
 
 Result<std::shared_ptr<const PostingList>> RankingReader::list_of(std::string_view word,
                                                                   const DocumentLengths& lengths) {
-  common_.bind(1, table_);
-  common_.bind(2, word);
-  TRY(const bool is_common, common_.step());
-  std::string bytes = is_common ? std::string(common_.bytes(0)) : std::string();
+  common_.bind(table_, word);
+  TRY(const auto row, common_.next());
+  const bool is_common = row.has_value();
+  std::string bytes = is_common ? std::string(row->bytes(0)) : std::string();
   common_.reset();
   if (!is_common) {
     TRY(bytes, list_from_places(places_, word, columns_, lengths.lengths));
   }
-  auto list = std::make_shared<PostingList>();
-  auto read = PostingList::read(std::move(bytes));
-  if (!read) return damaged_ranking("word lists");
-  *list = std::move(*read);
-  return std::shared_ptr<const PostingList>(std::move(list));
+  auto list = PostingList::read(std::move(bytes));
+  if (!list) return damaged_ranking("word lists");
+  return std::make_shared<const PostingList>(*std::move(list));
 }
 
 }  // namespace metafuse::fetchers

@@ -5,8 +5,9 @@
 #include <pugixml.hpp>
 
 #include "core/encoding.h"
+#include "core/text.h"
 #include "core/text_file.h"
-#include "core/url_text.h"
+#include "core/url.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -24,10 +25,7 @@ std::string_view element_name(const pugi::xml_node& node) {
 std::string part_of_entry(const pugi::xml_node& entry, std::string_view part) {
   for (const pugi::xml_node& child : entry.children()) {
     if (element_name(child) != part) continue;
-    const std::string_view text = child.text().as_string();
-    const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos) return {};
-    return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+    return std::string(ascii_trimmed(child.text().as_string()));
   }
   return {};
 }

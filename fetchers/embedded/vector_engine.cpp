@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "core/idle_pool.h"
 #include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/number_bytes.h"
 #include "fetchers/embedded/vector_index.h"
 #include "fetchers/embedded/word_finder.h"
 #include "fetchers/vectors/vector_rows.h"
@@ -35,8 +35,8 @@ namespace detail {
 /// What a search needs to read from the file. Not thread-safe.
 struct VectorReader {
   SqliteDatabase database;
-  SqliteStatement row;   ///< selects a vector by its id
-  SqliteStatement page;  ///< selects a page by its id
+  SqliteStatement row;  ///< selects a vector by its id
+  PageReader pages;
   std::optional<SqliteStatement> word;
   std::optional<WordFinder> finder;
 };
@@ -55,14 +55,7 @@ namespace {
 using detail::LoadedVectors;
 using detail::VectorReader;
 
-Result<SqliteDatabase> open_index(const std::string& path) {
-  auto database = SqliteDatabase::open(path, {});
-  if (!database)
-    return fail(database.error().code, database.error().text + "; build the index with metafuse index");
-  TRY_VOID(check_index_format(*database, path));
-  TRY_VOID(database->run("PRAGMA mmap_size=1073741824; PRAGMA cache_size=-4096;"));
-  return database;
-}
+constexpr std::int64_t kMappedBytes = std::int64_t{1} << 30;
 
 Error damaged_row(const std::string& path) {
   return fail(Code::bad_data,
@@ -70,39 +63,35 @@ Error damaged_row(const std::string& path) {
 }
 
 Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& path) {
-  TRY(auto database, open_index(path));
+  TRY(auto database, open_index(path, kMappedBytes));
   TRY(auto meta, read_vector_meta(database, path));
   if (meta.source == VectorSource::none) return no_vectors(path);
   auto loaded = std::make_shared<LoadedVectors>(LoadedVectors{meta, VectorRows(meta.dimensions), {}});
   auto counted = database.prepare("SELECT count(*) FROM vectors");
   auto rows = database.prepare("SELECT id, row FROM vectors ORDER BY id");
   if (!counted || !rows) return not_an_index(path, "no vectors");
-  TRY_VOID(counted->step());
-  loaded->rows.reserve(static_cast<std::size_t>(counted->integer(0)));
+  TRY_VOID(counted->for_each_row(
+      [&](const SqliteRow& row) { loaded->rows.reserve(static_cast<std::size_t>(row.integer(0))); }));
   std::vector<float> vector(meta.dimensions);
-  while (true) {
-    TRY(const bool has_row, rows->step());
-    if (!has_row) break;
-    if (!read_half_row(rows->bytes(1), vector)) return damaged_row(path);
+  TRY_VOID(rows->for_each_row([&](const SqliteRow& row) -> Result<void> {
+    if (!read_half_row(row.bytes(1), vector)) return damaged_row(path);
     normalise(vector);
     loaded->rows.add(vector);
-    loaded->ids.push_back(rows->integer(0));
-  }
+    loaded->ids.push_back(row.integer(0));
+    return {};
+  }));
   return std::shared_ptr<const LoadedVectors>(std::move(loaded));
 }
 
 Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const VectorMeta& meta) {
-  TRY(auto database, open_index(path));
+  TRY(auto database, open_index(path, kMappedBytes));
   TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
-  TRY(auto page,
-      database.prepare("SELECT " + shown_columns(database) + " FROM pages AS p WHERE p.id=?", true));
+  TRY(auto pages, PageReader::make(database));
   auto reader = std::make_unique<VectorReader>(
-      VectorReader{std::move(database), std::move(row), std::move(page), std::nullopt, std::nullopt});
+      VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt, std::nullopt});
   if (meta.source != VectorSource::lsi) return reader;
-  TRY(auto word, reader->database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
-  reader->word = std::move(word);
-  TRY(auto finder, WordFinder::make(meta.stems_english ? "porter" : "unicode61"));
-  reader->finder = std::move(finder);
+  TRY(reader->word, reader->database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
+  TRY(reader->finder, WordFinder::make(meta.stems_english ? "porter" : "unicode61"));
   return reader;
 }
 
@@ -110,23 +99,18 @@ Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const
 Result<std::vector<float>> lsi_vector(VectorReader& reader, const std::string& path, std::size_t dimensions,
                                       std::string_view query) {
   std::vector<float> sum(dimensions);
-  std::vector<float> row(dimensions);
-  TRY_VOID(reader.finder->for_each_word(query.substr(0, kMaxQueryBytes),
-                                        [&](std::string_view word, std::int64_t count) -> Result<void> {
-                                          reader.word->bind(1, word);
-                                          TRY(const bool is_known, reader.word->step());
-                                          if (is_known) {
-                                            const std::string_view bytes = reader.word->bytes(0);
-                                            if (bytes.size() != row.size() * sizeof(float))
-                                              return damaged_row(path);
-                                            std::memcpy(row.data(), bytes.data(), bytes.size());
-                                            const float weight = std::log1p(static_cast<float>(count));
-                                            for (std::size_t i = 0; i < dimensions; ++i)
-                                              sum[i] += weight * row[i];
-                                          }
-                                          reader.word->reset();
-                                          return {};
-                                        }));
+  std::vector<float> numbers;
+  const auto add_word = [&](std::string_view word, std::int64_t count) -> Result<void> {
+    reader.word->bind(word);
+    return reader.word->for_each_row([&](const SqliteRow& row) -> Result<void> {
+      numbers.clear();
+      if (!append_numbers(row.bytes(0), numbers) || numbers.size() != dimensions) return damaged_row(path);
+      const float weight = std::log1p(static_cast<float>(count));
+      for (std::size_t i = 0; i < dimensions; ++i) sum[i] += weight * numbers[i];
+      return {};
+    });
+  };
+  TRY_VOID(reader.finder->for_each_word(query.substr(0, kMaxQueryBytes), add_word));
   return sum;
 }
 
@@ -143,9 +127,9 @@ Result<std::vector<Scored>> exact_scores(VectorReader& reader, const LoadedVecto
   std::vector<float> vector(query.size());
   for (const std::uint32_t candidate : candidates) {
     const std::int64_t id = loaded.ids[candidate];
-    reader.row.bind(1, id);
-    TRY(const bool has_row, reader.row.step());
-    if (!has_row || !read_half_row(reader.row.bytes(0), vector)) return damaged_row(path);
+    reader.row.bind(id);
+    TRY(const auto row, reader.row.next());
+    if (!row || !read_half_row(row->bytes(0), vector)) return damaged_row(path);
     reader.row.reset();
     normalise(vector);
     scored.push_back({inner_product(vector, query), id});
@@ -159,7 +143,7 @@ Result<std::vector<Scored>> exact_scores(VectorReader& reader, const LoadedVecto
 }  // namespace
 
 bool is_lsi_index(const std::string& database) {
-  auto opened = open_index(database);
+  auto opened = open_index(database, kMappedBytes);
   if (!opened) return false;
   const auto meta = read_vector_meta(*opened, database);
   return meta && meta->source == VectorSource::lsi;
@@ -214,11 +198,8 @@ struct VectorEngine::Shared {
     RankedList list;
     for (std::size_t i = offset; i < std::min(offset + count, scored.size()); ++i) {
       if (scored[i].score <= access.min_score) break;
-      reader.page.bind(1, scored[i].id);
-      TRY(const bool has_row, reader.page.step());
-      if (!has_row) return damaged_row(access.database);
-      list.hits.push_back(indexed_hit(reader.page, scored[i].score));
-      reader.page.reset();
+      TRY(const bool is_there, reader.pages.append(scored[i].id, scored[i].score, list));
+      if (!is_there) return damaged_row(access.database);
     }
     return list;
   }

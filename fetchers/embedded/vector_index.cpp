@@ -1,12 +1,13 @@
 #include "fetchers/embedded/vector_index.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "fetchers/embedded/number_bytes.h"
+#include "fetchers/embedded/word_finder.h"
 #include "fetchers/vectors/lsi.h"
 #include "fetchers/vectors/vector_rows.h"
 
@@ -17,31 +18,6 @@ constexpr std::size_t kMaxWords = 100'000;
 constexpr std::size_t kMaxWordBytes = 64;
 constexpr std::size_t kFewestDocuments = 2;  ///< a word of a single document relates it to no other
 constexpr std::size_t kTextsPerRequest = 32;
-
-/// Collects the entries of one word while the index is read word by word.
-struct WordEntries {
-  std::string word;
-  std::vector<std::uint32_t> documents;
-  std::vector<float> counts;
-
-  void add(std::uint32_t document) {
-    if (documents.empty() || documents.back() != document) {
-      documents.push_back(document);
-      counts.push_back(0);
-    }
-    counts.back() += 1;
-  }
-};
-
-void keep_word(WordCounts& counts, WordEntries& entries) {
-  if (entries.documents.size() >= kFewestDocuments && entries.word.size() <= kMaxWordBytes) {
-    counts.words.push_back(entries.word);
-    counts.documents.insert(counts.documents.end(), entries.documents.begin(), entries.documents.end());
-    counts.counts.insert(counts.counts.end(), entries.counts.begin(), entries.counts.end());
-    counts.begins.push_back(counts.documents.size());
-  }
-  entries = {};
-}
 
 /// Keeps the words with the most documents if there are too many words.
 WordCounts most_frequent(WordCounts counts) {
@@ -68,72 +44,44 @@ WordCounts most_frequent(WordCounts counts) {
 
 /// Reads the words of an index as FTS5 split them.
 Result<WordCounts> read_word_counts(SqliteDatabase& database, const VectorWriting& writing) {
-  TRY_VOID(database.run("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'documents', 'instance');"));
   WordCounts counts;
   counts.document_count = writing.last_id;
-  {
-    TRY(auto row, database.prepare("SELECT term, doc FROM temp.words"));
-    WordEntries entries;
-    std::size_t seen = 0;
-    while (true) {
-      TRY(const bool has_row, row.step());
-      if (!has_row) break;
-      if (++seen % 4096 == 0 && writing.is_interrupted && writing.is_interrupted())
-        return fail(Code::try_again, "interrupted");
-      if (row.text(0) != entries.word) {
-        keep_word(counts, entries);
-        entries.word = row.text(0);
-      }
-      entries.add(static_cast<std::uint32_t>(row.integer(1) - 1));
+  const auto take = [&](const std::string& word, const std::vector<Posting>& postings) -> Result<void> {
+    if (postings.size() < kFewestDocuments || word.size() > kMaxWordBytes) return {};
+    counts.words.push_back(word);
+    for (const Posting& posting : postings) {
+      counts.documents.push_back(posting.document - 1);
+      counts.counts.push_back(static_cast<float>(posting.count));
     }
-    keep_word(counts, entries);
-  }
-  TRY_VOID(database.run("DROP TABLE temp.words;"));
+    counts.begins.push_back(counts.documents.size());
+    return {};
+  };
+  TRY_VOID(for_each_indexed_word(database, {"documents", "", writing.is_interrupted}, take));
   return most_frequent(std::move(counts));
-}
-
-std::string_view bytes_of(std::span<const float> numbers) {
-  return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
 }
 
 Result<void> write_words(SqliteDatabase& database, const WordCounts& counts, const LsiModel& model) {
   TRY_VOID(database.run("CREATE TABLE lsi_words(word TEXT PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;"));
   TRY(auto insert, database.prepare("INSERT INTO lsi_words VALUES(?, ?)"));
-  for (std::size_t word = 0; word < counts.words.size(); ++word) {
-    insert.bind(1, counts.words[word]);
-    insert.bind_bytes(2, bytes_of(model.row(word)));
-    TRY_VOID(insert.step());
-    insert.reset();
-  }
+  for (std::size_t word = 0; word < counts.words.size(); ++word)
+    TRY_VOID(insert.run(counts.words[word], SqliteBytes{bytes_of<float>(model.row(word))}));
   return {};
 }
 
-class RowWriter {
- public:
-  static Result<RowWriter> make(SqliteDatabase& database) {
-    TRY_VOID(database.run("CREATE TABLE IF NOT EXISTS vectors(id INTEGER PRIMARY KEY, row BLOB NOT NULL);"));
-    TRY(auto insert, database.prepare("INSERT OR REPLACE INTO vectors VALUES(?, ?)"));
-    return RowWriter(std::move(insert));
-  }
+/// Inserts a vector; one of length zero gets no row.
+Result<void> write_row(SqliteStatement& insert, std::int64_t id, std::span<float> vector) {
+  if (!normalise(vector)) return {};
+  return insert.run(id, SqliteBytes{half_row(vector)});
+}
 
-  /// Writes a vector; one of length zero gets no row.
-  Result<void> write(std::int64_t id, std::span<float> vector) {
-    if (!normalise(vector)) return {};
-    insert_.bind(1, id);
-    insert_.bind_bytes(2, half_row(vector));
-    TRY_VOID(insert_.step());
-    insert_.reset();
-    return {};
-  }
-
- private:
-  explicit RowWriter(SqliteStatement insert) : insert_(std::move(insert)) {}
-  SqliteStatement insert_;
-};
+Result<SqliteStatement> insert_of_rows(SqliteDatabase& database) {
+  TRY_VOID(database.run("CREATE TABLE IF NOT EXISTS vectors(id INTEGER PRIMARY KEY, row BLOB NOT NULL);"));
+  return database.prepare("INSERT OR REPLACE INTO vectors VALUES(?, ?)");
+}
 
 Result<std::size_t> write_lsi(SqliteDatabase& database, const VectorOptions& options,
                               const VectorWriting& writing) {
-  TRY_VOID(database.run("DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words;"));
+  TRY_VOID(drop_vectors(database));
   TRY(const auto counts, read_word_counts(database, writing));
   LsiOptions training;
   training.dimensions = options.dimensions;
@@ -142,20 +90,20 @@ Result<std::size_t> write_lsi(SqliteDatabase& database, const VectorOptions& opt
   TRY(const auto model, train_lsi(counts, training));
   TRY_VOID(write_words(database, counts, model));
   std::vector<float> vectors = document_vectors(counts, model, writing.threads);
-  TRY(auto rows, RowWriter::make(database));
+  TRY(auto insert, insert_of_rows(database));
   for (std::size_t i = 0; i < writing.last_id; ++i)
-    TRY_VOID(rows.write(static_cast<std::int64_t>(i + 1),
-                        std::span(vectors).subspan(i * model.dimensions, model.dimensions)));
+    TRY_VOID(write_row(insert, static_cast<std::int64_t>(i + 1),
+                       std::span(vectors).subspan(i * model.dimensions, model.dimensions)));
   return model.dimensions;
 }
 
 /// in:     known - number of dimensions of the existing rows, 0 if there are none
 Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOptions& options,
                                         const VectorWriting& writing, std::size_t known) {
-  TRY(auto rows, RowWriter::make(database));
+  TRY(auto insert, insert_of_rows(database));
   std::size_t dimensions = known;
   for (std::size_t begin = 0; begin < writing.ids.size(); begin += kTextsPerRequest) {
-    if (writing.is_interrupted && writing.is_interrupted()) return fail(Code::try_again, "interrupted");
+    TRY_VOID(check_interrupt(writing.is_interrupted));
     const std::size_t count = std::min(kTextsPerRequest, writing.ids.size() - begin);
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < count; ++i) {
@@ -169,7 +117,7 @@ Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOp
         return fail(Code::bad_data,
                     fmt::format("vectors of {} and {} dimensions; all must have the same, 1 to {}",
                                 dimensions, vectors[i].size(), kMaxDimensions));
-      TRY_VOID(rows.write(writing.ids[begin + i], vectors[i]));
+      TRY_VOID(write_row(insert, writing.ids[begin + i], vectors[i]));
     }
     if (writing.progress) writing.progress(begin + count, writing.ids.size());
   }
@@ -191,17 +139,22 @@ Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions&
     meta["stems_english"] = writing.stems_english;
   else
     meta["model"] = options.model;
-  insert.bind(1, to_text(meta));
-  TRY_VOID(insert.step());
+  TRY_VOID(insert.run(to_text(meta)));
   return dimensions;
 }
 
+Result<void> drop_vectors(SqliteDatabase& database) {
+  return database.run(
+      "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
+      "name='embedding';");
+}
+
 Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string& path) {
-  TRY(auto row, database.prepare("SELECT value FROM meta WHERE name='embedding'"));
-  TRY(const bool has_row, row.step());
+  TRY(auto statement, database.prepare("SELECT value FROM meta WHERE name='embedding'"));
+  TRY(const auto row, statement.next());
   VectorMeta meta;
-  if (!has_row) return meta;
-  TRY(const auto json, parse_json(row.text(0), path));
+  if (!row) return meta;
+  TRY(const auto json, parse_json(row->text(0), path));
   const JsonObject* object = json.if_object();
   const Json* source = object == nullptr ? nullptr : object->if_contains("source");
   const Json* dimensions = object == nullptr ? nullptr : object->if_contains("dimensions");

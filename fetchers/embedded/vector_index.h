@@ -7,18 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "core/progress.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
+#include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
-
-/// Computes one vector per text, all of the same size.
-using EmbedTexts = std::function<Result<std::vector<std::vector<float>>>(std::span<const std::string> texts)>;
 
 /// How `metafuse index` makes the vectors of documents.
 struct VectorOptions {
@@ -49,7 +46,7 @@ struct VectorWriting {
   std::function<Result<std::string>(std::int64_t id)> text_of;
   bool stems_english = false;
   unsigned threads = 1;
-  std::function<bool()> is_interrupted;
+  IsInterrupted is_interrupted;
   ProgressReport progress;
 };
 
@@ -61,5 +58,7 @@ struct VectorWriting {
 /// out:    the number of dimensions
 Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions& options,
                                   const VectorWriting& writing);
+
+Result<void> drop_vectors(SqliteDatabase& database);
 
 }  // namespace metafuse::fetchers

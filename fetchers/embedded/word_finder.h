@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/progress.h"
 #include "core/sqlite_database.h"
 
 namespace metafuse::fetchers {
@@ -30,5 +33,24 @@ class WordFinder {
   SqliteStatement insert_;
   SqliteStatement select_;
 };
+
+/// A document that contains a word or part, and how often.
+struct Posting {
+  std::uint32_t document = 0;  ///< its id
+  std::uint32_t count = 0;
+};
+
+/// The occurrences of words in a full-text table of an index.
+struct WordOccurrences {
+  std::string table;
+  std::string_view condition;  ///< on fts5vocab's columns, as " WHERE ..."; empty: all
+  const IsInterrupted& is_interrupted;
+};
+
+/// Calls `take` once for each word, in byte order, with its documents in the order of their ids.
+/// errors: those of SQLite and `take`; try_again: interrupted
+Result<void> for_each_indexed_word(
+    SqliteDatabase& database, const WordOccurrences& occurrences,
+    const std::function<Result<void>(const std::string& word, const std::vector<Posting>& postings)>& take);
 
 }  // namespace metafuse::fetchers

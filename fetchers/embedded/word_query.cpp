@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/text.h"
+
 namespace metafuse::fetchers {
 
 bool is_word_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return is_ascii_letter_or_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
 std::string_view next_token(std::string_view& rest) {
@@ -29,15 +30,6 @@ namespace {
 
 constexpr std::size_t kMaxWordQueryBytes = 4096;
 constexpr int kMaxWordQueryDepth = 40;
-
-char lower_of(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool is_same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower_of(x) == lower_of(y); });
-}
 
 /// The text between quotes; nullopt if the quotes are not closed.
 std::optional<std::string> unquoted(std::string_view token) {
@@ -161,7 +153,7 @@ class WordQueryParser {
     if (!is_word()) return std::nullopt;
     const auto name = token_.front() == '"' ? unquoted(token_) : std::string(token_);
     for (std::size_t i = 0; name && i < columns_.size(); ++i)
-      if (is_same_name(columns_[i], *name)) return ColumnSet{1} << i;
+      if (ascii_lower(columns_[i]) == ascii_lower(*name)) return ColumnSet{1} << i;
     return std::nullopt;
   }
 

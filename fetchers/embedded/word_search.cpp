@@ -287,8 +287,7 @@ Result<std::optional<WordSearch>> WordSearch::open(SqliteDatabase& database, Ran
   TRY(search.reader_, RankingReader::open(database, table.words.name, table.columns));
   if (!search.reader_) return std::optional<WordSearch>();
   TRY(search.lengths_, lengths.of(database, *search.reader_));
-  TRY(auto finder, WordFinder::make(table.words.tokenizer));
-  search.finder_ = std::move(finder);
+  TRY(search.finder_, WordFinder::make(table.words.tokenizer));
   search.table_ = std::move(table);
   return std::optional<WordSearch>(std::move(search));
 }

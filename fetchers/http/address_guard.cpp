@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "core/url_text.h"
+#include "core/url.h"
 
 namespace metafuse::fetchers {
 namespace {

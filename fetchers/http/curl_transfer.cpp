@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/ascii.h"
 #include "core/number.h"
+#include "core/text.h"
 
 namespace metafuse::fetchers {
 namespace {

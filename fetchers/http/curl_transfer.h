@@ -6,7 +6,7 @@
 
 #include <curl/curl.h>
 
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/http/address_guard.h"
 #include "fetchers/http/transport.h"
 

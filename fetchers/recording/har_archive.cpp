@@ -11,13 +11,12 @@
 #include <fmt/chrono.h>
 #include <unistd.h>
 
-#include "core/ascii.h"
 #include "core/atomic_file.h"
 #include "core/encoding.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "core/text_file.h"
-#include "core/url_text.h"
-#include "core/utf8.h"
+#include "core/url.h"
 
 namespace metafuse::fetchers {
 namespace {

@@ -7,9 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "fetchers/answers/answer_text.h"
-#include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -110,14 +109,13 @@ std::string embedding_body(const Embedding& embedding, std::span<const std::stri
   return to_text(body);
 }
 
-Result<std::vector<std::vector<float>>> read_embedding_answer(const Embedding& embedding,
-                                                              std::string_view body, std::size_t texts) {
+Result<Vectors> read_embedding_answer(const Embedding& embedding, std::string_view body, std::size_t texts) {
   TRY(const auto json, parse_json(body, "the embedding's answer"));
   const auto found = vectors_in(embedding, json);
   if (found.size() != texts)
     return fail(Code::bad_data,
                 fmt::format("received {} vectors for {} texts; check api and model", found.size(), texts));
-  std::vector<std::vector<float>> vectors;
+  Vectors vectors;
   for (const Json* one : found) {
     TRY(auto vector, floats_of(one));
     const std::size_t wanted = embedding.dimensions > 0 ? embedding.dimensions
@@ -218,16 +216,15 @@ void Embedder::forget_waiting() {
   waiting.swap(waiting_);
 }
 
-Result<std::function<Result<std::vector<std::vector<float>>>(std::span<const std::string>)>> make_embed_texts(
-    const Embedding& embedding, const SecretLookup& secret_of,
-    const std::vector<std::string>& allow_private) {
+Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLookup& secret_of,
+                                    const std::vector<std::string>& allow_private) {
   const Engine engine = engine_of(embedding);
   TRY(auto ready, ready_access(engine, secret_of));
   TRY(auto guard, AddressGuard::make(allow_private));
   if (!ready.own_origin.empty())
     ready.own_host = OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')));
   std::shared_ptr<Transport> transport = make_curl_transport(std::move(guard));
-  return [=](std::span<const std::string> texts) -> Result<std::vector<std::vector<float>>> {
+  return [=](std::span<const std::string> texts) -> Result<Vectors> {
     static const SteadyClock clock;
     std::vector<std::string> prefixed;
     for (const std::string& text : texts) prefixed.push_back(embedding.document_prefix + text);

@@ -21,6 +21,7 @@
 #include "fetchers/definition/engine_request.h"
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
+#include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
 
@@ -77,8 +78,7 @@ std::string embedding_body(const Embedding& embedding, std::span<const std::stri
 ///
 /// errors: bad_data: not JSON in the API's form, another number of vectors than texts, vectors of different
 ///         sizes or not of the size in the definition, numbers that do not fit into a float
-Result<std::vector<std::vector<float>>> read_embedding_answer(const Embedding& embedding,
-                                                              std::string_view body, std::size_t texts);
+Result<Vectors> read_embedding_answer(const Embedding& embedding, std::string_view body, std::size_t texts);
 
 /// Returns a function that computes the vectors of documents for `metafuse index`. It sends the texts
 /// with the definition's document_prefix and waits; a request that fails because of the endpoint is
@@ -86,8 +86,7 @@ Result<std::vector<std::vector<float>>> read_embedding_answer(const Embedding& e
 ///
 /// errors: bad_config: a secret that is not set, an invalid allow_private; unavailable: no answer, or a
 ///         status other than 200; bad_data: as read_embedding_answer
-Result<std::function<Result<std::vector<std::vector<float>>>(std::span<const std::string> texts)>>
-make_embed_texts(const Embedding& embedding, const SecretLookup& secret_of,
-                 const std::vector<std::string>& allow_private);
+Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLookup& secret_of,
+                                    const std::vector<std::string>& allow_private);
 
 }  // namespace metafuse::fetchers

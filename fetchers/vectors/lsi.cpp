@@ -5,9 +5,9 @@
 
 #include <Eigen/Dense>
 
-#include "core/clones.h"
 #include "core/parallel.h"
 #include "core/random.h"
+#include "core/simd.h"
 #include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -188,7 +188,7 @@ Result<LsiModel> train_lsi(const WordCounts& counts, const LsiOptions& options) 
       std::min({options.dimensions + options.oversampling, counts.words.size(), matrix.documents()});
   RowMatrix basis = orthonormal(random_matrix(counts.words.size(), columns, options.seed));
   for (std::size_t i = 0; i < options.iterations; ++i) {
-    if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+    TRY_VOID(check_interrupt(options.is_interrupted));
     basis = orthonormal(matrix.transposed_times(matrix.times(basis)));
   }
   const RowMatrix directions = leading_directions(basis, matrix.times(basis), options.dimensions);

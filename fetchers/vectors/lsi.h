@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/progress.h"
 #include "core/result.h"
 
 namespace metafuse::fetchers {
@@ -30,7 +30,7 @@ struct LsiOptions {
   std::size_t max_documents = 100'000;  ///< to train on, sampled evenly from all
   std::uint64_t seed = 1;
   unsigned threads = 1;
-  std::function<bool()> is_interrupted;
+  IsInterrupted is_interrupted;
 };
 
 /// A vector per word. The vector of a text is the sum of its words' rows, each times ln(1 + count), scaled to

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/clones.h"
 #include "core/contract.h"
+#include "core/simd.h"
 
 namespace metafuse::fetchers {
 namespace {

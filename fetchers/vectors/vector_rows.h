@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@
 namespace metafuse::fetchers {
 
 inline constexpr std::size_t kMaxDimensions = 4096;
+
+/// The vectors of several texts.
+using Vectors = std::vector<std::vector<float>>;
+/// Computes one vector per text, all of the same size.
+using EmbedTexts = std::function<Result<Vectors>(std::span<const std::string> texts)>;
 
 /// Scales a vector to length 1. Returns false and leaves it unchanged when its length is zero or not finite.
 bool normalise(std::span<float> vector);

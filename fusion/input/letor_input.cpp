@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "core/decompression.h"
 #include "core/parallel.h"
+#include "core/text_file.h"
 #include "evaluation/runs/letor_file.h"
 #include "fusion/data/features.h"
 #include "fusion/input/input_files.h"
@@ -114,7 +114,7 @@ bool is_packed(const std::string& path) {
   char head[8] = {};
   std::ifstream file(path, std::ios::binary);
   file.read(head, sizeof head);
-  return packing_of({head, static_cast<std::size_t>(file.gcount())}) != Packing::none;
+  return is_compressed({head, static_cast<std::size_t>(file.gcount())});
 }
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;

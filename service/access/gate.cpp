@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
+#include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/http/exchange.h"
 #include "service/http/head.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/answers/reasons.h"
 #include "service/base/digest.h"
 #include "service/requests/json_fields.h"

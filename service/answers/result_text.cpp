@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/http/head.h"
 #include "service/search/typed_conditions.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/languages.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/answers/reasons.h"
 #include "service/answers/result_filters.h"
 #include "service/answers/result_text.h"

@@ -8,8 +8,8 @@
 #include <boost/asio/ip/network_v6.hpp>
 #include <fmt/format.h>
 
-#include "core/ascii.h"
 #include "core/number.h"
+#include "core/text.h"
 
 namespace metafuse::service {
 namespace {

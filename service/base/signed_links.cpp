@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
-#include "core/url_text.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {

@@ -5,7 +5,7 @@
 #include <future>
 #include <iterator>
 
-#include "core/url_text.h"
+#include "core/url.h"
 #include "service/base/digest.h"
 #include "service/base/process.h"
 

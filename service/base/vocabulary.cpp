@@ -5,7 +5,7 @@
 #include <string>
 #include <tuple>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/base/word_match.h"
 #include "templates/typed_query.h"
 

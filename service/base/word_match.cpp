@@ -7,7 +7,7 @@
 #include <unicode/unistr.h>
 #include <unicode/uscript.h>
 
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace metafuse::service {
 namespace {

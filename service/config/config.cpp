@@ -8,7 +8,7 @@
 #include <glob.h>
 
 #include "core/text_file.h"
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/http/address_guard.h"
 #include "service/config/settings.h"
 #include "service/store/redis_client.h"

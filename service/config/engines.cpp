@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "core/ascii.h"
+#include "core/text.h"
 #include "core/text_file.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"

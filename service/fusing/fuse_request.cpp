@@ -7,7 +7,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <fmt/format.h>
 
-#include "core/near_names.h"
+#include "core/text.h"
 #include "core/url.h"
 #include "service/fusing/fusing.h"
 #include "service/requests/json_fields.h"

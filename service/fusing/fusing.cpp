@@ -6,13 +6,13 @@
 #include <unordered_map>
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
-#include "core/json_document.h"
 #include "core/json_writer.h"
-#include "core/near_names.h"
+#include "core/text.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/answers/reasons.h"
 #include "service/search/list_fusion.h"
@@ -340,8 +340,9 @@ Result<void> fuse_batch(const JsonObject& body, const FusingPlace& place, JsonWr
 
 Result<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
   if (text.size() > kMaxFuseBytes) return fail(Code::usage, "a request may have at most 4 MiB");
-  TRY(const auto document, JsonDocument::parse(text, "body", Code::usage, {.max_depth = 32}));
-  const JsonObject* body = document->root().if_object();
+  boost::json::monotonic_resource memory(2 * text.size() + 1024);
+  TRY(const Json document, parse_json(text, "body", Code::usage, {.max_depth = 32, .memory = &memory}));
+  const JsonObject* body = document.if_object();
   if (body == nullptr) return fail(Code::usage, "the body must be a JSON object");
   JsonWriter writer(std::min(4 * text.size(), std::size_t{64} << 10));
   TRY_VOID(body->contains("requests") ? fuse_batch(*body, place, writer) : fuse_one(*body, place, writer));

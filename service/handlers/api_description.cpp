@@ -2,8 +2,8 @@
 #include <iterator>
 #include <utility>
 
-#include "core/ascii.h"
 #include "core/contract.h"
+#include "core/text.h"
 #include "service/answers/page.h"
 #include "service/base/process.h"
 #include "service/handlers/handlers.h"

@@ -2,9 +2,9 @@
 #include <memory>
 #include <optional>
 
-#include "core/ascii.h"
 #include "core/encoding.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
 #include "service/answers/result_filters.h"

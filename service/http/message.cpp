@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/ascii.h"
+#include "core/text.h"
 
 namespace metafuse::service {
 namespace {

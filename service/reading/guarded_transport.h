@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::service {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "core/url_text.h"
+#include "core/url.h"
 #include "service/http/message.h"
 
 namespace metafuse::service {

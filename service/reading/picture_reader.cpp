@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/url_text.h"
+#include "core/url.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {

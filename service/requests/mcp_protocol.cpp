@@ -7,7 +7,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace metafuse::service::mcp {
 namespace {

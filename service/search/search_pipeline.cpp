@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/near_names.h"
+#include "core/text.h"
 #include "fetchers/fetcher.h"
 #include "service/base/dates.h"
 #include "service/search/list_fusion.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/ascii.h"
+#include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/search/search_answer.h"
 #include "service/search/shown_results.h"

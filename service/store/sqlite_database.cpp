@@ -20,13 +20,13 @@ constexpr int kBusyMs = 2000;
 /// "mfus", the application id in the header of every store's file.
 constexpr std::int64_t kApplicationId = 0x6d667573;
 
-SqlCell sqlite_cell(const SqliteStatement& row, int column) {
+SqlCell sqlite_cell(const SqliteRow& row, int column) {
   switch (row.kind(column)) {
-    case SqliteStatement::Cell::integer:
+    case SqliteRow::Kind::integer:
       return row.integer(column);
-    case SqliteStatement::Cell::real:
+    case SqliteRow::Kind::real:
       return row.number(column);
-    case SqliteStatement::Cell::null:
+    case SqliteRow::Kind::null:
       return std::int64_t{0};
     default:
       return std::string(row.text(column));
@@ -53,13 +53,15 @@ class Connection final : public SqlSession {
   using SqlSession::run;
   Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) override {
     TRY(SqliteStatement * statement, prepare(sql));
-    const struct Reset {
-      SqliteStatement& statement;
-      ~Reset() { statement.reset(); }
-    } reset{*statement};
     for (std::size_t i = 0; i < values.size(); ++i)
-      std::visit([&](const auto& value) { statement->bind(static_cast<int>(i) + 1, value); }, values[i]);
-    return step(*statement, take);
+      std::visit([&](const auto& value) { statement->bind_at(static_cast<int>(i) + 1, value); }, values[i]);
+    std::vector<SqlCell> cells;
+    return statement->for_each_row([&](const SqliteRow& row) -> Result<void> {
+      if (!take) return {};
+      cells.resize(static_cast<std::size_t>(row.columns()));
+      for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = sqlite_cell(row, static_cast<int>(i));
+      return take(cells);
+    });
   }
 
   // Nothing to do: a writing transaction holds the only writing connection from its start.
@@ -73,17 +75,6 @@ class Connection final : public SqlSession {
     if (const auto at = statements_.find(text); at != statements_.end()) return &at->second;
     TRY(auto prepared, database_.prepare(text, true));
     return &statements_.emplace(text, std::move(prepared)).first->second;
-  }
-
-  static Result<void> step(SqliteStatement& statement, const TakeRow& take) {
-    std::vector<SqlCell> row(static_cast<std::size_t>(statement.columns()));
-    for (;;) {
-      TRY(const bool has_row, statement.step());
-      if (!has_row) return {};
-      if (!take) continue;
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = sqlite_cell(statement, static_cast<int>(i));
-      if (auto taken = take(row); !taken) return taken;
-    }
   }
 
   SqliteDatabase database_;

@@ -9,7 +9,7 @@
 
 #include "core/contract.h"
 #include "core/json_members.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {

@@ -1,5 +1,3 @@
-#include "core/decompression.h"
-
 #include <catch2/catch.hpp>
 #include <lzma.h>
 #include <zlib.h>

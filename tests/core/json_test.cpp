@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
+#include <boost/json/monotonic_resource.hpp>
 #include <catch2/catch.hpp>
 
-#include "core/json_document.h"
 #include "core/json_writer.h"
 #include "core/random.h"
 
@@ -117,19 +117,23 @@ TEST_CASE("A JSON writer writes the same bytes as to_text", "[core][json]") {
   CHECK(to_text(*parse_json(out, "text")) == expected);
 }
 
-TEST_CASE("A JSON document reads and refuses the same text as parse_json", "[core][json]") {
+TEST_CASE("JSON in memory of the caller's is read and refused as elsewhere", "[core][json]") {
   std::string many = "{";
   for (int i = 0; i < 100; ++i)
     many += "\"key" + std::to_string(i) + "\":{\"key0\":[" + std::to_string(i) + "]},";
   const std::string good = many + "\"last\":1}";
-  const auto document = JsonDocument::parse(good, "text", Code::usage, {});
+  boost::json::monotonic_resource memory(1024);
+  JsonLimits limits;
+  limits.memory = &memory;
+  const auto document = parse_json(good, "text", Code::usage, limits);
   REQUIRE(document.has_value());
-  CHECK((*document)->root() == *parse_json(good, "text"));
-  CHECK(to_text((*document)->root()) == good);
+  CHECK(document->storage().get() == &memory);
+  CHECK(*document == *parse_json(good, "text"));
+  CHECK(to_text(*document) == good);
   for (const std::string& bad :
        {many + "\"key7\":1}", many + "\"key99\":1}", std::string(R"({"a":1,"b":{"a":1},"a":2})"),
         std::string("{"), std::string()}) {
-    const auto refused = JsonDocument::parse(bad, "text", Code::usage, {});
+    const auto refused = parse_json(bad, "text", Code::usage, limits);
     const auto parsed = parse_json(bad, "text", Code::usage);
     REQUIRE_FALSE(refused.has_value());
     REQUIRE_FALSE(parsed.has_value());

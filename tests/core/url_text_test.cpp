@@ -1,11 +1,10 @@
-#include "core/url_text.h"
-
 #include <string>
 #include <string_view>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "core/url.h"
 
 using namespace metafuse;
 

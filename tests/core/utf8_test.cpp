@@ -1,8 +1,7 @@
-#include "core/utf8.h"
-
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "core/text.h"
 
 using namespace metafuse;
 

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/url_text.h"
+#include "core/url.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
 #include "fetchers/make_fetcher.h"

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/sqlite_database.h"
-#include "fetchers/databases/sql_rows.h"
+#include "fetchers/databases/database.h"
 #include "fetchers/make_fetcher.h"
 #include "tests/support/command.h"
 #include "tests/support/mariadb_server.h"

@@ -37,24 +37,22 @@ Scored plain_search(const std::string& path, const std::string& table, const std
                         "' ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
                         "ORDER BY d.score, d.id");
   REQUIRE(row.has_value());
-  row->bind(1, query);
-  row->bind(2, static_cast<std::int64_t>(depth));
-  row->bind(3, static_cast<std::int64_t>(offset));
+  row->bind(query, depth, offset);
   Scored out;
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) FAIL(query << ": " << has_row.error().text);
-    if (!*has_row) return out;
-    out.emplace_back(std::string(row->text(0)), row->number(1));
-  }
+  const auto read = row->for_each_row(
+      [&](const SqliteRow& found) { out.emplace_back(std::string(found.text(0)), found.number(1)); });
+  if (!read) FAIL(query << ": " << read.error().text);
+  return out;
 }
 
 std::int64_t number_in(const std::string& path, const char* sql) {
   auto database = SqliteDatabase::open(path, {});
   REQUIRE(database.has_value());
-  auto row = database->prepare(sql);
-  REQUIRE((row.has_value() && row->step().has_value()));
-  return row->integer(0);
+  auto statement = database->prepare(sql);
+  REQUIRE(statement.has_value());
+  const auto row = statement->next();
+  REQUIRE((row.has_value() && row->has_value()));
+  return (*row)->integer(0);
 }
 
 Scored engine_search(LocalEngine& engine, const std::string& query, int depth, int offset) {

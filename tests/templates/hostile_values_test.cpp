@@ -6,7 +6,7 @@
 
 #include "core/query_syntax.h"
 #include "core/random.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "templates/expander.h"
 #include "tests/support/query_lexer.h"
 

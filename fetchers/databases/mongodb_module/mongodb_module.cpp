@@ -8,7 +8,7 @@
 // threads of its own.
 
 namespace metafuse::fetchers {
-namespace {
+namespace detail {
 
 struct Deleter {
   void operator()(mongoc_client_t* client) const { mongoc_client_destroy(client); }
@@ -21,6 +21,17 @@ using Uri = std::unique_ptr<mongoc_uri_t, Deleter>;
 using Collection = std::unique_ptr<mongoc_collection_t, Deleter>;
 using Cursor = std::unique_ptr<mongoc_cursor_t, Deleter>;
 
+}  // namespace detail
+
+struct MongoConnection {
+  detail::Client client;
+  detail::Collection collection;
+};
+
+namespace {
+
+using namespace detail;
+
 constexpr std::uint16_t kUsualPort = 27017;
 
 // A selection of MongoDB's error codes.
@@ -28,22 +39,18 @@ constexpr std::uint32_t kUnauthorized = 13;
 constexpr std::uint32_t kAuthenticationFailed = 18;
 constexpr std::uint32_t kTimeExpired = 50;
 
-MongoFailure failure_of(const bson_error_t& error) {
+Error failure_of(const bson_error_t& error) {
   const bool is_of_server = error.domain == MONGOC_ERROR_SERVER || error.domain == MONGOC_ERROR_QUERY ||
                             error.domain == MONGOC_ERROR_WRITE_CONCERN;
-  if (is_of_server && error.code == kTimeExpired) return {Code::try_again, error.message};
+  if (is_of_server && error.code == kTimeExpired) return fail(Code::try_again, error.message);
   if (is_of_server && error.code != kUnauthorized && error.code != kAuthenticationFailed)
-    return {Code::bad_config, error.message};
+    return fail(Code::bad_config, error.message);
   if (error.domain == MONGOC_ERROR_BSON || error.domain == MONGOC_ERROR_PROTOCOL)
-    return {Code::bad_data, error.message};
-  return {Code::unavailable, error.message};
+    return fail(Code::bad_data, error.message);
+  return fail(Code::unavailable, error.message);
 }
 
-mongoc_client_t* client_of(MongoConnection* connection) {
-  return reinterpret_cast<mongoc_client_t*>(connection);
-}
-
-MongoConnection* open(const DatabaseAccess& access, int milliseconds, MongoFailure& failure) {
+Result<MongoConnection*> open(const DatabaseAccess& access, int milliseconds) {
   static const bool is_started = [] {
     mongoc_init();
     mongoc_log_set_handler(nullptr, nullptr);  // errors are reported as results instead
@@ -54,10 +61,7 @@ MongoConnection* open(const DatabaseAccess& access, int milliseconds, MongoFailu
   const auto port = access.port > 0 ? static_cast<std::uint16_t>(access.port) : kUsualPort;
   const Uri uri(access.connection.empty() ? mongoc_uri_new_for_host_port(access.host.c_str(), port)
                                           : mongoc_uri_new_with_error(access.connection.c_str(), &error));
-  if (!uri) {
-    failure = {Code::bad_config, error.message};
-    return nullptr;
-  }
+  if (!uri) return fail(Code::bad_config, error.message);
   if (!access.username.empty()) mongoc_uri_set_username(uri.get(), access.username.c_str());
   if (!access.password.empty()) mongoc_uri_set_password(uri.get(), access.password.c_str());
   mongoc_uri_set_appname(uri.get(), "metafuse");
@@ -65,32 +69,27 @@ MongoConnection* open(const DatabaseAccess& access, int milliseconds, MongoFailu
        {MONGOC_URI_SERVERSELECTIONTIMEOUTMS, MONGOC_URI_CONNECTTIMEOUTMS, MONGOC_URI_SOCKETTIMEOUTMS})
     mongoc_uri_set_option_as_int32(uri.get(), option, milliseconds);
   Client client(mongoc_client_new_from_uri_with_error(uri.get(), &error));
-  if (!client) {
-    failure = failure_of(error);
-    return nullptr;
-  }
+  if (!client) return failure_of(error);
   mongoc_client_set_error_api(client.get(), MONGOC_ERROR_API_VERSION_2);
-  return reinterpret_cast<MongoConnection*>(client.release());
+  Collection collection(
+      mongoc_client_get_collection(client.get(), access.database.c_str(), access.collection.c_str()));
+  return new MongoConnection{std::move(client), std::move(collection)};
 }
 
 void close(MongoConnection* connection) {
-  mongoc_client_destroy(client_of(connection));
+  delete connection;
 }
 
-bool aggregate(MongoConnection& connection, const DatabaseAccess& access, const bson_t& stages,
-               const bson_t& options, const std::function<bool(std::span<const std::uint8_t>)>& take,
-               MongoFailure& failure) {
-  const Collection collection(mongoc_client_get_collection(client_of(&connection), access.database.c_str(),
-                                                           access.collection.c_str()));
-  const Cursor cursor(
-      mongoc_collection_aggregate(collection.get(), MONGOC_QUERY_NONE, &stages, &options, nullptr));
+Result<void> aggregate(MongoConnection& connection, const bson_t& stages, const bson_t& options,
+                       const std::function<bool(std::span<const std::uint8_t>)>& take) {
+  const Cursor cursor(mongoc_collection_aggregate(connection.collection.get(), MONGOC_QUERY_NONE, &stages,
+                                                  &options, nullptr));
   const bson_t* document = nullptr;
   while (mongoc_cursor_next(cursor.get(), &document))
-    if (!take({bson_get_data(document), document->len})) return true;
+    if (!take({bson_get_data(document), document->len})) return {};
   bson_error_t error{};
-  if (!mongoc_cursor_error(cursor.get(), &error)) return true;
-  failure = failure_of(error);
-  return false;
+  if (!mongoc_cursor_error(cursor.get(), &error)) return {};
+  return failure_of(error);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include <sqlext.h>
 
 #include "core/json.h"
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace metafuse::fetchers {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <nlopt.h>
 
-#include "core/clones.h"
 #include "core/portable_math.h"
+#include "core/simd.h"
 #include "evaluation/measures/discounted_gain.h"
 #include "fusion/learners/common/state_fields.h"
 

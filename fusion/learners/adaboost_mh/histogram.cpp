@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/clones.h"
 #include "core/parallel.h"
+#include "core/simd.h"
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {

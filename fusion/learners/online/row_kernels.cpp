@@ -1,4 +1,4 @@
-#include "core/clones.h"
+#include "core/simd.h"
 #include "fusion/learners/online/prank_bank.h"
 
 namespace metafuse::fusion::online {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/clones.h"
+#include "core/simd.h"
 
 namespace metafuse::fusion::rankboost {
 

@@ -1,4 +1,4 @@
-#include "fetchers/databases/sql_rows.h"
+#include "fetchers/databases/database.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,8 @@
 #include "core/encoding.h"
 #include "core/languages.h"
 #include "core/number.h"
-#include "core/url_text.h"
+#include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {
@@ -18,7 +19,7 @@ constexpr std::size_t kMaxRowSnippetBytes = 2000;
 constexpr std::array<std::string_view, 5> kBoundNames = {"query", "wildcard", "vector", "limit", "offset"};
 
 bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return is_ascii_letter_or_digit(c) || c == '_';
 }
 
 /// Splits a statement into quoted or commented text and the rest.
@@ -40,15 +41,15 @@ class SqlScanner {
     const std::size_t end = sql_.find('$', at_ + 1);
     if (end == std::string_view::npos) return {};
     const std::string_view tag = sql_.substr(at_, end + 1 - at_);
-    const bool is_tag = std::all_of(tag.begin() + 1, tag.end() - 1, is_name_character) &&
-                        (tag.size() == 2 || tag[1] < '0' || tag[1] > '9');
+    const bool is_tag =
+        std::all_of(tag.begin() + 1, tag.end() - 1, is_name_character) && !is_ascii_digit(tag[1]);
     return is_tag ? take_through(after(tag, end + 1)) : std::string_view();
   }
 
   /// Takes a parameter ":name" and returns its name; empty if there is none here.
   std::string_view take_parameter() {
-    const bool is_digit = next() >= '0' && next() <= '9';  // an array slice, a[1:2]
-    if (current() != ':' || is_digit || (at_ > 0 && sql_[at_ - 1] == ':')) return {};
+    const bool is_slice = is_ascii_digit(next());  // of an array, a[1:2]
+    if (current() != ':' || is_slice || (at_ > 0 && sql_[at_ - 1] == ':')) return {};
     std::size_t end = at_ + 1;
     while (end < sql_.size() && is_name_character(sql_[end])) ++end;
     const std::string_view name = sql_.substr(at_ + 1, end - at_ - 1);
@@ -127,7 +128,7 @@ Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Mark
     }
     const bool is_own_mark = marks == SqlStatementText::Marks::question
                                  ? scanner.current() == '?'
-                                 : scanner.current() == '$' && scanner.next() >= '0' && scanner.next() <= '9';
+                                 : scanner.current() == '$' && is_ascii_digit(scanner.next());
     if (is_own_mark)
       return fail(Code::bad_config,
                   "the statement contains \"?\" or \"$1\"; use named values such as :query instead");

@@ -1,0 +1,41 @@
+#pragma once
+
+// Several numbers or bytes at once (SIMD).
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+// METAFUSE_CLONES in front of a function compiles it for several SIMD widths; the widest that the processor
+// supports is chosen at run time. Builds with Clang, AddressSanitizer or METAFUSE_PLAIN_KERNELS, or for other
+// processors than x86-64, compile the default version only. The results are the same.
+#if defined(METAFUSE_PLAIN_KERNELS)
+#define METAFUSE_CLONES
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#define METAFUSE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define METAFUSE_CLONES
+#endif
+
+namespace metafuse {
+
+/// Sixteen bytes that are compared at once, for loops that search a text for rare characters.
+using ByteBlock __attribute__((vector_size(16))) = unsigned char;
+
+inline ByteBlock block_at(const char* text) {
+  ByteBlock block;
+  std::memcpy(&block, text, sizeof block);
+  return block;
+}
+
+/// True when any byte is not 0. Comparing two blocks gives a block with -1 in each byte where it holds and
+/// 0 elsewhere.
+template <class Block>
+bool has_any(const Block& block) {
+  static_assert(sizeof(Block) == sizeof(ByteBlock));
+  std::uint64_t halves[2];
+  std::memcpy(halves, &block, sizeof block);
+  return (halves[0] | halves[1]) != 0;
+}
+
+}  // namespace metafuse
