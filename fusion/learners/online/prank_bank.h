@@ -120,7 +120,7 @@ struct BankOptions {
   int ranks = 2;
   double tau = 1.0;  ///< probability that a PRank sees an example
   std::uint64_t seed = 1;
-  StepOptions step;
+  StepOptions step = {};
   bool has_votes = true;  ///< whether OAP-Bagg and OAP-VP are predicted, for which all PRanks are read
 
   friend bool operator==(const BankOptions&, const BankOptions&) = default;
