@@ -55,7 +55,7 @@ int main(int count, char** arguments) {
   fusion::TrainingInput input;
   input.letor.emplace_back(arguments[1]);
   fusion::TrainingRequest request;
-  request.wants_trace = false;
+  request.trace.is_wanted = false;
   const fusion::Learner& learner = *fusion::find_learner("rankboost");
   fusion::MemoryLimit limit;
   limit.bytes_per_document = *learner.bytes_per_document;
@@ -66,9 +66,9 @@ int main(int count, char** arguments) {
     const std::string name = argument.substr(0, equals);
     const std::string value = argument.substr(equals + 1);
     if (name == "trace")
-      request.wants_trace = value == "yes";
+      request.trace.is_wanted = value == "yes";
     else if (name == "trace-every")
-      request.trace_every = static_cast<std::size_t>(std::atoi(value.c_str()));
+      request.trace.every = static_cast<std::size_t>(std::atoi(value.c_str()));
     else if (name == "absent")
       input.is_absent_unranked = value == "unranked";
     else if (name == "feedback")

@@ -198,12 +198,12 @@ void add_validation(CLI::App& verb, TrainArguments& arguments) {
 }
 
 void add_interruption(CLI::App& verb, TrainArguments& arguments) {
-  add_defaulted(verb, "--time-limit", arguments.request.time_limit_seconds,
+  add_defaulted(verb, "--time-limit", arguments.request.limit.seconds,
                 "stop after this many seconds, 0 for never")
       ->check(at_least_zero());
-  CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.request.checkpoint,
+  CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.request.checkpoints.file,
                                             "a file from which interrupted training can resume");
-  add_defaulted(verb, "--checkpoint-every", arguments.request.checkpoint_every,
+  add_defaulted(verb, "--checkpoint-every", arguments.request.checkpoints.every,
                 "rounds between two checkpoints")
       ->check(above_zero())
       ->needs(checkpoint);
@@ -252,13 +252,13 @@ void add_store_input(CLI::App& verb, TrainArguments& arguments) {
 }  // namespace
 
 void add_train_options(CLI::App& verb, TrainArguments& arguments) {
-  arguments.request.checkpoint_every = 100;
+  arguments.request.checkpoints.every = 100;
   arguments.memory.folder.clear();
   add_input_options(verb, arguments.input);
   add_learner_options(verb, arguments.learner);
   verb.add_option("--model", arguments.model, "the model file to write")->required();
   CLI::Option* trace = verb.add_option("--trace", arguments.trace, "a file for one JSON object per round");
-  add_defaulted(verb, "--trace-every", arguments.request.trace_every,
+  add_defaulted(verb, "--trace-every", arguments.request.trace.every,
                 "with --trace: write only every N-th round, which spares RankBoost computing its loss in "
                 "the others")
       ->check(above_zero())

@@ -169,8 +169,8 @@ Result<void> write_trace(const std::string& path, const std::vector<JsonObject>&
 
 Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& arguments,
                                                    const fusion::Learner& learner) {
-  if (arguments.resume.empty() || learner.can_checkpoint) return std::optional<fusion::Model>();
-  if (!learner.can_resume) return refused_by(learner, "cannot resume from a model; leave out --resume");
+  if (arguments.resume.empty() || learner.can.checkpoint) return std::optional<fusion::Model>();
+  if (!learner.can.resume) return refused_by(learner, "cannot resume from a model; leave out --resume");
   TRY(auto model, fusion::read_model(arguments.resume));
   return std::optional<fusion::Model>(std::move(model));
 }
@@ -196,17 +196,17 @@ Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fus
 }
 
 Result<void> check_abilities(const TrainArguments& arguments, const fusion::Learner& learner) {
-  if (!arguments.validate.empty() && !learner.can_validate)
+  if (!arguments.validate.empty() && !learner.can.validate)
     return refused_by(learner, "does not use validation data; leave out --validate");
-  const bool reads_metric = learner.chooses_by_measure || learner.can_stop_early;
-  if ((arguments.metric && !reads_metric) || (arguments.patience && !learner.can_stop_early))
+  const bool reads_metric = learner.chooses_by_measure || learner.can.stop_early;
+  if ((arguments.metric && !reads_metric) || (arguments.patience && !learner.can.stop_early))
     return refused_by(learner, std::string("has its own rule for --validate; leave out ") +
                                    (arguments.patience ? "--patience" : "--metric"));
   if (arguments.metric && arguments.validate.empty() && !learner.chooses_by_measure)
     return fail(Code::usage, "--metric: the learner " + learner.name + " uses it only with --validate");
-  if (!arguments.request.checkpoint.empty() && !learner.can_checkpoint)
+  if (!arguments.request.checkpoints.file.empty() && !learner.can.checkpoint)
     return refused_by(learner, "writes no checkpoints; name one that does, such as rankboost");
-  if (arguments.request.time_limit_seconds > 0.0 && !learner.can_limit_time)
+  if (arguments.request.limit.seconds > 0.0 && !learner.can.limit_time)
     return refused_by(learner, "has no --time-limit; leave it out");
   return {};
 }
@@ -215,24 +215,23 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
 Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner& learner,
                           const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
                           fusion::TrainingRequest& request) {
-  request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
+  request.measure.name = arguments.metric.value_or(std::string(kTrainMetric));
   if (validation) {
     request.validate = &*validation;
-    if (learner.can_stop_early) {
-      TRY(auto measure, fusion::validation_measure(*validation, request.measure_name));
-      request.measure = std::move(measure.value);
-      request.is_measure_cost = measure.is_cost;
+    if (learner.can.stop_early) {
+      TRY(auto measure, fusion::validation_measure(*validation, request.measure.name));
+      request.measure = std::move(measure);
       request.patience = arguments.patience.value_or(kTrainPatience);
     }
   }
-  request.clock = &clock;
-  if (learner.can_checkpoint) request.resume_checkpoint = arguments.resume;
+  request.limit.clock = &clock;
+  if (learner.can.checkpoint) request.checkpoints.resume = arguments.resume;
   return {};
 }
 
 /// Checked before training, so that a mistyped folder does not cost hours of work.
 Result<void> check_outputs(const TrainArguments& arguments) {
-  for (const std::string& path : {arguments.model, arguments.trace, arguments.request.checkpoint})
+  for (const std::string& path : {arguments.model, arguments.trace, arguments.request.checkpoints.file})
     if (!path.empty()) TRY_VOID(check_writable(path));
   return {};
 }
@@ -292,7 +291,7 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
   TRY_VOID(check_memory(arguments, learner));
   if (arguments.wants_certainty && (communicator != nullptr || arguments.is_stream))
     return fail(Code::usage, "--certainty does not work with several processes or a stream; leave it out");
-  if (communicator != nullptr && !learner.can_distribute)
+  if (communicator != nullptr && !learner.can.distribute)
     return refused_by(
         learner, "cannot be trained by several processes; leave out mpirun, or give --learner rankboost");
   return communicator != nullptr ? check_shareable(arguments) : Result<void>();
@@ -322,7 +321,7 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
 Result<void> write_outcome(const TrainArguments& arguments, const fusion::TrainingResult& result,
                            const fusion::TrainingInputReport& report) {
   if (!arguments.trace.empty())
-    TRY_VOID(write_trace(arguments.trace, result.trace, arguments.request.trace_every));
+    TRY_VOID(write_trace(arguments.trace, result.trace, arguments.request.trace.every));
   TRY_VOID(fusion::write_model(arguments.model, result.model));
   std::cerr << result.summary;
   if (report.unretrieved_queries > 0)
@@ -372,8 +371,8 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   if (resumed) request.resume = &*resumed;
   if (is_first) request.progress = terminal_progress("train");
   request.communicator = communicator;
-  request.wants_trace = !arguments.trace.empty();
-  request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
+  request.trace.is_wanted = !arguments.trace.empty();
+  request.trace.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   TRY(auto result, learner->train(request));
   if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));
   result.model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;

@@ -294,7 +294,7 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
   }
   if (plan.rankboost_rounds.empty()) return candidates;
   request.validate = &data.validation.set;
-  request.measure_name = "ndcg_burges_10";
+  request.measure.name = "ndcg_burges_10";
   TRY(const auto chosen, train("auto", data.training.set, {}, request));
   add(kAutoRow, "by ndcg_burges_10", chosen);
   return candidates;

@@ -72,7 +72,7 @@ Result<std::vector<std::vector<double>>> values_of_part(const DataSet& data, std
   for (const Compared& each : compared_learners(has_many_lists(data))) {
     fusion::TrainingRequest request;
     request.seed = seed;
-    request.measure_name = data.measure;
+    request.measure.name = data.measure;
     TRY(const auto model, train(each.learner, train_set, each.options, request));
     out.push_back(
         values_of(data.queries, test_queries, test_set, model.ranker->score(test_set.matrix), measures));

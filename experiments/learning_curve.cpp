@@ -84,7 +84,7 @@ Result<Outcome> run_draw(const JudgedQueries& queries, const Division& draw,
   for (const Method& method : methods()) {
     fusion::TrainingRequest request;
     request.seed = seed;
-    request.measure_name = "map";
+    request.measure.name = "map";
     const double begin = seconds_of_thread();
     const auto model = train(method.learner, train_set, method.options, request);
     const double seconds = seconds_of_thread() - begin;

@@ -332,8 +332,8 @@ Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& 
   request.seed = options.seed;
   request.threads = options.threads;
   request.validate = &validation;
-  request.measure_name = "the mean of the three measures";
-  request.measure = [&](std::span<const double> scores) {
+  request.measure.name = "the mean of the three measures";
+  request.measure.value = [&](std::span<const double> scores) {
     curve.push_back(criterion(measured.of({scores.begin(), scores.end()})));
     return curve.back();
   };

@@ -13,7 +13,7 @@ Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet&
                             std::map<std::string, std::string> options, fusion::TrainingRequest request) {
   request.train = &set;
   request.options = std::move(options);
-  request.wants_trace = false;
+  request.trace.is_wanted = false;
   TRY(auto result, fusion::find_learner(learner)->train(request));
   return std::move(result.model);
 }

@@ -102,20 +102,19 @@ struct TrainCall {
 Result<void> set_validation(const TrainCall& call, const Learner& learner, const Options& given,
                             const TrainSettings& settings, const TrainingSet& validation,
                             fusion::TrainingRequest& request) {
-  request.measure_name = settings.metric.empty() ? "map" : settings.metric;
-  const bool reads_metric = learner.can_stop_early || learner.chooses_by_measure;
-  if ((given.contains("metric") && !reads_metric) || (given.contains("patience") && !learner.can_stop_early))
+  request.measure.name = settings.metric.empty() ? "map" : settings.metric;
+  const bool reads_metric = learner.can.stop_early || learner.chooses_by_measure;
+  if ((given.contains("metric") && !reads_metric) || (given.contains("patience") && !learner.can.stop_early))
     return fail(Code::usage, fmt::format("the learner {} does not stop early; leave metric and patience out",
                                          learner.name));
   if (call.validate == nullptr) return {};
-  if (!learner.can_validate)
+  if (!learner.can.validate)
     return fail(Code::usage,
                 fmt::format("the learner {} does not use validation data; leave it out", learner.name));
   request.validate = &validation;
-  if (!learner.can_stop_early) return {};
-  TRY(auto measure, fusion::validation_measure(validation, request.measure_name));
-  request.measure = std::move(measure.value);
-  request.is_measure_cost = measure.is_cost;
+  if (!learner.can.stop_early) return {};
+  TRY(auto measure, fusion::validation_measure(validation, request.measure.name));
+  request.measure = std::move(measure);
   request.patience = settings.patience;
   return {};
 }
@@ -141,7 +140,7 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
   request.seed = settings.seed;
   request.threads = settings.threads;
   request.progress = call.progress;
-  request.wants_trace = false;
+  request.trace.is_wanted = false;
   TRY(auto result, learner->train(request));
   return std::move(result.model);
 }

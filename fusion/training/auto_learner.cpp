@@ -65,7 +65,7 @@ struct Choice {
 class TimeLeft {
  public:
   explicit TimeLeft(const TrainingRequest& request)
-      : clock_(request.clock), limit_(clock_ != nullptr ? request.time_limit_seconds : 0.0) {
+      : clock_(request.limit.clock), limit_(clock_ != nullptr ? request.limit.seconds : 0.0) {
     if (is_limited()) begin_ = clock_->now();
   }
 
@@ -150,10 +150,10 @@ std::string run_trial(const Trials& trials, std::size_t number, std::size_t fold
   inner.train = &trials.training[fold];
   inner.options = candidate.options;
   inner.seed = trials.request.seed;
-  inner.wants_trace = false;
-  if (candidate.learner->can_limit_time && time.is_limited()) {
-    inner.clock = trials.request.clock;
-    inner.time_limit_seconds = time.for_comparing();
+  inner.trace.is_wanted = false;
+  if (candidate.learner->can.limit_time && time.is_limited()) {
+    inner.limit.clock = trials.request.limit.clock;
+    inner.limit.seconds = time.for_comparing();
   }
   const auto trained = candidate.learner->train(inner);
   if (!trained) return trained.error().text;
@@ -341,7 +341,7 @@ void keep_those_for_few(std::vector<Candidate>& candidates) {
 
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
-  Trials trials{request, TimeLeft(request), request.measure_name.empty() ? "map" : request.measure_name,
+  Trials trials{request, TimeLeft(request), request.measure.name.empty() ? "map" : request.measure.name,
                 auto_candidates(*request.train, learners)};
   TRY_VOID(make_folds(options, trials));
   if (trials.queries.size() < kFewestForRich) keep_those_for_few(trials.candidates);
@@ -353,11 +353,11 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
     const Option& option = choices[place].option;
     TrainingRequest last = request;
     last.options = option.options;
-    last.clock = option.learner->can_limit_time ? request.clock : nullptr;
-    last.time_limit_seconds = trials.time.is_limited() ? std::max(trials.time.for_all(), kLeastSeconds) : 0.0;
+    last.limit.clock = option.learner->can.limit_time ? request.limit.clock : nullptr;
+    last.limit.seconds = trials.time.is_limited() ? std::max(trials.time.for_all(), kLeastSeconds) : 0.0;
     // The choice has been made: the request's validation data must not cut rounds again.
     last.validate = nullptr;
-    last.measure = nullptr;
+    last.measure.value = nullptr;
     last.progress = nullptr;
     auto trained = option.learner->train(last);
     if (!trained) {
@@ -432,8 +432,8 @@ Learner auto_learner(std::vector<Learner> learners) {
   row.read = [](const JsonObject&, const std::vector<Feature>&) -> Result<SharedRanker> {
     return fail(Code::bad_data, "learner: a model cannot be \"auto\", which trains models of other learners");
   };
-  row.can_validate = true;
-  row.can_limit_time = true;
+  row.can.validate = true;
+  row.can.limit_time = true;
   row.chooses_by_measure = true;
   return row;
 }

@@ -29,9 +29,9 @@ Result<Model> train_on(const TrainingSet& set, const CertaintyOptions& options) 
   TrainingRequest request;
   request.train = &set;
   request.options = options.learner_options;
-  request.measure_name = options.measure;
+  request.measure.name = options.measure;
   request.seed = options.seed;
-  request.wants_trace = false;
+  request.trace.is_wanted = false;
   TRY(auto trained, options.learner->train(request));
   return std::move(trained.model);
 }

@@ -85,7 +85,7 @@ Result<TrainingResult> run_fold(const TrainingSet& set, const evaluation::Folds&
   TrainingRequest request;
   request.train = &train;
   request.options = options.learner_options;
-  request.measure_name = options.measure_name;
+  request.measure.name = options.measure_name;
   request.seed = options.seed;
   request.threads = options.threads;
   auto trained = options.learner->train(request);

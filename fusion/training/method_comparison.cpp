@@ -179,7 +179,7 @@ class ComparisonRows {
       TrainingRequest request;
       request.train = &seen;
       request.options = options_for(learner, options_.learner_options);
-      request.measure_name = options_.set.names.empty() ? "" : options_.set.names.front();
+      request.measure.name = options_.set.names.empty() ? "" : options_.set.names.front();
       request.seed = options_.significance.seed;
       request.threads = options_.evaluation.threads;
       TRY(auto trained, learner.train(request));

@@ -47,7 +47,7 @@ std::vector<MemberScores> bagged_committee(const TrainingSet& judged, const Trai
     TrainingRequest request;
     request.train = &bag;
     request.options = {{"rounds", std::to_string(options.rounds)}};
-    request.wants_trace = false;
+    request.trace.is_wanted = false;
     auto result = learner.train(request);
     if (result)
       trained[member] = result->model.ranker->score(pool.matrix);

@@ -135,7 +135,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   request.options = options.options;
   request.seed = options.seed;
   request.threads = options.threads;
-  request.wants_trace = false;
+  request.trace.is_wanted = false;
   TRY(auto trained, learner->train(request));
   TRY(outcome.version, versions.add_challenger(training.domain, trained.model, "retrain", training.now));
   TRY(const auto state, versions.state(training.domain));

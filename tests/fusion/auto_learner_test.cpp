@@ -86,7 +86,7 @@ TrainingResult auto_result(const TrainingSet& set, unsigned threads = 1, const s
   TrainingRequest request;
   request.train = &set;
   request.threads = threads;
-  request.measure_name = measure;
+  request.measure.name = measure;
   auto result = find_learner("auto")->train(request);
   INFO((result ? std::string() : result.error().text));
   REQUIRE(result.has_value());
@@ -347,8 +347,8 @@ TEST_CASE("After its time limit auto takes the choice that needs no comparison",
   const TickingClock clock;
   TrainingRequest request;
   request.train = &set;
-  request.clock = &clock;
-  request.time_limit_seconds = 4.0;
+  request.limit.clock = &clock;
+  request.limit.seconds = 4.0;
   const auto result = find_learner("auto")->train(request);
   REQUIRE(result.has_value());
   CHECK(chosen_of(*result) == kBlend);
@@ -358,7 +358,7 @@ TEST_CASE("After its time limit auto takes the choice that needs no comparison",
       is_left_out = is_left_out || why->as_string().find("time limit") != std::string::npos;
   CHECK(is_left_out);
   // A limit that is never reached changes nothing.
-  request.time_limit_seconds = 1e9;
+  request.limit.seconds = 1e9;
   CHECK(model_text(find_learner("auto")->train(request)->model) == model_text(auto_result(set).model));
 }
 
@@ -391,7 +391,7 @@ TEST_CASE("Learner auto uses the requested measure and refuses an unknown one", 
   CHECK(result.model.training.at("auto").at("measure") == "ndcg_cut_5");
   TrainingRequest request;
   request.train = &set;
-  request.measure_name = "nothing";
+  request.measure.name = "nothing";
   CHECK(find_learner("auto")->train(request).error().code == Code::usage);
 }
 

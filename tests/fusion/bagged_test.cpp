@@ -112,8 +112,8 @@ TEST_CASE("Bags keep the best number of rounds on validation data as if trained 
       5.0 * mean(eight->model.ranker->score(set.matrix));  // a sum over the bags is measured
   request.options["rounds"] = "30";
   request.validate = &set;
-  request.measure_name = "nearness";
-  request.measure = [&](std::span<const double> scores) { return -std::abs(mean(scores) - target); };
+  request.measure.name = "nearness";
+  request.measure.value = [&](std::span<const double> scores) { return -std::abs(mean(scores) - target); };
   const auto chosen = find_learner("rankboost-bagged")->train(request);
   REQUIRE(chosen.has_value());
   CHECK(chosen->model.training.at("validation").at("rounds").to_number<int>() == 8);

@@ -149,7 +149,7 @@ Result<Source> other_source(const Learner& learner, const TrainingSet& training,
   inner.train = &training;
   inner.seed = request.seed;
   inner.threads = request.threads;
-  inner.wants_trace = false;
+  inner.trace.is_wanted = false;
   auto result = learner.train(inner);
   if (!result) return fail(result.error().code, "the member " + learner.name + ": " + result.error().text);
   Source source;
@@ -358,7 +358,7 @@ Learner ensemble_learner(std::vector<Learner> others) {
                   const JsonObject& body,
                   const std::vector<Feature>& features) { return read_ensemble(body, features, *shared); },
       .takes_query_weights = false,
-      .can_validate = true};
+      .can = {.validate = true}};
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -126,7 +126,7 @@ Learner learner() {
           .train = train,
           .read = read_ranker,
           .takes_query_weights = false,
-          .can_resume = true};
+          .can = {.resume = true}};
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

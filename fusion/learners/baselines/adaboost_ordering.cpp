@@ -5,7 +5,7 @@
 
 #include "fusion/learners/baselines/baselines.h"
 #include "fusion/learners/common/options.h"
-#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/common/rounds.h"
 
 namespace metafuse::fusion::baselines {
 namespace {

@@ -47,9 +47,9 @@ std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set
   return halves;
 }
 
-double time_of_bag(const TrainingRequest& request, std::size_t bags) {
+TimeLimit limit_of_bag(const TrainingRequest& request, std::size_t bags) {
   const auto waves = (bags + request.threads - 1) / std::max(1U, request.threads);
-  return request.time_limit_seconds / static_cast<double>(std::max<std::size_t>(1, waves));
+  return {request.limit.clock, request.limit.seconds / static_cast<double>(std::max<std::size_t>(1, waves))};
 }
 
 std::vector<WeakRanking> mean_of_bags(std::span<const std::span<const WeakRanking>> bags) {
@@ -71,7 +71,7 @@ BestRound best_rounds_of_bags(
   BestRound best(request.patience);
   for (std::size_t round = 0; round < most_rounds; ++round) {
     add_round(round, scores);
-    if (!best.add(request.measure(scores))) break;
+    if (!best.add(request.measure.value(scores))) break;
   }
   return best;
 }
@@ -80,7 +80,7 @@ std::string record_best_rounds(const TrainingRequest& request, const BestRound& 
   training["validation"] = validation_record(request, best.value());
   training["validation"].as_object()["rounds"] = best.rounds();
   return fmt::format("validation {} is best after {} rounds of each bag, which are kept\n",
-                     request.measure_name, best.rounds());
+                     request.measure.name, best.rounds());
 }
 
 }  // namespace metafuse::fusion

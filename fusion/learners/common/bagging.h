@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "fusion/learners/common/early_stop.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion {
@@ -29,9 +29,9 @@ std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random);
 /// out: indices into set.queries, ascending
 std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set, Random random);
 
-/// The time each bag may take so that all bags stay within the request's time limit, 0 for no limit. Each of
-/// the request's threads trains one bag after another.
-double time_of_bag(const TrainingRequest& request, std::size_t bags);
+/// The time each bag may take so that all bags stay within the request's time limit. Each of the request's
+/// threads trains one bag after another.
+TimeLimit limit_of_bag(const TrainingRequest& request, std::size_t bags);
 
 /// The mean of bags of weak rankings, with equal ones merged. Sorted by feature, then by threshold,
 /// highest first.

@@ -3,6 +3,7 @@
 // The interface of all learners: what a learner is given, what it returns, and what the table of learners
 // says about it.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,41 @@ struct LearnerOption {
   std::string meaning;
 };
 
+/// How much of its rounds a learner traces.
+struct TraceOptions {
+  bool is_wanted = true;                 ///< false: the learner may skip what only the trace needs
+  std::size_t every = 1;                 ///< only every n-th round is traced
+  std::size_t first_feature_number = 0;  ///< of the first feature in the trace: 0 for runs, 1 for LETOR
+};
+
+struct TimeLimit {
+  const Clock* clock = nullptr;  ///< required with seconds
+  double seconds = 0.0;          ///< 0: none
+};
+
+/// Tells when a training has used up its time.
+class Timer {
+ public:
+  explicit Timer(const TimeLimit& limit)
+      : limit_(limit), begin_(limit.clock != nullptr ? limit.clock->now() : TimePoint()) {}
+
+  bool is_over() const {
+    return limit_.clock != nullptr && limit_.seconds > 0.0 &&
+           std::chrono::duration<double>(limit_.clock->now() - begin_).count() >= limit_.seconds;
+  }
+
+ private:
+  TimeLimit limit_;
+  TimePoint begin_;
+};
+
+/// The files from which an interrupted training can be resumed.
+struct CheckpointFiles {
+  std::string file;       ///< written every so many rounds; empty: none
+  std::size_t every = 0;  ///< rounds
+  std::string resume;     ///< to continue from; empty: none
+};
+
 /// The input of a learner.
 struct TrainingRequest {
   const TrainingSet* train = nullptr;
@@ -38,36 +74,35 @@ struct TrainingRequest {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ProgressReport progress;
-  bool wants_trace = true;               ///< false: the learner may skip what only the trace needs
-  std::size_t trace_every = 1;           ///< only every n-th round is traced
-  std::size_t first_feature_number = 0;  ///< of the first feature in the trace: 0 for runs, 1 for LETOR
-  const Model* resume = nullptr;         ///< a model to continue learning from; only if can_resume
+  TraceOptions trace;
+  const Model* resume = nullptr;  ///< a model to continue learning from; only if the learner can.resume
 
-  /// The processes that hold the other queries; only if can_distribute. Null: this process holds all queries.
+  /// The processes that hold the other queries; only if the learner can.distribute. Null: this process holds
+  /// all queries.
   Communicator* communicator = nullptr;
 
-  // Early stopping, time limit and checkpoints; only for learners that support them.
-  ScoreMeasure measure;             ///< measures scores of `validate`
-  std::string measure_name;         ///< name of `measure`
-  bool is_measure_cost = false;     ///< `measure` is a negated cost; reports negate it again
-  std::size_t patience = 0;         ///< training ends after this many rounds without improvement; 0: never
-  const Clock* clock = nullptr;     ///< required with time_limit_seconds
-  double time_limit_seconds = 0.0;  ///< 0: none
-  std::string checkpoint;           ///< file written every checkpoint_every rounds; empty: none
-  std::size_t checkpoint_every = 0;
-  std::string resume_checkpoint;  ///< file to continue from; empty: none
+  // Only for learners that can stop early, limit their time, or write checkpoints.
+  ValidationMeasure measure;  ///< of scores of `validate`
+  std::size_t patience = 0;   ///< training ends after this many rounds without improvement; 0: never
+  TimeLimit limit;
+  CheckpointFiles checkpoints;
 };
-
-/// A value of the request's measure as reports show it: a cost is not negated.
-inline double reported_value(const TrainingRequest& request, double value) {
-  return request.is_measure_cost ? -value : value;
-}
 
 /// The output of a learner: the model, one JSON object per round for --trace, and a summary for people.
 struct TrainingResult {
   Model model;
   std::vector<JsonObject> trace;
   std::string summary;
+};
+
+/// What a learner can do beyond training on a set.
+struct Abilities {
+  bool resume = false;      ///< whether TrainingRequest::resume may be set
+  bool validate = false;    ///< whether TrainingRequest::validate has an effect
+  bool stop_early = false;  ///< whether it uses measure and patience
+  bool distribute = false;  ///< whether TrainingRequest::communicator may be set
+  bool checkpoint = false;  ///< whether it uses checkpoints
+  bool limit_time = false;  ///< whether it respects the time limit
 };
 
 /// One row of the table of learners (fusion/training/registry.h). It holds everything that `train`,
@@ -80,16 +115,11 @@ struct Learner {
   std::function<Result<TrainingResult>(const TrainingRequest&)> train;
   ReadRanker read;
   bool takes_query_weights = true;  ///< false: all pairs weigh the same, whatever --query-weights says
-  bool can_resume = false;          ///< whether TrainingRequest::resume may be set
-  bool can_validate = false;        ///< whether TrainingRequest::validate has an effect
-  bool can_stop_early = false;      ///< whether it uses measure and patience
-  bool can_distribute = false;      ///< whether TrainingRequest::communicator may be set
-  bool can_checkpoint = false;      ///< whether it uses checkpoint and resume_checkpoint
-  bool can_limit_time = false;      ///< whether it respects the time limit
+  Abilities can = {};
   /// Bytes of memory that training takes per document if columns lie in a file; absent: the learner needs
   /// columns in memory.
   std::optional<std::size_t> bytes_per_document = std::nullopt;
-  bool chooses_by_measure = false;  ///< whether it reads measure_name, even without validation data
+  bool chooses_by_measure = false;  ///< whether it reads the measure's name, even without validation data
 };
 
 }  // namespace metafuse::fusion

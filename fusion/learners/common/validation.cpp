@@ -72,7 +72,7 @@ Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::
   return ValidationMeasure{[prepared, sign](std::span<const double> scores) {
                              return sign * average_over_queries(*prepared, scores);
                            },
-                           is_cost};
+                           is_cost, name};
 }
 
 Result<std::vector<MeasuredQuery>> measured_queries(const TrainingSet& set, const std::string& measure) {

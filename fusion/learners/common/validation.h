@@ -19,6 +19,10 @@ using ScoreMeasure = std::function<double(std::span<const double> scores)>;
 struct ValidationMeasure {
   ScoreMeasure value;    ///< negated if the measure is a cost
   bool is_cost = false;  ///< lower is better; reports negate the value again
+  std::string name;
+
+  /// A value as reports show it: that of a cost is not negated.
+  double reported(double score) const { return is_cost ? -score : score; }
 };
 
 /// Makes a function that evaluates one score per row of the set. Each query is ordered by score; equal scores

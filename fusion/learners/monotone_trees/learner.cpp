@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/options.h"
@@ -39,13 +38,10 @@ std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const 
   for (const Feature& feature : matrix.features()) kinds.push_back(feature.kind);
   std::vector<std::vector<Tree>> bags(options.bags);
   const Random random(request.seed);
-  const double limit = time_of_bag(request, options.bags);
+  const TimeLimit limit = limit_of_bag(request, options.bags);
   for_each_bag(request, bags.size(), [&](std::size_t bag) {
     BoostOptions boost = options.boost;
-    if (limit > 0.0)
-      boost.is_over = [clock = request.clock, begin = request.clock->now(), limit] {
-        return std::chrono::duration<double>(clock->now() - begin).count() >= limit;
-      };
+    boost.is_over = [timer = Timer(limit)] { return timer.is_over(); };
     bags[bag] = boost_trees(features, kinds, feedback, boost, random.split(bag));
   });
   // If the time limit cut bags short, all bags are cut to the same number of rounds.
@@ -97,12 +93,12 @@ Result<TrainingResult> train(const TrainingRequest& request) {
                    " queries with " + std::to_string(feedback.crucial_pairs) + " crucial pairs; " +
                    std::to_string(feedback.left_out) + " queries without any left out\n";
   std::size_t rounds = options.boost.rounds;
-  if (request.measure) {
+  if (request.measure.value) {
     const BestRound best = best_rounds(request, bags);
     rounds = best.rounds();
     result.summary += record_best_rounds(request, best, result.model.training);
   }
-  if (request.wants_trace) result.trace = trace_of(bags, rounds, request.train->matrix.features());
+  if (request.trace.is_wanted) result.trace = trace_of(bags, rounds, request.train->matrix.features());
   result.model.learner = "monotone-trees";
   result.model.features = request.train->matrix.features();
   result.model.ranker = std::make_shared<TreeRanker>(mean_of(bags, rounds), result.model.features);
@@ -122,9 +118,7 @@ Learner learner() {
           .options = option_rows<Options>(),
           .train = train,
           .read = read_tree_ranker,
-          .can_validate = true,
-          .can_stop_early = true,
-          .can_limit_time = true};
+          .can = {.validate = true, .stop_early = true, .limit_time = true}};
 }
 
 }  // namespace metafuse::fusion::monotone_trees

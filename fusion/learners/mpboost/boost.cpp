@@ -1,15 +1,14 @@
 #include "fusion/learners/mpboost/boost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "fusion/data/fused_order.h"
 #include "fusion/data/thresholds.h"
-#include "fusion/learners/common/early_stop.h"
 #include "fusion/learners/common/feedback_grades.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/learners/mpboost/weights.h"
 
 namespace metafuse::fusion::mpboost {

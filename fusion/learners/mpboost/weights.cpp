@@ -49,12 +49,15 @@ FactoredWeights::FactoredWeights(const TrainingSet& set, const CodedFeatures& fe
                                  const BoostOptions& options)
     : features_(features), threads_(options.threads), document_count_(set.matrix.document_count()) {
   for (const QueryRange& range : set.queries) add_query(set, range, options);
-  if (pair_count_ == 0) return;
-  normalise();
+  // The weights are scaled so that their sum at F = 0 is 1.
+  for (Query& query : queries_)
+    for (double& w : query.weight) w /= total_;
+  mean_distance_ /= total_;
   sort_orders();
   set_scores(std::vector<double>(document_count_, 0.0));
 }
 
+/// Appends a query, and adds its pairs to total_ and, times their distance, to mean_distance_.
 void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
                                 const BoostOptions& options) {
   const std::vector<double> grades = grades_of(set, range);
@@ -86,27 +89,15 @@ void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
       weight += w * counts[a] * counts[b];
     }
   pair_count_ += static_cast<std::size_t>(pairs);
-  for (double& w : query.weight) w *= weight_of_query(set.feedback, range, weight) / weight;
+  const double share = weight_of_query(set.feedback, range, weight) / weight;
+  for (double& w : query.weight) w *= share;
+  for (std::size_t b = 0; b < query.grades; ++b)
+    for (std::size_t a = b + 1; a < query.grades; ++a) {
+      const double of_pairs = counts[a] * counts[b] * query.weight[a * query.grades + b];
+      total_ += of_pairs;
+      mean_distance_ += of_pairs * query.distance[a * query.grades + b];
+    }
   queries_.push_back(std::move(query));
-}
-
-/// Scales the weights so that their sum at F = 0 is 1.
-void FactoredWeights::normalise() {
-  double total = 0.0;
-  double distance = 0.0;
-  for (const Query& query : queries_) {
-    std::vector<double> counts(query.grades, 0.0);
-    for (const std::uint8_t grade : query.grade) counts[grade] += 1.0;
-    for (std::size_t b = 0; b < query.grades; ++b)
-      for (std::size_t a = b + 1; a < query.grades; ++a) {
-        const double weight = counts[a] * counts[b] * query.weight[a * query.grades + b];
-        total += weight;
-        distance += weight * query.distance[a * query.grades + b];
-      }
-  }
-  for (Query& query : queries_)
-    for (double& w : query.weight) w /= total;
-  mean_distance_ = distance / total;
 }
 
 void FactoredWeights::sort_orders() {

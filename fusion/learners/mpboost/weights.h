@@ -56,7 +56,6 @@ class FactoredWeights {
   };
 
   void add_query(const TrainingSet& set, const QueryRange& range, const BoostOptions& options);
-  void normalise();
   void sort_orders();
   void sweep(const Query& query, std::size_t q, std::size_t feature, std::vector<double>& by_code) const;
   std::vector<double> potentials() const;
@@ -70,7 +69,7 @@ class FactoredWeights {
   std::vector<std::vector<std::uint32_t>> orders_;
   std::size_t document_count_ = 0;
   std::size_t pair_count_ = 0;
-  double total_ = 1.0;
+  double total_ = 0.0;
   double mean_distance_ = 0.0;
 };
 

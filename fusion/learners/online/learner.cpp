@@ -233,7 +233,7 @@ std::vector<Learner> learners() {
          .train = [method = method](const TrainingRequest& request) { return train(method, request); },
          .read = read_online_ranker,
          .takes_query_weights = false,
-         .can_resume = true});
+         .can = {.resume = true}});
   }
   return learners;
 }

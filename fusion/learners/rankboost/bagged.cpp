@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/bagging.h"
-#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/learners/rankboost/candidates.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/model/weak_ranking.h"
@@ -25,12 +25,12 @@ void declare_options(OptionTable& table, BaggedOptions& options) {
   table.count("bags", options.bags, 1, 1000, "bootstrap samples of the base queries");
 }
 
-using TrainedBag = std::optional<Result<TrainingResult>>;
+using Bag = std::vector<WeakRanking>;  // in the order of the rounds
 
-std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags) {
+std::vector<Result<Bag>> train_bags(const TrainingRequest& request, std::size_t bags) {
   std::map<std::string, std::string> options = request.options;
   options.erase("bags");
-  std::vector<TrainedBag> trained(bags);
+  std::vector<Result<Bag>> trained(bags, Bag());
   const Random random(request.seed);
   for_each_bag(request, bags, [&](std::size_t bag) {
     const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
@@ -39,50 +39,49 @@ std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t b
     inner.train = &set;
     inner.options = options;
     inner.seed = request.seed;
-    inner.wants_trace = false;
-    inner.clock = request.clock;
-    inner.time_limit_seconds = time_of_bag(request, bags);
-    trained[bag] = learner().train(inner);
+    inner.trace.is_wanted = false;
+    inner.limit = limit_of_bag(request, bags);
+    const auto result = learner().train(inner);
+    if (result)
+      trained[bag] = dynamic_cast<const StepRanker&>(*result->model.ranker).rankings();
+    else
+      trained[bag] = result.error();
   });
   return trained;
 }
 
-std::span<const WeakRanking> rankings_of(const TrainedBag& bag) {
-  return dynamic_cast<const StepRanker&>(*(*bag)->model.ranker).rankings();
+/// The bags from which anything could be learned. A sample of few queries may have none, and then no vote.
+/// errors: those of the bags, except bad_data while some bag has learned
+Result<std::vector<Bag>> taught_bags(const TrainingRequest& request, std::size_t bags) {
+  std::vector<Bag> taught;
+  std::optional<Error> error;
+  for (Result<Bag>& bag : train_bags(request, bags))
+    if (bag)
+      taught.push_back(std::move(*bag));
+    else if (!error)
+      error = bag.error();
+  if (error && (taught.empty() || error->code != Code::bad_data)) return *error;
+  return taught;
 }
 
-BestRound best_rounds(const TrainingRequest& request, const std::vector<TrainedBag>& trained) {
+BestRound best_rounds(const TrainingRequest& request, const std::vector<Bag>& bags) {
   std::size_t longest = 0;
-  for (const TrainedBag& bag : trained) longest = std::max(longest, rankings_of(bag).size());
+  for (const Bag& bag : bags) longest = std::max(longest, bag.size());
   return best_rounds_of_bags(request, longest, [&](std::size_t round, std::vector<double>& scores) {
-    for (const TrainedBag& bag : trained)
-      if (round < rankings_of(bag).size())
-        add_to_scores(request.validate->matrix, rankings_of(bag)[round], scores);
+    for (const Bag& bag : bags)
+      if (round < bag.size()) add_to_scores(request.validate->matrix, bag[round], scores);
   });
 }
 
-/// The mean of the bags' first `rounds` weak rankings.
-std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained, std::size_t rounds) {
-  std::vector<std::span<const WeakRanking>> bags;
-  for (const TrainedBag& bag : trained) {
-    const auto rankings = rankings_of(bag);
-    bags.push_back(rankings.first(std::min(rounds, rankings.size())));
-  }
-  return mean_of_bags(bags);
-}
-
 /// A line per bag and round.
-std::vector<JsonObject> trace_of(const TrainingRequest& request, const std::vector<TrainedBag>& trained,
-                                 std::size_t rounds) {
+std::vector<JsonObject> trace_of(const TrainingRequest& request, const std::vector<Bag>& bags) {
   std::vector<JsonObject> lines;
   const StepTrace trace(request);
-  for (std::size_t bag = 0; bag < trained.size(); ++bag) {
-    const auto rankings = rankings_of(trained[bag]);
-    for (std::size_t round = 0; round < std::min(rounds, rankings.size()); ++round) {
-      lines.push_back(trace.line(round + 1, rankings[round]));
+  for (std::size_t bag = 0; bag < bags.size(); ++bag)
+    for (std::size_t round = 0; round < bags[bag].size(); ++round) {
+      lines.push_back(trace.line(round + 1, bags[bag][round]));
       lines.back()["bag"] = bag + 1;
     }
-  }
   return lines;
 }
 
@@ -92,34 +91,27 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
   if (options.boost.is_value)
     return fail(Code::usage, "--weak-ranking value cannot be bagged; use threshold or the learner rankboost");
   if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
-  std::vector<TrainedBag> trained = train_bags(request, options.bags);
-  // A sample of few queries may contain none from which anything can be learned; it then has no vote.
-  const auto has_taught = [](const TrainedBag& bag) { return bag->has_value(); };
-  const auto failed = std::find_if_not(trained.begin(), trained.end(), has_taught);
-  const bool has_any = std::any_of(trained.begin(), trained.end(), has_taught);
-  if (failed != trained.end() && (!has_any || (*failed)->error().code != Code::bad_data))
-    return (*failed)->error();
-  std::erase_if(trained, [&](const TrainedBag& bag) { return !has_taught(bag); });
+  TRY(auto bags, taught_bags(request, options.bags));
   JsonObject training;
-  std::size_t rounds = options.boost.rounds;
   std::string choice;
-  if (request.measure) {
-    const BestRound best = best_rounds(request, trained);
-    rounds = best.rounds();
+  if (request.measure.value) {
+    const BestRound best = best_rounds(request, bags);
+    for (Bag& bag : bags) bag.resize(std::min(best.rounds(), bag.size()));
     choice = record_best_rounds(request, best, training);
   }
   training["options"] = options_json(options.boost, '_');
   training["bags"] = options.bags;
   training["seed"] = request.seed;
   training["queries"] = request.train->queries.size();
-  std::vector<WeakRanking> rankings = merged(trained, rounds);
+  std::vector<WeakRanking> rankings =
+      mean_of_bags(std::vector<std::span<const WeakRanking>>(bags.begin(), bags.end()));
   const std::string summary =
-      fmt::format("{} bags of {} queries, {} different weak rankings\n{}", trained.size(),
+      fmt::format("{} bags of {} queries, {} different weak rankings\n{}", bags.size(),
                   request.train->queries.size(), rankings.size(), choice);
   const std::vector<Feature>& features = request.train->matrix.features();
   return TrainingResult{{"rankboost-bagged", features,
                          std::make_shared<StepRanker>(std::move(rankings), features), std::move(training)},
-                        request.wants_trace ? trace_of(request, trained, rounds) : std::vector<JsonObject>(),
+                        request.trace.is_wanted ? trace_of(request, bags) : std::vector<JsonObject>(),
                         summary};
 }
 
@@ -132,9 +124,7 @@ Learner bagged_learner() {
           .options = option_rows<BaggedOptions>(),
           .train = train_bagged,
           .read = read_step_ranker,
-          .can_validate = true,
-          .can_stop_early = true,
-          .can_limit_time = true};
+          .can = {.validate = true, .stop_early = true, .limit_time = true}};
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -110,18 +110,18 @@ const JsonObject& Checkpoints::identity() {
   JsonObject options = options_json(options_, '_');
   options.erase("rounds");
   if (options_.thresholds.given != nullptr) options["thresholds"] = given_thresholds_json(options_);
-  if (request_.measure) options["metric"] = request_.measure_name;
+  if (request_.measure.value) options["metric"] = request_.measure.name;
   JsonObject data;
   for (const auto& [part, digest] : fingerprint(*request_.train, request_.communicator)) data[part] = digest;
-  if (request_.measure)
+  if (request_.measure.value)
     for (const auto& [part, digest] : fingerprint(*request_.validate)) data["validation " + part] = digest;
   identity_ = JsonObject{{"options", std::move(options)}, {"data", std::move(data)}};
   return *identity_;
 }
 
 Result<void> Checkpoints::save_if_due(std::span<const Round> rounds) {
-  if (request_.checkpoint.empty() || request_.checkpoint_every == 0 ||
-      rounds.size() % request_.checkpoint_every != 0)
+  if (request_.checkpoints.file.empty() || request_.checkpoints.every == 0 ||
+      rounds.size() % request_.checkpoints.every != 0)
     return {};
   const JsonObject& own = identity();  // computed by all processes together
   if (request_.communicator != nullptr && request_.communicator->rank() > 0) return {};
@@ -132,12 +132,12 @@ Result<void> Checkpoints::save_if_due(std::span<const Round> rounds) {
   const JsonObject root{{"format", kFormat},      {"version", kVersion},
                         {"learner", "rankboost"}, {"options", own.at("options")},
                         {"data", own.at("data")}, {"rounds", std::move(list)}};
-  return write_file(request_.checkpoint, to_text(root) + "\n");
+  return write_file(request_.checkpoints.file, to_text(root) + "\n");
 }
 
 Result<std::vector<Round>> Checkpoints::resumed_rounds() {
   std::vector<Round> rounds;
-  const std::string& path = request_.resume_checkpoint;
+  const std::string& path = request_.checkpoints.resume;
   if (path.empty()) return rounds;
   TRY(const auto found, read_checkpoint(path));
   for (const Json& item : found.at("rounds").get_array()) {

@@ -71,13 +71,13 @@ void Distribution::for_each_chunk(const Work& work) const {
 }
 
 void Distribution::anchor(std::span<const double> scores, double log_normaliser) {
-  const double old_total = static_cast<double>(total_);
-  inverse_ = 1.0;
-  scale_ = kScale;
+  const double old_total = static_cast<double>(totals_.total);
+  totals_.inverse = 1.0;
+  totals_.scale = kScale;
   std::vector<Sums> sums(chunks_.size() - 1);
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
     anchor_query(query, scores, log_normaliser);
-    refresh(query, scale_ / old_total, sums[chunk]);
+    refresh(query, totals_.scale / old_total, sums[chunk]);
   });
   finish_refresh(sums);
 }
@@ -123,7 +123,7 @@ void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& 
     if (place > 0) downs[place] = sum_in_lanes(down_.data() + run.begin, run.end - run.begin);
   }
   double sum = 0.0;
-  const double factor = inverse_ * scale_;
+  const double factor = Distribution::factor();
   for (std::size_t a = 0; a < classes; ++a)
     for (std::size_t b = a + 1; b < classes; ++b) {
       const double weight = tables_[query.table + a * classes + b] * factor;
@@ -147,7 +147,7 @@ void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& 
 }
 
 void Distribution::add_pairs(const QueryFeedback& query, Sums& sums) {
-  const double factor = inverse_ * scale_;
+  const double factor = Distribution::factor();
   std::vector<double> potentials(query.end - query.begin, 0.0);
   double sum = 0.0;
   for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
@@ -172,13 +172,13 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
     change += part.change;
   }
   // The change is an upper bound, so it may be rounded up to whole units. No change exceeds a few totals.
-  const double units = std::min(std::ceil(change / scale_ * kChangeUnits), 16.0 * kChangeUnits);
+  const double units = std::min(std::ceil(change / totals_.scale * kChangeUnits), 16.0 * kChangeUnits);
   std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
   sum_over_processes(communicator_, both);
-  total_ = both[0];
+  totals_.total = both[0];
   // Half the change, rounded up. The previous potentials are kept in single precision, for this bound alone:
   // that loses at most 2^-24 of them, and their absolute sum is at most 2.
-  largest_change_ = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 0x1p-23;
+  totals_.largest_change = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 0x1p-23;
 }
 
 void Distribution::multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
@@ -218,13 +218,13 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
     factors.up.push_back(factors.both.back().up);
     factors.down.push_back(factors.both.back().down);
   }
-  const double old_total = static_cast<double>(total_);
-  inverse_ *= scale_ / old_total;
-  scale_ = kScale;
+  const double old_total = static_cast<double>(totals_.total);
+  totals_.inverse *= totals_.scale / old_total;
+  totals_.scale = kScale;
   std::vector<Sums> sums(chunks_.size() - 1);
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
     multiply(query, ranking, alpha, factors);
-    refresh(query, scale_ / old_total, sums[chunk]);
+    refresh(query, totals_.scale / old_total, sums[chunk]);
   });
   finish_refresh(sums);
   return raised_total();
@@ -232,9 +232,9 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
 
 double Distribution::raised_total() {
   double z = 1.0;  // what the weights were divided by
-  for (int tries = 0; total_ < kLeastTotal && tries < kMostRaises; ++tries) {
-    const double part = total_ > 0 ? static_cast<double>(total_) / scale_ : 1.0 / kScale;
-    inverse_ /= part;
+  for (int tries = 0; totals_.total < kLeastTotal && tries < kMostRaises; ++tries) {
+    const double part = totals_.total > 0 ? static_cast<double>(totals_.total) / totals_.scale : 1.0 / kScale;
+    totals_.inverse /= part;
     z *= part;
     std::vector<Sums> sums(chunks_.size() - 1);
     for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
@@ -244,8 +244,8 @@ double Distribution::raised_total() {
     });
     finish_refresh(sums);
   }
-  require(total_ > 0, "a distribution has weight");
-  return z * (static_cast<double>(total_) / scale_);
+  require(totals_.total > 0, "a distribution has weight");
+  return z * (static_cast<double>(totals_.total) / totals_.scale);
 }
 
 void Distribution::factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const {
@@ -300,7 +300,7 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   constexpr double kDecides = 2.0;
   const double scale = std::ldexp(
       1.0, 60 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(feedback_->query_count))));
-  const double factor = inverse_ * scale_ / static_cast<double>(total_);
+  const double factor = Distribution::factor() / static_cast<double>(totals_.total);
   std::vector<std::int64_t> totals(chunks_.size() - 1, 0);
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
     const double slope = slope_of(query, ranking, alpha, factor);
@@ -344,7 +344,7 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
 }
 
 PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
-  const double factor = inverse_ * scale_ / static_cast<double>(total_);
+  const double factor = Distribution::factor() / static_cast<double>(totals_.total);
   std::vector<double> right;
   std::vector<double> wrong;
   for (const QueryFeedback& query : feedback_->queries) {

@@ -81,10 +81,10 @@ class Distribution {
 
   /// The potential of every row (eq. (10)), in fixed point and not yet divided by total().
   std::span<const std::int64_t> potentials() const { return potentials_; }
-  std::int64_t total() const { return total_; }
+  std::int64_t total() const { return totals_.total; }
   /// An upper bound on how much the edge of any weak ranking with values in [0, 1] changed in the last round,
   /// before division by Z: half the L1 change of the potentials.
-  double largest_change() const { return largest_change_; }
+  double largest_change() const { return totals_.largest_change; }
 
   /// The derivative of Z at alpha for this weak ranking, with D normalised. Beyond +-1 only its sign
   /// is right.
@@ -104,7 +104,7 @@ class Distribution {
   std::span<const double> tables() const { return tables_; }
   std::span<const double> pair_weights() const { return pair_weights_; }
   /// Converts a product up x down x table to the units of total().
-  double factor() const { return inverse_ * scale_; }
+  double factor() const { return totals_.inverse * totals_.scale; }
 
  private:
   using Run = Slots::Run;
@@ -112,6 +112,13 @@ class Distribution {
     std::vector<double> up;
     std::vector<double> down;
     std::vector<PairFactors> both;
+  };
+  /// What D is divided by, and what came of the last update.
+  struct Totals {
+    double inverse = 1.0;  // product of 1 / total since the last anchor()
+    double scale = 1.0;
+    std::int64_t total = 1;
+    double largest_change = 0.0;
   };
   /// The sums that one thread accumulates over its queries.
   struct Sums {
@@ -145,10 +152,7 @@ class Distribution {
   std::vector<double> tables_;
   std::vector<double> pair_weights_;
   std::vector<std::int64_t> potentials_;  // by row
-  double inverse_ = 1.0;                  // product of 1 / total since the last anchor()
-  double scale_ = 1.0;
-  std::int64_t total_ = 1;
-  double largest_change_ = 0.0;
+  Totals totals_;
 };
 
 }  // namespace metafuse::fusion::rankboost

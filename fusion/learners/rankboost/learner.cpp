@@ -1,7 +1,6 @@
 #include "fusion/learners/rankboost/learner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -9,8 +8,7 @@
 #include "core/number.h"
 #include "core/portable_math.h"
 #include "fusion/data/communicator.h"
-#include "fusion/learners/common/early_stop.h"
-#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/learners/rankboost/checkpoint.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/rankboost/trainer.h"
@@ -87,13 +85,13 @@ class Run {
 
   Result<TrainingResult> train() {
     TRY_VOID(resume());
-    const TimePoint begin = request_.clock != nullptr ? request_.clock->now() : TimePoint();
+    const Timer timer(request_.limit);
     while (rounds_.size() < problem_.options.rounds && stop_reason_.empty()) {
       const auto round = trainer_.step();
       if (!round) break;
       take(*round);
       TRY_VOID(checkpoints_.save_if_due(rounds_));
-      if (is_over_time(begin)) stop_reason_ = "the time limit was reached";
+      if (is_over_time(timer)) stop_reason_ = "the time limit was reached";
     }
     if (stop_reason_.empty())
       stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
@@ -104,16 +102,15 @@ class Run {
 
  private:
   /// Decided by all MPI processes together, because their clocks differ.
-  bool is_over_time(TimePoint begin) const {
-    if (request_.clock == nullptr || request_.time_limit_seconds <= 0.0) return false;
-    const double spent = std::chrono::duration<double>(request_.clock->now() - begin).count();
-    return sum_over_processes(request_.communicator, std::int64_t{spent >= request_.time_limit_seconds}) > 0;
+  bool is_over_time(const Timer& timer) const {
+    if (request_.limit.clock == nullptr || request_.limit.seconds <= 0.0) return false;
+    return sum_over_processes(request_.communicator, std::int64_t{timer.is_over()}) > 0;
   }
 
   void take(const Round& round) {
     rounds_.push_back(round);
-    const bool is_traced = request_.wants_trace && rounds_.size() % request_.trace_every == 0;
-    if (request_.wants_trace || problem_.options.flat_rounds > 0) add_to_loss(round);
+    const bool is_traced = request_.trace.is_wanted && rounds_.size() % request_.trace.every == 0;
+    if (request_.trace.is_wanted || problem_.options.flat_rounds > 0) add_to_loss(round);
     if (is_traced || problem_.options.flat_rounds > 0) losses_.push_back(loss_->value(request_.communicator));
     if (is_traced) trace_.push_back(trace_line(round));
     const bool goes_on = problem_.options.is_value && early_stop_.is_on()
@@ -121,7 +118,7 @@ class Run {
                              : early_stop_.add(weak_ranking(round));
     if (!goes_on)
       stop_reason_ =
-          fmt::format("{} did not improve for {} rounds", request_.measure_name, request_.patience);
+          fmt::format("{} did not improve for {} rounds", request_.measure.name, request_.patience);
     if (is_flat())
       stop_reason_ = fmt::format("{} rounds did not lower the training loss", problem_.options.flat_rounds);
     if (request_.progress) request_.progress(rounds_.size(), problem_.options.rounds);
@@ -144,7 +141,7 @@ class Run {
 
   void keep(std::size_t rounds) {
     rounds_.resize(std::min(rounds_.size(), rounds));
-    trace_.resize(std::min(trace_.size(), rounds / request_.trace_every));
+    trace_.resize(std::min(trace_.size(), rounds / request_.trace.every));
   }
 
   void keep_best_prefix() {
@@ -160,7 +157,7 @@ class Run {
       if (rounds_.size() >= problem_.options.rounds || !stop_reason_.empty()) break;
       if (candidate.feature >= problem_.features.feature_count() ||
           candidate.threshold > problem_.features.thresholds(candidate.feature).size())
-        return fail(Code::bad_data, request_.resume_checkpoint + ": round " +
+        return fail(Code::bad_data, request_.checkpoints.resume + ": round " +
                                         std::to_string(rounds_.size() + 1) +
                                         " uses a weak ranking that the input does not have; start the "
                                         "training again without --resume");
@@ -179,7 +176,7 @@ class Run {
     JsonObject line =
         problem_.options.is_value
             ? JsonObject{{"round", rounds_.size()},
-                         {"feature", round.candidate.feature + request_.first_feature_number},
+                         {"feature", round.candidate.feature + request_.trace.first_feature_number},
                          {"low", thresholds.lowest},
                          {"high", thresholds.highest},
                          {"q_default", round.candidate.q_default},
@@ -252,7 +249,7 @@ class Run {
     text += fmt::format("\nranking loss {}, bounded by {} (theorem 1)\n", number_text(loss),
                         number_text(rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound)));
     if (early_stop_.is_on())
-      text += fmt::format("validation {} {} after these rounds\n", request_.measure_name,
+      text += fmt::format("validation {} {} after these rounds\n", request_.measure.name,
                           number_text(early_stop_.value()));
     std::string names;
     for (const std::size_t feature : reduced_features())
@@ -313,11 +310,11 @@ Learner learner() {
           .options = option_rows<Options>(),
           .train = train,
           .read = read,
-          .can_validate = true,
-          .can_stop_early = true,
-          .can_distribute = true,
-          .can_checkpoint = true,
-          .can_limit_time = true,
+          .can = {.validate = true,
+                  .stop_early = true,
+                  .distribute = true,
+                  .checkpoint = true,
+                  .limit_time = true},
           .bytes_per_document = kBytesPerDocument};
 }
 

@@ -151,6 +151,21 @@ void sort_by_score(std::span<std::uint32_t> rows, std::span<const double> scores
             [&](std::uint32_t a, std::uint32_t b) { return scores[a] < scores[b]; });
 }
 
+constexpr double kDelta = 0.05;
+
+double count_at(const JsonObject& object, const char* key) {
+  const Json* value = object.if_contains(key);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
+}
+
+bool is_value_ranking(const JsonObject& training) {
+  const Json* options = training.if_contains("options");
+  const Json* form = options != nullptr && options->is_object()
+                         ? options->get_object().if_contains("weak_ranking")
+                         : nullptr;
+  return form != nullptr && form->is_string() && form->get_string() == "value";
+}
+
 }  // namespace
 
 bool is_tie(double a, double b) {
@@ -273,25 +288,6 @@ double GrowingLoss::value(Communicator* communicator) const {
   }
   return static_cast<double>(sum_over_processes(communicator, total)) / kLossScale;
 }
-
-namespace {
-
-constexpr double kDelta = 0.05;
-
-double count_at(const JsonObject& object, const char* key) {
-  const Json* value = object.if_contains(key);
-  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
-}
-
-bool is_value_ranking(const JsonObject& training) {
-  const Json* options = training.if_contains("options");
-  const Json* form = options != nullptr && options->is_object()
-                         ? options->get_object().if_contains("weak_ranking")
-                         : nullptr;
-  return form != nullptr && form->is_string() && form->get_string() == "value";
-}
-
-}  // namespace
 
 double generalisation_bound(double d, std::uint64_t rounds, std::uint64_t m, std::uint64_t n, double delta) {
   const double t = static_cast<double>(rounds) + 1.0;

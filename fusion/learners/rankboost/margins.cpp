@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,12 +13,7 @@ namespace {
 
 constexpr double kLowShare = 0.05;
 
-struct RowPair {
-  std::uint32_t below = 0;
-  std::uint32_t above = 0;
-};
-
-/// Calls take(below, above) for every crucial pair: first those from grades, query by query, then
+/// Calls take(pair) for every crucial pair: first those from grades, query by query, then
 /// general ones.
 template <class Take>
 void for_each_pair(const TrainingSet& set, const Take& take) {
@@ -28,25 +22,25 @@ void for_each_pair(const TrainingSet& set, const Take& take) {
       for (std::size_t below = query.begin; below < query.end; ++below)
         if (is_in_feedback(set, above) && is_in_feedback(set, below) &&
             feedback_grade(set, above) > feedback_grade(set, below))
-          take(static_cast<std::uint32_t>(below), static_cast<std::uint32_t>(above));
-  for (const WeightedPair& pair : set.pairs) take(pair.below, pair.above);
+          take(WeightedPair{static_cast<std::uint32_t>(below), static_cast<std::uint32_t>(above)});
+  for (const WeightedPair& pair : set.pairs) take(pair);
 }
 
-std::vector<RowPair> some_pairs(const TrainingSet& set, std::size_t all) {
+std::vector<WeightedPair> some_pairs(const TrainingSet& set, std::size_t all) {
   const std::size_t stride =
       std::max<std::size_t>(1, (all + MarginReport::kMostPairs - 1) / MarginReport::kMostPairs);
-  std::vector<RowPair> pairs;
+  std::vector<WeightedPair> pairs;
   std::size_t number = 0;
-  for_each_pair(set, [&](std::uint32_t below, std::uint32_t above) {
-    if (number++ % stride == 0) pairs.push_back({below, above});
+  for_each_pair(set, [&](const WeightedPair& pair) {
+    if (number++ % stride == 0) pairs.push_back(pair);
   });
   return pairs;
 }
 
-std::vector<double> margins_of_pairs(const std::vector<RowPair>& pairs, const std::vector<double>& scores,
-                                     double weight) {
+std::vector<double> margins_of_pairs(const std::vector<WeightedPair>& pairs,
+                                     const std::vector<double>& scores, double weight) {
   std::vector<double> margins;
-  for (const RowPair& pair : pairs)
+  for (const WeightedPair& pair : pairs)
     margins.push_back(weight > 0.0 ? (scores[pair.above] - scores[pair.below]) / weight : 0.0);
   return margins;
 }
@@ -60,10 +54,10 @@ std::size_t place_of(double share, std::size_t count) {
 
 Result<MarginReport> margins_of(const TrainingSet& set, std::span<const WeakRanking> rankings) {
   MarginReport report;
-  for_each_pair(set, [&](std::uint32_t, std::uint32_t) { ++report.pairs; });
+  for_each_pair(set, [&](const WeightedPair&) { ++report.pairs; });
   if (report.pairs == 0)
     return fail(Code::bad_data, "there is no crucial pair: no document must be ranked above another");
-  const std::vector<RowPair> pairs = some_pairs(set, report.pairs);
+  const std::vector<WeightedPair> pairs = some_pairs(set, report.pairs);
   std::vector<double> scores(set.matrix.document_count(), 0.0);
   double weight = 0.0;
   report.margins = margins_of_pairs(pairs, scores, weight);

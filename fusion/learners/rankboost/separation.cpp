@@ -1,11 +1,10 @@
-#include "fusion/learners/rankboost/separation.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
 #include "core/parallel.h"
+#include "fusion/learners/rankboost/weak_learner_2.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {

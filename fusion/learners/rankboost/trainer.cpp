@@ -10,6 +10,12 @@ namespace metafuse::fusion::rankboost {
 
 namespace {
 
+constexpr double kNoGain = 1e-12;
+constexpr double kNearlyCertain = 1.0 - 1e-9;
+// The factors of D are updated by multiplication and computed anew from H before they can drift by more than
+// about 1e-13 or leave the range of a double.
+constexpr double kMostAlpha = 32.0;
+constexpr std::size_t kMostReservedRounds = 512;
 constexpr int kHalvings = 200;
 /// For alpha_of_scores(): the interval that then remains is too small to affect any order of documents.
 constexpr int kHalvingsOfScores = 32;
@@ -108,17 +114,6 @@ double alpha_of_scores(const Feedback& feedback, std::span<const double> scores,
   }
   return low;
 }
-
-namespace {
-
-constexpr double kNoGain = 1e-12;
-constexpr double kNearlyCertain = 1.0 - 1e-9;
-// The factors of D are updated by multiplication and computed anew from H before they can drift by more than
-// about 1e-13 or leave the range of a double.
-constexpr double kMostAlpha = 32.0;
-constexpr std::size_t kMostReservedRounds = 512;
-
-}  // namespace
 
 WeakRanking weak_ranking_of(const Round& round, const CodedFeatures& features, FeatureKind kind) {
   const Candidate& candidate = round.candidate;

@@ -37,19 +37,51 @@ std::ptrdiff_t first_best(const std::vector<double>& criteria, double least) {
   return -1;
 }
 
-void Course::close(BoostRound round, const std::vector<std::uint8_t>& fires, double e2) {
-  for (std::size_t x = 0; x < scores_.size(); ++x)
-    if (fires[x] != 0) scores_[x] += round.alpha;
-  sum_of_squares_ += round.delta * round.delta;
-  round.bound = std::exp(-0.5 * sum_of_squares_);
-  round.losses = rank_losses(pairs_, scores_, options_.threads);
-  round.e2 = e2;
-  run_.rounds.push_back(round);
-  if (watch_ && !watch_(run_.rounds.back())) stop("stopped early");
-  if (run_.rounds.size() >= options_.rounds) stop("all rounds are done");
-}
-
 namespace {
+
+// A weight below this counts as zero: no pair is then ordered in that way.
+constexpr double kZeroShare = 1e-250;
+// A share computed as 1 minus two others may differ from zero by this much because of rounding.
+constexpr double kCloseToZero = 1e-9;
+
+/// What all forms that use pairs share: scores, losses, bound and the reasons to stop.
+class Course {
+ public:
+  Course(const PairRows& pairs, const BoostOptions& options, const RoundWatch& watch)
+      : pairs_(pairs),
+        options_(options),
+        watch_(watch),
+        epsilon_(0.5 / static_cast<double>(pairs.pair_count)),
+        scores_(pairs.document_count, 0.0) {}
+
+  double epsilon() const { return epsilon_; }
+  bool is_over() const { return !run_.stop_reason.empty(); }
+  void stop(std::string reason) { run_.stop_reason = std::move(reason); }
+  BoostRun& run() { return run_; }
+
+  /// Completes a round: measures its losses and decides whether to stop.
+  /// in: e2 - negative if not measured
+  void close(BoostRound round, const std::vector<std::uint8_t>& fires, double e2) {
+    for (std::size_t x = 0; x < scores_.size(); ++x)
+      if (fires[x] != 0) scores_[x] += round.alpha;
+    sum_of_squares_ += round.delta * round.delta;
+    round.bound = std::exp(-0.5 * sum_of_squares_);
+    round.losses = rank_losses(pairs_, scores_, options_.threads);
+    round.e2 = e2;
+    run_.rounds.push_back(round);
+    if (watch_ && !watch_(run_.rounds.back())) stop("stopped early");
+    if (run_.rounds.size() >= options_.rounds) stop("all rounds are done");
+  }
+
+ private:
+  const PairRows& pairs_;
+  const BoostOptions& options_;
+  const RoundWatch& watch_;
+  double epsilon_;
+  std::vector<double> scores_;
+  double sum_of_squares_ = 0.0;
+  BoostRun run_;
+};
 
 /// Finds the minimum of a convex function on [0, infinity) that decreases at 0, by golden-section search.
 ///

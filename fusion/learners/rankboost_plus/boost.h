@@ -101,41 +101,8 @@ Learner learner();
 // A slope this small is no gain. A criterion within this share of the best ties with it.
 inline constexpr double kNoGain = 1e-12;
 inline constexpr double kTieShare = 1e-9;
-// A weight below this counts as zero: no pair is then ordered in that way.
-inline constexpr double kZeroShare = 1e-250;
-// A share computed as 1 minus two others may differ from zero by this much because of rounding.
-inline constexpr double kCloseToZero = 1e-9;
 
 /// The first in search order whose criterion is within kTieShare of the best; -1 unless it exceeds `least`.
 std::ptrdiff_t first_best(const std::vector<double>& criteria, double least = kNoGain);
-
-/// What all forms that use pairs share: scores, losses, bound and the reasons to stop.
-class Course {
- public:
-  Course(const PairRows& pairs, const BoostOptions& options, const RoundWatch& watch)
-      : pairs_(pairs),
-        options_(options),
-        watch_(watch),
-        epsilon_(0.5 / static_cast<double>(pairs.pair_count)),
-        scores_(pairs.document_count, 0.0) {}
-
-  double epsilon() const { return epsilon_; }
-  bool is_over() const { return !run_.stop_reason.empty(); }
-  void stop(std::string reason) { run_.stop_reason = std::move(reason); }
-  BoostRun& run() { return run_; }
-
-  /// Completes a round: measures its losses and decides whether to stop.
-  /// in: e2 - negative if not measured
-  void close(BoostRound round, const std::vector<std::uint8_t>& fires, double e2);
-
- private:
-  const PairRows& pairs_;
-  const BoostOptions& options_;
-  const RoundWatch& watch_;
-  double epsilon_;
-  std::vector<double> scores_;
-  double sum_of_squares_ = 0.0;
-  BoostRun run_;
-};
 
 }  // namespace metafuse::fusion::rankboost_plus

@@ -1,6 +1,5 @@
 #include "fusion/learners/rankboost_plus/independent_ensemble.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -37,6 +36,13 @@ std::vector<std::int32_t> components(const PairRows& pairs) {
     if (is_paired[x] != 0)
       component[x] = number.try_emplace(root(x), static_cast<std::int32_t>(number.size())).first->second;
   return component;
+}
+
+// Smaller coordinates are rounding errors of the solution, since coordinates of stumps are simple fractions.
+constexpr double kNoWeight = 1e-9;
+
+PairFactors plus_factors(double alpha, double accumulated, double z) {
+  return {std::exp(-alpha) / z, std::exp(alpha) / z, tie_factor(alpha, accumulated) / z};
 }
 
 }  // namespace
@@ -110,17 +116,6 @@ void IndependentSet::add(std::size_t stump) {
   left_[stump] = 0.0;
   members_.push_back(stump);
 }
-
-namespace {
-
-// Smaller coordinates are rounding errors of the solution, since coordinates of stumps are simple fractions.
-constexpr double kNoWeight = 1e-9;
-
-PairFactors plus_factors(double alpha, double accumulated, double z) {
-  return {std::exp(-alpha) / z, std::exp(alpha) / z, tie_factor(alpha, accumulated) / z};
-}
-
-}  // namespace
 
 IndependentEnsemble::IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs, unsigned threads)
     : stumps_(stumps), set_(stumps, pairs, threads), distribution_(pairs, threads) {}

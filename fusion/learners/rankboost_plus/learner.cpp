@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "fusion/data/thresholds.h"
-#include "fusion/learners/common/early_stop.h"
 #include "fusion/learners/common/options.h"
-#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/learners/rankboost_plus/boost.h"
 
 namespace metafuse::fusion::rankboost_plus {
@@ -91,16 +89,20 @@ std::size_t affordable_thresholds(const Options& options, const CodedFeatures& f
   return 0;
 }
 
+void put_losses(const BoostRound& round, JsonObject& object) {
+  if (round.losses.r1 >= 0.0) object["r1"] = round.losses.r1;
+  object["r2"] = round.losses.r2;
+  object["e1"] = round.losses.e1;
+  if (round.e2 >= 0.0) object["e2"] = round.e2;
+}
+
 void add_to_trace_line(const BoostRound& round, JsonObject& line) {
   line["r"] = round.edges.right - round.edges.reversed;
   line["delta"] = round.delta;
   line["z"] = round.z;
   line["bound"] = round.bound;
   line["ranking_loss"] = round.losses.r2;
-  if (round.losses.r1 >= 0.0) line["r1"] = round.losses.r1;
-  line["r2"] = round.losses.r2;
-  line["e1"] = round.losses.e1;
-  if (round.e2 >= 0.0) line["e2"] = round.e2;
+  put_losses(round, line);
 }
 
 /// What a run works on.
@@ -157,13 +159,7 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Ca
   record["seed"] = options.boost.seed;
   record["crucial_pairs"] = candidates.pairs.pair_count;
   record["stopped"] = run.stop_reason;
-  if (!run.rounds.empty()) {
-    const RankLosses& losses = run.rounds.back().losses;
-    if (losses.r1 >= 0.0) record["r1"] = losses.r1;
-    record["r2"] = losses.r2;
-    record["e1"] = losses.e1;
-    if (run.rounds.back().e2 >= 0.0) record["e2"] = run.rounds.back().e2;
-  }
+  if (!run.rounds.empty()) put_losses(run.rounds.back(), record);
   return record;
 }
 
@@ -204,7 +200,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   std::string summary = summarise(options, run, candidates, features);
   if (is_cut) {
     record["validation"] = early_stop.record();
-    summary += fmt::format("validation {} {:f} after {} rounds, which are kept\n", request.measure_name,
+    summary += fmt::format("validation {} {:f} after {} rounds, which are kept\n", request.measure.name,
                            early_stop.value(), early_stop.best_rounds());
   }
   return step_result("rankboost-plus", request, std::move(rankings), std::move(record), std::move(summary),
@@ -220,8 +216,7 @@ Learner learner() {
           .options = option_rows<Options>(),
           .train = train,
           .read = read_step_ranker,
-          .can_validate = true,
-          .can_stop_early = true};
+          .can = {.validate = true, .stop_early = true}};
 }
 
 }  // namespace metafuse::fusion::rankboost_plus

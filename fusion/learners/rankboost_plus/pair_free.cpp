@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "fusion/learners/rankboost/distribution.h"

@@ -163,6 +163,25 @@ class Builder {
   std::vector<WeightedPair> general_;
 };
 
+// Two scores tie if they differ by no more than this share of the larger absolute value (or of 1).
+constexpr double kTie = 1e-12;
+
+struct Counts {
+  std::uint32_t reversed = 0;
+  std::uint32_t tied = 0;
+};
+
+Counts count_row(double above, const double* below, std::size_t count) {
+  Counts counts;
+  for (std::size_t j = 0; j < count; ++j) {
+    const double slack = kTie * std::max(std::max(1.0, std::abs(above)), std::abs(below[j]));
+    const double margin = above - below[j];
+    counts.reversed += margin < -slack ? 1U : 0U;
+    counts.tied += std::abs(margin) <= slack ? 1U : 0U;
+  }
+  return counts;
+}
+
 }  // namespace
 
 Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
@@ -184,29 +203,6 @@ unsigned useful_threads(const PairRows& pairs, unsigned threads) {
   const std::size_t most = 1 + pairs.pair_count / kPairsAThread;
   return static_cast<unsigned>(std::min<std::size_t>({threads, most, pairs.chunks.size()}));
 }
-
-namespace {
-
-// Two scores tie if they differ by no more than this share of the larger absolute value (or of 1).
-constexpr double kTie = 1e-12;
-
-struct Counts {
-  std::uint32_t reversed = 0;
-  std::uint32_t tied = 0;
-};
-
-Counts count_row(double above, const double* below, std::size_t count) {
-  Counts counts;
-  for (std::size_t j = 0; j < count; ++j) {
-    const double slack = kTie * std::max(std::max(1.0, std::abs(above)), std::abs(below[j]));
-    const double margin = above - below[j];
-    counts.reversed += margin < -slack ? 1U : 0U;
-    counts.tied += std::abs(margin) <= slack ? 1U : 0U;
-  }
-  return counts;
-}
-
-}  // namespace
 
 RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads) {
   std::vector<double> below(pairs.below.size());

@@ -47,9 +47,9 @@ Result<Model> train_part(const Learner& learner, const TrainingRequest& request,
   inner.options = std::move(options);
   inner.seed = request.seed;
   inner.threads = request.threads;
-  inner.wants_trace = false;
-  inner.clock = request.clock;
-  inner.time_limit_seconds = request.time_limit_seconds * kTimeShareOfPart;
+  inner.trace.is_wanted = false;
+  inner.limit.clock = request.limit.clock;
+  inner.limit.seconds = request.limit.seconds * kTimeShareOfPart;
   TRY(auto trained, learner.train(inner));
   return std::move(trained.model);
 }
@@ -176,7 +176,7 @@ Learner blend_learner() {
           .options = option_rows<BlendOptions>(),
           .train = train_blend,
           .read = read_blend,
-          .can_limit_time = true};
+          .can = {.limit_time = true}};
 }
 
 }  // namespace metafuse::fusion::reciprocal_ranks

@@ -158,15 +158,13 @@ Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, co
   const CodedFeatures features(set.matrix, options.thresholds, feedback.is_used);
   rankboost::Trainer trainer({feedback, features, options, request.threads}, prior);
   std::vector<WeakRanking> rankings;
-  const TimePoint begin = request.clock != nullptr ? request.clock->now() : TimePoint();
+  const Timer timer(request.limit);
   while (rankings.size() < rounds) {
     const auto round = trainer.step();
     if (!round) break;
     const FeatureKind kind = set.matrix.features()[round->candidate.feature].kind;
     rankings.push_back(rankboost::weak_ranking_of(*round, features, kind));
-    if (request.time_limit_seconds > 0.0 &&
-        std::chrono::duration<double>(request.clock->now() - begin).count() >= request.time_limit_seconds)
-      break;
+    if (timer.is_over()) break;
   }
   return rankings;
 }
@@ -191,7 +189,7 @@ Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request,
     const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
     TrainingRequest inner = request;
     inner.threads = 1;
-    inner.time_limit_seconds = time_of_bag(request, options.bags);
+    inner.limit = limit_of_bag(request, options.bags);
     const TrainingSet own = select_queries(*request.train, sample);
     auto rankings = boosted_once(inner, own, rows_of(prior, *request.train, sample), options.rounds);
     if (rankings) trained[bag] = std::move(*rankings);
@@ -238,7 +236,8 @@ double agreement_of_halves(const TrainingRequest& request, const std::vector<dou
     if (half.empty()) return;
     TrainingRequest inner = request;
     inner.threads = 1;
-    inner.time_limit_seconds = time_of_bag(request, learned.size()) * kTimeShareOfHalves;
+    inner.limit = limit_of_bag(request, learned.size());
+    inner.limit.seconds *= kTimeShareOfHalves;
     const auto rankings = boosted_once(inner, select_queries(set, half), rows_of(prior, set, half), rounds);
     if (rankings)
       learned[part] = centred(StepRanker(*rankings, set.matrix.features()).score(set.matrix), set);
@@ -381,7 +380,7 @@ Learner learner() {
           .options = option_rows<ReciprocalOptions>(),
           .train = train_reciprocal,
           .read = read_reciprocal,
-          .can_limit_time = true};
+          .can = {.limit_time = true}};
 }
 
 }  // namespace metafuse::fusion::reciprocal_ranks

@@ -157,7 +157,7 @@ TEST_CASE("Bad options and sets are refused by name", "[fusion][adaboost_mh]") {
   for (double& grade : gap.grades) grade = grade == 1.0 ? 0.0 : grade;
   CHECK(train("adaboost-mh", gap, {{"rounds", "5"}}).has_value());
   CHECK(train("calibrated-adaboost", gap, kSmall).has_value());
-  CHECK(find_learner("calibrated-adaboost")->can_validate);
+  CHECK(find_learner("calibrated-adaboost")->can.validate);
   TrainingSet validation = graded_set(14, 4);
   validation.grades[0] = 7.0;
   TrainingRequest request;

@@ -170,8 +170,8 @@ TEST_CASE("Validation data choose the number of rounds as if trained with that m
   request.train = &set;
   request.options = {{"rounds", "20"}, {"bags", "5"}};
   request.validate = &set;
-  request.measure_name = "nearness";
-  request.measure = [&](std::span<const double> scores) { return -std::abs(most(scores) - target); };
+  request.measure.name = "nearness";
+  request.measure.value = [&](std::span<const double> scores) { return -std::abs(most(scores) - target); };
   const auto chosen = find_learner("monotone-trees")->train(request);
   REQUIRE(chosen.has_value());
   CHECK(chosen->model.training.at("validation").at("rounds").to_number<int>() == 8);

@@ -1,10 +1,9 @@
-#include "fusion/learners/mpboost/distance.h"
-
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "fusion/data/fused_order.h"
+#include "fusion/learners/mpboost/boost.h"
 
 using namespace metafuse::fusion;
 using namespace metafuse::fusion::mpboost;

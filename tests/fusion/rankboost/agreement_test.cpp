@@ -76,7 +76,7 @@ int agreeing_rounds(const Form& form, const test::RandomSetOptions& shape, std::
     TrainingRequest request;
     request.train = &set;
     request.options = options_of(form);
-    request.wants_trace = true;
+    request.trace.is_wanted = true;
     const auto got = find_learner("rankboost")->train(request);
     if (!got) {  // no crucial pair
       REQUIRE(want.empty());

@@ -90,9 +90,9 @@ TEST_CASE("A trace of every third round has the same lines as the whole trace", 
     if (!all) continue;  // no crucial pair
     for (const char* flat : {"0", "4"}) {
       request.options["stop-when-flat"] = flat;
-      request.trace_every = 1;
+      request.trace.every = 1;
       const auto whole = find_learner("rankboost")->train(request);
-      request.trace_every = 3;
+      request.trace.every = 3;
       const auto few = find_learner("rankboost")->train(request);
       REQUIRE(few->trace.size() == whole->trace.size() / 3);
       for (std::size_t i = 0; i < few->trace.size(); ++i, ++compared)

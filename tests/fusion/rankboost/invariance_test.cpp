@@ -244,12 +244,12 @@ TEST_CASE("A run that is resumed from a checkpoint gives the same bytes", "[fusi
     request.train = &set;
     request.options = form;
     request.options["rounds"] = "7";
-    request.checkpoint = folder.path("c.json");
-    request.checkpoint_every = 1;
+    request.checkpoints.file = folder.path("c.json");
+    request.checkpoints.every = 1;
     REQUIRE(find_learner("rankboost")->train(request).has_value());
     request.options["rounds"] = "20";
-    request.checkpoint.clear();
-    request.resume_checkpoint = folder.path("c.json");
+    request.checkpoints.file.clear();
+    request.checkpoints.resume = folder.path("c.json");
     const auto resumed = find_learner("rankboost")->train(request);
     INFO((resumed ? std::string() : resumed.error().text));
     REQUIRE(resumed.has_value());
@@ -266,11 +266,11 @@ TEST_CASE("A checkpoint of other data or options is refused with what differs", 
   TrainingRequest request;
   request.train = &set;
   request.options = {{"rounds", "4"}};
-  request.checkpoint = folder.path("c.json");
-  request.checkpoint_every = 2;
+  request.checkpoints.file = folder.path("c.json");
+  request.checkpoints.every = 2;
   REQUIRE(find_learner("rankboost")->train(request).has_value());
-  request.resume_checkpoint = request.checkpoint;
-  request.checkpoint.clear();
+  request.checkpoints.resume = request.checkpoints.file;
+  request.checkpoints.file.clear();
   request.options["weak-learner"] = "3";
   const auto other_options = find_learner("rankboost")->train(request);
   REQUIRE_FALSE(other_options.has_value());
@@ -284,7 +284,7 @@ TEST_CASE("A checkpoint of other data or options is refused with what differs", 
   REQUIRE(other_data.error().text.find("grades") != std::string::npos);
   const std::string text = read_file(folder.path("c.json"));
   request.train = &set;
-  request.resume_checkpoint = folder.write("cut.json", text.substr(0, text.size() / 2));
+  request.checkpoints.resume = folder.write("cut.json", text.substr(0, text.size() / 2));
   REQUIRE_FALSE(find_learner("rankboost")->train(request).has_value());
 }
 

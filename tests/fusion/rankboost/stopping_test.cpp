@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/learners/common/early_stop.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 

@@ -1,4 +1,4 @@
-#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/common/rounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,32 @@
 #include <utility>
 
 namespace metafuse::fusion {
+
+ValidationScores::ValidationScores(const FeatureMatrix& matrix)
+    : matrix_(&matrix), parts_(matrix.feature_count()), scores_(matrix.document_count(), 0.0) {}
+
+const std::vector<double>& ValidationScores::add(const WeakRanking& ranking) {
+  Part& part = parts_[ranking.feature];
+  add_ranking(ranking, part.rankings);
+  const StepTable table = step_tables(part.rankings, matrix_->features())[ranking.feature];
+  part.scores.resize(scores_.size());
+  for (std::size_t row = 0; row < scores_.size(); ++row)
+    part.scores[row] = matrix_->is_unranked(row, ranking.feature)
+                           ? table.unranked
+                           : table.at(matrix_->value(row, ranking.feature));
+  std::fill(scores_.begin(), scores_.end(), 0.0);
+  for (const Part& other : parts_)
+    for (std::size_t row = 0; row < other.scores.size(); ++row) scores_[row] += other.scores[row];
+  return scores_;
+}
+
+JsonObject validation_record(const TrainingRequest& request, double value) {
+  return {{"measure", request.measure.name}, {"value", request.measure.reported(value)}};
+}
+
+EarlyStop::EarlyStop(const TrainingRequest& request) : request_(request), best_(request.patience) {
+  if (request.measure.value) scores_.emplace(request.validate->matrix);
+}
 
 StepTrace::StepTrace(const TrainingRequest& request)
     : request_(request), deepest_(request.train->matrix.feature_count(), 0.0) {
@@ -23,7 +49,7 @@ JsonObject step_trace_line(const TrainingRequest& request, std::size_t round, co
   const FeatureKind kind = request.train->matrix.features()[ranking.feature].kind;
   JsonObject line;
   line["round"] = round;
-  line["feature"] = ranking.feature + request.first_feature_number;
+  line["feature"] = ranking.feature + request.trace.first_feature_number;
   put_threshold(line, kind, ranking.threshold);
   if (kind == FeatureKind::rank && std::isinf(ranking.threshold))
     line["rank"] = static_cast<std::int64_t>(deepest);
@@ -36,7 +62,7 @@ TrainingResult step_result(std::string learner, const TrainingRequest& request,
                            std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
                            const std::function<void(std::size_t round, JsonObject& line)>& add_to_line) {
   std::vector<JsonObject> lines;
-  if (request.wants_trace) {
+  if (request.trace.is_wanted) {
     const StepTrace trace(request);
     for (std::size_t t = 0; t < rankings.size(); ++t) {
       lines.push_back(trace.line(t + 1, rankings[t]));

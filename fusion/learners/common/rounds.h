@@ -1,7 +1,12 @@
 #pragma once
 
+// Shared by learners that work in rounds, above all by those that add up weak rankings: early stopping by
+// validation data, trace lines, and the result.
+
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "fusion/learners/common/learner.h"
@@ -74,11 +79,11 @@ class EarlyStop {
   /// out: whether training should go on
   bool add(const WeakRanking& ranking) { return !is_on() || add(scores_->add(ranking)); }
   /// The same, given the scores of the validation documents after the round. Requires is_on().
-  bool add(const std::vector<double>& scores) { return best_.add(request_.measure(scores)); }
+  bool add(const std::vector<double>& scores) { return best_.add(request_.measure.value(scores)); }
 
   std::size_t best_rounds() const { return best_.rounds(); }
   /// The best value as reports show it.
-  double value() const { return reported_value(request_, best_.value()); }
+  double value() const { return request_.measure.reported(best_.value()); }
   JsonObject record() const { return validation_record(request_, best_.value()); }
 
  private:
@@ -86,5 +91,34 @@ class EarlyStop {
   std::optional<ValidationScores> scores_;
   BestRound best_;
 };
+
+/// The trace line of a round: {"round", "feature", "threshold" or "rank", "q_default" (0 or 1), "alpha"}. A
+/// threshold of minus infinity is null; for a rank feature it is the deepest rank in the training data.
+JsonObject step_trace_line(const TrainingRequest& request, std::size_t round, const WeakRanking& ranking,
+                           double deepest);
+
+/// Makes the trace lines for the weak rankings of one training.
+class StepTrace {
+ public:
+  /// The request must outlive this object.
+  /// cost: O(documents x rank features)
+  explicit StepTrace(const TrainingRequest& request);
+
+  JsonObject line(std::size_t round, const WeakRanking& ranking) const {
+    return step_trace_line(request_, round, ranking, deepest_[ranking.feature]);
+  }
+
+ private:
+  const TrainingRequest& request_;
+  std::vector<double> deepest_;  // for each rank feature, the deepest rank in the training data
+};
+
+/// Assembles the result of a learner whose model is a StepRanker.
+///
+/// in: training - the model's record; add_to_line - adds the learner's own fields to the trace line of a
+///     round (from 0)
+TrainingResult step_result(std::string learner, const TrainingRequest& request,
+                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
+                           const std::function<void(std::size_t round, JsonObject& line)>& add_to_line);
 
 }  // namespace metafuse::fusion
