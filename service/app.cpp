@@ -57,12 +57,13 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
                 std::move(snapshot)) {
   readers_.configure(options.config);
   if (records_->store == nullptr) return;
-  if (others_.can_change_files()) others_.listen([this] { reloader_.look_soon(); });
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
     log().write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
   });
   caretaker_ = std::make_unique<Caretaker>(care_options());
   caretaker_->start();
+  // Last, because the listener's thread must not outlive what it wakes if the construction fails.
+  if (others_.can_change_files()) others_.listen([this] { reloader_.look_soon(); });
 }
 
 CaretakerOptions App::care_options() {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "core/number.h"
 #include "evaluation/measures/all.h"
@@ -124,13 +125,13 @@ std::vector<GradeGain> exponential_gains(const JudgedRanking& ranking) {
   return gains;
 }
 
-/// in: ideal_depth - how many documents of the ideal ranking count
-template <class Discount>
-double ndcg_with(std::span<const GradeGain> gains, std::span<const int> grades, std::size_t ideal_depth,
+/// in: found - the gains of the documents in order; ideal_depth - how many documents of the ideal ranking count
+template <class Found, class Discount>
+double ndcg_with(std::span<const GradeGain> gains, const Found& found, std::size_t ideal_depth,
                  Discount discount) {
   double sum = 0.0;
-  for (std::size_t i = 0; i < grades.size(); ++i)
-    if (const double gain = gain_of(grades[i], gains); gain != 0.0) sum += gain / discount(i + 1);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (const double gain = found[i]; gain != 0.0) sum += gain / discount(i + 1);
   double ideal = 0.0;
   IdealGains ideal_gains(gains);
   for (std::size_t i = 0; i < ideal_depth; ++i) {
@@ -142,7 +143,8 @@ double ndcg_with(std::span<const GradeGain> gains, std::span<const int> grades, 
 }
 
 double burges_ndcg(const JudgedRanking& ranking, std::size_t depth) {
-  return ndcg_with(exponential_gains(ranking), first_grades(ranking, depth), depth, burges_discount);
+  const auto found = first_grades(ranking, depth) | std::views::transform(exponential_gain);
+  return ndcg_with(exponential_gains(ranking), found, depth, burges_discount);
 }
 
 /// in: ideal_depth - of trec_eval's modes; the others cut the ideal ranking like the query's
@@ -151,8 +153,12 @@ double ndcg_to(const MeasuredQuery& query, std::size_t depth, std::size_t ideal_
   if (is_letor(mode) && mode != Mode::mslr && query.ranking.grades.size() < depth) return 0.0;
   if (is_letor(mode)) return burges_ndcg(query.ranking, depth);
   const auto grades = first_grades(query.ranking, depth);
-  if (mode == Mode::gdeval) return ndcg_with(exponential_gains(query.ranking), grades, depth, log_discount);
-  return ndcg_with(gains_of(query), grades, ideal_depth, log_discount);
+  if (mode == Mode::gdeval)
+    return ndcg_with(exponential_gains(query.ranking), grades | std::views::transform(exponential_gain),
+                     depth, log_discount);
+  const std::vector<GradeGain> gains = gains_of(query);
+  const auto gain = [&](int grade) { return gain_of(grade, gains); };
+  return ndcg_with(gains, grades | std::views::transform(gain), ideal_depth, log_discount);
 }
 
 double persistence_of(const MeasureParameters& parameters) {

@@ -44,7 +44,10 @@ JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std
     ranking.grades.push_back(whole(grades[document]));
     if (!scores.empty()) ranking.scores.push_back(scores[document]);
   }
-  for (const double grade : grades) count_grade(whole(grade), ranking.judged);
+  std::vector<int> sorted(grades.size());
+  std::ranges::transform(grades, sorted.begin(), whole);
+  std::ranges::sort(sorted);
+  for (const int grade : sorted) count_grade(grade, ranking.judged);
   return ranking;
 }
 

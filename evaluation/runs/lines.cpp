@@ -13,10 +13,11 @@ std::string shown(std::string_view text) {
 }
 
 Result<void> for_each_record(const std::string& path, const TakeFields& take, Comments comments) {
-  constexpr const char* kBlanks = " \t\r";
+  constexpr const char* kBlanks = " \t";
   std::vector<std::string_view> fields;
   return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     fields.clear();
+    if (line.ends_with('\r')) line.remove_suffix(1);
     for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;
          at = line.find_first_not_of(kBlanks, at)) {
       const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());

@@ -45,7 +45,9 @@ MeanRanks mean_ranks(std::span<const double> values, double tolerance) {
   MeanRanks out{std::vector<double>(values.size())};
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] - values[order[begin]] <= tolerance) ++end;
+    const double first = values[order[begin]];
+    const auto is_tied = [&](double value) { return value == first || value - first <= tolerance; };
+    while (end < order.size() && is_tied(values[order[end]])) ++end;
     for (std::size_t i = begin; i < end; ++i)
       out.ranks[order[i]] = 0.5 * static_cast<double>(begin + 1 + end);
     const auto size = static_cast<double>(end - begin);

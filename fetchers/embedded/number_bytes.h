@@ -43,9 +43,9 @@ std::string_view bytes_of(std::span<const Number> numbers) {
 template <class Number>
 bool append_numbers(std::string_view bytes, std::vector<Number>& numbers) {
   const std::size_t before = numbers.size();
-  numbers.resize(before + bytes.size() / sizeof(Number));
-  if (!bytes.empty())
-    std::memcpy(numbers.data() + before, bytes.data(), bytes.size() / sizeof(Number) * sizeof(Number));
+  const std::size_t count = bytes.size() / sizeof(Number);
+  numbers.resize(before + count);
+  if (count > 0) std::memcpy(numbers.data() + before, bytes.data(), count * sizeof(Number));
   return bytes.size() % sizeof(Number) == 0;
 }
 

@@ -89,7 +89,8 @@ void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
       weight += w * counts[a] * counts[b];
     }
   pair_count_ += static_cast<std::size_t>(pairs);
-  const double share = weight_of_query(set.feedback, range, weight) / weight;
+  // The weights of very low grades may all be 0; such a query then adds nothing.
+  const double share = weight > 0.0 ? weight_of_query(set.feedback, range, weight) / weight : 0.0;
   for (double& w : query.weight) w *= share;
   for (std::size_t b = 0; b < query.grades; ++b)
     for (std::size_t a = b + 1; a < query.grades; ++a) {

@@ -202,9 +202,11 @@ std::vector<double> Trainer::table_by_code(std::size_t feature) const {
   const std::size_t thresholds = problem_.features.thresholds(feature).size();
   std::vector<double> table(thresholds + 1, 0.0);
   if (problem_.options.is_value) {
-    const CodedRanking h = problem_.ranking_of({static_cast<std::uint32_t>(feature)});
     table[0] = weights_.at(feature, 0, 1);
     const double slope = weights_.at(feature, 0, 0) + weights_.at(feature, 0, 1);
+    // A feature whose range overflows has values that are no numbers. No round chooses it.
+    if (slope == 0.0) return table;
+    const CodedRanking h = problem_.ranking_of({static_cast<std::uint32_t>(feature)});
     for (std::size_t code = 1; code <= thresholds; ++code) table[code] = slope * h.values[code];
     return table;
   }
