@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <catch2/catch.hpp>
 
@@ -38,6 +39,8 @@ TEST_CASE("Ties everywhere and empty comparisons show no difference", "[evaluati
   CHECK(tied.average_ranks == std::vector<double>{1.5, 1.5});
   CHECK(tied.p_value == 1.0);
   CHECK(!tied.differ(0, 1));
+  const double infinite = std::numeric_limits<double>::infinity();
+  CHECK(compare_ranks({{infinite, infinite}}, true).average_ranks == std::vector<double>{1.5, 1.5});
   CHECK(compare_ranks({}, true).average_ranks.empty());
 }
 

@@ -69,3 +69,16 @@ TEST_CASE("Queries without crucial pairs are skipped and counted", "[fusion][ran
   REQUIRE(train(pair, {"--weak-learner", "4"}).status == 64);
   REQUIRE(train("1 qid:1 1000000:2 #docid = a\n0 qid:1 1:1 #docid = b\n", {}).status == 0);
 }
+
+TEST_CASE("A feature whose range overflows does not disturb the others", "[fusion][rankboost]") {
+  const test::TemporaryFolder folder;
+  folder.write("t.txt",
+               "1 qid:1 1:2 2:1e308 #docid = a\n0 qid:1 1:1 2:-1e308 #docid = b\n"
+               "1 qid:2 1:2 2:-1e308 #docid = a\n0 qid:2 1:1 2:1e308 #docid = b\n");
+  const auto trained =
+      test::run_metafuse({"train", "--learner", "rankboost", "--weak-ranking", "value", "--rounds", "3",
+                          "--letor", folder.path("t.txt"), "--model", folder.path("m.json")});
+  INFO(trained.err);
+  REQUIRE(trained.status == 0);
+  REQUIRE(trained.err.find("ranking loss 0,") != std::string::npos);
+}
