@@ -125,7 +125,7 @@ std::vector<GradeGain> exponential_gains(const JudgedRanking& ranking) {
   return gains;
 }
 
-/// in: found - the gains of the documents in order; ideal_depth - how many documents of the ideal ranking count
+/// in: found - the gains of the documents in order; ideal_depth - how many of the ideal ranking count
 template <class Found, class Discount>
 double ndcg_with(std::span<const GradeGain> gains, const Found& found, std::size_t ideal_depth,
                  Discount discount) {
