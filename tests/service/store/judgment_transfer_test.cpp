@@ -257,7 +257,10 @@ TEST_CASE("Offline files add training queries and the store's judgments take pre
   options.are_held_out_used = false;
   REQUIRE(training_set_from_store(*store, options, &report).has_value());
   CHECK(report.offline_queries + report.judged_queries + report.held_out_queries == 10);
-  CHECK(report.held_out_queries > 0);
+  CHECK(report.held_out_queries ==
+        static_cast<std::size_t>(std::count_if(offline->begin(), offline->end(), [](const auto& query) {
+          return is_held_out(query.search.query);
+        })));
   const std::string none = files.folder.write("other.qrels", "zzz 0 d 1\n");
   CHECK(read_offline_queries({files.runs, none, "d", 0, {}}, "s", "", 0).error().code == Code::bad_data);
   const std::string model = files.folder.path("model.json");
