@@ -300,8 +300,10 @@ JsonObject record_of(const Trials& trials, const std::vector<Choice>& choices, s
     else if (is_measured)
       row["value"] = is_cost ? -choice.mean() : choice.mean();
     if (is_measured && choice.problem.empty() && choices[chosen].problem.empty() &&
-        &choice != &choices[chosen])
+        &choice != &choices[chosen]) {
+      row["lead"] = choice.mean() - choices[chosen].mean();
       row["error_of_difference"] = error_of_difference(choice.values, choices[chosen].values, kSureness);
+    }
     rows.push_back(std::move(row));
   }
   return {{"chosen", choices[chosen].option.name},
@@ -311,12 +313,26 @@ JsonObject record_of(const Trials& trials, const std::vector<Choice>& choices, s
           {"among", std::move(rows)}};
 }
 
+/// "RRF's lead of .083 is within the error of .281": why the choice is not the candidate with the best mean.
+/// Empty if it is.
+std::string lead_text(const JsonObject& choice) {
+  const Json* lead = choice.if_contains("lead");
+  if (lead == nullptr) return {};
+  const JsonObject& of = lead->as_object();
+  return fmt::format("{}'s lead of {:.3f} is within the error of {:.3f}",
+                     std::string(of.at("name").as_string()), of.at("by").to_number<double>(),
+                     of.at("error").to_number<double>());
+}
+
 std::string summary_of(const JsonObject& record) {
-  std::string text = fmt::format("auto chose {}", std::string(record.at("chosen").as_string()));
-  if (record.at("measured_queries").to_number<std::size_t>() == 0)
-    return text + ": too few judged queries to compare by\n";
-  text += fmt::format(" by {} of {} queries among\n", std::string(record.at("measure").as_string()),
-                      record.at("measured_queries").to_number<std::size_t>());
+  const std::string chosen(record.at("chosen").as_string());
+  const auto queries = record.at("measured_queries").to_number<std::size_t>();
+  if (queries == 0) return fmt::format("auto chose {}: too few judged queries to compare by\n", chosen);
+  const std::string measure(record.at("measure").as_string());
+  const std::string lead = lead_text(brief_choice({{"auto", record}}));
+  std::string text =
+      lead.empty() ? fmt::format("auto chose {} by {} of {} queries among\n", chosen, measure, queries)
+                   : fmt::format("auto kept {}: {} on {} queries ({})\n", chosen, lead, queries, measure);
   for (const Json& item : record.at("among").as_array()) {
     const JsonObject& row = item.as_object();
     const std::string name(row.at("name").as_string());
@@ -381,6 +397,20 @@ std::size_t count_in(const JsonObject& record, std::string_view key) {
              : 0;
 }
 
+double number_in(const JsonObject& record, std::string_view key) {
+  const Json* value = record.if_contains(key);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
+}
+
+/// A candidate's row if it has a name and a value; else nullptr.
+const JsonObject* measured_row(const Json& item) {
+  if (!item.is_object()) return nullptr;
+  const Json* name = item.get_object().if_contains("name");
+  const Json* value = item.get_object().if_contains("value");
+  const bool is_measured = name != nullptr && name->is_string() && value != nullptr && value->is_number();
+  return is_measured ? &item.get_object() : nullptr;
+}
+
 }  // namespace
 
 JsonObject brief_choice(const JsonObject& training) {
@@ -394,14 +424,19 @@ JsonObject brief_choice(const JsonObject& training) {
   out["queries"] = count_in(record, "measured_queries");
   const Json* among = record.if_contains("among");
   if (among == nullptr || !among->is_array()) return out;
+  const JsonObject* leader = nullptr;
   for (const Json& item : among->get_array()) {
-    if (!item.is_object()) continue;
-    const Json* name = item.get_object().if_contains("name");
-    const Json* value = item.get_object().if_contains("value");
-    if (name == nullptr || value == nullptr || !value->is_number()) continue;
-    if (*name == *chosen) out["value"] = *value;
-    if (*name == Json(kRrfCandidate)) out["rrf"] = *value;
+    const JsonObject* row = measured_row(item);
+    if (row == nullptr) continue;
+    if (row->at("name") == *chosen) out["value"] = row->at("value");
+    if (row->at("name") == Json(kRrfCandidate)) out["rrf"] = row->at("value");
+    if (row->contains("lead") && (leader == nullptr || number_in(*row, "lead") > number_in(*leader, "lead")))
+      leader = row;
   }
+  if (leader != nullptr && number_in(*leader, "lead") > 0.0)
+    out["lead"] = JsonObject{{"name", leader->at("name")},
+                             {"by", number_in(*leader, "lead")},
+                             {"error", number_in(*leader, "error_of_difference")}};
   if (const Json* measure = record.if_contains("measure"); measure != nullptr && out.contains("value"))
     out["measure"] = *measure;
   return out;
@@ -417,7 +452,9 @@ std::string brief_choice_text(const JsonObject& training) {
       fmt::format(" ({} {:.4f}", std::string(measure->as_string()), choice.at("value").to_number<double>());
   if (const Json* rrf = choice.if_contains("rrf"))
     text += fmt::format(", RRF {:.4f}", rrf->to_number<double>());
-  return text + fmt::format(", {} queries)", choice.at("queries").to_number<std::size_t>());
+  text += fmt::format(", {} queries", choice.at("queries").to_number<std::size_t>());
+  const std::string lead = lead_text(choice);
+  return text + (lead.empty() ? ")" : "; kept, since " + lead + ")");
 }
 
 Learner auto_learner(std::vector<Learner> learners) {

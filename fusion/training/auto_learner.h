@@ -16,7 +16,8 @@ namespace metafuse::fusion {
 Learner auto_learner(std::vector<Learner> learners);
 
 /// What `auto` chose, in short: {"chosen","queries"} and, if candidates were compared,
-/// {"measure","value","rrf"} (rrf only if RRF was among them). Empty for models trained by other learners.
+/// {"measure","value","rrf"} (rrf only if RRF was among them). If another candidate has a better mean, "lead"
+/// says which, by how much, and the error of that difference. Empty for models trained by other learners.
 ///
 /// in: training - the "training" record of a model
 JsonObject brief_choice(const JsonObject& training);

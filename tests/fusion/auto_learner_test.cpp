@@ -362,6 +362,31 @@ TEST_CASE("After its time limit auto takes the choice that needs no comparison",
   CHECK(model_text(find_learner("auto")->train(request)->model) == model_text(auto_result(set).model));
 }
 
+TEST_CASE("Learner auto says why it kept a candidate although another has a better mean", "[fusion][auto]") {
+  // Six queries cannot tell the blend from RRF. Some seed gives RRF the better mean.
+  std::string summary;
+  JsonObject choice;
+  for (std::uint64_t seed = 1; seed < 40 && !choice.contains("lead"); ++seed) {
+    TrainingRequest request;
+    const TrainingSet set = queries_with_a_good_list(6, true);
+    request.train = &set;
+    request.seed = seed;
+    const auto result = find_learner("auto")->train(request);
+    REQUIRE(result.has_value());
+    summary = result->summary;
+    choice = brief_choice(result->model.training);
+    if (!choice.contains("lead")) continue;
+    const JsonObject& lead = choice.at("lead").as_object();
+    CHECK(choice.at("rrf").to_number<double>() - choice.at("value").to_number<double>() ==
+          Approx(lead.at("by").to_number<double>()));
+    CHECK(lead.at("by").to_number<double>() <= lead.at("error").to_number<double>());
+    CHECK(summary.find("RRF's lead of 0.") != std::string::npos);
+    CHECK(summary.find("auto kept " + chosen_of(*result)) == 0);
+    CHECK(brief_choice_text(result->model.training).find("within the error of") != std::string::npos);
+  }
+  CHECK(choice.contains("lead"));
+}
+
 TEST_CASE("A choice is summarised briefly", "[fusion][auto]") {
   const TrainingResult result = auto_result(queries_with_a_good_list(40, false));
   const JsonObject choice = brief_choice(result.model.training);
@@ -370,6 +395,7 @@ TEST_CASE("A choice is summarised briefly", "[fusion][auto]") {
   CHECK(choice.at("value").to_number<double>() > choice.at("rrf").to_number<double>());
   CHECK(brief_choice_text(result.model.training).find(", RRF 0.") != std::string::npos);
   CHECK(brief_choice({}).empty());
+  CHECK_FALSE(choice.contains("lead"));
   for (const char* hostile :
        {R"({"auto":1})", R"({"auto":{"chosen":1}})", R"({"auto":{"chosen":"x","among":1}})",
         R"({"auto":{"chosen":"x","measured_queries":-1,"among":[1,{"name":"x"}]}})"})
