@@ -23,8 +23,8 @@
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
+#include "service/api/fusing.h"
 #include "service/config/snapshot.h"
-#include "service/fusing/fusing.h"
 
 namespace metafuse::cli {
 namespace {

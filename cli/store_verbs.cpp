@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"
@@ -19,8 +18,8 @@
 #include "service/base/dates.h"
 #include "service/learning/judging.h"
 #include "service/learning/judgment_transfer.h"
+#include "service/learning/recording.h"
 #include "service/learning/records.h"
-#include "service/recording/recording.h"
 #include "service/store/mirror.h"
 #include "service/store/store.h"
 

@@ -3,12 +3,12 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "service/api/mcp_protocol.h"
 #include "service/config/snapshot.h"
 #include "service/http/head.h"
 #include "service/learning/feedback.h"
-#include "service/requests/mcp_protocol.h"
-#include "service/requests/preferences.h"
-#include "service/requests/search_requests.h"
+#include "service/pages/preferences.h"
+#include "service/search/search_requests.h"
 
 /// The body, query or cookie of a request, in every dialect.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

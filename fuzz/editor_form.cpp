@@ -1,5 +1,5 @@
 #include "fuzz/served_app.h"
-#include "service/editing/template_editing.h"
+#include "service/search/template_editing.h"
 
 /// The forms of the template editor and of the page of models: the input is the form.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

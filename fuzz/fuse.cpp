@@ -1,6 +1,6 @@
 #include "core/contract.h"
 #include "core/json.h"
-#include "service/fusing/fusing.h"
+#include "service/api/fusing.h"
 
 /// Requests that fuse callers' lists: the input is one request per line.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

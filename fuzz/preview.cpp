@@ -1,5 +1,5 @@
 #include "fuzz/served_app.h"
-#include "service/editing/template_editing.h"
+#include "service/search/template_editing.h"
 
 /// An edited template file in an administrator's preview: the input is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -10,7 +10,7 @@
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/http/exchange.h"
-#include "service/workers/worker_pool.h"
+#include "service/http/worker_pool.h"
 
 namespace metafuse::service {
 namespace {

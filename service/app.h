@@ -8,19 +8,19 @@
 #include "core/result.h"
 #include "service/access/gate.h"
 #include "service/base/traces.h"
+#include "service/config/reloader.h"
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
+#include "service/http/worker_pool.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/records.h"
 #include "service/operations.h"
 #include "service/other_servers.h"
-#include "service/reading/page_reader.h"
-#include "service/reading/picture_reader.h"
-#include "service/reloader.h"
 #include "service/router.h"
+#include "service/search/page_reader.h"
+#include "service/search/picture_reader.h"
 #include "service/searcher.h"
-#include "service/workers/worker_pool.h"
 
 namespace metafuse::service {
 

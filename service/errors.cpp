@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
-#include "service/answers/page.h"
+#include "service/pages/page.h"
 
 namespace metafuse::service {
 namespace {

@@ -15,9 +15,9 @@
 #include "core/json.h"
 #include "core/url.h"
 #include "fetchers/http/transport.h"
+#include "service/api/mcp_protocol.h"
 #include "service/app.h"
 #include "service/http/message.h"
-#include "service/requests/mcp_protocol.h"
 
 namespace metafuse::service {
 namespace {

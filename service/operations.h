@@ -8,9 +8,9 @@
 
 #include "service/base/traces.h"
 #include "service/http/server.h"
+#include "service/http/worker_pool.h"
 #include "service/learning/records.h"
 #include "service/searcher.h"
-#include "service/workers/worker_pool.h"
 
 namespace metafuse::service {
 

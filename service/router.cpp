@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "service/handlers/handlers.h"
+#include "service/handlers.h"
 
 namespace metafuse::service {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "core/number.h"
 #include "core/random.h"
-#include "service/answers/reasons.h"
 #include "service/base/addresses.h"
 #include "service/base/dates.h"
 #include "service/base/digest.h"
@@ -16,6 +15,7 @@
 #include "service/learning/feedback.h"
 #include "service/learning/interleaving.h"
 #include "service/search/list_fusion.h"
+#include "service/search/reasons.h"
 #include "service/search/search_spans.h"
 #include "service/store/redis_client.h"
 

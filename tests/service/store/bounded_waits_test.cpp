@@ -7,11 +7,11 @@
 #include <catch2/catch.hpp>
 
 #include "service/base/name_lookup.h"
-#include "service/cache/answer_cache.h"
+#include "service/search/answer_cache.h"
 #include "service/store/redis_client.h"
 #include "service/store/store.h"
-#include "tests/service/store/sample_search.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/sample_search.h"
 #include "tests/support/tcp_relay.h"
 #include "tests/support/temporary_folder.h"
 

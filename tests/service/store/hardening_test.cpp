@@ -17,13 +17,13 @@
 
 #include "service/base/digest.h"
 #include "service/base/name_lookup.h"
-#include "service/cache/answer_cache.h"
 #include "service/learning/search_log.h"
+#include "service/search/answer_cache.h"
 #include "service/search/list_fusion.h"
 #include "service/store/redis_client.h"
-#include "tests/service/store/sample_search.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/sample_search.h"
 #include "tests/support/tcp_relay.h"
 #include "tests/support/temporary_folder.h"
 

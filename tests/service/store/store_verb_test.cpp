@@ -7,8 +7,8 @@
 #include "service/base/digest.h"
 #include "service/config/config.h"
 #include "service/store/store.h"
-#include "tests/service/store/sample_search.h"
 #include "tests/support/command.h"
+#include "tests/support/sample_search.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -1,0 +1,366 @@
+#include "service/api/fusing.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <unordered_map>
+
+#include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <fmt/format.h>
+
+#include "core/json_writer.h"
+#include "core/text.h"
+#include "fusion/unsupervised/fusion_method.h"
+#include "service/search/list_fusion.h"
+#include "service/search/reasons.h"
+#include "service/search/search_pipeline.h"
+
+namespace metafuse::service {
+namespace {
+
+/// Methods whose score is a sum over the lists, so that a result can be explained by list.
+constexpr std::string_view kSums[] = {"rrf", "rbc", "borda", "weighted_borda", "combsum", "weighted_sum"};
+
+/// One result of the answer, fused by a method or by a model.
+struct FusedPlace {
+  std::uint32_t document = 0;
+  double score = 0;
+  double relative_score = 0;
+};
+
+/// Writes the results of one request.
+class FusedWriter {
+ public:
+  FusedWriter(const FuseRequest& request, JsonWriter& out) : request_(request), out_(out) {
+    for (const CallerList& list : request.lists) {
+      JsonWriter name(list.name.size() + 32);
+      name.open_object();
+      name.key("name").text(list.name);
+      name.key("rank");
+      places_.push_back(name.take());
+    }
+  }
+
+  /// Begins a result and writes all its members but the explanation; the caller ends it with close_object().
+  /// Each member that callers sent is returned unchanged, from the best-ranking list that has it.
+  void open(const FusedPlace& place, std::size_t rank) {
+    find_holders(place.document);
+    const Own own = own_members();
+    out_.open_object();
+    out_.key("rank").whole(rank);
+    out_.key("id").text(request_.documents[place.document]);
+    if (own[0] != nullptr) out_.key(kOwn[0]).json(*own[0]);
+    out_.key("score").number(place.score);
+    out_.key("relative_score").number(place.relative_score);
+    out_.key("lists").open_array();
+    for (const auto& [at, list] : holders_) {
+      out_.begin_as(places_[list]);
+      out_.whole(at);
+      out_.close_object();
+    }
+    out_.close_array();
+    for (std::size_t i = 1; i < kOwn.size(); ++i)
+      if (own[i] != nullptr) out_.key(kOwn[i]).json(*own[i]);
+  }
+
+ private:
+  static constexpr std::array<JsonKey, 4> kOwn = {"url", "title", "snippet", "fields"};
+  using Own = std::array<const Json*, 4>;
+  using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank and list
+
+  void find_holders(std::uint32_t document) {
+    holders_.clear();
+    for (std::size_t l = 0; l < request_.lists.size(); ++l)
+      if (const std::uint32_t at = request_.rank(document, l); at > 0)
+        holders_.emplace_back(at, static_cast<std::uint32_t>(l));
+  }
+  Own own_members() {
+    Own own{};
+    by_rank_.clear();
+    for (const Holder& holder : holders_)
+      if (members_of(holder) != nullptr) by_rank_.push_back(holder);
+    std::sort(by_rank_.begin(), by_rank_.end());  // at equal ranks the first list's
+    for (const Holder& holder : by_rank_)
+      for (std::size_t i = 0; i < kOwn.size(); ++i)
+        if (own[i] == nullptr) own[i] = members_of(holder)->if_contains(kOwn[i].name());
+    return own;
+  }
+  const JsonObject* members_of(const Holder& holder) const {
+    return request_.lists[holder.second].results[holder.first - 1].members;
+  }
+
+  const FuseRequest& request_;
+  JsonWriter& out_;
+  std::vector<std::string> places_;  ///< by list: its JSON in a result's placements, up to the rank
+  std::vector<Holder> holders_, by_rank_;
+};
+
+/// What each list adds to each score, [list][document]; empty if the method is not a sum over lists.
+std::vector<std::vector<double>> shares_of(const FuseRequest& request, const fusion::QueryLists& query) {
+  if (std::find(std::begin(kSums), std::end(kSums), request.method->name) == std::end(kSums)) return {};
+  std::vector<std::vector<double>> shares;
+  for (std::size_t l = 0; l < query.lists.size(); ++l) {
+    fusion::QueryLists alone{query.documents,
+                             std::vector<std::vector<fusion::ListEntry>>(query.lists.size())};
+    alone.lists[l] = query.lists[l];
+    shares.push_back(fuse_scores(*request.method, alone, request.options));
+  }
+  return shares;
+}
+
+JsonArray shares_json(const FuseRequest& request, const std::vector<std::vector<double>>& shares,
+                      std::uint32_t document) {
+  JsonArray out;
+  for (std::size_t l = 0; l < request.lists.size(); ++l) {
+    const std::uint32_t rank = request.rank(document, l);
+    if (rank == 0 && (shares.empty() || shares[l][document] == 0)) continue;
+    out.push_back(JsonObject{{"feature", request.lists[l].name},
+                             {"rank", rank > 0 ? Json(rank) : Json(nullptr)},
+                             {"weight", shares.empty() ? Json(nullptr) : Json(shares[l][document])}});
+  }
+  return out;
+}
+
+std::size_t shown_count(const FuseRequest& request) {
+  return request.limit == 0 ? request.documents.size() : std::min(request.limit, request.documents.size());
+}
+
+void write_notices(const FuseRequest& request, JsonWriter& out) {
+  if (request.notices.empty()) return;
+  out.key("notices").open_array();
+  for (const std::string& text : request.notices) out.text(text);
+  out.close_array();
+}
+
+/// Document numbers, best first: by score, at equal scores by best rank, then in the order in which the lists
+/// first name them.
+std::vector<std::uint32_t> callers_order(const FuseRequest& request, const std::vector<double>& scores) {
+  std::vector<std::uint32_t> order(scores.size());
+  std::vector<std::uint32_t> best(scores.size());
+  for (std::size_t i = 0; i < best.size(); ++i) best[i] = request.best_rank(i);
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (scores[a] != scores[b]) return scores[a] > scores[b];
+    return best[a] != best[b] ? best[a] < best[b] : a < b;
+  });
+  return order;
+}
+
+JsonObject options_json(const FuseRequest& request) {
+  JsonObject out;
+  if (!request.method->parameter.empty()) out["k"] = request.options.k.value_or(request.method->default_k);
+  if (request.method->uses_scores)
+    out["normalise"] = fusion::name_of(request.options.normalise.value_or(request.method->default_normalise));
+  return out;
+}
+
+void fuse_by_method(const FuseRequest& request, JsonWriter& out) {
+  fusion::QueryLists query{request.documents, {}};
+  for (const CallerList& list : request.lists) {
+    auto& entries = query.lists.emplace_back();
+    entries.reserve(list.results.size());
+    for (const CallerResult& result : list.results) entries.push_back({result.document, result.score});
+  }
+  const auto scores = fuse_scores(*request.method, query, request.options);
+  const auto order = callers_order(request, scores);
+  const auto shares = request.is_explained ? shares_of(request, query) : std::vector<std::vector<double>>();
+  const double high = order.empty() ? 0 : scores[order.front()];
+  const double low = order.empty() ? 0 : scores[order.back()];
+  FusedWriter writer(request, out);
+  out.open_object();
+  out.key("results").open_array();
+  for (std::size_t i = 0; i < shown_count(request); ++i) {
+    const double score = scores[order[i]];
+    const double relative = high > low ? (score - low) / (high - low) : 1.0;
+    writer.open({order[i], score, relative}, i + 1);
+    if (request.is_explained) out.key("explanation").json(shares_json(request, shares, order[i]));
+    out.close_object();
+  }
+  out.close_array();
+  out.key("total").whole(order.size());
+  out.key("fusion").json(JsonObject{{"method", request.method->name}, {"options", options_json(request)}});
+  write_notices(request, out);
+  out.close_object();
+}
+
+/// The domain of a request. It must declare all of the request's lists.
+Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const FusingPlace& place) {
+  if (place.snapshot == nullptr)
+    return fail(Code::usage,
+                fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
+  TRY(const LoadedDomain* const domain, named_domain(*place.snapshot, request.domain, place.key));
+  if (domain->domain.lists.empty())
+    return fail(Code::usage, fmt::format("the domain {} declares no lists for callers; add \"lists: [...]\" "
+                                         "to its file, or name a method",
+                                         request.domain));
+  std::vector<std::string> known;
+  for (const fusion::Feature& feature : features_of(domain->domain)) known.push_back(feature.name);
+  for (const CallerList& list : request.lists) {
+    if (std::find(known.begin(), known.end(), list.name) == known.end())
+      return fail(Code::usage, fmt::format("the domain {} has no list \"{}\"{}", request.domain, list.name,
+                                           did_you_mean(list.name, known)));
+    if (list.has_weight)
+      return fail(
+          Code::usage,
+          fmt::format("lists: remove the weight of {}; the domain's model weights its lists", list.name));
+  }
+  for (const auto& [slot, value] : request.slots.slots)
+    if (domain->domain.find_slot(slot) == nullptr)
+      return fail(Code::usage, fmt::format("the domain {} has no slot \"{}\"", request.domain, slot));
+  return domain;
+}
+
+/// The caller's lists as if engines had delivered them, with the documents' identities as keys.
+std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
+  std::vector<fetchers::FetchedList> out;
+  for (const CallerList& list : request.lists) {
+    fetchers::FetchedList& fetched = out.emplace_back();
+    const std::size_t at = list.name.find('@');
+    fetched.query.template_id = list.name.substr(0, at);
+    if (at != std::string::npos) fetched.query.engine = list.name.substr(at + 1);
+    fetched.query.text = request.text;
+    for (const CallerResult& result : list.results) {
+      Hit& hit = fetched.list.hits.emplace_back();
+      hit.key = request.documents[result.document];
+      hit.url = hit.key;
+      if (list.has_scores) hit.score = result.score;
+    }
+  }
+  return out;
+}
+
+/// The document number of each result.
+std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAnswer& answer) {
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  for (std::size_t i = 0; i < request.documents.size(); ++i)
+    numbers.emplace(request.documents[i], static_cast<std::uint32_t>(i));
+  std::vector<std::uint32_t> out;
+  for (const FusedResult& result : answer.results) out.push_back(numbers.at(result.key));
+  return out;
+}
+
+/// Puts results of equal score into the callers' order. Results that every list ranks below the domain's
+/// depth stay behind the rest.
+void order_equal_scores(const FuseRequest& request, int depth, SearchAnswer& answer) {
+  const auto numbers = numbers_of(request, answer);
+  struct Keyed {
+    std::uint32_t window, best, document;
+    FusedResult result;
+  };
+  std::vector<Keyed> keyed;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::uint32_t best = request.best_rank(numbers[i]);
+    keyed.push_back(
+        {(best - 1) / static_cast<std::uint32_t>(depth), best, numbers[i], std::move(answer.results[i])});
+  }
+  std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) {
+    if (a.window != b.window) return a.window < b.window;
+    if (a.result.score != b.result.score) return a.result.score > b.result.score;
+    return a.best != b.best ? a.best < b.best : a.document < b.document;
+  });
+  for (std::size_t i = 0; i < keyed.size(); ++i) answer.results[i] = std::move(keyed[i].result);
+}
+
+Result<void> fuse_for_domain(const FuseRequest& request, const FusingPlace& place, JsonWriter& out) {
+  TRY(const LoadedDomain* const domain, checked_domain(request, place));
+  auto made = std::make_shared<SearchAnswer>();
+  made->domain = domain->domain.name;
+  made->slots = request.slots;
+  made->query = query_text(request.text, request.slots);
+  fuse_lists(*domain, as_fetched(request), *made);
+  order_equal_scores(request, domain->domain.depth, *made);
+  SharedAnswer answer = std::move(made);
+  const std::size_t limit = shown_count(request);
+  ShownResults shown;
+  if (place.serve)
+    answer = place.serve(std::move(answer), limit, shown);
+  else
+    shown = shown_results(*answer, 0, static_cast<int>(limit), {});
+  const auto numbers = numbers_of(request, *answer);
+  FusedWriter writer(request, out);
+  out.open_object();
+  out.key("results").open_array();
+  std::size_t rank = 0;
+  for (const std::size_t at : shown.positions) {
+    const FusedResult& result = answer->results[at];
+    writer.open({numbers[at], result.score, result.relative_score}, ++rank);
+    if (result.moved_from > 0) {
+      out.key("moved_from").whole(result.moved_from);
+      out.key("online_score").number(result.online_score);
+    }
+    if (request.is_explained) out.key("explanation").json(explanation_json(*domain, *answer, result));
+    out.close_object();
+  }
+  out.close_array();
+  out.key("total").whole(answer->results.size());
+  out.key("fusion").json(fusion_json(*answer));
+  write_notices(request, out);
+  if (!shown.search_id.empty()) out.key("search_id").text(shown.search_id);
+  out.close_object();
+  return {};
+}
+
+/// Fuses one request and writes its answer; writes nothing if the request is refused.
+Result<void> fuse_one(const JsonObject& body, const FusingPlace& place, JsonWriter& out) {
+  const TrackingParameters& tracking =
+      place.snapshot == nullptr ? default_tracking_parameters() : place.snapshot->config.tracking;
+  TRY(const FuseRequest request, read_fuse_request(body, tracking));
+  if (request.method == nullptr) return fuse_for_domain(request, place, out);
+  fuse_by_method(request, out);
+  return {};
+}
+
+JsonObject refused_json(const Error& error) {
+  return JsonObject{{"status", 400}, {"detail", error.text}};
+}
+
+Result<void> fuse_batch(const JsonObject& body, const FusingPlace& place, JsonWriter& out) {
+  const Json& requests = body.at("requests");
+  if (body.size() > 1)
+    return fail(Code::usage, "\"requests\" must be the only member; move the others into the requests");
+  if (!requests.is_array()) return fail(Code::usage, "\"requests\" must be a list of requests");
+  if (requests.get_array().size() > kMaxFuseRequests)
+    return fail(Code::usage, fmt::format("more than {} requests in a batch", kMaxFuseRequests));
+  out.open_object();
+  out.key("answers").open_array();
+  for (const Json& item : requests.get_array()) {
+    const auto done = item.is_object() ? fuse_one(item.get_object(), place, out)
+                                       : Result<void>(fail(Code::usage, "a request must be a JSON object"));
+    if (!done) out.json(refused_json(done.error()));
+  }
+  out.close_array();
+  out.close_object();
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
+  if (text.size() > kMaxFuseBytes) return fail(Code::usage, "a request may have at most 4 MiB");
+  boost::json::monotonic_resource memory(2 * text.size() + 1024);
+  TRY(const Json document, parse_json(text, "body", Code::usage, {.max_depth = 32, .memory = &memory}));
+  const JsonObject* body = document.if_object();
+  if (body == nullptr) return fail(Code::usage, "the body must be a JSON object");
+  JsonWriter writer(std::min(4 * text.size(), std::size_t{64} << 10));
+  TRY_VOID(body->contains("requests") ? fuse_batch(*body, place, writer) : fuse_one(*body, place, writer));
+  return writer.take();
+}
+
+std::string fuse_lines(std::string_view text, const FusingPlace& place,
+                       const std::function<void()>& on_refusal) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const auto answer = fuse_text(line, place);
+    if (!answer && on_refusal) on_refusal();
+    out += (answer ? *answer : to_text(refused_json(answer.error()))) + '\n';
+  }
+  return out;
+}
+
+}  // namespace metafuse::service

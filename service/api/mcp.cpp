@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include "core/json.h"
+#include "service/access/gate.h"
+#include "service/api/dialects.h"
+#include "service/api/mcp_protocol.h"
+#include "service/api/mcp_tools.h"
+#include "service/base/process.h"
+#include "service/errors.h"
+#include "service/handlers.h"
+#include "service/search/list_fusion.h"
+#include "service/search/page_reader.h"
+#include "service/searcher.h"
+
+// POST /mcp, the Model Context Protocol over Streamable HTTP: reads JSON-RPC messages, runs the tools of
+// mcp_tools.h, and answers in the protocol era of the message.
+
+namespace metafuse::service::mcp {
+namespace {
+
+constexpr std::chrono::seconds kPageTime{10};
+
+JsonObject text_result(std::string text, bool is_error) {
+  JsonArray content;
+  content.push_back(JsonObject{{"type", "text"}, {"text", std::move(text)}});
+  JsonObject out;
+  out["content"] = std::move(content);
+  out["isError"] = is_error;
+  return out;
+}
+
+/// What the tools work with.
+struct Tools {
+  Searcher& searcher;
+  PageReader& pages;
+  const Exchange& exchange;
+};
+
+/// Runs a search tool. The answer is plain text only, unless an explanation is requested.
+JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObject& arguments,
+                       std::optional<FoundSearch>& found) {
+  Searcher& searcher = parts.searcher;
+  const Exchange& exchange = parts.exchange;
+  const auto wanted = read_tool_search(tool, arguments);
+  if (!wanted) return text_result(wanted.error().text, true);
+  // with a filter, the tool itself chooses among all results
+  auto searched =
+      searcher.find(exchange, {wanted->search, wanted->first(), wanted->is_filtered() ? 0 : wanted->limit});
+  if (!searched) return text_result(searched.error().text, true);
+  found = std::move(*searched);
+  const SearchAnswer& answer = *found->answer;
+  if (wanted->is_filtered()) found->shown = filtered_results(answer, *wanted, searcher.unix_time());
+  const ShownResults& shown = found->shown;
+  const int depth = exchange.snapshot->find_domain(answer.domain)->domain.depth;
+  const bool has_more = shown.first + shown.positions.size() < shown.total || may_hold_more(answer, depth);
+  JsonObject out = text_result(lean_text(answer, shown, *wanted, has_more), false);
+  if (wanted->is_explained) out["structuredContent"] = native_json(*exchange.snapshot, answer, shown, true);
+  return out;
+}
+
+JsonObject fetch_page(const Tools& parts, const JsonObject& arguments) {
+  if (const auto access =
+          check_page_access(parts.exchange.snapshot->config.pages, parts.exchange.key != nullptr);
+      !access)
+    return text_result(access.error().text, true);
+  const auto wanted = read_page_call(arguments);
+  if (!wanted) return text_result(wanted.error().text, true);
+  const auto pages = parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime);
+  if (!pages.front()) return text_result(pages.front().error().text, true);
+  const ReadPage& page = **pages.front();
+  return text_result(page_text(*wanted, page.title, page.url, page.text), false);
+}
+
+JsonObject domain_json(const LoadedDomain& domain, bool is_default) {
+  JsonArray slots;
+  for (const templates::Slot& slot : domain.domain.slots)
+    slots.push_back(
+        JsonObject{{"name", slot.name}, {"required", slot.is_required}, {"description", slot.description}});
+  JsonObject out;
+  out["name"] = domain.domain.name;
+  out["description"] = domain.domain.description;
+  out["default"] = is_default;
+  out["slots"] = std::move(slots);
+  out["templates"] = domain.domain.templates.size();
+  out["fusion"] = domain.model ? domain.model->learner : std::string("rrf");
+  return out;
+}
+
+JsonObject list_domains(const Exchange& exchange) {
+  JsonArray domains;
+  std::string text;
+  const LoadedDomain* chosen = exchange.find_domain("");
+  for (const LoadedDomain* domain : exchange.domains()) {
+    domains.push_back(domain_json(*domain, domain == chosen));
+    text += domain->domain.name + ": " + domain->domain.description + "; slots";
+    for (const templates::Slot& slot : domain->domain.slots)
+      text += ' ' + slot.name + (slot.is_required ? "*" : "");
+    text += '\n';
+  }
+  JsonObject out = text_result(std::move(text), false);
+  out["structuredContent"] = JsonObject{{"domains", std::move(domains)}};
+  return out;
+}
+
+/// Runs a tool. An error inside the tool is a result with isError, as the protocol requires.
+///
+/// out: nothing for a tool that does not exist; found - the search behind the result, if there is one
+std::optional<JsonObject> call_tool(const Tools& parts, std::string_view name, const JsonObject& arguments,
+                                    std::optional<FoundSearch>& found) {
+  const Exchange& exchange = parts.exchange;
+  if (name == kListDomains) return list_domains(exchange);
+  if (name == kFetchPage) return fetch_page(parts, arguments);
+  const auto tool = find_search_tool(*exchange.snapshot, exchange.key, name);
+  if (!tool) return std::nullopt;
+  return search_with(parts, *tool, arguments, found);
+}
+
+}  // namespace
+}  // namespace metafuse::service::mcp
+
+namespace metafuse::service {
+namespace {
+
+using mcp::Era;
+using mcp::Message;
+using mcp::RpcError;
+
+constexpr int kTimeToLiveMs = 300'000;
+constexpr std::size_t kMaxBatch = 20;
+constexpr std::string_view kInstructions =
+    "Each search tool asks several engines and fuses their lists by a ranking learned from judged queries. "
+    "Choose the tool whose description fits; list_domains names all that can be searched.";
+
+/// The outcome of one message: a reply, or only a status for a notification.
+struct Outcome {
+  int status = 200;
+  std::optional<Json> reply;
+  std::optional<FoundSearch> found = {};  ///< the search behind the reply
+};
+
+JsonObject server_info() {
+  return JsonObject{{"name", "metafuse"}, {"version", version()}};
+}
+
+/// in: is_for_all - the result is the same for every key
+void add_cache_hints(Era era, bool is_for_all, JsonObject& result) {
+  if (era != Era::stateless) return;
+  result["ttlMs"] = kTimeToLiveMs;
+  result["cacheScope"] = is_for_all ? "public" : "private";
+}
+
+JsonObject initialize(const Message& message) {
+  const Json* wanted = message.params.if_contains("protocolVersion");
+  const bool is_spoken =
+      wanted != nullptr && wanted->is_string() && mcp::is_session_version(wanted->as_string());
+  JsonObject result;
+  result["protocolVersion"] = is_spoken ? *wanted : Json(mcp::kLatestSessionVersion);
+  result["capabilities"] = JsonObject{{"tools", JsonObject{{"listChanged", false}}}};
+  result["serverInfo"] = server_info();
+  result["instructions"] = kInstructions;
+  return result;
+}
+
+JsonObject discover() {
+  JsonObject result;
+  result["supportedVersions"] = mcp::supported_versions();
+  result["capabilities"] = JsonObject{{"tools", JsonObject{}}};
+  result["instructions"] = kInstructions;
+  result["_meta"] = JsonObject{{"io.modelcontextprotocol/serverInfo", server_info()}};
+  add_cache_hints(Era::stateless, true, result);
+  return result;
+}
+
+/// The result of one method.
+///
+/// out: found - the search behind the result, if there is one
+boost::system::result<JsonObject, RpcError> run_method(const mcp::Tools& parts, Era era,
+                                                       const Message& message,
+                                                       std::optional<FoundSearch>& found) {
+  const Exchange& exchange = parts.exchange;
+  const std::string& method = message.method;
+  JsonObject result;
+  if (era == Era::session && method == "initialize") {
+    result = initialize(message);
+  } else if (era == Era::session && method == "ping") {
+    result = JsonObject{};
+  } else if (era == Era::stateless && method == "server/discover") {
+    result = discover();
+  } else if (method == "tools/list") {
+    result["tools"] = mcp::tool_list(*exchange.snapshot, exchange.key);
+    add_cache_hints(era, exchange.key == nullptr, result);
+  } else if (method == "tools/call") {
+    const Json* name = message.params.if_contains("name");
+    const Json* arguments = message.params.if_contains("arguments");
+    if (name == nullptr || !name->is_string() || (arguments != nullptr && !arguments->is_object()))
+      return RpcError{mcp::ErrorCode::invalid_params, 200,
+                      "tools/call needs a name and an object of arguments"};
+    auto called = mcp::call_tool(parts, name->as_string(),
+                                 arguments == nullptr ? JsonObject() : arguments->as_object(), found);
+    if (!called)
+      return RpcError{mcp::ErrorCode::invalid_params, 200,
+                      "unknown tool: " + std::string(name->as_string()) + "; tools are " +
+                          mcp::tool_names(*exchange.snapshot, exchange.key)};
+    result = std::move(*called);
+  } else {
+    const int status = era == Era::stateless ? 404 : 200;
+    return RpcError{mcp::ErrorCode::unknown_method, status, "method not found: " + method};
+  }
+  if (era == Era::stateless) result["resultType"] = "complete";
+  return result;
+}
+
+Outcome failed(const Json& id, const RpcError& error) {
+  return Outcome{error.status, mcp::error_message(id, error)};
+}
+
+Outcome answer_message(const mcp::Tools& parts, const Json& value) {
+  Message message;
+  if (auto error = mcp::read_message(value, message)) return failed(nullptr, *error);
+  Era era = Era::session;
+  if (auto error = mcp::check_headers(parts.exchange.request, message, era))
+    return failed(message.id, *error);
+  if (message.is_notification || message.is_response) return Outcome{202, std::nullopt};
+  Outcome out;
+  auto result = run_method(parts, era, message, out.found);
+  if (!result) return failed(message.id, result.error());
+  out.reply = mcp::result_message(message.id, std::move(*result));
+  return out;
+}
+
+bool is_call(const Json& message) {
+  const Json* method = message.is_object() ? message.get_object().if_contains("method") : nullptr;
+  return method != nullptr && method->is_string() && method->get_string() == "tools/call";
+}
+
+/// Answers a batch, which only version 2025-03-26 has. Each call costs the same as a call outside of a batch.
+Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch) {
+  const Exchange& exchange = parts.exchange;
+  const std::string_view version = exchange.request.header("MCP-Protocol-Version");
+  if (!version.empty() && version != mcp::kAssumedVersion)
+    return failed(nullptr,
+                  {mcp::ErrorCode::invalid_request, 400, "this protocol version does not allow batches"});
+  if (batch.empty() || batch.size() > kMaxBatch)
+    return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch must have 1 to 20 messages"});
+  const auto calls = static_cast<std::size_t>(std::count_if(batch.begin(), batch.end(), is_call));
+  if (auto refused = gate.admit_more(exchange, calls - std::min<std::size_t>(calls, 1)))
+    return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text});
+  JsonArray replies;
+  for (const Json& item : batch)
+    if (auto outcome = answer_message(parts, item); outcome.reply)
+      replies.push_back(std::move(*outcome.reply));
+  if (replies.empty()) return Outcome{202, std::nullopt};
+  return Outcome{200, std::move(replies)};
+}
+
+/// The response to a search. The request's id becomes a gap, because equal calls differ only in their ids.
+HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcome outcome) {
+  JsonObject& reply = outcome.reply->as_object();
+  const std::string mark = new_mark();
+  outcome.found->marks.push_back({Gap::request_id, '"' + mark + '"', to_text(reply.at("id"))});
+  reply["id"] = mark;
+  return searcher.finish(exchange, std::move(*outcome.found), json_response(reply));
+}
+
+}  // namespace
+
+HttpResponse handle_mcp(Searcher& searcher, PageReader& pages, Gate& gate, const Exchange& exchange) {
+  const mcp::Tools parts{searcher, pages, exchange};
+  JsonLimits limits;
+  limits.max_depth = 32;
+  const auto body = parse_json(exchange.request.body, "body", Code::usage, limits);
+  Outcome outcome;
+  if (!body)
+    outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text});
+  else if (body->is_array())
+    outcome = answer_batch(parts, gate, body->as_array());
+  else
+    outcome = answer_message(parts, *body);
+  if (outcome.found) return found_response(searcher, exchange, std::move(outcome));
+  if (outcome.reply) return make_response(outcome.status, "application/json", to_text(*outcome.reply));
+  HttpResponse response;
+  response.status = outcome.status;
+  return response;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,131 @@
+#include <chrono>
+
+#include "core/json.h"
+#include "service/api/dialects.h"
+#include "service/api/fusing.h"
+#include "service/config/reloader.h"
+#include "service/errors.h"
+#include "service/handlers.h"
+#include "service/http/exchange.h"
+#include "service/http/message.h"
+#include "service/learning/feedback.h"
+#include "service/learning/records.h"
+#include "service/search/search_requests.h"
+#include "service/searcher.h"
+
+// The native JSON API for searching: /v1/search, its stream of events, /v1/fuse and /v1/feedback.
+
+namespace metafuse::service {
+
+namespace {
+
+void add_correction(FoundSearch& found, const std::string& typed) {
+  if (std::string corrected = corrected_query(*found.domain, typed); !corrected.empty())
+    found.shown.corrections = {std::move(corrected)};
+}
+
+}  // namespace
+
+Answered handle_native_search(Searcher& searcher, const Exchange& exchange) {
+  TRY(const auto body, json_body(exchange.request));
+  TRY(const auto wanted, read_native_search(body));
+  return searcher.serve(exchange, Dialect::native,
+                        {wanted.search, wanted.first(), wanted.limit, wanted.sites}, [&](FoundSearch& found) {
+                          add_correction(found, wanted.search.text);
+                          return json_response(native_json(*exchange.snapshot, *found.answer, found.shown,
+                                                           wanted.is_explained));
+                        });
+}
+
+Answered handle_fuse(Searcher& searcher, const Exchange& exchange) {
+  const std::string& text = exchange.request.body;
+  if (text.size() > kMaxFuseBytes) return refusal(413, "the body may have at most 4 MiB");
+  const FusingPlace place{exchange.snapshot.get(), exchange.key,
+                          [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
+                            return searcher.show_fused(exchange, std::move(answer), limit, shown);
+                          }};
+  if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson")
+    return make_response(200, "application/x-ndjson", fuse_lines(text, place));
+  TRY(auto answer, fuse_text(text, place));
+  return make_response(200, "application/json", std::move(answer));
+}
+
+namespace {
+
+/// One server-sent event; JSON text holds no line ends, so one data line is enough.
+std::string event(std::string_view name, const JsonObject& data) {
+  return "event: " + std::string(name) + "\ndata: " + to_text(data) + "\n\n";
+}
+
+}  // namespace
+
+Answered stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange) {
+  TRY(const auto parameters, read_parameters(exchange.request.query, *exchange.snapshot));
+  const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
+    return native_json(*exchange.snapshot, answer, shown, parameters.wants_explanation);
+  };
+  SearchEvents events;
+  events.on_admitted = [&] { reply.begin(make_response(200, "text/event-stream; charset=utf-8", "")); };
+  events.on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
+    JsonObject data = body(so_far, shown_results(so_far, parameters.first(), parameters.limit, {}));
+    data["arrived"] = arrived;
+    data["wanted"] = wanted;
+    reply.write(event("partial", data));
+  };
+  auto found = searcher.find(exchange, {parameters.search, parameters.first(), parameters.limit}, events);
+  if (!reply.has_begun()) return std::move(found.error());
+  if (found) {
+    add_correction(*found, parameters.search.text);
+    reply.write(event("final", body(*found->answer, found->shown)));
+  } else {
+    reply.write(event("error", JsonObject{{"detail", found.error().text}}));
+  }
+  return HttpResponse();
+}
+
+namespace {
+
+/// How long feedback waits for the search log to be written, because its search may still be in the queue.
+constexpr std::chrono::milliseconds kFlushPatience{250};
+/// Most time from the arrival of feedback to its answer, including the wait for a thread.
+constexpr std::chrono::milliseconds kFeedbackPatience{900};
+
+/// Lets the online reranker learn. The feedback is stored already, so a failure here is only logged.
+void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
+                  const FeedbackRules& rules) {
+  if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
+  const auto search = records.store->searches.find(request.search, rules.end);
+  const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
+  if (domain == nullptr) return;
+  const auto learned = records.online_rerankers->learn(*domain, *records.store, request, rules);
+  if (!learned) log.write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
+}
+
+}  // namespace
+
+Answered handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
+                         const Exchange& exchange) {
+  if (records.store == nullptr) return refusal(404, "this server has no store, so it takes no feedback");
+  FeedbackRules rules;
+  rules.end = SteadyClock().now() + kFeedbackPatience - (clock.now() - exchange.arrived);
+  TRY(const auto body, json_body(exchange.request));
+  TRY(const auto request, parse_feedback(body));
+  FeedbackSender sender;
+  sender.address = exchange.client;
+  sender.key = exchange.key == nullptr ? "" : exchange.key->name;
+  sender.is_judge = exchange.may(Role::judge);
+  if (exchange.key != nullptr) sender.domains = exchange.key->domains;
+  records.search_log->flush(kFlushPatience);
+  const ServerConfig& config = exchange.snapshot->config;
+  rules.tracking = config.tracking;
+  rules.secret = records.secret;
+  rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
+  const auto outcome = take_feedback(*records.store, request, sender, rules, records.unix_time());
+  if (!outcome) return fail(Code::unavailable, outcome.error().text);  // any failure here is the server's
+  const FeedbackAnswer& answer = answer_to(*outcome);
+  if (answer.status >= 400) return refusal(answer.status, std::string(answer.explanation));
+  if (*outcome == FeedbackOutcome::recorded) learn_online(*reloader.snapshot(), records, log, request, rules);
+  return make_response(answer.status, "application/json", to_text(JsonObject{{"outcome", answer.name}}));
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,125 @@
+#include "service/config/reloader.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kBetweenLooksWhenTold{1000};
+
+}  // namespace
+
+Reloader::Reloader(ReloaderOptions options, std::shared_ptr<const Snapshot> snapshot)
+    : options_(std::move(options)), snapshot_(std::move(snapshot)) {
+  note_models(*snapshot_);
+  thread_ = std::thread([this] { reload_when_wanted(); });
+}
+
+Reloader::~Reloader() {
+  stop();
+}
+
+std::shared_ptr<const Snapshot> Reloader::snapshot() const {
+  const std::lock_guard lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+void Reloader::note_models(const Snapshot& snapshot) {
+  for (const auto& [name, domain] : snapshot.domains)
+    options_.telemetry.metrics.serves(name, domain.etag.substr(0, 12),
+                                      domain.model ? domain.model_digest.substr(0, 12) : "rrf");
+}
+
+Result<void> Reloader::reload() {
+  const std::lock_guard lock(reload_mutex_);
+  const auto load = [&]() -> Result<std::shared_ptr<const Snapshot>> {
+    TRY(auto config, options_.reread ? options_.reread() : Result<ServerConfig>(options_.config));
+    return load_snapshot(config, options_.load_engines);
+  };
+  auto loaded = load();
+  options_.telemetry.metrics.reload(loaded.has_value());
+  if (!loaded) {
+    options_.telemetry.log.write(Log::Level::error, "reload refused", {{"reason", loaded.error().text}});
+    return loaded.error();
+  }
+  const std::shared_ptr<const Snapshot> next = std::move(*loaded);
+  note_models(*next);
+  note_what_needs_a_restart(next->config);
+  {
+    const std::lock_guard swap_lock(snapshot_mutex_);
+    snapshot_ = next;
+  }
+  if (options_.on_loaded) options_.on_loaded(*next);
+  options_.telemetry.log.write(Log::Level::info, "reloaded");
+  return {};
+}
+
+/// Warns about settings that differ from those the process runs with and need a restart, so that nobody waits
+/// for them to take effect.
+void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
+  const ServerConfig& now = options_.config;
+  const auto note = [&](std::string_view key, bool is_same) {
+    if (!is_same) options_.telemetry.log.write(Log::Level::warning, "needs a restart", {{"key", key}});
+  };
+  note("listen", now.listen_host == next.listen_host && now.port == next.port);
+  note("store", now.store == next.store);
+  note("models", now.models == next.models);
+  note("workers", now.workers == next.workers);
+  note("cache", now.cache == next.cache);
+  note("traces.url", now.traces.url == next.traces.url);
+}
+
+void Reloader::wish(bool Reloader::*what) {
+  {
+    const std::lock_guard lock(wishes_mutex_);
+    this->*what = true;
+  }
+  wakes_.notify_all();
+}
+
+/// Builds the vocabularies in advance: for a large index that takes seconds, for which the first search would
+/// otherwise wait.
+void Reloader::make_vocabularies() {
+  const std::shared_ptr<const Snapshot> current = snapshot();
+  for (const auto& [name, domain] : current->domains)
+    for (const auto& vocabulary : domain.vocabularies) {
+      {
+        const std::lock_guard lock(wishes_mutex_);
+        if (is_stopping_) return;
+      }
+      vocabulary->get();
+    }
+}
+
+void Reloader::reload_when_wanted() {
+  make_vocabularies();
+  std::unique_lock lock(wishes_mutex_);
+  while (true) {
+    const auto is_woken = [this] { return is_reload_wanted_ || is_look_wanted_ || is_stopping_; };
+    if (options_.has_news)
+      wakes_.wait_for(lock, options_.is_told() ? kBetweenLooksWhenTold : kBetweenLooks, is_woken);
+    else
+      wakes_.wait(lock, is_woken);
+    if (is_stopping_) return;
+    bool is_due = std::exchange(is_reload_wanted_, false);
+    is_look_wanted_ = false;
+    lock.unlock();
+    if (options_.has_news && options_.has_news()) is_due = true;
+    if (is_due) {
+      const auto done = reload();
+      options_.telemetry.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log has the reason
+      if (done) make_vocabularies();
+    }
+    lock.lock();
+  }
+}
+
+void Reloader::stop() {
+  wish(&Reloader::is_stopping_);
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,127 @@
+#include "service/pages/judging_page.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "service/pages/page.h"
+
+namespace metafuse::service {
+namespace {
+
+struct GradeName {
+  int grade;
+  const char* name;
+};
+constexpr std::array<GradeName, 5> kGradeNames = {
+    {{0, "no"}, {1, "hardly"}, {2, "partly"}, {3, "well"}, {4, "exactly"}}};
+
+struct PoolChoice {
+  const char* value;
+  const char* text;
+  JudgedPool pool;
+};
+constexpr std::array<PoolChoice, 4> kPoolChoices = {{{"fused-10", "the first 10 results", {false, 10}},
+                                                     {"fused-20", "the first 20 results", {false, 20}},
+                                                     {"lists-3", "the first 3 of each list", {true, 3}},
+                                                     {"lists-10", "the first 10 of each list", {true, 10}}}};
+
+void add_pool_choices(const JudgedPool& pool, View& view) {
+  for (const PoolChoice& choice : kPoolChoices) {
+    View& option = view.add("POOL").set("VALUE", choice.value).set("TEXT", choice.text);
+    if (choice.pool == pool) option.add("SELECTED");
+  }
+}
+
+void add_results(const ResultsToJudge& open, const FileLinks& files, const std::string& domain, View& page) {
+  View& view = page.add("OPEN");
+  view.set("QUERY_WORDS", open.text).set("SEARCH", open.search).set("QUERY_DIGEST", open.query);
+  if (open.results.empty()) view.add("NOTHING");
+  for (const ResultToJudge& result : open.results) {
+    View& item = view.add("RESULT");
+    const std::string position = std::to_string(result.position);
+    const std::string& title = result.title.empty() ? result.url : result.title;
+    const std::string file = files.link(domain, result.url);
+    item.set("LINK", file.empty() ? result.url : file).set("URL", result.url).set("TITLE", title);
+    item.set("SNIPPET", result.snippet).set("POSITION", position);
+    for (const GradeName& row : kGradeNames) {
+      View& grade = item.add("GRADE");
+      grade.set("AT", position).set("VALUE", std::to_string(row.grade)).set("NAME", row.name);
+      if (result.grade == row.grade) grade.add("CHECKED");
+    }
+  }
+}
+
+void add_queue(const JudgingState& state, View& page) {
+  View& view = page.add("QUEUE");
+  if (state.queries.empty()) view.add("EMPTY");
+  if (state.queries.empty()) return;
+  View& table = view.add("TABLE");
+  for (const QueuedQuery& query : state.queries)
+    table.add("ROW")
+        .set("WORDS", words_of(query.asked.slots))
+        .set("DIGEST", query.asked.query)
+        .set("TIMES", std::to_string(query.asked.times))
+        .set("OWN", std::to_string(query.own_documents))
+        .set("DOCUMENTS", std::to_string(query.documents))
+        .set("JUDGES", std::to_string(query.judges));
+}
+
+void add_agreement(const std::vector<JudgePair>& pairs, View& page) {
+  if (pairs.empty()) return;
+  View& table = page.add("AGREEMENT");
+  for (const JudgePair& pair : pairs)
+    table.add("PAIR")
+        .set("FIRST", pair.first)
+        .set("SECOND", pair.second)
+        .set("DOCUMENTS", std::to_string(pair.agreement.documents))
+        .set("EQUAL", fmt::format("{:.0f} %", 100 * pair.agreement.share_equal))
+        .set("KAPPA", fmt::format("{:.2f}", pair.agreement.kappa))
+        .set("WEIGHTED", fmt::format("{:.2f}", pair.agreement.weighted_kappa));
+}
+
+}  // namespace
+
+std::string words_of(const BaseQuery& query) {
+  std::string words;
+  for (const auto& [name, value] : query.slots) words += (words.empty() ? "" : " · ") + value;
+  return words;
+}
+
+std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
+                         const JudgingPageState& state) {
+  const std::string& name = domain.domain.name;
+  View view = page_view(&exchange, "Judging " + name + " – metafuse", "", name);
+  view.set("NAME", name);
+  if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
+  if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
+  if (state.is_off) {
+    view.add("OFF");
+    return render_page("judge", view);
+  }
+  View& form = view.add("FORM").set("NAME", name);
+  if (!state.is_signed_in) {
+    form.add("SIGN_IN");
+    return render_page("judge", view);
+  }
+  View& inside = form.add("INSIDE");
+  inside.set("JUDGED", std::to_string(state.state.judged))
+      .set("ALL", std::to_string(state.state.queries.size()));
+  if (state.open) {
+    View& kept = inside.add("KEPT");
+    kept.set("ORDER", state.is_by_suggestion ? "telling" : "asked");
+    for (const PoolChoice& choice : kPoolChoices)
+      if (choice.pool == state.pool) kept.set("VALUE", choice.value);
+    add_results(*state.open, state.files, name, inside);
+    return render_page("judge", view);
+  }
+  View& start = inside.add("START");
+  add_pool_choices(state.pool, start);
+  if (state.is_by_suggestion) start.add("TELLING");
+  add_queue(state.state, inside);
+  add_agreement(state.state.pairs, inside);
+  inside.add("FILES");
+  return render_page("judge", view);
+}
+
+}  // namespace metafuse::service

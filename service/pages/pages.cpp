@@ -1,0 +1,161 @@
+#include <algorithm>
+
+#include "core/json.h"
+#include "service/base/digest.h"
+#include "service/base/metrics.h"
+#include "service/handlers.h"
+#include "service/http/head.h"
+#include "service/learning/evaluation_reports.h"
+#include "service/learning/records.h"
+#include "service/operations.h"
+#include "service/pages/learning_pages.h"
+#include "service/pages/page.h"
+#include "service/pages/preferences.h"
+#include "service/search/shown_results.h"
+
+// The home page, preferences and evaluation pages, static files, and the probes /healthz, /readyz and
+// /metrics.
+
+namespace metafuse::service {
+namespace {
+
+std::string_view type_of(std::string_view file) {
+  if (file.ends_with(".css")) return "text/css; charset=utf-8";
+  if (file.ends_with(".js")) return "text/javascript; charset=utf-8";
+  if (file.ends_with(".svg")) return "image/svg+xml; charset=utf-8";
+  return {};
+}
+
+}  // namespace
+
+HttpResponse handle_home(const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.request.parameter("domain").value_or(""));
+  if (domain == nullptr) domain = exchange.find_domain("");
+  return html_response(home_page(exchange, domain));
+}
+
+Answered handle_static(const Exchange& exchange) {
+  const std::string& name = exchange.path_values.front();
+  const std::string_view type = type_of(name);
+  const std::string_view content = page_file(name);
+  if (type.empty() || content.empty()) return refusal(404, "no such file");
+  const std::string etag = '"' + sha256_hex(content).substr(0, 16) + '"';
+  HttpResponse response = make_response(200, type, std::string(content));
+  if (exchange.request.header("If-None-Match") == etag) {
+    response.status = 304;
+    response.body.clear();
+  }
+  response.set("ETag", etag);
+  response.set("Cache-Control", "public, max-age=3600");
+  // the client scripts are meant for other sites' pages
+  if (name.starts_with("metafuse-")) response.set("Cross-Origin-Resource-Policy", "cross-origin");
+  return response;
+}
+
+namespace {
+
+void forget(SitePreferences& preferences, const std::string& site) {
+  for (auto* list : {&preferences.raised, &preferences.lowered, &preferences.blocked})
+    std::erase(*list, site);
+}
+
+/// `target` if it is a results page or the preferences page; else the home page.
+std::string way_back(std::string_view target) {
+  const bool is_ours = target.starts_with("/search?") || target == "/preferences";
+  return is_ours && target.find_first_of("\r\n") == std::string_view::npos ? std::string(target)
+                                                                           : std::string("/");
+}
+
+}  // namespace
+
+HttpResponse handle_get_preferences(const Exchange& exchange) {
+  const Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  const auto set = exchange.request.parameter("set");
+  const Preferences offered = read_preferences_text(set.value_or(""));
+  PreferencesRequest page;
+  if (set) page.offered = &offered;
+  page.is_saved = exchange.request.parameter("saved").has_value();
+  const std::string site(exchange.request.parameter("site").value_or(""));
+  if (is_site(site)) page.site = site;
+  std::string_view from = exchange.request.header("Referer");
+  const std::string origin = exchange.origin();
+  if (from.starts_with(origin)) page.back = way_back(from.substr(origin.size()));
+  HttpResponse response = html_response(preferences_page(exchange, preferences, page));
+  response.set("Cache-Control", "no-store");
+  return response;
+}
+
+HttpResponse handle_preferences(const Exchange& exchange) {
+  std::string back = way_back(form_value(exchange.form, "back"));
+  Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  if (!form_value(exchange.form, "save").empty()) {
+    preferences = read_preferences_form(exchange.form);
+    back = "/preferences?saved=1";
+  }
+  SitePreferences& sites = preferences.sites;
+  // The pressed button's name is the action, its value the site.
+  for (const auto& [name, list] :
+       {std::pair<std::string_view, std::vector<std::string>*>{"raise", &sites.raised},
+        {"lower", &sites.lowered},
+        {"block", &sites.blocked},
+        {"forget", nullptr}}) {
+    const std::string site = form_value(exchange.form, name);
+    if (site.empty()) continue;
+    forget(sites, site);
+    if (list != nullptr) list->push_back(site);
+  }
+  HttpResponse response;
+  response.status = 303;
+  response.set("Location", back);
+  response.set("Set-Cookie", set_preferences_cookie(preferences, exchange.is_https));
+  return response;
+}
+
+Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchange& exchange) {
+  JsonObject domains;
+  for (const LoadedDomain* domain : exchange.domains()) {
+    const std::string& name = domain->domain.name;
+    const auto report = records.reports.read(exchange.snapshot->config.reports, name);
+    if (!report) return fail(Code::internal, report.error().text);
+    domains[name] = to_json(**report);
+  }
+  JsonArray engines;
+  for (const auto& engine : metrics.engine_latencies())
+    engines.push_back(JsonObject{{"engine", engine.engine},
+                                 {"lists", engine.lists},
+                                 {"mean_seconds", engine.mean_seconds},
+                                 {"p95_seconds_at_most", engine.p95_seconds}});
+  return json_response({{"domains", std::move(domains)}, {"engines", std::move(engines)}});
+}
+
+Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.request.parameter("domain").value_or(""));
+  if (domain == nullptr) return refusal(404, "no such domain");
+  const auto report = records.reports.read(exchange.snapshot->config.reports, domain->domain.name);
+  std::string problem = report ? "" : report.error().text;
+  if (const std::string folder = exchange.snapshot->config.reports + "/"; problem.starts_with(folder))
+    problem.erase(0, folder.size());  // the file's location must not be revealed
+  if (!report)
+    log.write(Log::Level::error, "reports cannot be read",
+              {{"domain", domain->domain.name}, {"reason", report.error().text}});
+  return html_response(evaluation_page(exchange, *domain, report ? **report : EvaluationReport(),
+                                       metrics.engine_latencies(), problem));
+}
+
+HttpResponse handle_healthz() {
+  return make_response(200, "text/plain; charset=utf-8", "OK\n");
+}
+
+HttpResponse handle_readyz(Operations& operations, const Exchange& exchange) {
+  if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
+  std::string text = "ready\n" + operations.troubles();
+  // where searching needs a key, the names of domains are not public
+  if (!exchange.snapshot->config.needs_key) text += Operations::versions(exchange.domains());
+  return make_response(200, "text/plain; charset=utf-8", std::move(text));
+}
+
+HttpResponse handle_metrics(Operations& operations) {
+  return make_response(200, "text/plain; version=0.0.4; charset=utf-8", operations.metrics_text());
+}
+
+}  // namespace metafuse::service

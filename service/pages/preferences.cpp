@@ -1,0 +1,98 @@
+#include "service/pages/preferences.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/number.h"
+#include "service/http/head.h"
+#include "service/search/search_requests.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kCookieName = "preferences";
+constexpr std::string_view kHostPrefix = "__Host-";
+constexpr std::size_t kMostCookieBytes = 8192;
+
+/// The value of a cookie in a Cookie header, or "".
+std::string_view cookie_value(std::string_view header, std::string_view name) {
+  while (!header.empty()) {
+    std::string_view pair = header.substr(0, header.find(';'));
+    header.remove_prefix(std::min(header.size(), pair.size() + 1));
+    while (!pair.empty() && pair.front() == ' ') pair.remove_prefix(1);
+    if (pair.size() > name.size() && pair.starts_with(name) && pair[name.size()] == '=')
+      return pair.substr(name.size() + 1);
+  }
+  return {};
+}
+
+bool is_language(std::string_view text) {
+  const auto is_part = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  return text.size() >= 2 && text.size() <= 20 && std::all_of(text.begin(), text.end(), is_part);
+}
+
+int number_within(std::string_view text, int low, int high) {
+  std::int64_t number = 0;
+  return to_integer(text, number) && number >= low && number <= high ? static_cast<int>(number) : 0;
+}
+
+void read_preference(std::string_view name, std::string_view value, Preferences& out) {
+  if (name == "language" && is_language(value)) out.language = value;
+  if (name == "safe") out.safe_search = number_within(value, 1, 2);
+  if (name == "results") out.results = number_within(value, 1, kMaxLimit);
+  if (name == "theme" && (value == "light" || value == "dark")) out.theme = value;
+  if (name == "tab") out.opens_new_tab = value == "1";
+  if (name == "sites") out.sites = read_sites_text(value);
+}
+
+}  // namespace
+
+std::string preferences_text(const Preferences& preferences) {
+  std::string out;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += std::string(out.empty() ? "" : "&") + std::string(name) + '=' + value;
+  };
+  add("language", preferences.language);
+  if (preferences.safe_search > 0) add("safe", std::to_string(preferences.safe_search));
+  if (preferences.results > 0) add("results", std::to_string(preferences.results));
+  add("theme", preferences.theme);
+  if (preferences.opens_new_tab) add("tab", "1");
+  add("sites", sites_text(preferences.sites));
+  return out;
+}
+
+Preferences read_preferences_text(std::string_view text) {
+  Preferences out;
+  text = text.substr(0, kMostCookieBytes);
+  while (!text.empty()) {
+    const std::string_view setting = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), setting.size() + 1));
+    const std::size_t sign = setting.find('=');
+    if (sign != std::string_view::npos)
+      read_preference(setting.substr(0, sign), setting.substr(sign + 1), out);
+  }
+  return out;
+}
+
+Preferences read_preferences_cookie(std::string_view header) {
+  std::string_view value = cookie_value(header, std::string(kHostPrefix) + std::string(kCookieName));
+  if (value.empty()) value = cookie_value(header, kCookieName);
+  return read_preferences_text(value);
+}
+
+std::string set_preferences_cookie(const Preferences& preferences, bool is_https) {
+  return std::string(is_https ? kHostPrefix : std::string_view()) + std::string(kCookieName) + '=' +
+         preferences_text(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict" +
+         (is_https ? "; Secure" : "");
+}
+
+Preferences read_preferences_form(const Fields& form) {
+  Preferences out;
+  for (const std::string_view name : {"language", "safe", "results", "theme", "tab", "sites"})
+    read_preference(name, form_value(form, name), out);
+  return out;
+}
+
+}  // namespace metafuse::service

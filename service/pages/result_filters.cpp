@@ -1,0 +1,161 @@
+#include "service/pages/result_filters.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/encoding.h"
+#include "service/base/addresses.h"
+#include "service/base/dates.h"
+#include "service/pages/result_text.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMostLinks = 6;
+
+using Counts = std::map<std::string, std::size_t>;
+
+/// The kMostLinks most frequent, the most frequent first, then by name.
+std::vector<std::pair<std::string, std::size_t>> most_frequent(const Counts& counts) {
+  std::vector<std::pair<std::string, std::size_t>> out(counts.begin(), counts.end());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (out.size() > kMostLinks) out.resize(kMostLinks);
+  return out;
+}
+
+std::string without_www(std::string host) {
+  if (host.starts_with("www.")) host.erase(0, 4);
+  return host;
+}
+
+bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) {
+  return std::any_of(answer.typed.conditions.begin(), answer.typed.conditions.end(),
+                     [&](const templates::Condition& condition) { return condition.kind == kind; });
+}
+
+/// Links to the results of one engine, or of one list if there is only one engine, with their counts.
+FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
+  std::set<std::string> engines;
+  for (const fetchers::FetchedList& list : answer.lists) engines.insert(list.query.engine);
+  const bool has_engines = engines.size() > 1;
+  Counts counts;
+  for (const FusedResult& result : answer.results) {
+    std::set<std::string> names;
+    for (const Placement& place : result.placements) {
+      const ExpandedQuery& query = answer.lists[place.feature].query;
+      names.insert(has_engines ? query.engine : query.feature_name());
+    }
+    for (const std::string& name : names) ++counts[name];
+  }
+  FilterGroup out{has_engines ? "Engine" : "List", {}};
+  if (counts.size() < 2) return out;
+  for (const auto& [name, count] : most_frequent(counts))
+    out.links.push_back({name, links.with(has_engines ? "engines" : "lists", name), count});
+  return out;
+}
+
+/// Links that add a condition `field` + value to what was typed.
+FilterGroup typed_filter(std::string name, const Counts& counts, std::string_view field,
+                         const SearchAnswer& answer, const SearchLinks& links) {
+  FilterGroup out{std::move(name), {}};
+  for (const auto& [value, count] : most_frequent(counts))
+    if (count < answer.results.size())
+      out.links.push_back(
+          {value, links.with("q", answer.typed.text + ' ' + std::string(field) + value), count});
+  return out;
+}
+
+FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, UnixTime now) {
+  FilterGroup out{"Time", {}};
+  static constexpr std::pair<const char*, int> kSpans[] = {
+      {"past day", 1}, {"past week", 7}, {"past month", 31}, {"past year", 366}};
+  std::size_t before = 0;
+  for (const auto& [text, days] : kSpans) {
+    const std::string since = iso_day(now - days * kSecondsPerDay);
+    const auto count = static_cast<std::size_t>(
+        std::count_if(answer.results.begin(), answer.results.end(), [&](const FusedResult& result) {
+          return !result.hit.published.empty() && result.hit.published.substr(0, since.size()) >= since;
+        }));
+    if (count == before || count == answer.results.size()) continue;
+    before = count;
+    out.links.push_back({text, links.with("q", answer.typed.text + " after:" + since), count});
+  }
+  return out;
+}
+
+}  // namespace
+
+SearchLinks::SearchLinks(const Fields& fields) {
+  for (const auto& [name, value] : fields)
+    if (name != "pageno" && !value.empty()) fields_.emplace_back(name, value);
+}
+
+std::string SearchLinks::with(std::string_view name, std::string_view value) const {
+  std::string out;
+  bool is_set = value.empty();
+  const auto add = [&](std::string_view field, std::string_view text) {
+    out += (out.empty() ? "/search?" : "&") + percent_encoded(field) + '=' + percent_encoded(text, true);
+  };
+  for (const auto& [field, text] : fields_) {
+    if (field != name) {
+      add(field, text);
+    } else if (!is_set) {
+      add(field, value);
+      is_set = true;
+    }
+  }
+  if (!is_set) add(name, value);
+  return out.empty() ? "/" : out;
+}
+
+std::string SearchLinks::page(int number) const {
+  return number == 1 ? here() : with("pageno", std::to_string(number));
+}
+
+std::string SearchLinks::here() const {
+  return with("pageno", "");
+}
+
+std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
+                                                const SearchParameters& parameters,
+                                                const SearchLinks& links) {
+  std::vector<FilterLink> out;
+  for (const templates::Condition& condition : answer.typed.conditions)
+    out.push_back({answer.typed.text.substr(condition.begin, condition.end - condition.begin),
+                   links.with("q", answer.typed.text_without(condition))});
+  const SearchRequest& search = parameters.search;
+  if (!search.engines.empty())
+    out.push_back({fmt::format("engine {}", fmt::join(search.engines, ", ")), links.with("engines", "")});
+  if (!search.lists.empty())
+    out.push_back({fmt::format("list {}", fmt::join(search.lists, ", ")), links.with("lists", "")});
+  if (!search.time_range.empty()) out.push_back({"past " + search.time_range, links.with("time_range", "")});
+  return out;
+}
+
+std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const SearchParameters& parameters,
+                                         const SearchLinks& links, UnixTime now) {
+  std::vector<FilterGroup> out;
+  if (parameters.search.engines.empty() && parameters.search.lists.empty())
+    out.push_back(list_filter(answer, links));
+  if (!answer.typed.terms.empty()) {
+    using Kind = templates::Condition::Kind;
+    Counts sites, types;
+    for (const FusedResult& result : answer.results) {
+      if (const std::string host = without_www(host_of(result.hit.url)); !host.empty()) ++sites[host];
+      if (const std::string type = shown_file_type(result.hit.url); !type.empty()) ++types[type];
+    }
+    if (!has_condition(answer, Kind::site))
+      out.push_back(typed_filter("Site", sites, "site:", answer, links));
+    if (!has_condition(answer, Kind::after)) out.push_back(time_filter(answer, links, now));
+    if (!has_condition(answer, Kind::file_type))
+      out.push_back(typed_filter("File type", types, "filetype:", answer, links));
+  }
+  std::erase_if(out, [](const FilterGroup& group) { return group.links.empty(); });
+  return out;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,296 @@
+#include "service/search/answer_cache.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/contract.h"
+#include "core/json_members.h"
+#include "service/base/digest.h"
+#include "service/search/list_fusion.h"
+#include "service/search/typed_conditions.h"
+
+namespace metafuse::service {
+namespace {
+
+/// Bytes of a string or a small struct in a vector, beyond its characters.
+constexpr std::size_t kObjectBytes = 64;
+
+/// Bytes of the allocations for a hit's texts, beyond their characters.
+constexpr std::size_t kHitAllocationBytes = 5 * 24;
+
+std::size_t memory_of(const Hit& hit) {
+  return sizeof(Hit) + kHitAllocationBytes + hit.url.size() + hit.title.size() + hit.snippet.size() +
+         hit.published.size() + hit.thumbnail.size() + hit.language.size();
+}
+
+}  // namespace
+
+std::size_t memory_of(const SearchAnswer& answer) {
+  std::size_t bytes = sizeof(SearchAnswer);
+  for (const fetchers::FetchedList& list : answer.lists) {
+    bytes += sizeof(fetchers::FetchedList) + list.query.text.size() + list.message.size();
+    // every hit also has a canonical key, about as long as its URL
+    for (const Hit& hit : list.list.hits) bytes += memory_of(hit) + hit.url.size() + kObjectBytes;
+    for (const std::string& text : list.list.suggestions) bytes += kObjectBytes + text.size();
+  }
+  for (const FusedResult& result : answer.results)
+    bytes += sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
+             result.placements.size() * sizeof(Placement) + answer.lists.size() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock, std::size_t max_bytes)
+    : lifetime_(lifetime), clock_(clock), cache_(entries, max_bytes) {}
+
+SharedAnswer AnswerCache::find(const std::string& key) {
+  const auto* entry = cache_.find(key, clock_.now());
+  return entry == nullptr ? nullptr : entry->value;
+}
+
+void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
+  if (lifetime_ <= Duration::zero() || answer->has_failures()) return;
+  const std::size_t bytes = memory_of(*answer) + 2 * key.size();
+  cache_.keep(key, std::move(answer), clock_.now() + lifetime_, bytes);
+}
+
+void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& flight,
+                       Result<SharedAnswer> outcome) {
+  const std::lock_guard lock(mutex_);
+  flight->outcome = std::move(outcome);
+  if (flight->outcome.has_value()) keep(key, *flight->outcome);
+  flight->is_done = true;
+  const auto [begin, end] = flights_.equal_range(key);
+  flights_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == flight; }));
+  flight->done.notify_all();
+}
+
+std::shared_ptr<AnswerCache::Flight> AnswerCache::find_flight(const std::string& key, TimePoint end) const {
+  const auto [first, last] = flights_.equal_range(key);
+  const auto at = std::find_if(first, last, [&](const auto& entry) { return entry.second->end <= end; });
+  return at == last ? nullptr : at->second;
+}
+
+Result<SharedAnswer> AnswerCache::get(const std::string& key,
+                                      const std::function<Result<SearchAnswer>()>& make, bool& was_cached,
+                                      TimePoint end) {
+  const auto flight = std::make_shared<Flight>();
+  flight->end = end;
+  {
+    std::unique_lock lock(mutex_);
+    was_cached = true;
+    if (SharedAnswer answer = find(key)) return answer;
+    if (const auto other = find_flight(key, end)) {
+      ++waiting_;
+      const auto is_done = [&] { return other->is_done; };
+      if (end == TimePoint::max())
+        other->done.wait(lock, is_done);
+      else
+        other->done.wait_for(lock, end - clock_.now() + kGrace, is_done);
+      --waiting_;
+      if (is_done()) return other->outcome;
+      return fail(Code::try_again,
+                  "the same search is already running and did not finish in time; try again");
+    }
+    was_cached = false;
+    flights_.emplace(key, flight);
+  }
+  try {
+    auto made = make();
+    Result<SharedAnswer> outcome =
+        made ? Result<SharedAnswer>(std::make_shared<const SearchAnswer>(std::move(*made))) : made.error();
+    land(key, flight, outcome);
+    return outcome;
+  } catch (...) {
+    land(key, flight, fail(Code::internal, "the search that this one waited for was aborted"));
+    throw;
+  }
+}
+
+std::optional<TimePoint> AnswerCache::popular_until(const std::string& key,
+                                                    const SearchAnswer& answer) const {
+  const std::lock_guard lock(mutex_);
+  const auto* entry = cache_.peek(key, clock_.now());
+  if (entry == nullptr || entry->value.get() != &answer || entry->uses == 0) return std::nullopt;
+  return entry->until;
+}
+
+void AnswerCache::clear() {
+  const std::lock_guard lock(mutex_);
+  cache_.clear();
+}
+
+std::size_t AnswerCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return cache_.size();
+}
+
+std::size_t AnswerCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return cache_.bytes();
+}
+
+std::size_t AnswerCache::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+namespace {
+
+constexpr std::int64_t kVersion = 3;
+constexpr std::size_t kHitFields = 8;
+
+JsonArray hit_json(const Hit& hit) {
+  return {hit.url,       hit.title, hit.snippet,  hit.published,
+          hit.thumbnail, hit.key,   hit.language, hit.score ? Json(*hit.score) : Json()};
+}
+
+JsonObject list_json(const fetchers::FetchedList& list) {
+  JsonArray hits;
+  hits.reserve(list.list.hits.size());
+  for (const Hit& hit : list.list.hits) hits.emplace_back(hit_json(hit));
+  JsonArray suggestions;
+  for (const std::string& text : list.list.suggestions) suggestions.emplace_back(text);
+  return {{"template", list.query.template_id},
+          {"engine", list.query.engine},
+          {"text", list.query.text},
+          {"suggestions", std::move(suggestions)},
+          {"hits", std::move(hits)}};
+}
+
+Error damaged() {
+  return fail(Code::bad_data, "the cached answer was not written by this program");
+}
+
+Result<Hit> read_hit(const Json& json) {
+  if (!json.is_array() || json.get_array().size() != kHitFields) return damaged();
+  const JsonArray& fields = json.get_array();
+  Hit hit;
+  std::size_t i = 0;
+  for (std::string* text :
+       {&hit.url, &hit.title, &hit.snippet, &hit.published, &hit.thumbnail, &hit.key, &hit.language}) {
+    if (!fields[i].is_string()) return damaged();
+    *text = std::string(fields[i++].get_string());
+  }
+  if (fields[i].is_number())
+    hit.score = fields[i].to_number<double>();
+  else if (!fields[i].is_null())
+    return damaged();
+  return hit;
+}
+
+Result<fetchers::FetchedList> read_list(const Json& json) {
+  const JsonMembers members(json);
+  fetchers::FetchedList list;
+  for (auto [name, text] : {std::pair{"template", &list.query.template_id},
+                            std::pair{"engine", &list.query.engine}, std::pair{"text", &list.query.text}}) {
+    const auto* value = members.text(name);
+    if (value == nullptr) return damaged();
+    *text = std::string(*value);
+  }
+  const JsonArray* hits = members.array("hits");
+  const JsonArray* suggestions = members.array("suggestions");
+  if (hits == nullptr || suggestions == nullptr) return damaged();
+  for (const Json& entry : *hits) {
+    TRY(auto hit, read_hit(entry));
+    list.list.hits.push_back(std::move(hit));
+  }
+  for (const Json& entry : *suggestions) {
+    if (!entry.is_string()) return damaged();
+    list.list.suggestions.emplace_back(entry.get_string());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string answer_text(const SearchAnswer& answer) {
+  require(!answer.has_failures(), "only whole answers are shared");
+  JsonArray lists;
+  for (const fetchers::FetchedList& list : answer.lists) lists.emplace_back(list_json(list));
+  return to_text(JsonObject{{"version", kVersion}, {"query", answer.query}, {"lists", std::move(lists)}});
+}
+
+Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
+                                      const SearchRequest& request) {
+  TRY(const auto json, parse_json(text, "cached answer"));
+  const JsonMembers members(json);
+  const auto* version = members.integer("version");
+  const auto* query = members.text("query");
+  const JsonArray* lists = members.array("lists");
+  if (version == nullptr || *version != kVersion || query == nullptr || lists == nullptr) return damaged();
+  SearchAnswer answer;
+  answer.domain = domain.domain.name;
+  answer.query = std::string(*query);
+  answer.slots = request.slots;
+  answer.typed = typed_query_of(domain, request);
+  answer.windows = request.windows;
+  std::vector<fetchers::FetchedList> read;
+  for (const Json& entry : *lists) {
+    TRY(auto list, read_list(entry));
+    read.push_back(std::move(list));
+  }
+  fuse_lists(domain, std::move(read), answer);
+  return answer;
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+/// Appends the part after its length, so that different requests never make the same key.
+void append_part(std::string& key, std::string_view part) {
+  key += std::to_string(part.size());
+  key += ':';
+  key += part;
+}
+
+}  // namespace
+
+SharedAnswers::SharedAnswers(RedisAddress address, Duration lifetime, const Clock& clock)
+    : redis_(std::move(address), clock), lifetime_(lifetime) {}
+
+std::optional<SearchAnswer> SharedAnswers::find(const std::string& key, const LoadedDomain& domain,
+                                                const SearchRequest& request) {
+  const auto text = redis_.get(key);
+  if (!text) return std::nullopt;
+  auto answer = read_answer_text(*text, domain, request);
+  if (answer.has_error()) return std::nullopt;
+  return std::move(*answer);
+}
+
+void SharedAnswers::keep(const std::string& key, const SearchAnswer& answer) {
+  if (answer.has_failures() || lifetime_ <= Duration::zero()) return;
+  const std::string text = answer_text(answer);
+  if (text.size() <= kMostBytes) redis_.set(key, text, lifetime_);
+}
+
+std::string shared_key(const LoadedDomain& domain, const SearchRequest& request) {
+  std::string key;
+  append_part(key, domain.domain.name);
+  append_part(key, domain.etag);
+  append_part(key, domain.engines_digest);
+  append_part(key, request.text);
+  append_part(key, std::to_string(request.slots.slots.size()));
+  for (const auto& [name, value] : request.slots.slots) {
+    append_part(key, name);
+    append_part(key, value);
+  }
+  append_part(key, std::to_string(request.variants.size()));
+  for (const QueryVariant& variant : request.variants) {
+    append_part(key, variant.is_raw ? "raw" : "clean");
+    append_part(key, variant.template_id);
+    append_part(key, variant.text);
+  }
+  append_part(key, std::to_string(request.engines.size()));
+  for (const std::string& engine : request.engines) append_part(key, engine);
+  append_part(key, std::to_string(request.lists.size()));
+  for (const std::string& list : request.lists) append_part(key, list);
+  append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
+  append_part(key, request.language);
+  append_part(key, request.time_range);
+  if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
+  return "metafuse:3:" + sha256_hex(key);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,117 @@
+#include "service/search/reasons.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "service/search/list_fusion.h"
+
+namespace metafuse::service {
+namespace {
+
+int best_rank(const SearchAnswer& answer, const FusedResult& result, const std::string& feature) {
+  int best = 0;
+  for (const Placement& place : result.placements)
+    if (answer.features[place.feature].name == feature && (best == 0 || place.rank < best)) best = place.rank;
+  return best;
+}
+
+}  // namespace
+
+std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& answer,
+                               const FusedResult& result) {
+  const auto weights = contributions_of(domain, answer, result);
+  const auto& features = domain.model ? domain.model->features : answer.features;
+  std::vector<Reason> out;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    Reason reason{features[i].name, best_rank(answer, result, features[i].name), {}};
+    if (i < weights.size()) reason.weight = weights[i];
+    if (reason.rank > 0 || reason.weight.value_or(0.0) != 0) out.push_back(std::move(reason));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Reason& a, const Reason& b) {
+    return a.weight ? a.weight > b.weight : a.rank < b.rank;
+  });
+  return out;
+}
+
+std::vector<std::string_view> engines_of(const SearchAnswer& answer, const FusedResult& result) {
+  std::vector<std::string_view> out;
+  out.reserve(result.placements.size());
+  for (const Placement& place : result.placements) {
+    const std::string& engine = answer.lists[place.feature].query.engine;
+    if (std::find(out.begin(), out.end(), engine) == out.end()) out.push_back(engine);
+  }
+  return out;
+}
+
+std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t first, int limit) {
+  const std::span<const FusedResult> all(answer.results);
+  if (first >= all.size()) return {};
+  return all.subspan(first, std::min(static_cast<std::size_t>(limit), all.size() - first));
+}
+
+std::string failed_engines(const SearchAnswer& answer) {
+  std::string out;
+  std::set<std::string_view> named;
+  for (const fetchers::FetchedList& list : answer.lists)
+    if (list.has_failed() && named.insert(list.query.engine).second)
+      out += (out.empty() ? "" : ", ") + list.query.engine;
+  return out;
+}
+
+std::string failure_text(const fetchers::FetchedList& list, bool is_detailed) {
+  std::string out(fetchers::name_of(list.failure));
+  if (is_detailed && !list.message.empty()) out += ": " + list.message;
+  return out;
+}
+
+std::string weight_text(const Reason& reason) {
+  return reason.weight ? short_number(*reason.weight) : "–";
+}
+
+std::string short_number(double value) {
+  if (value == 0) return "0";
+  char text[40];
+  std::snprintf(text, sizeof text, std::fabs(value) < 0.1 ? "%.4f" : "%.3f", value);
+  return text;
+}
+
+JsonObject fusion_json(const SearchAnswer& answer) {
+  JsonArray features;
+  for (const fusion::Feature& feature : answer.features) features.emplace_back(feature.name);
+  JsonObject out;
+  out["domain"] = answer.domain;
+  out["method"] = answer.fusion.method;
+  out["model"] = answer.fusion.model.empty() ? Json(nullptr) : Json(answer.fusion.model);
+  out["version"] = answer.fusion.version.empty() ? Json(nullptr) : Json(answer.fusion.version);
+  if (!answer.fusion.templates.empty()) out["templates"] = answer.fusion.templates;
+  out["notice"] = answer.fusion.notice.empty() ? Json(nullptr) : Json(answer.fusion.notice);
+  if (!answer.fusion.choice.empty()) out["auto"] = answer.fusion.choice;
+  if (answer.fusion.online_steps > 0)
+    out["online"] = JsonObject{{"method", "oap-bpm"}, {"examples", answer.fusion.online_steps}};
+  if (!answer.fusion.challenger.empty()) out["interleaved_with"] = answer.fusion.challenger;
+  out["features"] = std::move(features);
+  return out;
+}
+
+void add_online(const FusedResult& result, JsonObject& out) {
+  if (result.moved_from == 0) return;
+  out["moved_from"] = result.moved_from;
+  out["online_score"] = result.online_score;
+}
+
+JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answer,
+                           const FusedResult& result) {
+  JsonArray out;
+  for (const Reason& reason : reasons_of(domain, answer, result)) {
+    JsonObject item;
+    item["feature"] = reason.feature;
+    item["rank"] = reason.rank > 0 ? Json(reason.rank) : Json(nullptr);
+    item["weight"] = reason.weight ? Json(*reason.weight) : Json(nullptr);
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+}  // namespace metafuse::service

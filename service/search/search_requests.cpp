@@ -1,0 +1,183 @@
+#include "service/search/search_requests.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "service/http/json_fields.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMaxQueryBytes = 4096;
+
+const std::string* find(const Fields& fields, std::string_view name) {
+  for (const auto& [key, value] : fields)
+    if (key == name && !value.empty()) return &value;
+  return nullptr;
+}
+
+template <class Number>
+Result<Number> read_number(const Fields& fields, std::string_view name, Number low, Number high,
+                           Number fallback) {
+  const std::string* text = find(fields, name);
+  if (text == nullptr) return fallback;
+  Number value{};
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size() || !(value >= low) || !(value <= high))
+    return fail(Code::usage, std::string(name) + " must be a number from " + std::to_string(low) + " to " +
+                                 std::to_string(high));
+  return value;
+}
+
+Result<Format> read_format(const Fields& fields) {
+  static constexpr std::array<std::pair<std::string_view, Format>, 4> kFormats = {
+      {{"html", Format::html}, {"json", Format::json}, {"csv", Format::csv}, {"rss", Format::rss}}};
+  const std::string* text = find(fields, "format");
+  if (text == nullptr) return Format::html;
+  for (const auto& [name, format] : kFormats)
+    if (name == *text) return format;
+  return fail(Code::usage, "format must be html, json, csv or rss");
+}
+
+Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
+  TRY(out.search.page, read_number<int>(fields, "pageno", 1, 1000, 1));
+  TRY(out.limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
+  TRY(out.search.safe_search, read_number<int>(fields, "safesearch", 0, 2, 0));
+  TRY(out.search.deadline_seconds, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
+  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
+  return {};
+}
+
+Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
+  const std::string* text = find(fields, "time_range");
+  if (text == nullptr) return {};
+  if (days_of_time_range(*text) == 0) return fail(Code::usage, "time_range must be day, week, month or year");
+  out.search.time_range = *text;
+  return {};
+}
+
+/// Reads the parameters that name domain, language and engines. A category with a domain's name chooses that
+/// domain, as SearXNG's tabs choose engines.
+void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
+  if (const std::string* domain = find(fields, "domain")) out.search.domain = *domain;
+  if (const std::string* language = find(fields, "language"))
+    out.search.language = *language == "all" || *language == "auto" ? "" : *language;
+  if (const std::string* categories = find(fields, "categories"); categories != nullptr)
+    for (const std::string& name : split(*categories, ','))
+      if (out.search.domain.empty() && snapshot.domains.contains(name)) out.search.domain = name;
+  if (const std::string* engines = find(fields, "engines"))
+    for (std::string& name : split(*engines, ','))
+      if (std::find(snapshot.engines.names.begin(), snapshot.engines.names.end(), name) !=
+          snapshot.engines.names.end())
+        out.search.engines.push_back(std::move(name));
+  if (const std::string* lists = find(fields, "lists")) out.search.lists = split(*lists, ',');
+}
+
+}  // namespace
+
+int days_of_time_range(std::string_view range) {
+  static constexpr std::pair<std::string_view, int> kRanges[] = {
+      {"day", 1}, {"week", 7}, {"month", 31}, {"year", 366}};
+  for (const auto& [name, days] : kRanges)
+    if (name == range) return days;
+  return 0;
+}
+
+bool has_known_format(const Fields& fields) {
+  return read_format(fields).has_value();
+}
+
+Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot) {
+  SearchParameters out;
+  TRY(out.format, read_format(fields));
+  TRY_VOID(read_numbers(fields, out));
+  TRY_VOID(time_range_parameter(fields, out));
+  read_names(fields, snapshot, out);
+  if (const std::string* q = find(fields, "q")) out.search.text = *q;
+  for (const auto& [key, value] : fields)
+    if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
+  const std::string* explain = find(fields, "explain");
+  out.wants_explanation = explain != nullptr && *explain != "0" && *explain != "false";
+  if (const std::string* by = find(fields, "fusion")) {
+    if (*by != "rrf" && *by != "model") return fail(Code::usage, "fusion must be model or rrf");
+    out.is_by_rrf = *by == "rrf";
+  }
+  if (out.search.text.empty() && out.search.slots.slots.empty())
+    return fail(Code::usage, "no query; give q, or slot.NAME for each slot of the domain");
+  if (out.search.text.size() > kMaxQueryBytes) return fail(Code::usage, "q is longer than 4096 bytes");
+  return out;
+}
+
+namespace {
+
+void read_variants(JsonFields& fields, NativeSearch& out) {
+  const JsonArray* variants = fields.array("variants");
+  if (variants == nullptr) return;
+  for (const Json& item : *variants) {
+    if (!item.is_object()) return fields.set_mistake("variants: each is {\"template\", \"text\"}");
+    JsonFields variant(item.as_object());
+    QueryVariant read;
+    read.template_id = variant.text("template").value_or("");
+    read.text = variant.text("text").value_or("");
+    read.is_raw = variant.flag("raw").value_or(false);
+    variant.refuse_others({"template", "text", "raw"});
+    if (read.template_id.empty() || read.text.empty())
+      variant.set_mistake("each variant has a template and a text");
+    if (variant.has_failed()) return fields.set_mistake("variants: " + variant.error().text);
+    out.search.variants.push_back(std::move(read));
+  }
+}
+
+void read_sites(JsonFields& fields, NativeSearch& out) {
+  const JsonObject* sites = fields.object("sites");
+  if (sites == nullptr) return;
+  JsonFields lists(*sites);
+  out.sites.raised = lists.texts("raise", kMaxSites);
+  out.sites.lowered = lists.texts("lower", kMaxSites);
+  out.sites.blocked = lists.texts("block", kMaxSites);
+  lists.refuse_others({"raise", "lower", "block"});
+  if (lists.has_failed()) fields.set_mistake("sites: " + lists.error().text);
+}
+
+void read_time_range(JsonFields& fields, NativeSearch& out) {
+  out.search.time_range = fields.text("time_range").value_or("");
+  const std::string& range = out.search.time_range;
+  if (!range.empty() && days_of_time_range(range) == 0)
+    fields.set_mistake("\"time_range\" must be day, week, month or year");
+}
+
+}  // namespace
+
+bool NativeSearch::is_raw() const {
+  return std::any_of(search.variants.begin(), search.variants.end(),
+                     [](const QueryVariant& variant) { return variant.is_raw; });
+}
+
+Result<NativeSearch> read_native_search(const JsonObject& body) {
+  JsonFields fields(body);
+  NativeSearch out;
+  out.search.text = fields.text("query").value_or("");
+  out.search.domain = fields.text("domain", 64).value_or("");
+  out.search.slots.slots = fields.text_map("slots");
+  read_variants(fields, out);
+  out.search.engines = fields.texts("engines", 64);
+  out.limit = fields.integer("limit", 1, kMaxLimit).value_or(30);
+  out.search.page = fields.integer("page", 1, 1000).value_or(1);
+  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
+  out.search.depth = fields.integer("depth", 1, 1000).value_or(0);
+  out.is_explained = fields.flag("explain").value_or(false);
+  out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;
+  out.search.language = fields.text("language", 40).value_or("");
+  out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
+  read_time_range(fields, out);
+  read_sites(fields, out);
+  fields.refuse_others({"query", "domain", "slots", "variants", "engines", "limit", "page", "depth",
+                        "explain", "deadline_ms", "language", "safe_search", "time_range", "sites"});
+  if (out.search.text.empty() && out.search.slots.slots.empty() && out.search.variants.empty())
+    fields.set_mistake("give \"query\", \"slots\" or \"variants\"");
+  if (fields.has_failed()) return fields.error();
+  return out;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,290 @@
+#include "service/learning/judging.h"
+
+#include <set>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/base/digest.h"
+#include "service/learning/store_training.h"
+#include "service/search/search_pipeline.h"
+#include "tests/support/sample_search.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using namespace metafuse::test;
+
+namespace {
+
+std::string judging_config(const std::string& more = "") {
+  std::string keys = "store: metafuse.db\nkeys:\n";
+  for (const std::string name : {"ann", "bob"})
+    keys += "  - {name: " + name + ", roles: [judge], sha256: " + sha256_hex(name + "-key") + "}\n";
+  return keys + "  - {name: other, roles: [judge], domains: [elsewhere], sha256: " + sha256_hex("other-key") +
+         "}\n" + more;
+}
+
+std::string bearer(const std::string& name) {
+  return "Authorization: Bearer " + name + "-key\r\n";
+}
+
+const std::string kPath = "/v1/judgments/pages";
+
+JsonObject json_of(const std::string& response) {
+  INFO(response);
+  REQUIRE(status_in(response) == 200);
+  return parse_json(body_in(response), "answer").value().as_object();
+}
+
+JsonObject results_of(TestServer& server, const std::string& judge, const std::string& body) {
+  return json_of(server.post(kPath + "/results", "application/json", body, bearer(judge)));
+}
+
+std::string grades_text(const JsonObject& results, const std::map<std::string, int>& by_host) {
+  JsonArray grades;
+  for (const Json& result : results.at("results").as_array()) {
+    const std::string host = std::string(result.at("title").as_string()).substr(9);
+    if (by_host.contains(host))
+      grades.push_back(JsonObject{{"position", result.at("position")}, {"grade", by_host.at(host)}});
+  }
+  return to_text(JsonObject{{"search_id", results.at("search_id")}, {"grades", std::move(grades)}});
+}
+
+void grade(TestServer& server, const std::string& judge, const std::map<std::string, int>& by_host) {
+  const JsonObject results = results_of(server, judge, R"({"query":"ada"})");
+  json_of(server.post(kPath + "/grades", "application/json", grades_text(results, by_host), bearer(judge)));
+}
+
+JsonObject queue_of(TestServer& server, const std::string& judge) {
+  server.app().records().search_log->flush();
+  return json_of(server.get(kPath + "/queue", bearer(judge)));
+}
+
+std::string form_post(TestServer& server, const std::string& form) {
+  return server.post("/judge/pages", "application/x-www-form-urlencoded", form);
+}
+
+}  // namespace
+
+TEST_CASE("A judge sees results without ranks and always in the same order of that judge",
+          "[service][judging]") {
+  TestServer server(
+      [](const ExpandedQuery&) {
+        std::vector<std::string> hosts;
+        for (int i = 0; i < 30; ++i) hosts.push_back("h" + std::to_string(i) + ".example");
+        return list_of(hosts);
+      },
+      judging_config());
+  const auto order = [&](const std::string& judge, const std::string& body) {
+    std::vector<std::string> urls;
+    const JsonObject found = results_of(server, judge, body);
+    for (const Json& result : found.at("results").as_array()) {
+      CHECK(result.as_object().size() == 5);  // position, url, title, snippet, grade: no rank, score or list
+      urls.emplace_back(result.at("url").as_string());
+    }
+    return urls;
+  };
+  const auto first = order("ann", R"({"query":"ada"})");
+  CHECK(first.size() == 10);
+  CHECK(order("ann", R"({"query":"ada"})") == first);
+  const auto second = order("bob", R"({"query":"ada"})");
+  CHECK(second != first);
+  CHECK(std::set<std::string>(second.begin(), second.end()) ==
+        std::set<std::string>(first.begin(), first.end()));
+  CHECK(order("ann", R"({"query":"ada","pool":"lists","depth":3})").size() == 3);
+  CHECK(order("ann", R"({"slots":{"NAME":"ada"},"depth":7})").size() == 7);
+}
+
+TEST_CASE("Grades sent through the API update the queue and the progress and the judges' kappa",
+          "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  server.get("/search?q=bob&format=json");
+  server.get("/search?q=bob&format=json");
+  server.get("/search?q=ada&format=json");
+  const JsonObject before = queue_of(server, "ann");
+  REQUIRE(before.at("queries").as_array().size() == 2);
+  CHECK(before.at("queries").at(0).at("slots").at("NAME").as_string() == "bob");
+  CHECK(before.at("queries").at(0).at("times").as_int64() == 2);
+  CHECK(before.at("judged").as_int64() == 0);
+  grade(server, "ann", {{"a.example", 4}, {"b.example", 1}, {"c.example", 0}, {"d.example", 0}});
+  grade(server, "bob", {{"a.example", 4}, {"b.example", 2}, {"c.example", 0}});
+  const JsonObject after = queue_of(server, "ann");
+  CHECK(after.at("judged").as_int64() == 1);
+  // queries that wait for a judge come first, and judging does not count as a search
+  CHECK(after.at("queries").at(0).at("slots").at("NAME").as_string() == "bob");
+  const JsonObject ada = after.at("queries").at(1).as_object();
+  CHECK(ada.at("times").as_int64() == 1);
+  CHECK(ada.at("own_grades").as_int64() == 4);
+  CHECK(ada.at("documents").as_int64() == 4);
+  CHECK(ada.at("judges").as_int64() == 2);
+  REQUIRE(after.at("agreement").as_array().size() == 1);
+  const JsonObject pair = after.at("agreement").at(0).as_object();
+  CHECK(pair.at("documents").as_int64() == 3);
+  // 2 of 3 grades agree; by chance 2 of 9 pairs would (grades 4 and 0): (2/3 - 2/9) / (7/9) = 4/7
+  CHECK(pair.at("kappa").as_double() == Approx(4.0 / 7));
+  // the grades are there when the query is opened again
+  const JsonObject again = results_of(server, "ann", R"({"query":"Ada"})");
+  for (const Json& result : again.at("results").as_array()) CHECK(result.at("grade").is_int64());
+}
+
+TEST_CASE("Judgments are exported as qrels and JSON lines and imported unchanged", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  grade(server, "ann", {{"a.example", 4}, {"b.example", 1}});
+  const std::string qrels = body_in(server.get(kPath + "?format=qrels", bearer("ann")));
+  CHECK(qrels == "ada 0 a.example 4\nada 0 b.example 1\n");
+  const std::string lines = body_in(server.get(kPath + "?format=jsonl", bearer("ann")));
+  CHECK(lines == R"({"id":"ada","slots":{"NAME":"ada"},"relevant":[{"url":"http://a.example","grade":4},)"
+                 R"({"url":"http://b.example","grade":1}]})"
+                 "\n");
+  CHECK(body_in(server.get(kPath + "?judge=bob", bearer("ann"))).empty());
+
+  TestServer other(TestServer::default_answer, judging_config());
+  const JsonObject report = json_of(other.post(kPath, "application/x-ndjson", lines, bearer("bob")));
+  CHECK(report.at("judgments").as_int64() == 2);
+  CHECK(report.at("without_search").as_int64() == 1);
+  CHECK(body_in(other.get(kPath, bearer("bob"))) == qrels);
+  json_of(other.post(kPath, "text/plain", "# a comment\n" + qrels, bearer("ann")));
+  CHECK(body_in(other.get(kPath + "?judge=ann&format=jsonl", bearer("ann"))) == lines);
+  // several slots, and words that need escaping
+  json_of(
+      other.post(kPath, "text/plain", "slot.NAME=a%20b%26c&slot.PLACE=x%3Dy 0 d.example 2\n", bearer("ann")));
+  CHECK(body_in(other.get(kPath + "?judge=ann", bearer("ann")))
+            .find("slot.NAME=a%20b%26c&slot.PLACE=x%3Dy 0 d.example 2\n") != std::string::npos);
+}
+
+TEST_CASE("Imported judgments train from the lists of the query's latest search", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  json_of(server.post(kPath, "text/plain", "ada 0 a.example 4\nbob 0 b.example/ 4\n", bearer("ann")));
+  StoreTrainingOptions options;
+  options.domain = "pages";
+  options.are_held_out_used = true;
+  Store& store = *server.app().records().store;
+  CHECK(training_set_from_store(store, options).has_error());  // judgments without a search have no lists
+  server.get("/search?q=ada&format=json");
+  server.app().records().search_log->flush();
+  StoreTrainingReport report;
+  options.features = service::features_of(server.app().reloader().snapshot()->domains.at("pages").domain);
+  CHECK(training_set_from_store(store, options, &report).has_value());
+  CHECK(report.judged_queries == 1);
+}
+
+TEST_CASE("Queries without judgments wait for judges once they are imported", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  json_of(server.post(
+      kPath, "application/x-ndjson",
+      "{\"id\":\"1\",\"slots\":{\"NAME\":\"grace\"}}\n{\"id\":\"2\",\"slots\":{\"NAME\":\"alan\"}}\n",
+      bearer("ann")));
+  CHECK(queue_of(server, "bob").at("queries").as_array().size() == 2);
+}
+
+TEST_CASE("Invalid grades and imports change nothing and are explained", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  const JsonObject results = results_of(server, "ann", R"({"query":"ada"})");
+  const std::string id(results.at("search_id").as_string());
+  const auto grades = [&](const std::string& body, const std::string& who = "ann") {
+    return status_in(server.post(kPath + "/grades", "application/json", body, bearer(who)));
+  };
+  CHECK(grades(R"({"search_id":")" + id + R"(","grades":[{"position":5,"grade":1}]})") == 422);
+  CHECK(grades(R"({"search_id":")" + id + R"(","grades":[{"position":1,"grade":5}]})") == 400);
+  CHECK(grades(R"({"search_id":")" + id + R"(","grades":[]})") == 400);
+  CHECK(grades(R"({"search_id":"wat","grades":[{"position":1,"grade":1}]})") == 422);
+  CHECK(grades(R"({"search_id":")" + id + R"(","grades":[{"position":1,"grade":1}]})", "other") == 403);
+  const auto import = [&](const std::string& type, const std::string& body) {
+    return server.post(kPath, type, body, bearer("ann"));
+  };
+  CHECK(import("text/plain", "ada 0 a.example/ wat\n").find("qrels:1: ") != std::string::npos);
+  CHECK(import("text/plain", "ada 0 a.example/ 1\nada 0 b.example/\n").find("qrels:2: ") !=
+        std::string::npos);
+  CHECK(import("text/plain", "slot.WAT=x 0 a.example/ 1\n").find("no slot WAT") != std::string::npos);
+  CHECK(import("application/x-ndjson", "{\"id\":\"1\"}\n").find("lines:1: ") != std::string::npos);
+  CHECK(status_in(import("text/plain", "")) == 400);
+  CHECK(status_in(import("application/json", "{}")) == 415);
+  CHECK(body_in(server.get(kPath, bearer("ann"))).empty());
+  CHECK(status_in(server.get(kPath + "?format=wat", bearer("ann"))) == 400);
+  CHECK(status_in(server.get(kPath)) == 401);
+  CHECK(status_in(server.get(kPath, bearer("other"))) == 403);
+}
+
+TEST_CASE("The judging page works without scripts from the queue to the exported file",
+          "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  server.get("/search?q=bob&format=json");
+  server.get("/search?q=ada&format=json");
+  server.app().records().search_log->flush();
+  CHECK(server.get("/judge").find("href=\"/judge/pages\"") != std::string::npos);
+  CHECK(server.get("/judge/pages").find("Key with the role judge") != std::string::npos);
+  CHECK(status_in(server.get("/judge/wat")) == 404);
+  const std::string wrong = form_post(server, "key=wat&action=queue");
+  CHECK(status_in(wrong) == 403);
+  CHECK(wrong.find("lacks the role judge") != std::string::npos);
+  CHECK(status_in(form_post(server, "key=other-key&action=queue")) == 403);
+  const std::string queue = form_post(server, "key=ann-key&action=queue");
+  CHECK(queue.find("0 of 2 queries judged by you") != std::string::npos);
+  const std::string open = form_post(server, "key=ann-key&action=next&text=&pool=fused-10");
+  const std::string mark = "name=\"search\" value=\"";
+  REQUIRE(open.find(mark) != std::string::npos);
+  const std::string id = open.substr(open.find(mark) + mark.size(), 48);
+  const std::string next =
+      form_post(server, "key=ann-key&action=save-next&pool=fused-10&g.1=4&g.2=0&search=" + id);
+  CHECK(next.find("2 grades saved.") != std::string::npos);
+  CHECK(next.find("1 of 2 queries judged by you") != std::string::npos);
+  CHECK(next.find("<h2>") != std::string::npos);
+  CHECK(status_in(form_post(server, "key=ann-key&action=save&g.9=4&search=" + id)) == 422);
+  const std::string file = form_post(server, "key=ann-key&action=export-qrels");
+  CHECK(file.find("Content-Disposition: attachment; filename=\"pages.qrels\"") != std::string::npos);
+  const std::string body = body_in(file);
+  CHECK(std::count(body.begin(), body.end(), '\n') == 2);
+}
+
+TEST_CASE("A judge opens results that are files through the server", "[service][judging][files]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("docs/a.txt", "words of the file");
+  TestServer server(
+      [&](const ExpandedQuery& query) {
+        fetchers::FetchedList list = TestServer::default_answer(query);
+        list.list.hits.front().url = "file://localhost" + file;
+        return list;
+      },
+      judging_config("files: [" + folder.path("docs") + "]\n"));
+  const std::string open = form_post(server, "key=ann-key&action=next&text=ada&pool=fused-10");
+  const std::size_t at = open.find("/files/pages?path=");
+  REQUIRE(at != std::string::npos);
+  std::string link = open.substr(at, open.find('"', at) - at);
+  link.replace(link.find("&amp;"), 5, "&");
+  CHECK(body_in(server.get(link)) == "words of the file");
+}
+
+TEST_CASE("Where queries are hashed judges type them and no clear text is stored",
+          "[service][judging][security]") {
+  TestServer server(TestServer::default_answer, judging_config("privacy: {hash_queries: true}\n"));
+  grade(server, "ann", {{"a.example", 4}});
+  CHECK(queue_of(server, "ann").at("queries").as_array().empty());
+  const std::string qrels = body_in(server.get(kPath, bearer("ann")));
+  CHECK(qrels.starts_with("digest:"));
+  CHECK(qrels.find("example") == std::string::npos);
+  CHECK(status_in(server.get(kPath + "?format=jsonl", bearer("ann"))) == 400);
+  // the query is recognised when it is typed again
+  int known = 0;
+  const JsonObject again = results_of(server, "ann", R"({"query":"ada"})");
+  for (const Json& result : again.at("results").as_array()) known += result.at("grade").is_null() ? 0 : 1;
+  CHECK(known == 1);
+}
+
+TEST_CASE("The next query follows the last one and starts again at the end", "[service][judging]") {
+  JudgingState state;
+  for (const char* name : {"a", "b", "c"}) {
+    QueuedQuery query;
+    query.asked.query = name;
+    state.queries.push_back(query);
+  }
+  CHECK(next_query(state, "")->asked.query == "a");
+  CHECK(next_query(state, "a")->asked.query == "b");
+  CHECK(next_query(state, "c")->asked.query == "a");
+  state.queries[0].own_documents = 1;
+  state.queries[1].own_documents = 2;
+  CHECK(next_query(state, "a")->asked.query == "c");
+  CHECK(next_query(state, "c") == nullptr);
+}

@@ -1,0 +1,273 @@
+#include "service/learning/judgment_transfer.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "service/learning/store_training.h"
+#include "tests/support/command.h"
+#include "tests/support/sample_search.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using metafuse::test::document_key;
+using metafuse::test::kNewYear;
+using metafuse::test::run_metafuse;
+using metafuse::test::sample_search;
+
+namespace {
+
+/// Two lists over ten queries; the first list ranks the answer first, the second ranks it last.
+struct OfflineFolder {
+  test::TemporaryFolder folder;
+  std::vector<std::string> runs;
+  std::string qrels;
+
+  OfflineFolder() {
+    std::string first, second, judged, queries;
+    for (int q = 0; q < 10; ++q) {
+      const std::string id = "q" + std::to_string(q);
+      const std::string name = id + "/";
+      first += id + " Q0 " + name + "a 1 3 good\n" + id + " Q0 " + name + "b 2 2 good\n";
+      second += id + " Q0 " + name + "b 1 3 bad\n" + id + " Q0 " + name + "c 2 2 bad\n" + id + " Q0 " + name +
+                "a 3 1 bad\n";
+      judged += id + " 0 " + name + "a 2\n" + id + " 0 " + name + "b 0\n" + id + " 0 " + name + "z 1\n";
+      queries +=
+          "{\"id\":\"" + id + "\",\"slots\":{\"Q\":\"query " + std::to_string(q) + "\"},\"relevant\":[]}\n";
+    }
+    runs = {folder.write("good.run", first), folder.write("bad.run", second)};
+    qrels = folder.write("qrels", judged);
+    folder.write("queries.jsonl", queries);
+  }
+  std::string store() const { return folder.path("store.db"); }
+};
+
+std::unique_ptr<Store> transfer_store(const std::string& path) {
+  auto store = open_store(path);
+  REQUIRE(store.has_value());
+  return std::move(*store);
+}
+
+StoreTrainingOptions all_of(const std::string& domain) {
+  StoreTrainingOptions options;
+  options.domain = domain;
+  options.now = kNewYear;
+  options.are_held_out_used = true;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Runs and qrels are imported as judged searches that a model learns from",
+          "[service][store][import]") {
+  const OfflineFolder files;
+  const auto done = run_metafuse({"store", "import", "--store", files.store(), "--domain", "d", "--runs",
+                                  files.runs[0], files.runs[1], "--qrels", files.qrels, "--queries",
+                                  files.folder.path("queries.jsonl"), "--plain-slot", "Q"});
+  CHECK(done.status == 66);  // there is no store yet: import only adds to a store that a server made
+  transfer_store(files.store());
+  const auto again = run_metafuse({"store", "import", "--store", files.store(), "--domain", "d", "--runs",
+                                   files.runs[0], files.runs[1], "--qrels", files.qrels, "--queries",
+                                   files.folder.path("queries.jsonl"), "--plain-slot", "Q"});
+  INFO(again.err);
+  REQUIRE(again.status == 0);
+  CHECK(again.out.find("10 searches and 30 judgments imported") != std::string::npos);
+  CHECK(again.out.find("10 judged documents are in no list") != std::string::npos);
+  const auto store = transfer_store(files.store());
+  const auto judged = store->judgments.queries("d");
+  REQUIRE(judged->size() == 10);
+  // the digest of the same query asked online, by its slot or as plain text
+  const std::string online = query_digest(*store->privacy.secret(), "d", {{{"QUERY", "Query  3"}}}, "Q");
+  CHECK(std::any_of(judged->begin(), judged->end(), [&](const JudgedQuery& q) { return q.query == online; }));
+  StoreTrainingReport report;
+  const auto set = training_set_from_store(*store, all_of("d"), &report);
+  REQUIRE(set.has_value());
+  CHECK(report.judged_queries == 10);
+  CHECK(set->queries.size() == 10);
+  CHECK(set->documents.size() == 30);
+}
+
+TEST_CASE("An export is imported unchanged and the newer judgment wins", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const StoredSearch search = sample_search();
+  const StoredJudgment judgment{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear + 10};
+  const auto old_store = transfer_store(folder.path("old.db"));
+  REQUIRE(old_store->searches.add({&search, 1}).has_value());
+  REQUIRE(old_store->judgments.set(judgment).has_value());
+  const StoredSearch hat = sample_search("hats");
+  REQUIRE(old_store->searches.add({&hat, 1}).has_value());
+  std::string lines;
+  REQUIRE(old_store
+              ->export_lines([&](std::string_view line) -> Result<void> {
+                lines.append(line) += '\n';
+                return {};
+              })
+              .has_value());
+  const std::string file = folder.write("export.jsonl", lines);
+  const auto store = transfer_store(folder.path("new.db"));
+  const auto first = import_lines(*store, file, "shoes");
+  REQUIRE(first.has_value());
+  CHECK(first->searches == 1);
+  CHECK(first->judgments == 1);
+  CHECK(first->foreign == 1);
+  const auto found = store->searches.find(search.id);
+  REQUIRE(found->has_value());
+  CHECK((**found).slots == search.slots);
+  CHECK(lists_text(**found).size() == lists_text(search).size());
+  // the query's digest uses this store's secret, everything else is unchanged
+  StoredJudgment expected = judgment;
+  expected.query = query_digest(*store->privacy.secret(), "shoes", search.slots);
+  CHECK(expected.query != judgment.query);
+  CHECK(store->judgments.queries("shoes")->at(0).judgments.at(0) == expected);
+  CHECK((**found).query == expected.query);
+  // a second import adds nothing; a newer judgment in the store is kept
+  CHECK(import_lines(*store, file, "shoes")->judgments == 0);
+  StoredJudgment newer = expected;
+  newer.grade = 0;
+  newer.at += 5;
+  REQUIRE(store->judgments.set(newer).has_value());
+  const auto conflict = import_lines(*store, file, "shoes");
+  CHECK(conflict->older == 1);
+  REQUIRE(conflict->conflicts.size() == 1);
+  CHECK(conflict->conflicts[0].find(document_key(1)) != std::string::npos);
+  CHECK(store->judgments.queries("shoes")->at(0).judgments.at(0).grade == 0);
+  for (const char* line :
+       {"[]", "{}", R"({"kind":"judgment","domain":"shoes"})", R"({"kind":"judgement","domain":"shoes"})",
+        R"({"kind":"search","domain":"shoes","id":"x"})"}) {
+    const auto wrong = import_lines(*store, folder.write("wrong.jsonl", std::string(line) + "\n"), "shoes");
+    REQUIRE(wrong.has_error());
+    CHECK(wrong.error().code == Code::bad_data);
+    CHECK(wrong.error().text.find("wrong.jsonl:1") != std::string::npos);
+  }
+  // After a bad line, even the last one, nothing of the lines before it is stored.
+  const auto untouched = transfer_store(folder.path("untouched.db"));
+  const std::string broken =
+      folder.write("broken.jsonl", lines + "{\"kind\":\"search\",\"domain\":\"shoes\"}\n");
+  REQUIRE(import_lines(*untouched, broken, "shoes").has_error());
+  CHECK_FALSE(untouched->searches.find(search.id)->has_value());
+  CHECK(untouched->judgments.queries("shoes")->empty());
+  // A domain that is not in the file.
+  const auto none = import_lines(*untouched, file, "boots");
+  REQUIRE(none.has_error());
+  CHECK(none.error().code == Code::bad_data);
+  CHECK(none.error().text.find("--domain can be hats, shoes") != std::string::npos);
+  // Clicks are not imported.
+  CHECK(import_lines(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"),
+                     "shoes")
+            .has_value());
+}
+
+TEST_CASE("A batch that fails to be stored leaves nothing", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  const StoredSearch search = sample_search();
+  StoreBatch batch;
+  batch.searches = {search, search};
+  batch.judgments = {{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear}};
+  for (std::uint32_t i = 0; i <= kMaxTemplateVersions; ++i)
+    batch.templates.push_back({"shoes", 0, std::to_string(i), "ann", kNewYear});
+  const auto refused = store->add_batch(batch);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::try_again);
+  CHECK_FALSE(store->searches.find(search.id)->has_value());
+  CHECK(store->judgments.queries("shoes")->empty());
+  CHECK(store->templates.all("shoes")->empty());
+  batch.templates = {{"shoes", 0, "version: 1", "ann", kNewYear}};
+  REQUIRE(store->add_batch(batch).has_value());
+  REQUIRE(store->add_batch(batch).has_value());  // adding it again changes nothing
+  CHECK((**store->searches.find(search.id)).times == search.times);
+  CHECK(store->judgments.queries("shoes")->size() == 1);
+  CHECK(store->templates.all("shoes")->size() == 1);
+}
+
+TEST_CASE("A recording is imported as judged searches including an empty list", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  folder.write(
+      "t.yaml",
+      "version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
+      "  - {id: words, engine: l, query: '{Q}'}\n  - {id: nothing, engine: l, query: 'zzz {Q} zzz'}\n");
+  folder.write("e.yaml", "engines: [{name: l, engine: local, database: i.db}]\n");
+  const std::string config = folder.write(
+      "c.yaml", "version: 1\ndefault_domain: d\ntemplates: [t.yaml]\nengines: [e.yaml]\nstore: store.db\n");
+  std::string documents, queries;
+  for (int i = 0; i < 6; ++i) {
+    const std::string word = "word" + std::to_string(i);
+    const std::string url = "http://www.a.example/" + word + "/";
+    documents += "{\"url\":\"" + url + "\",\"title\":\"" + word + "\"}\n";
+    queries += "{\"id\":\"q" + std::to_string(i) + "\",\"slots\":{\"Q\":\"" + word +
+               "\"},\"relevant\":[{\"url\":\"" + url + "\",\"grade\":2}]}\n";
+  }
+  const std::string asked = folder.write("q.jsonl", queries);
+  REQUIRE(
+      run_metafuse({"index", "--database", folder.path("i.db"), folder.write("d.jsonl", documents)}).status ==
+      0);
+  const std::string recording = folder.path("rec");
+  REQUIRE(
+      run_metafuse({"record", "--config", config, "--domain", "d", "--queries", asked, "--output", recording})
+          .status == 0);
+  transfer_store(folder.path("store.db"));
+  const auto done = run_metafuse({"store", "import", "--config", config, "--domain", "d", "--recording",
+                                  recording, "--queries", asked, "--plain-slot", "Q"});
+  INFO(done.err);
+  REQUIRE(done.status == 0);
+  CHECK(done.out.find("6 searches and 6 judgments imported") == 0);
+  CHECK(done.out.find("0 judged documents are in no list") != std::string::npos);
+  const auto store = transfer_store(folder.path("store.db"));
+  const std::string online = query_digest(*store->privacy.secret(), "d", {{{"QUERY", "Word3"}}}, "Q");
+  const auto query = store->searches.find_query("d", online);
+  REQUIRE(query->has_value());
+  const auto search = store->searches.find((**query).search);
+  REQUIRE((**search).lists.size() == 2);
+  CHECK((**search).lists[0].feature == "nothing@l");
+  CHECK((**search).lists[0].documents.empty());
+  CHECK((**search).lists[1].feature == "words@l");
+  CHECK((**search).lists[1].documents.size() == 1);
+  const auto trained =
+      run_metafuse({"train", "--runs", recording + "/runs/nothing@l.run", recording + "/runs/words@l.run",
+                    "--qrels", recording + "/qrels", "--model", folder.path("m.json")});
+  INFO(trained.err);
+  CHECK(trained.status == 0);
+  const auto wrong = run_metafuse(
+      {"store", "import", "--config", config, "--domain", "d", "--recording", folder.path("nowhere")});
+  CHECK(wrong.status == 66);
+  CHECK(wrong.err.find("not a recording") != std::string::npos);
+}
+
+TEST_CASE("Offline files add training queries and the store's judgments take precedence",
+          "[service][store][import]") {
+  const OfflineFolder files;
+  const auto store = transfer_store(files.store());
+  const auto offline =
+      read_offline_queries({files.runs, files.qrels, "d", 0, {}}, *store->privacy.secret(), "", kNewYear);
+  REQUIRE(offline.has_value());
+  REQUIRE(offline->size() == 10);
+  StoreTrainingOptions options = all_of("d");
+  options.offline = *offline;
+  StoreTrainingReport report;
+  REQUIRE(training_set_from_store(*store, options, &report).has_value());
+  CHECK(report.offline_queries == 10);
+  REQUIRE(import_offline_queries(*store, {(*offline)[0]}, "ann", kNewYear).has_value());
+  REQUIRE(training_set_from_store(*store, options, &report).has_value());
+  CHECK(report.offline_queries == 9);
+  CHECK(report.judged_queries == 1);
+  // held-out queries stay held out
+  options.are_held_out_used = false;
+  REQUIRE(training_set_from_store(*store, options, &report).has_value());
+  CHECK(report.offline_queries + report.judged_queries + report.held_out_queries == 10);
+  CHECK(report.held_out_queries ==
+        static_cast<std::size_t>(std::count_if(offline->begin(), offline->end(), [](const auto& query) {
+          return is_held_out(query.search.query);
+        })));
+  const std::string none = files.folder.write("other.qrels", "zzz 0 d 1\n");
+  CHECK(read_offline_queries({files.runs, none, "d", 0, {}}, "s", "", 0).error().code == Code::bad_data);
+  const std::string model = files.folder.path("model.json");
+  const auto trained =
+      run_metafuse({"train", "--store", files.store(), "--domain", "d", "--runs", files.runs[0],
+                    files.runs[1], "--qrels", files.qrels, "--rounds", "5", "--model", model});
+  INFO(trained.err);
+  CHECK(trained.status == 0);
+  CHECK(trained.err.find("from files") != std::string::npos);
+}

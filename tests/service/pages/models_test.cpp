@@ -1,0 +1,223 @@
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/base/digest.h"
+#include "service/learning/caretaker.h"
+#include "service/learning/store_training.h"
+#include "tests/support/sample_search.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+const std::string kAdmin = "Authorization: Bearer admin-key\r\n";
+const std::string kJudge = "Authorization: Bearer judge-key\r\n";
+
+std::string learning_config(const std::string& more = "") {
+  return "store: metafuse.db\nkeys:\n  - {name: judge, sha256: " + service::sha256_hex("judge-key") +
+         ", roles: [judge]}\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
+         ", roles: [admin]}\n" + more;
+}
+
+JsonObject body_of(const std::string& response) {
+  auto value = parse_json(body_in(response), "answer");
+  REQUIRE(value.has_value());
+  return value->as_object();
+}
+
+std::string send(TestServer& server, const std::string& target, const std::string& body,
+                 const std::string& headers = kAdmin) {
+  return server.post(target, "application/json", body, headers);
+}
+
+/// Searches new names and judges the result that only engine two found as relevant and engine one's first
+/// result as not relevant.
+void judge_names(TestServer& server, int first, int count) {
+  for (int i = first; i < first + count; ++i) {
+    const JsonObject answer = body_of(server.get("/search?format=json&q=name" + std::to_string(i)));
+    const std::string id(answer.at("fusion").at("search_id").as_string());
+    for (const auto& [host, grade] : {std::pair{"c.example", 1}, std::pair{"a.example", 0}}) {
+      const std::string judgment = R"({"search_id":")" + id + R"(","kind":"judgment","url":"http://)" + host +
+                                   R"(/","grade":)" + std::to_string(grade) + "}";
+      REQUIRE(status_in(send(server, "/v1/feedback", judgment, kJudge)) == 200);
+    }
+  }
+}
+
+/// The letters of the results' hosts, best first.
+std::string order(TestServer& server, const std::string& query) {
+  const JsonObject answer = body_of(server.get("/search?format=json&q=" + query));
+  std::string hosts;
+  for (const Json& result : answer.at("results").as_array())
+    hosts += std::string(result.at("url").as_string()).substr(7, 1);
+  return hosts;
+}
+
+/// Names the learner, because few judged queries move the prior of `auto` too little to change an order.
+constexpr const char* kByRankBoost = R"({"learner":"rankboost"})";
+
+bool is_c_above_a(const std::string& hosts) {
+  return hosts.find('c') < hosts.find('a');
+}
+
+JsonObject served_model_of(TestServer& server) {
+  return body_of(server.get("/v1/models", kAdmin)).at("models").at(0).as_object();
+}
+
+}  // namespace
+
+TEST_CASE("A challenger is trained from judgments and activated and reverted", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  CHECK(status_in(server.get("/v1/models")) == 401);
+  CHECK(status_in(server.get("/v1/models", kJudge)) == 403);
+  CHECK(served_model_of(server).at("champion").is_null());
+  CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
+  CHECK(status_in(send(server, "/v1/models/none/retrain", "")) == 404);
+  CHECK(status_in(send(server, "/v1/models/pages/measure", "")) == 409);
+  judge_names(server, 0, 12);
+  CHECK(status_in(send(server, "/v1/models/pages/retrain", R"({"learner":"none"})")) == 400);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
+  const std::string version(trained.at("version").as_string());
+  CHECK(served_model_of(server).at("challenger") == Json(version));
+  const JsonObject measured = body_of(send(server, "/v1/models/pages/measure", ""));
+  CHECK_FALSE(measured.at("is_better").as_bool());
+
+  CHECK(order(server, "new") == "badc");
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}", kJudge)) ==
+        403);
+  CHECK(status_in(send(server, "/v1/models/pages/activate", "{}")) == 400);
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":"000000000000"})")) == 400);
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  CHECK(served_model_of(server).at("champion") == Json(version));
+  CHECK(is_c_above_a(order(server, "new")));
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"previous":true})")) == 200);
+  CHECK(order(server, "new") == "badc");
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"previous":true})")) == 400);
+  CHECK(status_in(send(server, "/v1/models/pages/reset", "{}")) == 400);
+  CHECK(body_of(send(server, "/v1/models/pages/reset", R"({"judgments":true})")).at("judgments") == Json(24));
+  CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
+}
+
+TEST_CASE("The page of models does the same as the API and needs the same key", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
+  judge_names(server, 0, 12);
+  const auto press = [&](const std::string& action, const std::string& key = "admin-key") {
+    return server.post("/models/pages", "application/x-www-form-urlencoded",
+                       "key=" + key + "&action=" + action);
+  };
+  const std::string closed = server.get("/models");
+  CHECK(closed.find("Fused by rrf") != std::string::npos);
+  CHECK(closed.find("Versions") == std::string::npos);
+  CHECK(status_in(press("retrain", "judge-key")) == 403);
+  CHECK(status_in(press("retrain", "")) == 403);
+  CHECK(status_in(press("previous")) == 400);  // there was no earlier champion
+  CHECK(status_in(press("measure")) == 409);   // nor is there a challenger
+  CHECK(status_in(press("activate-000000000000")) == 400);
+  REQUIRE(status_in(press("retrain")) == 200);
+  REQUIRE(status_in(send(server, "/v1/models/pages/retrain", kByRankBoost)) == 200);
+  const std::string version(served_model_of(server).at("challenger").as_string());
+  const std::string shown = press("show");
+  CHECK(shown.find("Make " + version + " the champion") != std::string::npos);
+  CHECK(shown.find("95 % interval 0 to 100 %") != std::string::npos);  // there are no clicks yet
+  CHECK(press("measure").find("role=\"status\"") != std::string::npos);
+  CHECK(status_in(press("activate-" + version)) == 200);
+  CHECK(is_c_above_a(order(server, "new")));
+  const std::string back = press("previous");
+  CHECK(status_in(back) == 200);
+  CHECK(order(server, "new") == "badc");
+  CHECK(status_in(server.post("/models/none", "application/x-www-form-urlencoded", "action=show")) == 404);
+  TestServer bare;
+  CHECK(bare.get("/models").find("no store or no folder of models") != std::string::npos);
+}
+
+TEST_CASE("A model that does not fit its templates is not activated", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 12);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
+  const std::string version(trained.at("version").as_string());
+  server.folder().write("templates/pages.yaml",
+                        "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\ntemplates:\n"
+                        "  - {id: other, engine: one, query: '{NAME}'}\n");
+  REQUIRE(server.app().reloader().reload().has_value());
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 409);
+  CHECK(served_model_of(server).at("champion").is_null());
+  CHECK(server.app().reloader().reload().has_value());
+}
+
+TEST_CASE("A click in an interleaved search is credited to the team that placed the result",
+          "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
+  judge_names(server, 0, 12);
+  REQUIRE(status_in(send(server, "/v1/models/pages/retrain", kByRankBoost)) == 200);
+  REQUIRE(server.app().reloader().reload().has_value());
+  int mixed = 0;
+  for (int i = 0; i < 20; ++i) {
+    const JsonObject answer = body_of(server.get("/search?format=json&q=live" + std::to_string(i)));
+    const std::string id(answer.at("fusion").at("search_id").as_string());
+    CHECK(answer.at("results").as_array().size() == 4);
+    CHECK(answer.at("fusion").at("interleaved_with").as_string().size() == 12);
+    double before = 1;
+    for (const Json& result : answer.at("results").as_array()) {  // sorting keeps the draft's order
+      CHECK(result.at("fusion").at("score").to_number<double>() <= before);
+      before = result.at("fusion").at("score").to_number<double>();
+    }
+    server.app().records().search_log->flush();
+    const auto stored = server.app().records().store->searches.find(id);
+    REQUIRE(stored.has_value());
+    const service::StoredSearch& search = **stored;
+    REQUIRE(search.shown.size() == 4);
+    REQUIRE_FALSE(search.challenger.empty());
+    // Users want c, which the challenger ranks above a and d, and the champion (RRF) below them.
+    for (std::size_t position = 0; position < 4; ++position) {
+      mixed += search.shown[position].team == service::Team::challenger ? 1 : 0;
+      if (search.documents[search.shown[position].document].find("c.example") == std::string::npos) continue;
+      const std::string click =
+          R"({"search_id":")" + id + R"(","position":)" + std::to_string(position + 1) + "}";
+      CHECK(status_in(send(server, "/v1/feedback", click)) == 200);
+    }
+  }
+  CHECK(mixed == 40);
+  const JsonObject score = served_model_of(server).at("interleaving").as_object();
+  CHECK(score.at("champion").as_int64() + score.at("challenger").as_int64() == 20);
+  CHECK(score.at("challenger_share").to_number<double>() == 1.0);
+  CHECK(score.at("p").to_number<double>() < 0.001);
+}
+
+TEST_CASE("Retention and retraining and promotion run when they are due", "[service][models]") {
+  TestServer server(TestServer::default_answer,
+                    learning_config("privacy: {retention_days: 10}\nlearning: {retrain_hours: 24, "
+                                    "automatic_promotion: true}\n"));
+  judge_names(server, 0, 12);
+  server.app().records().search_log->flush();
+  service::Store& store = *server.app().records().store;
+  const service::UnixTime now = server.app().records().unix_time();
+  const service::StoredSearch old = sample_search("pages", now - 11 * 86400);
+  const service::StoredSearch young = sample_search("pages", now - 9 * 86400);
+  const service::StoredSearch both[] = {old, young};
+  REQUIRE(store.searches.add(both).has_value());
+
+  std::map<std::string, int> events;
+  int changes = 0;
+  service::CaretakerOptions options;
+  options.store = &store;
+  options.versions = server.app().records().model_versions.get();
+  options.snapshot = [&] { return server.app().reloader().snapshot(); };
+  options.unix_time = [&] { return now; };
+  options.on_models_changed = [&] { ++changes; };
+  options.on_event = [&](std::string_view event, JsonObject) { ++events[std::string(event)]; };
+  service::Caretaker caretaker(options);
+  caretaker.tick(now);
+  CHECK_FALSE(store.searches.find(old.id)->has_value());
+  CHECK(store.searches.find(young.id)->has_value());
+  CHECK(events == std::map<std::string, int>{{"retention", 1}, {"retrained", 1}, {"not promoted", 1}});
+  caretaker.tick(now + 23 * 3600);
+  CHECK(events["retrained"] == 1);
+  caretaker.tick(now + 24 * 3600);
+  CHECK(events["retrained"] == 2);
+  CHECK(changes == 1);  // the same data gave the same challenger
+}

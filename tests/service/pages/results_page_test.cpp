@@ -1,0 +1,226 @@
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/pages/preferences.h"
+#include "service/pages/result_text.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+using service::FoldedText;
+
+namespace {
+
+std::string marked_text(std::string_view text, const std::vector<FoldedText>& words) {
+  std::string out;
+  for (const service::MarkedPiece& piece : service::marked(text, words)) {
+    out += piece.plain;
+    if (!piece.match.empty()) out += '[' + piece.match + ']';
+  }
+  return out;
+}
+
+std::size_t count_of(const std::string& page, std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) ++count;
+  return count;
+}
+
+bool shows(const std::string& page, std::string_view text) {
+  return page.find(text) != std::string::npos;
+}
+
+/// Forty pages in each list, ten per window.
+fetchers::FetchedList forty(const ExpandedQuery&, int window) {
+  std::vector<std::string> hosts;
+  for (int i = 10 * window - 9; i <= std::min(10 * window, 40); ++i)
+    hosts.push_back("h" + std::to_string(i) + ".example");
+  return list_of(hosts);
+}
+
+}  // namespace
+
+TEST_CASE("Matches are marked in the text as written", "[service][page]") {
+  const std::vector<FoldedText> words = {FoldedText("text"), FoldedText("editor"), FoldedText("café")};
+  CHECK(marked_text("A Text editor, and the CAFE.", words) == "A [Text editor], and the [CAFE].");
+  CHECK(marked_text("nothing", words) == "nothing");
+  CHECK(marked_text("", words) == "");
+  CHECK(marked_text("texteditor <text>", words) == "texteditor <[text]>");
+}
+
+TEST_CASE("A long snippet is cut between words around most of its matches", "[service][page]") {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "word" + std::to_string(i) + ' ';
+  text += "the text editor edits text. ";
+  for (int i = 60; i < 99; ++i) text += "word" + std::to_string(i) + ' ';
+  const std::vector<FoldedText> words = {FoldedText("text"), FoldedText("editor")};
+  const std::string cut = service::excerpt(text, words, 120);
+  CHECK(shows(cut, "the text editor edits text."));
+  CHECK(cut.starts_with("… word"));
+  CHECK(cut.ends_with("…"));
+  CHECK(cut.size() <= 120 + 10);
+  CHECK(service::excerpt("short", words, 120) == "short");
+  // without a match it starts at the beginning; without a blank it is cut between letters
+  CHECK(service::excerpt(text, {}, 20) == "word0 word1 word2…");
+  std::string joined;
+  for (int i = 0; i < 100; ++i) joined += "é";
+  CHECK(service::excerpt(joined, {}, 21) == joined.substr(0, 20) + "…");
+}
+
+TEST_CASE("A shown address is readable and cannot look like another one", "[service][page]") {
+  const auto shown = [](std::string_view url) {
+    const auto address = service::readable_address(url);
+    return address.host + address.path;
+  };
+  CHECK(shown("https://www.kde.org/") == "kde.org");
+  CHECK(shown("https://kde.org/a/b.html#c") == "kde.org › a › b.html");
+  CHECK(shown("https://de.example/Stra%C3%9Fe?x=1") == "de.example › Straße?x=1");
+  CHECK(shown("https://a.example/%E2%80%AEgpj.exe") == "a.example › %E2%80%AEgpj.exe");
+  CHECK(shown("https://a.example/b%2Fc%20d") == "a.example › b%2Fc%20d");
+  CHECK(shown("mailto:a@b.example") == "mailto:a@b.example");
+}
+
+TEST_CASE("The page shows matches and badges and filters and explanations without scripts",
+          "[service][page]") {
+  TestServer server([](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    list.list.hits.front().snippet = "Ada <b>wrote</b> programs; ada";
+    list.list.hits.front().published = "2024-05-01";
+    list.list.hits.front().language = "pt-BR";
+    list.list.hits.push_back({"http://www.files.example/a/Notes.PDF", "Notes of Ada", "", "", "", {}});
+    return list;
+  });
+  const std::string page = body_in(server.get("/search?q=ada+-charles&slot.PLACE=Rome"));
+  CHECK(shows(page, "<mark>Ada</mark> &lt;b&gt;wrote&lt;/b&gt; programs; <mark>ada</mark>"));
+  CHECK(shows(page, "<i class=\"g0\">one <b>1</b></i>"));
+  CHECK(shows(page, "<i class=\"g1\">two <b>1</b></i>"));
+  CHECK(shows(page, "<b>files.example</b> › a › Notes.PDF"));
+  CHECK(shows(page, "<span>2024-05-01 · Português (BR)</span>"));
+  CHECK(shows(page, "lang=\"pt-BR\">"));
+  CHECK(shows(page, "<span>pdf</span>"));
+  // each filter of the search has a link that removes it
+  CHECK(shows(page,
+              "<a href=\"/search?q=ada&amp;slot.PLACE=Rome\"><span class=\"hidden\">Remove </span>-charles"));
+  CHECK(shows(page, "/search?q=ada+-charles&amp;slot.PLACE=Rome&amp;engines=one\">one <span>4</span>"));
+  CHECK(shows(
+      page,
+      "/search?q=ada+-charles+site%3Afiles.example&amp;slot.PLACE=Rome\">files.example <span>1</span>"));
+  CHECK(shows(page, "q=ada+-charles+filetype%3Apdf"));
+  CHECK(shows(page, "5 results"));
+  CHECK(shows(page, "value=\"Rome\""));  // the form of slots keeps the given values
+  // b is first because of three lists, and stays first without one of them
+  CHECK(shows(page, "Mainly because of rank "));
+  const std::string narrowed = body_in(server.get("/search?q=ada&engines=two"));
+  CHECK(shows(narrowed, "engine two <span aria-hidden"));
+  const std::string one_list = body_in(server.get("/search?q=ada&lists=placed%40one&format=json"));
+  CHECK(count_of(one_list, "\"url\"") == 4);
+  CHECK(status_in(server.get("/search?q=ada&lists=none%40one")) == 400);
+}
+
+TEST_CASE("Every page has the same number of results and a page beyond the end says so", "[service][page]") {
+  TestServer server([](const ExpandedQuery& query) { return forty(query, 1); });
+  server.fetcher().set_further(forty);
+  for (const std::string page : {"1", "2", "4"}) {
+    const std::string body = body_in(server.get("/search?q=ada&limit=10&pageno=" + page));
+    CHECK(shows(body, "About 10 results"));
+    CHECK(shows(body, "aria-current=\"page\">" + page + "</a>"));
+  }
+  const std::string beyond = body_in(server.get("/search?q=ada&limit=10&pageno=9"));
+  CHECK(shows(beyond, "There is no page 9: 40 results in all."));
+  CHECK(shows(beyond, "<a href=\"/search?q=ada&amp;limit=10&amp;pageno=4\">"));
+  CHECK(!shows(beyond, "Nothing was found"));
+}
+
+TEST_CASE("A page without results shows how the query was understood", "[service][page]") {
+  TestServer server;
+  const std::string page = body_in(server.get("/search?q=ada+lovelace+site%3Anowhere.example"));
+  CHECK(shows(page, "Nothing was found for <b>ada lovelace</b>."));
+  CHECK(shows(page, "4 results of the engines did not meet your conditions."));
+  CHECK(shows(page, "Remove a condition above."));
+}
+
+TEST_CASE("Preferences are stored in one cookie and shared by one link", "[service][preferences]") {
+  using service::Preferences;
+  Preferences preferences{"de", 2, 50, "dark", true, {{"a.example"}, {"b.example"}, {"c.example"}}};
+  const std::string text =
+      "language=de&safe=2&results=50&theme=dark&tab=1&sites=+a.example|-b.example|!c.example";
+  CHECK(service::preferences_text(preferences) == text);
+  CHECK(service::read_preferences_text(text) == preferences);
+  CHECK(service::read_preferences_cookie("x=1; preferences=" + text) == preferences);
+  CHECK(service::read_preferences_text("language=<b>&results=900&theme=red&safe=x&tab=2&wat=1") ==
+        Preferences());
+  CHECK(service::preferences_text({}) == "");
+
+  TestServer server([](const ExpandedQuery& query) { return forty(query, 1); });
+  const std::string cookie = "Cookie: preferences=results=3&theme=dark&tab=1\r\n";
+  const std::string page = body_in(server.get("/search?q=ada", cookie));
+  CHECK(count_of(page, "<li><h2>") == 3);
+  CHECK(shows(page, "data-theme=\"dark\""));
+  CHECK(count_of(page, "target=\"_blank\"") == 3);
+  CHECK(count_of(body_in(server.get("/search?q=ada&limit=4", cookie)), "<li><h2>") == 4);
+  // a program that sends the cookie still gets what it asks for
+  CHECK(count_of(body_in(server.get("/search?q=ada&format=csv", cookie)), "Title of") == 10);
+
+  const std::string form = body_in(server.get("/preferences", cookie));
+  CHECK(shows(form, "<option value=\"dark\" selected>"));
+  CHECK(shows(form, "/preferences?set=results%3D3%26theme%3Ddark%26tab%3D1"));
+  const std::string offered = server.get("/preferences?set=theme%3Dlight", cookie);
+  CHECK(shows(offered, "come from a link"));
+  CHECK(!shows(offered, "Set-Cookie"));
+  const std::string saved = server.post("/preferences", "application/x-www-form-urlencoded",
+                                        "save=1&language=fr&safe=1&results=&theme=&sites=%2Ba.example",
+                                        "Origin: http://localhost\r\n");
+  CHECK(shows(saved, "Set-Cookie: preferences=language=fr&safe=1&sites=+a.example;"));
+  CHECK(shows(saved, "Location: /preferences?saved=1"));
+}
+
+TEST_CASE("Domains are shown as tabs and slots as a form with labels and choices", "[service][page]") {
+  TestServer server(TestServer::default_answer, "",
+                    "version: 1\ndomain: pages\nslots:\n  FULL_NAME: {required: true}\n"
+                    "  KIND: {label: Kind of page, values: [home, wiki]}\n"
+                    "templates:\n  - {id: plain, engine: [one, two], query: '{FULL_NAME} [{KIND}]'}\n");
+  server.folder().write("templates/other.yaml",
+                        "version: 1\ndomain: other\nslots: {QUERY: {required: true}}\n"
+                        "templates: [{id: t, engine: one, query: '{QUERY}'}]\n");
+  const std::string home = body_in(server.get("/"));
+  CHECK(shows(home, "<label for=\"slot-FULL_NAME\">Full name</label>"));
+  CHECK(shows(home, "<label for=\"slot-KIND\">Kind of page</label>"));
+  CHECK(shows(home, "<option>home</option><option>wiki</option>"));
+  CHECK(!shows(home, "class=\"tabs\""));
+  REQUIRE(server.app().reloader().reload().has_value());
+  const std::string tabbed = body_in(server.get("/search?q=ada"));
+  CHECK(shows(tabbed, "<a href=\"/search?q=ada&amp;domain=other\""));
+  CHECK(shows(body_in(server.get("/?domain=other")), "aria-current=\"page\">other</a>"));
+}
+
+// The model ranks the first result of plain@one first; RRF ranks b first, which is in all three lists.
+TEST_CASE("A search that asks for RRF is fused by RRF and is not stored", "[service][page]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\n");
+  server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},
+{"name":"placed@one","kind":"rank","depth":10}],"unranked":"absent",
+"body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})");
+  REQUIRE(server.app().reloader().reload().has_value());
+  const auto search = [&](const std::string& more) {
+    return parse_json(body_in(server.get("/search?q=ada&format=json" + more)), "a").value().as_object();
+  };
+  const JsonObject learned = search("");
+  const JsonObject plain = search("&fusion=rrf");
+  const auto first = [](const JsonObject& answer) {
+    return std::string(answer.at("results").at(0).at("url").as_string());
+  };
+  CHECK(first(learned) == "http://a.example/");
+  CHECK(first(plain) == "http://b.example/");
+  CHECK(first(search("&fusion=model")) == "http://a.example/");  // the two have separate cache entries
+  CHECK(learned.at("fusion").at("method") == "rankboost");
+  CHECK(plain.at("fusion").at("method") == "rrf");
+  CHECK(learned.at("fusion").as_object().contains("search_id"));
+  CHECK_FALSE(plain.at("fusion").as_object().contains("search_id"));
+  CHECK(status_in(server.get("/search?q=ada&fusion=borda")) == 400);
+  const std::string page = body_in(server.get("/search?q=ada&fusion=rrf&limit=2"));
+  CHECK(shows(page, "fusion=rrf&amp;limit=2&amp;pageno=2"));
+  CHECK(shows(page, "as the request asks"));
+}

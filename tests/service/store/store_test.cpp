@@ -1,0 +1,436 @@
+// The contract of a store: SQLite, and PostgreSQL if it is installed, must pass the same checks.
+
+#include "service/store/store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/sample_search.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using metafuse::test::document_key;
+using metafuse::test::kNewYear;
+using metafuse::test::sample_search;
+
+namespace {
+
+constexpr std::int64_t kDay = 86400;
+
+Click click_on(const StoredSearch& search, std::uint32_t position, UnixTime at = kNewYear + 60) {
+  Click click;
+  click.search = search.id;
+  click.position = position;
+  click.domain = search.domain;
+  click.team = search.shown[position].team;
+  click.at = at;
+  click.prefix = "p";
+  return click;
+}
+
+void add(Store& store, const StoredSearch& search) {
+  REQUIRE(store.searches.add({&search, 1}).has_value());
+}
+
+ClickOutcome add_click(Store& store, const Click& click, const ClickCaps& caps = {}) {
+  auto outcome = store.clicks.add(click, caps);
+  REQUIRE(outcome.has_value());
+  return *outcome;
+}
+
+void check_searches(Store& store) {
+  SECTION("A search is read back unchanged and an unknown id finds nothing") {
+    const StoredSearch search = sample_search();
+    add(store, search);
+    const auto found = store.searches.find(search.id);
+    REQUIRE(found.has_value());
+    REQUIRE(found->has_value());
+    CHECK(**found == search);
+    CHECK_FALSE(store.searches.find(new_search_id())->has_value());
+    CHECK_FALSE(store.searches.find("' OR 1=1 --")->has_value());
+  }
+  SECTION("A search with an existing id is left unchanged") {
+    const StoredSearch search = sample_search();
+    StoredSearch other = sample_search();
+    other.id = search.id;
+    other.domain = "other";
+    add(store, search);
+    const StoredSearch fresh = sample_search();
+    const StoredSearch both[] = {other, fresh};
+    REQUIRE(store.searches.add(both).has_value());
+    CHECK(**store.searches.find(search.id) == search);
+    CHECK(**store.searches.find(fresh.id) == fresh);
+  }
+  SECTION("An empty search and one with teams are read back unchanged") {
+    StoredSearch empty;
+    empty.id = new_search_id();
+    add(store, empty);
+    CHECK(**store.searches.find(empty.id) == empty);
+    StoredSearch mixed = sample_search();
+    mixed.shown = {{3, Team::champion}, {0, Team::challenger}, {1, Team::none}};
+    add(store, mixed);
+    CHECK(**store.searches.find(mixed.id) == mixed);
+  }
+}
+
+void check_clicks(Store& store) {
+  const StoredSearch search = sample_search();
+  add(store, search);
+  SECTION("A result is clicked at most once per search") {
+    CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::recorded);
+    CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::duplicate);
+    CHECK(add_click(store, click_on(search, 0)) == ClickOutcome::recorded);
+    const auto clicks = store.clicks.of(search.id);
+    REQUIRE(clicks->size() == 2);
+    CHECK((*clicks)[0] == click_on(search, 0));
+    CHECK((*clicks)[1] == click_on(search, 1));
+  }
+  SECTION("The daily caps limit the click weights per prefix and per key") {
+    const ClickCaps caps{1.5, 100};
+    CHECK(add_click(store, click_on(search, 0), caps) == ClickOutcome::recorded);
+    CHECK(add_click(store, click_on(search, 1), caps) == ClickOutcome::recorded);
+    CHECK(add_click(store, click_on(search, 2), caps) == ClickOutcome::capped);
+    CHECK((*store.clicks.of(search.id))[1].weight == 0.5);
+    CHECK(add_click(store, click_on(search, 2, kNewYear + kDay), caps) == ClickOutcome::recorded);
+    Click keyed = click_on(search, 3);
+    keyed.prefix = "q";
+    keyed.key = "robot";
+    CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::recorded);
+    CHECK((*store.clicks.of(search.id)).back().weight == 0.25);
+    const StoredSearch second = sample_search();
+    add(store, second);
+    keyed.search = second.id;
+    keyed.prefix = "r";
+    CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::capped);
+  }
+  SECTION("Clicked searches are listed latest first within the limit and the domain") {
+    const StoredSearch later = sample_search();
+    const StoredSearch foreign = sample_search("hats");
+    add(store, later);
+    add(store, foreign);
+    add_click(store, click_on(search, 0, kNewYear + 10));
+    add_click(store, click_on(later, 0, kNewYear + 20));
+    add_click(store, click_on(foreign, 0, kNewYear + 30));
+    CHECK(*store.clicks.searches("shoes", 10) == std::vector<std::string>{later.id, search.id});
+    CHECK(*store.clicks.searches("shoes", 1) == std::vector<std::string>{later.id});
+    CHECK(store.clicks.searches("none", 10)->empty());
+  }
+  SECTION("An interleaved search is won by the team with more clicked weight") {
+    const auto interleaved = [&](std::vector<std::uint32_t> clicked) {
+      StoredSearch mixed = sample_search();
+      mixed.challenger = "m2";
+      mixed.shown = {{0, Team::champion}, {1, Team::challenger}, {2, Team::champion}, {3, Team::challenger}};
+      add(store, mixed);
+      for (const std::uint32_t position : clicked) add_click(store, click_on(mixed, position));
+    };
+    interleaved({0, 2});
+    interleaved({0, 2, 1});
+    interleaved({1});
+    interleaved({0, 1});
+    interleaved({});
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{2, 1, 1});
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m3") == InterleavingCounts{});
+  }
+}
+
+void check_asked(Store& store) {
+  const auto asked = [&](const std::string& text, std::initializer_list<const char*> people, UnixTime at,
+                         const std::string& domain = "shoes") {
+    for (const char* one : people) {
+      StoredSearch search = sample_search(domain);
+      search.id = new_search_id();
+      search.query = "digest of " + folded_query(text);
+      search.slots = {{{"QUERY", text}}};
+      add(store, search);
+      Click click = click_on(search, 0, at);
+      click.prefix = one;
+      add_click(store, click);
+    }
+  };
+  asked("red shoes", {"a", "b", "c", "d", "e"}, kNewYear);
+  asked("red shoes", {"f"}, kNewYear);
+  asked("blue shoes", {"a", "b", "c", "d", "a", "a"}, kNewYear);
+  asked("green shoes", {"a", "b", "c", "d"},
+        kNewYear);  // four people on each of two days may be the same four people
+  asked("green shoes", {"e", "f", "g", "h"}, kNewYear + kDay);
+  asked("hats", {"a", "b", "c", "d", "e"}, kNewYear, "hats");
+  asked("old shoes", {"a", "b", "c", "d", "e", "f", "g"}, kNewYear + kDay);
+  const auto texts = [&](std::size_t people, std::size_t limit) {
+    const auto queries = store.clicks.popular_queries("shoes", people, limit);
+    REQUIRE(queries.has_value());
+    std::string out;
+    for (const BaseQuery& query : *queries) out += (out.empty() ? "" : ", ") + query.slots.at("QUERY");
+    return out;
+  };
+  CHECK(texts(5, 10) == "old shoes, red shoes");
+  CHECK(texts(5, 1) == "old shoes");
+  CHECK(texts(8, 10) == "");
+  REQUIRE(store.privacy.hide_queries().has_value());
+  CHECK(texts(5, 10) == "");
+}
+
+void check_judgments(Store& store) {
+  StoredJudgment judgment{"shoes", "q1", document_key(1), "ann", 3, "s1", kNewYear};
+  const auto set = [&] { REQUIRE(store.judgments.set(judgment).has_value()); };
+  SECTION("Judgments are sorted and a judge's later judgment replaces the earlier one") {
+    set();
+    judgment.judge = "bob";
+    judgment.grade = 0;
+    set();
+    judgment.document = document_key(0);
+    judgment.search = "s2";
+    judgment.at = kNewYear + 5;
+    set();
+    judgment.grade = 2;
+    set();
+    judgment.query = "q0";
+    set();
+    judgment.domain = "hats";
+    set();
+    const auto queries = store.judgments.queries("shoes");
+    REQUIRE(queries->size() == 2);
+    CHECK((*queries)[0].query == "q0");
+    CHECK((*queries)[1].search == "s2");
+    REQUIRE((*queries)[1].judgments.size() == 3);
+    CHECK((*queries)[1].judgments[0].grade == 2);
+    CHECK((*queries)[1].judgments[1].judge == "ann");
+    CHECK((*queries)[1].judgments[2].judge == "bob");
+  }
+  SECTION("A reset deletes only what it names") {
+    set();
+    const StoredSearch search = sample_search();
+    const StoredSearch foreign = sample_search("hats");
+    add(store, search);
+    add(store, foreign);
+    add_click(store, click_on(search, 0));
+    add_click(store, click_on(foreign, 0));
+    CHECK(*store.reset_feedback("shoes", true, false) == RemovedCounts{0, 1, 0});
+    CHECK(store.clicks.of(search.id)->empty());
+    CHECK(store.judgments.queries("shoes")->size() == 1);
+    CHECK(store.clicks.of(foreign.id)->size() == 1);
+    CHECK(*store.reset_feedback("shoes", false, true) == RemovedCounts{0, 0, 1});
+    CHECK(store.judgments.queries("shoes")->empty());
+    CHECK(store.searches.find(search.id)->has_value());
+  }
+}
+
+void check_retention(Store& store) {
+  const StoredSearch old = sample_search("shoes", kNewYear);
+  const StoredSearch judged = sample_search("shoes", kNewYear);
+  const StoredSearch clicked_late = sample_search("shoes", kNewYear + kDay - 10);
+  const StoredSearch young = sample_search("shoes", kNewYear + kDay);
+  for (const StoredSearch* search : {&old, &judged, &clicked_late, &young}) add(store, *search);
+  add_click(store, click_on(old, 0));
+  add_click(store, click_on(judged, 0));
+  add_click(store, click_on(clicked_late, 0, kNewYear + kDay + 10));
+  REQUIRE(store.judgments.set({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
+              .has_value());
+  CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{1, 2, 0});
+  CHECK_FALSE(store.searches.find(old.id)->has_value());
+  CHECK(store.clicks.of(old.id)->empty());
+  CHECK((**store.searches.find(young.id)).slots == young.slots);
+  CHECK(store.clicks.of(clicked_late.id)->size() == 1);
+  StoredSearch without_slots = judged;
+  without_slots.slots.slots.clear();
+  CHECK(**store.searches.find(judged.id) == without_slots);
+  CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{});
+}
+
+/// More searches than one transaction removes, also within a single second; some in each part must be kept.
+void check_retention_of_many(Store& store) {
+  constexpr int kOfOneSecond = 2100;
+  constexpr int kAll = 4300;
+  std::vector<StoredSearch> searches;
+  for (int i = 0; i < kAll; ++i)
+    searches.push_back(sample_search("shoes", kNewYear + std::max(0, i - kOfOneSecond + 1)));
+  REQUIRE(store.searches.add(searches).has_value());
+  const UnixTime end = searches.back().at;
+  const std::vector<int> kept = {0, 1999, 2000, kOfOneSecond, 4000};
+  for (const int i : kept) {
+    const StoredSearch& judged = searches[static_cast<std::size_t>(i)];
+    REQUIRE(store.judgments.set({"shoes", judged.query, document_key(i), "ann", 1, judged.id, kNewYear})
+                .has_value());
+    add_click(store, click_on(judged, 0, judged.at));
+  }
+  CHECK(*store.remove_before(end) == RemovedCounts{kAll - 1 - kept.size(), kept.size(), 0});
+  for (const int i : kept) {
+    const auto search = store.searches.find(searches[static_cast<std::size_t>(i)].id);
+    REQUIRE(search->has_value());
+    CHECK((**search).slots.slots.empty());
+  }
+  CHECK((**store.searches.find(searches.back().id)).slots == searches.back().slots);
+  CHECK_FALSE(store.searches.find(searches[kAll - 2].id)->has_value());
+}
+
+void check_template_versions(Store& store) {
+  const auto save = [&](const std::string& domain, const std::string& text) {
+    auto number = store.templates.add({domain, 0, text, "ann", kNewYear});
+    REQUIRE(number.has_value());
+    return *number;
+  };
+  CHECK(save("shoes", "one: 1\n") == 1);
+  CHECK(save("shoes", "two: 2\n") == 2);
+  CHECK(save("shoes", "two: 2\n") == 2);
+  CHECK(save("hats", "") == 1);
+  CHECK(save("shoes", "one: 1\n") == 3);
+  const auto versions = store.templates.all("shoes");
+  REQUIRE(versions->size() == 3);
+  CHECK((*versions)[0] == TemplateVersion{"shoes", 3, "", "ann", kNewYear});
+  CHECK((**store.templates.find("shoes", 1)).text == "one: 1\n");
+  CHECK_FALSE(store.templates.find("shoes", 4)->has_value());
+}
+
+void check_secrets_and_usage(Store& store) {
+  const auto secret = store.privacy.secret();
+  REQUIRE(secret.has_value());
+  CHECK(secret->size() == 64);
+  CHECK(*store.privacy.secret() == *secret);
+  const auto first = store.privacy.daily_salt(20000);
+  CHECK(*store.privacy.daily_salt(20000) == *first);
+  CHECK(*first != *secret);
+  const StoredSearch search = sample_search();
+  add(store, search);
+  add_click(store, click_on(search, 0, 20000 * kDay + 5));
+  CHECK((*store.clicks.of(search.id))[0].prefix == "p");
+  CHECK(*store.privacy.daily_salt(20001) != *first);
+  CHECK(*store.privacy.daily_salt(20000) == *first);  // for servers whose clocks are behind
+  CHECK(*store.privacy.daily_salt(20002) != *first);
+  CHECK((*store.clicks.of(search.id))[0].prefix.empty());
+  CHECK(*store.privacy.daily_salt(20000) != *first);
+
+  CHECK(*store.shared.add_usage("ann", 1, 5) == 5);
+  CHECK(*store.shared.add_usage("ann", 1, 7) == 12);
+  CHECK(*store.shared.add_usage("bob", 1, 1) == 1);
+  CHECK(*store.shared.add_usage("ann", 2, 1) == 1);
+}
+
+void check_export(Store& store) {
+  std::set<std::string> searches;
+  for (int i = 0; i < 303; ++i) {
+    StoredSearch search = sample_search();
+    searches.insert(search.id);
+    add(store, search);
+    add_click(store, click_on(search, 1), {1e9, 1e9});
+  }
+  REQUIRE(store.judgments.set({"shoes", "q", document_key(0), "ann", 1, "s", kNewYear}).has_value());
+  REQUIRE(store.templates.add({"shoes", 0, "a: \"\xc3\xbc\"\n", "ann", kNewYear}).has_value());
+  std::map<std::string, int> kinds;
+  const auto done = store.export_lines([&](std::string_view line) -> Result<void> {
+    auto json = parse_json(line, "line");
+    REQUIRE(json.has_value());
+    REQUIRE(line.find('\n') == std::string_view::npos);
+    const JsonObject& object = json->as_object();
+    ++kinds[std::string(object.at("kind").as_string())];
+    if (object.contains("id")) searches.erase(std::string(object.at("id").as_string()));
+    return {};
+  });
+  REQUIRE(done.has_value());
+  CHECK(kinds ==
+        std::map<std::string, int>{{"search", 303}, {"click", 303}, {"judgment", 1}, {"template", 1}});
+  CHECK(searches.empty());
+  const auto stopped =
+      store.export_lines([](std::string_view) -> Result<void> { return fail(Code::try_again, "full"); });
+  CHECK(stopped.error().text == "full");
+}
+
+void check_threads(Store& store) {
+  const StoredSearch search = sample_search();
+  add(store, search);
+  std::vector<std::thread> threads;
+  std::atomic<int> recorded{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 8; ++i) {
+        StoredSearch own = sample_search();
+        if (store.searches.add({&own, 1}).has_error()) continue;
+        const auto outcome = store.clicks.add(click_on(own, static_cast<std::uint32_t>(t % 4)), {10, 100});
+        if (outcome.has_value() && *outcome == ClickOutcome::recorded) ++recorded;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  // Of 32 simultaneous clicks of one prefix, exactly the ten that the cap allows count.
+  CHECK(recorded == 10);
+}
+
+/// Runs each section on a new store.
+void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) {
+  const std::unique_ptr<Store> store = open_new();
+  SECTION("Searches") {
+    check_searches(*store);
+  }
+  SECTION("Clicks") {
+    check_clicks(*store);
+  }
+  SECTION("Queries that several people asked") {
+    check_asked(*store);
+  }
+  SECTION("Judgments") {
+    check_judgments(*store);
+  }
+  SECTION("Retention") {
+    check_retention(*store);
+  }
+  SECTION("Retention of many") {
+    check_retention_of_many(*store);
+  }
+  SECTION("Template versions") {
+    check_template_versions(*store);
+  }
+  SECTION("Secrets and usage") {
+    check_secrets_and_usage(*store);
+  }
+  SECTION("Export") {
+    check_export(*store);
+  }
+  SECTION("Threads") {
+    check_threads(*store);
+  }
+  CHECK(store->check().has_value());
+}
+
+std::unique_ptr<Store> opened(const std::string& location, StoreMode mode = StoreMode::serve) {
+  auto store = open_store(location, mode);
+  if (store.has_error()) FAIL(store.error().text);
+  return std::move(*store);
+}
+
+}  // namespace
+
+TEST_CASE("The SQLite store meets the contract of a store", "[service][store]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  check_conformance([&] { return opened(folder.path("store.db")); });
+}
+
+TEST_CASE("The PostgreSQL store meets the contract of a store", "[service][store]") {
+  static const std::shared_ptr<test::PostgresServer> server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  check_conformance([&] { return opened(server->new_database()); });
+}
+
+TEST_CASE("A PostgreSQL store works again after its server was away", "[service][store]") {
+  const auto server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  const std::string url = server->new_database();
+  const auto store = opened(url);
+  const StoredSearch search = sample_search();
+  add(*store, search);
+  server->stop();
+  const auto gone = store->searches.find(search.id);
+  REQUIRE(gone.has_error());
+  CHECK(gone.error().code == Code::unavailable);
+  CHECK(store->searches.add({&search, 1}).error().code == Code::unavailable);
+  server->restart();
+  REQUIRE(store->searches.find(search.id).has_value());
+  CHECK(**store->searches.find(search.id) == search);
+  CHECK(**opened(url)->searches.find(search.id) == search);
+}
