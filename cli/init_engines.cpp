@@ -52,10 +52,6 @@ constexpr std::array kInitEngineKinds = {
                    "    database: {DATABASE}\n    # The table needs FULLTEXT(title, content).\n"
                    "    # username: reader\n    # password: \"${DB_PASSWORD}\"\n",
                    true, false},
-    InitEngineKind{"mongodb", "connection", "collection",
-                   "    database: {DATABASE}\n    # text needs a text index; also field, atlas and vector.\n"
-                   "    search: text\n",
-                   true, false},
     InitEngineKind{"odbc", "connection", "table",
                    "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard\n",
                    true, false},

@@ -13,6 +13,6 @@ add_library(metafuse_headers OBJECT EXCLUDE_FROM_ALL ${units})
 target_compile_options(metafuse_headers PRIVATE -O0)
 target_include_directories(metafuse_headers PRIVATE ${PROJECT_SOURCE_DIR}/library/include)
 target_link_libraries(metafuse_headers PRIVATE metafuse_service metafuse_experiments CLI11::CLI11 Catch2::Catch2 LibXml2::LibXml2
-  PkgConfig::bson PkgConfig::libpq)
+  PkgConfig::libpq)
 # The same definitions as in tests/CMakeLists.txt, for the headers that include tests/support.
 target_compile_definitions(metafuse_headers PRIVATE METAFUSE_EXECUTABLE="" METAFUSE_SOURCE_DIR="")

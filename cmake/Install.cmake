@@ -5,7 +5,6 @@ include(GNUInstallDirs)
 
 install(TARGETS metafuse RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS metafuse_odbc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse)
-install(TARGETS metafuse_mongodb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse COMPONENT mongodb)
 if(TARGET metafuse_mpi)
   install(TARGETS metafuse_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse)
 endif()

@@ -93,7 +93,6 @@ class Database {
 ///         a statement
 std::unique_ptr<Database> make_postgresql(const DatabaseAccess& access, Duration timeout);
 std::unique_ptr<Database> make_mariadb(const DatabaseAccess& access, Duration timeout);
-std::unique_ptr<Database> make_mongodb(const DatabaseAccess& access, Duration timeout);
 std::unique_ptr<Database> make_odbc(const DatabaseAccess& access, Duration timeout);
 
 }  // namespace metafuse::fetchers

@@ -178,6 +178,10 @@ class FileReader {
         "; define it with json_engine, xpath or xml_engine, or query a SearXNG through searx_engine";
     if (is_python_engine(name))
       return diagnostics.error(node.place, "the engine \"" + name + "\" is Python code in SearXNG" + instead);
+    if (name == "mongodb")
+      return diagnostics.error(node.place,
+                               "the engine type \"mongodb\" no longer exists; ask MongoDB through an engine "
+                               "of the type odbc (MongoDB's own ODBC driver) or command");
     const std::string unknown = "unknown engine type \"" + name + "\"";
     diagnostics.error(node.place, is_whole_settings_
                                       ? unknown + ", or Python code in a newer SearXNG" + instead
@@ -278,9 +282,7 @@ Result<EngineFile> read_engine_file(const std::string& path) {
 
 bool needs_vector(const Engine& engine) {
   if (const auto* database = std::get_if<DatabaseAccess>(&engine.access))
-    return database->statement.find(database->server == DatabaseAccess::Server::mongodb
-                                        ? "\"{vector}\""
-                                        : ":vector") != std::string::npos;
+    return database->statement.find(":vector") != std::string::npos;
   const auto* http = std::get_if<HttpAccess>(&engine.access);
   return http != nullptr && (http->body.find("{vector}") != std::string::npos ||
                              http->url.find("{vector}") != std::string::npos);

@@ -222,17 +222,15 @@ struct SqliteAccess {
 /// A database server that is queried with one statement. :query, :wildcard, :vector, :limit and :offset are
 /// bound. The columns url, title, content, published, language and score form the results.
 struct DatabaseAccess {
-  enum class Server { postgresql, mariadb, mongodb, odbc };
+  enum class Server { postgresql, mariadb, odbc };
 
   Server server = Server::postgresql;
-  std::string connection;  ///< PostgreSQL's or MongoDB's URL, ODBC's string; "${NAME}" is a secret
+  std::string connection;  ///< PostgreSQL's URL, ODBC's string; "${NAME}" is a secret
   std::string host, database, username,
-      password;            ///< used without `connection`; a host with / is a socket
-  int port = 0;            ///< 0: the server's default
-  std::string statement;   ///< for MongoDB: an aggregation's stages as JSON, run on `collection`
+      password;  ///< used without `connection`; a host with / is a socket
+  int port = 0;  ///< 0: the server's default
+  std::string statement;
   std::string url_format;  ///< instead of a column url: a text with {COLUMN}
-  std::string collection;
-  StringPairs columns;  ///< for MongoDB: each result column with the path of its field
 
   friend bool operator==(const DatabaseAccess&, const DatabaseAccess&) = default;
 };

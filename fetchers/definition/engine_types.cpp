@@ -42,8 +42,6 @@ constexpr std::array kTypes = {
     EngineType{"postgresql", "PostgreSQL: full text, trigrams, vectors, or your own SELECT", "plain",
                read_postgresql},
     EngineType{"mariadb", "MariaDB or MySQL: full text, or your own SELECT", "plain", read_mariadb},
-    EngineType{"mongodb", "MongoDB and Atlas: text, a field, vectors, or your own pipeline", "plain",
-               read_mongodb},
     EngineType{"odbc", "any database with an ODBC driver, by your own SELECT", "plain", read_odbc},
     EngineType{"command", "a program that prints one result per line", "plain", read_command},
 };

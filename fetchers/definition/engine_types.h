@@ -103,7 +103,6 @@ void read_command(EngineBlock& block);
 void read_postgresql(EngineBlock& block);  // database_engines.cpp
 void read_mariadb(EngineBlock& block);
 void read_odbc(EngineBlock& block);
-void read_mongodb(EngineBlock& block);  // mongodb_engine.cpp
 
 /// Takes the keys common to all HTTP engines: method, headers, cookies, paging and the like, and the parts of
 /// a result (`title_query` or `title_xpath`). What the engine type has preset remains where a key is absent.

@@ -126,7 +126,6 @@ EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
     using Server = DatabaseAccess::Server;
     database_ = database->server == Server::postgresql ? make_postgresql(*database, timeout)
                 : database->server == Server::mariadb  ? make_mariadb(*database, timeout)
-                : database->server == Server::mongodb  ? make_mongodb(*database, timeout)
                                                        : make_odbc(*database, timeout);
   }
 }

@@ -11,7 +11,6 @@
 #include "tests/fetchers/holdings.h"
 #include "tests/support/chaos_server.h"
 #include "tests/support/mariadb_server.h"
-#include "tests/support/mongo_server.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/wire_server.h"
 
@@ -156,15 +155,4 @@ TEST_CASE("Engines on MariaDB survive a faulty wire", "[fetchers][databases][cha
                ", database: information_schema, username: reader, password: secret, query_str: "
                "\"SELECT 'http://m/1' AS url, :query AS title UNION SELECT 'http://m/2', 'two'\"}\n";
       });
-}
-
-TEST_CASE("Engines on MongoDB survive a faulty wire", "[fetchers][databases][chaos][engines][full]") {
-  const MongoServer server([](const JsonObject&) {
-    return MongoServer::Answer{{R"({"_id":1,"url":"http://m/1"})", R"({"_id":2,"url":"http://m/2"})"}};
-  });
-  check_database([&] { return connected_to(server.port()); },
-                 [&](int port) {
-                   return "  - {name: e, engine: mongodb, timeout: 0.5, connection: 'mongodb://127.0.0.1:" +
-                          std::to_string(port) + "', database: d, collection: c}\n";
-                 });
 }

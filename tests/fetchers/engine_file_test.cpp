@@ -238,5 +238,12 @@ TEST_CASE("Engine types for well-known servers build their requests", "[fetchers
       "http://localhost/cgi-bin/omega?P=x+%22y&TOPDOC=30&HITSPERPAGE=30&DB=d&FMT=xml");
   CHECK(request("    engine: searx_engine\n    instance_urls: [https://searx.example/search]\n").url ==
         "https://searx.example/search?q=x+%22y&format=json&pageno=1&language=all&safesearch=0");
-  CHECK(engine_types().size() == 29);
+  CHECK(engine_types().size() == 28);
+}
+
+TEST_CASE("The engine type mongodb is named as gone, with what replaces it", "[fetchers][engine_file]") {
+  CHECK(
+      errors_of("engines:\n  - {name: m, engine: mongodb, database: d, collection: c}\n") ==
+      "e.yaml:2:23: the engine type \"mongodb\" no longer exists; ask MongoDB through an engine of the type "
+      "odbc (MongoDB's own ODBC driver) or command");
 }
