@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 
 #include "core/url.h"
-#include "fetchers/definition/engine.h"
-#include "fetchers/make_fetcher.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/definition/engine_file.h"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/random.h"
-#include "fetchers/embedded/local_engine.h"
-#include "fetchers/embedded/vector_engine.h"
-#include "fetchers/vectors/vector_rows.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/vector_engine.h"
+#include "fetchers/engines/vector/vector_rows.h"
 
 namespace {
 

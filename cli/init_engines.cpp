@@ -11,8 +11,8 @@
 #include "core/text.h"
 #include "core/text_file.h"
 #include "fetchers/answers/guess.h"
+#include "fetchers/calling/trial.h"
 #include "fetchers/definition/catalogue.h"
-#include "fetchers/trial.h"
 
 namespace metafuse::cli {
 namespace {

@@ -23,7 +23,8 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/parallel.h"
-#include "fetchers/embedded/local_engine.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/index/local_engine.h"
 #include "service/base/digest.h"
 #include "service/store/model_versions.h"
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"

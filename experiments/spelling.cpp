@@ -14,7 +14,7 @@
 #include "core/text.h"
 #include "experiments/experiment.h"
 #include "experiments/home_pages/home_pages.h"
-#include "fetchers/embedded/index_words.h"
+#include "fetchers/engines/index/index_words.h"
 #include "service/base/vocabulary.h"
 
 namespace metafuse::experiments {

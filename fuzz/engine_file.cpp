@@ -1,8 +1,8 @@
+#include "fetchers/definition/engine_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-
-#include "fetchers/definition/engine.h"
 
 /// An engine file: the input is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -11,7 +11,7 @@
 #include "core/query.h"
 #include "core/result.h"
 #include "experiments/data_sets.h"
-#include "fetchers/embedded/embedded_search.h"
+#include "fetchers/calling/embedded_search.h"
 #include "fusion/data/training_set.h"
 #include "fusion/model/model_file.h"
 #include "templates/search_template.h"

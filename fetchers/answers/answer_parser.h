@@ -6,7 +6,7 @@
 
 #include "core/query.h"
 #include "core/result.h"
-#include "fetchers/definition/engine.h"
+#include "fetchers/model/engine.h"
 
 namespace metafuse::fetchers {
 

@@ -9,7 +9,7 @@
 #include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/json_tree.h"
-#include "fetchers/definition/request_template.h"
+#include "fetchers/http/request_template.h"
 
 namespace metafuse::fetchers {
 namespace {

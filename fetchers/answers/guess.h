@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/definition/engine.h"
+#include "fetchers/model/engine.h"
 
 // Guesses where the results are in an answer that no definition describes, for people who start writing one.
 

@@ -5,21 +5,9 @@
 #include <vector>
 
 #include "core/result.h"
+#include "fetchers/model/engine.h"
 
 namespace metafuse::fetchers {
-
-/// A kind of link that leads to its target through a counting page: "duckduckgo.com/l/?uddg=TARGET". Left as
-/// they are, such links would never equal another engine's link to the same page.
-struct UnwrapRule {
-  /// "host/path": matches this host and its subdomains, and paths that begin so. "google.*" matches the name
-  /// under any top-level domain.
-  std::string match;
-  /// Where the target is. A name: the URL's parameter of that name; "?": everything after the question mark;
-  /// "/NAME=": the path segment that begins so; "/": the rest of the path.
-  std::string parameter;
-
-  friend bool operator==(const UnwrapRule&, const UnwrapRule&) = default;
-};
 
 /// errors: bad_config: no host, or no parameter
 Result<void> check_unwrap_rule(const UnwrapRule& rule);

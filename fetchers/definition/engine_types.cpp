@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
-#include "core/number.h"
+#include "fetchers/engines/command/command_engine.h"
+#include "fetchers/engines/http/http_readers.h"
+#include "fetchers/engines/index/index_readers.h"
+#include "fetchers/engines/sql/sql_readers.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -105,46 +107,6 @@ const EngineType* find_engine_type(std::string_view name) {
   return nullptr;
 }
 
-bool is_made_of(std::string_view text, std::string_view allowed, std::string_view others) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return allowed.find(c) != std::string_view::npos || others.find(c) != std::string_view::npos;
-  });
-}
-
-std::string EngineBlock::text(std::string_view key, std::string_view preset) {
-  return map.take_string(key).value_or(std::string(preset));
-}
-
-std::vector<std::string> EngineBlock::texts(std::string_view key) {
-  return map.take_strings(key).value_or(std::vector<std::string>());
-}
-
-void EngineBlock::take(std::string_view key, std::string& value) {
-  if (auto text = map.take_string(key)) value = std::move(*text);
-}
-
-void EngineBlock::take(std::string_view key, bool& value) {
-  value = map.take_bool(key).value_or(value);
-}
-
-void EngineBlock::take(std::string_view key, double& value, double low, double high) {
-  value = map.take_number(key, low, high).value_or(value);
-}
-
-void EngineBlock::error_at(std::string_view key, const std::string& text) {
-  const YamlNode* node = map.take(key);
-  diagnostics.error(node == nullptr ? map.place() : node->place, text);
-}
-
-void EngineBlock::check(std::string_view key, bool is_right, const std::string& text) {
-  if (const YamlNode* node = map.take(key); !is_right && node != nullptr && node->is_scalar())
-    diagnostics.error(node->place, std::string(key) + ": " + text);
-}
-
-void EngineBlock::check(std::string_view key, const Result<void>& checked) {
-  if (!checked) check(key, false, checked.error().text);
-}
-
 bool is_python_engine(std::string_view name) {
   const auto names = words_in(kPythonEngines);
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -152,92 +114,6 @@ bool is_python_engine(std::string_view name) {
 
 std::vector<std::string> unused_searxng_keys() {
   return words_in(kUnusedKeys);
-}
-
-namespace {
-
-std::string take_database(EngineBlock& block) {
-  const std::string path = block.map.take_required_string("database");
-  return path.empty() ? path : (std::filesystem::path(block.folder) / path).string();
-}
-
-void check_command(EngineBlock& block, const std::vector<std::string>& words) {
-  if (words.empty()) return block.error_at("command", "command must not be empty");
-  if (!words.front().starts_with('/'))
-    block.error_at("command", "the program must be an absolute path, for example /usr/bin/locate");
-  if (std::count(words.begin(), words.end(), "{{QUERY}}") == 0)
-    block.error_at("command", "command has no argument \"{{QUERY}}\"; add it where the query belongs");
-  for (const std::string& word : words)
-    if (word != "{{QUERY}}" && word.find("{{QUERY}}") != std::string::npos)
-      block.error_at("command", "\"{{QUERY}}\" must be a whole argument, not part of \"" + word + "\"");
-}
-
-}  // namespace
-
-void read_local(EngineBlock& block) {
-  auto& access = block.engine.access.emplace<LocalAccess>();
-  access.database = take_database(block);
-  block.take("order_by", access.order_by);
-  block.take("tokenizer", access.tokenizer);
-  const std::string& name = access.tokenizer;
-  if (!name.empty() && name != "unicode61" && name != "porter" && name != "trigram")
-    block.error_at("tokenizer", "tokenizer must be unicode61, porter or trigram");
-  const YamlNode* node = block.map.take("weights");
-  for (const auto& [column, text] : block.map.take_string_map("weights")) {
-    double weight = 0;
-    if (to_double(text, weight) && weight >= 0 && weight <= 1e6)
-      access.weights.emplace_back(column, weight);
-    else
-      block.diagnostics.error(node->find(column)->place,
-                              "the weight of " + column + " must be a number from 0 to 1e6");
-  }
-}
-
-void read_local_cosine(EngineBlock& block) {
-  block.engine.access = CosineAccess{take_database(block)};
-}
-
-void read_local_vector(EngineBlock& block) {
-  auto& access = block.engine.access.emplace<VectorAccess>();
-  access.database = take_database(block);
-  block.take("min_score", access.min_score, -1, 1);
-}
-
-void read_sqlite(EngineBlock& block) {
-  auto& access = block.engine.access.emplace<SqliteAccess>();
-  access.database = take_database(block);
-  access.statement = block.map.take_required_string("query_str");
-  block.take("url_format", access.url_format);
-  block.map.take("limit");
-  const YamlNode* node = block.map.take("query_str");
-  if (node == nullptr || !node->is_scalar()) return;
-  const std::string& text = access.statement;
-  const std::string_view begin =
-      std::string_view(text).substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  if (!begin.starts_with("SELECT") && !begin.starts_with("select") && !begin.starts_with("WITH") &&
-      !begin.starts_with("with"))
-    block.diagnostics.error(node->place, "query_str must be a SELECT");
-  if (text.find(":query") == std::string::npos && text.find(":wildcard") == std::string::npos)
-    block.diagnostics.error(node->place, "query_str must contain :query or :wildcard");
-}
-
-void read_command(EngineBlock& block) {
-  auto& access = block.engine.access.emplace<CommandAccess>();
-  if (block.map.take_required("command") != nullptr) {
-    access.arguments = block.texts("command");
-    check_command(block, access.arguments);
-  }
-  if (const YamlNode* node = block.map.take("delimiter")) {
-    EngineBlock reading = block.inner(*node, "delimiter");
-    reading.take("chars", access.delimiter);
-    if (auto keys = reading.map.take_strings("keys")) access.fields = *keys;
-    reading.map.finish();
-    if (access.delimiter.empty()) reading.error("delimiter: chars must not be empty");
-    if (std::find(access.fields.begin(), access.fields.end(), "url") == access.fields.end())
-      reading.error("delimiter: keys must include url");
-  }
-  block.take("url_prefix", access.url_prefix);
-  block.take("max_output_bytes", access.max_bytes, 1, 64 << 20);
 }
 
 }  // namespace metafuse::fetchers

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/deadline.h"
-#include "fetchers/definition/engine.h"
-#include "fetchers/fetcher.h"
 #include "fetchers/http/address_guard.h"
+#include "fetchers/model/engine.h"
+#include "fetchers/model/fetched_list.h"
 
 namespace metafuse::fetchers {
 

@@ -6,8 +6,8 @@
 
 #include "core/text.h"
 #include "core/text_file.h"
-#include "fetchers/definition/engine.h"
-#include "fetchers/make_fetcher.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/definition/engine_file.h"
 #include "service/base/dates.h"
 #include "service/base/digest.h"
 

@@ -10,7 +10,7 @@
 #include "core/diagnostics.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "fetchers/embedded/index_words.h"
+#include "fetchers/engines/index/index_words.h"
 #include "fusion/data/features.h"
 #include "fusion/training/registry.h"
 #include "service/base/digest.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fetchers/fetcher.h"
+#include "fetchers/calling/fetcher.h"
 #include "fusion/model/model_file.h"
 #include "service/base/vocabulary.h"
 #include "service/config/config.h"

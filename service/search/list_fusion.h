@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fetchers/fetcher.h"
+#include "fetchers/calling/fetcher.h"
 #include "fusion/data/feature_matrix.h"
 #include "fusion/data/features.h"
 #include "service/config/snapshot.h"

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "core/query.h"
-#include "fetchers/fetcher.h"
+#include "fetchers/calling/fetcher.h"
 #include "fusion/data/feature_matrix.h"
 #include "fusion/model/fuse.h"
 #include "service/store/stored_search.h"

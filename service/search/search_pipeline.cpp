@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/text.h"
-#include "fetchers/fetcher.h"
+#include "fetchers/calling/fetcher.h"
 #include "service/base/dates.h"
 #include "service/search/list_fusion.h"
 #include "service/search/typed_conditions.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fetchers/fetcher.h"
+#include "fetchers/calling/fetcher.h"
 
 namespace metafuse::test {
 

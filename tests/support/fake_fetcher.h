@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fetchers/fetcher.h"
+#include "fetchers/calling/fetcher.h"
 
 namespace metafuse::test {
 

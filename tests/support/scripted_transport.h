@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "fetchers/calling/make_fetcher.h"
 #include "fetchers/http/transport.h"
-#include "fetchers/make_fetcher.h"
 
 namespace metafuse::test {
 
@@ -66,7 +66,7 @@ inline fetchers::HttpAnswer failed_answer(fetchers::Failure failure) {
   return answer;
 }
 
-/// The answer with one result of the engines of `block()` (tests/fetchers/chaos_engines.h).
+/// The answer with one result of the engines of `block()` (tests/fetchers/calling/chaos_engines.h).
 inline const std::string kOneResult = R"({"results":[{"url":"http://a.example/1","title":"One"}]})";
 
 inline fetchers::FetcherOptions scripted_options(Script& script) {

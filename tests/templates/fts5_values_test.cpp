@@ -7,7 +7,7 @@
 
 #include "core/query_syntax.h"
 #include "core/random.h"
-#include "fetchers/embedded/cosine_engine.h"
+#include "fetchers/engines/index/cosine_engine.h"
 #include "templates/expander.h"
 #include "templates/template_file.h"
 #include "tests/support/hostile_values.h"

@@ -1,0 +1,249 @@
+#include "fetchers/calling/embedder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "fetchers/answers/answer_text.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxKept = 4096;
+constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxSaidByEndpoint = 160;
+constexpr int kTriesForDocuments = 3;
+
+Engine engine_of(const Embedding& embedding) {
+  Engine engine;
+  engine.name = "embedding " + embedding.model + " " + embedding.access.url;
+  engine.timeout_seconds = embedding.timeout_seconds;
+  engine.max_bytes = kMaxAnswerBytes;
+  engine.access = embedding.access;
+  return engine;
+}
+
+HttpRequest request_for(const Engine& engine, const ReadyAccess& ready, const Embedding& embedding,
+                        std::span<const std::string> texts, const FetchOptions& options) {
+  HttpRequest request = build_request(engine, ready, "", options, 1);
+  request.body = embedding_body(embedding, texts);
+  request.record_body = request.body;
+  return request;
+}
+
+std::string said_by(const HttpAnswer& answer) {
+  const std::string text =
+      clean_text(std::string_view(answer.body).substr(0, 4096), true, kMaxSaidByEndpoint);
+  return text.empty() ? "" : ": " + text;
+}
+
+/// The value of a key if `json` is an object that has it, else nullptr.
+const Json* member(const Json* json, std::string_view key) {
+  const JsonObject* object = json == nullptr ? nullptr : json->if_object();
+  return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+/// The list of vectors in an answer: `data`, a list of objects with `embedding`; `embeddings`; or the
+/// answer itself.
+std::vector<const Json*> vectors_in(const Embedding& embedding, const Json& answer) {
+  const bool is_openai = embedding.api == Embedding::Api::openai;
+  const Json* list = is_openai                                 ? member(&answer, "data")
+                     : embedding.api == Embedding::Api::ollama ? member(&answer, "embeddings")
+                                                               : &answer;
+  std::vector<const Json*> vectors;
+  const JsonArray* array = list == nullptr ? nullptr : list->if_array();
+  if (array == nullptr) return vectors;
+  vectors.resize(array->size());
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const Json& item = (*array)[i];
+    // OpenAI's API gives the index of each vector.
+    const Json* index = is_openai ? member(&item, "index") : nullptr;
+    const bool has_index = index != nullptr && index->is_int64() && index->as_int64() >= 0 &&
+                           index->as_int64() < static_cast<std::int64_t>(array->size());
+    vectors[has_index ? static_cast<std::size_t>(index->as_int64()) : i] =
+        is_openai ? member(&item, "embedding") : &item;
+  }
+  return vectors;
+}
+
+Result<std::vector<float>> floats_of(const Json* json) {
+  const JsonArray* array = json == nullptr ? nullptr : json->if_array();
+  if (array == nullptr || array->empty() || array->size() > kMaxDimensions)
+    return fail(Code::bad_data, fmt::format("expected a vector: a list of 1 to {} numbers", kMaxDimensions));
+  std::vector<float> vector;
+  for (const Json& number : *array) {
+    const auto value = number.is_number() ? static_cast<float>(number.to_number<double>()) : NAN;
+    if (!std::isfinite(value)) return fail(Code::bad_data, "a vector contains something other than numbers");
+    vector.push_back(value);
+  }
+  return vector;
+}
+
+std::string key_of(const Embedding& embedding, std::string_view text) {
+  return fmt::format("{}\n{}\n{}\n{}", embedding.access.url, embedding.model,
+                     embedding.requests_dimensions ? embedding.dimensions : 0, text);
+}
+
+}  // namespace
+
+std::string embedding_body(const Embedding& embedding, std::span<const std::string> texts) {
+  JsonArray input;
+  for (const std::string& text : texts) input.push_back(Json(to_valid_utf8(text)));
+  JsonObject body;
+  switch (embedding.api) {
+    case Embedding::Api::openai:
+      body = {{"model", embedding.model}, {"input", std::move(input)}, {"encoding_format", "float"}};
+      break;
+    case Embedding::Api::ollama:
+      body = {{"model", embedding.model}, {"input", std::move(input)}, {"truncate", true}};
+      break;
+    case Embedding::Api::tei:
+      body = {{"inputs", std::move(input)}, {"normalize", true}, {"truncate", true}};
+      break;
+  }
+  if (embedding.requests_dimensions) body["dimensions"] = embedding.dimensions;
+  return to_text(body);
+}
+
+Result<Vectors> read_embedding_answer(const Embedding& embedding, std::string_view body, std::size_t texts) {
+  TRY(const auto json, parse_json(body, "the embedding's answer"));
+  const auto found = vectors_in(embedding, json);
+  if (found.size() != texts)
+    return fail(Code::bad_data,
+                fmt::format("received {} vectors for {} texts; check api and model", found.size(), texts));
+  Vectors vectors;
+  for (const Json* one : found) {
+    TRY(auto vector, floats_of(one));
+    const std::size_t wanted = embedding.dimensions > 0 ? embedding.dimensions
+                               : vectors.empty()        ? vector.size()
+                                                        : vectors.front().size();
+    if (vector.size() != wanted)
+      return fail(Code::bad_data,
+                  fmt::format("received a vector of {} dimensions, expected {}; check `dimensions`",
+                              vector.size(), wanted));
+    vectors.push_back(std::move(vector));
+  }
+  return vectors;
+}
+
+Result<std::unique_ptr<Embedder>> Embedder::make(
+    std::span<const Engine> engines, const SecretLookup& secret_of,
+    const std::function<std::shared_ptr<const OwnHost>(const std::string& origin)>& own_host_of) {
+  auto embedder = std::make_unique<Embedder>();
+  for (const Engine& engine : engines) {
+    if (!engine.embedding || embedder->find(*engine.embedding) != nullptr) continue;
+    auto endpoint = std::make_unique<Endpoint>(Endpoint{*engine.embedding, engine_of(*engine.embedding), {}});
+    TRY(endpoint->ready, ready_access(endpoint->engine, secret_of));
+    if (own_host_of && !endpoint->ready.own_origin.empty())
+      endpoint->ready.own_host = own_host_of(endpoint->ready.own_origin);
+    embedder->endpoints_.push_back(std::move(endpoint));
+  }
+  return embedder;
+}
+
+Embedder::Endpoint* Embedder::find(const Embedding& embedding) {
+  const auto found = std::find_if(endpoints_.begin(), endpoints_.end(),
+                                  [&](const auto& endpoint) { return endpoint->embedding == embedding; });
+  return found == endpoints_.end() ? nullptr : found->get();
+}
+
+void Embedder::embed(const Embedding& embedding, std::string_view query, const FetchOptions& options,
+                     TimePoint now, Transport& transport, Done done) {
+  const std::vector<std::string> texts = {embedding.query_prefix + std::string(query)};
+  const std::string key = key_of(embedding, texts.front());
+  EmbeddedText known;
+  Endpoint* endpoint = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    endpoint = find(embedding);
+    if (const SharedVector* kept = kept_.use(key)) {
+      known.vector = *kept;
+    } else if (const auto others = waiting_.find(key); others != waiting_.end()) {
+      others->second.push_back(std::move(done));
+      return;
+    } else if (endpoint->breaker.ask(now) == Breaker::Verdict::stay) {
+      known.failure = Failure::breaker_open;
+      known.message = "the embedding endpoint failed several times; it is not asked for a while";
+    } else {
+      waiting_[key].push_back(done);
+    }
+  }
+  if (known.vector || known.failure != Failure::none) return done(known);
+  transport.send(request_for(endpoint->engine, endpoint->ready, embedding, texts, options),
+                 [this, endpoint, key, now](const HttpAnswer& answer) { take(*endpoint, key, answer, now); });
+}
+
+void Embedder::take(Endpoint& endpoint, const std::string& key, const HttpAnswer& answer, TimePoint now) {
+  EmbeddedText text{nullptr, answer.failure, "embedding: " + answer.message};
+  if (answer.failure == Failure::none && answer.status != 200) {
+    text.failure = answer.status == 429 ? Failure::rate_limited : Failure::http_status;
+    text.message = fmt::format("embedding: HTTP {}{}", answer.status, said_by(answer));
+  } else if (answer.failure == Failure::none) {
+    auto vectors = read_embedding_answer(endpoint.embedding, answer.body, 1);
+    if (vectors)
+      text = {std::make_shared<const std::vector<float>>(std::move(vectors->front())), Failure::none, ""};
+    else
+      text = {nullptr, Failure::bad_answer, "embedding: " + vectors.error().text};
+  }
+  std::vector<Done> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_endpoints_fault = answer.failure == Failure::refused || answer.failure == Failure::tls ||
+                                    answer.failure == Failure::timeout || answer.status >= 500;
+    if (text.vector)
+      endpoint.breaker.succeeded();
+    else if (is_endpoints_fault)
+      endpoint.breaker.failed(now, !endpoint.breaker.is_closed(), std::nullopt);
+    if (text.vector) {
+      kept_.put(key, text.vector);
+      if (kept_.size() > kMaxKept) kept_.remove_oldest();
+    }
+    if (const auto found = waiting_.find(key); found != waiting_.end()) {
+      waiting = std::move(found->second);
+      waiting_.erase(found);
+    }
+  }
+  for (const Done& done : waiting) done(text);
+}
+
+void Embedder::forget_waiting() {
+  std::map<std::string, std::vector<Done>> waiting;
+  const std::lock_guard lock(mutex_);
+  waiting.swap(waiting_);
+}
+
+Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLookup& secret_of,
+                                    const std::vector<std::string>& allow_private) {
+  const Engine engine = engine_of(embedding);
+  TRY(auto ready, ready_access(engine, secret_of));
+  TRY(auto guard, AddressGuard::make(allow_private));
+  if (!ready.own_origin.empty())
+    ready.own_host = OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')));
+  std::shared_ptr<Transport> transport = make_curl_transport(std::move(guard));
+  return [=](std::span<const std::string> texts) -> Result<Vectors> {
+    static const SteadyClock clock;
+    std::vector<std::string> prefixed;
+    for (const std::string& text : texts) prefixed.push_back(embedding.document_prefix + text);
+    HttpAnswer answer;
+    for (int attempt = 0; attempt < kTriesForDocuments; ++attempt) {
+      std::promise<HttpAnswer> promise;
+      const Deadline deadline(clock, engine_timeout(engine));
+      transport->send(request_for(engine, ready, embedding, prefixed, {.deadline = deadline}),
+                      [&](HttpAnswer came) { promise.set_value(std::move(came)); });
+      answer = promise.get_future().get();
+      if (answer.failure == Failure::none && answer.status == 200)
+        return read_embedding_answer(embedding, answer.body, texts.size());
+      if (answer.failure == Failure::none && answer.status < 500 && answer.status != 429) break;
+    }
+    return fail(Code::unavailable, fmt::format("{}: {}", embedding.access.url,
+                                               answer.failure == Failure::none
+                                                   ? fmt::format("HTTP {}{}", answer.status, said_by(answer))
+                                                   : answer.message));
+  };
+}
+
+}  // namespace metafuse::fetchers

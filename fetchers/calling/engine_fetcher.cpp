@@ -1,0 +1,428 @@
+// One fetch is a Round, which runs on the caller's thread. The transport, the workers and the Embedder post
+// their answers as events into the Round's mailbox, where the caller's thread handles them. Once the caller
+// has left, an event runs on the thread that posts it: its list is kept for later queries, and the engine's
+// state is updated. `mutex_` guards the slots and serialises on_list; it is locked before an EngineState's
+// mutex, never after.
+
+#include "fetchers/calling/engine_fetcher.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "core/deadline.h"
+#include "core/parallel.h"
+#include "fetchers/calling/embedded_search.h"
+#include "fetchers/calling/embedder.h"
+#include "fetchers/calling/fetcher.h"
+#include "fetchers/calling/list_task.h"
+#include "fetchers/calling/mailbox.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/http/transport.h"
+#include "fetchers/recording/har_archive.h"
+
+namespace metafuse::fetchers {
+
+namespace {
+
+constexpr unsigned kEmbeddedThreads = 2;
+
+/// Part of the cache key: a list obtained with a user's own token must not be given to anyone else.
+std::string forwarded_text(const FetchOptions& options) {
+  std::string out;
+  for (const auto& [name, value] : options.forwarded)
+    out += '\n' + std::to_string(name.size()) + ' ' + std::to_string(value.size()) + ' ' + name + value;
+  return out;
+}
+
+std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
+  return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
+         std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
+         std::to_string(options.safe_search) + forwarded_text(options);
+}
+
+}  // namespace
+
+/// One fetch: the outcome of each query, and how long each list is waited for.
+class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::Round> {
+ public:
+  using OnList = std::function<void(const FetchedList&)>;
+
+  Round(EngineFetcher& fetcher, std::span<const ExpandedQuery> queries, const FetchOptions& options,
+        const OnList& on_list)
+      : shared_(fetcher.shared_), options_(options), on_list_(on_list), slots_(queries.size()) {
+    for (std::size_t i = 0; i < queries.size(); ++i) slots_[i].fetched.query = queries[i];
+    start_ = shared_->clock->now();
+  }
+
+  std::vector<FetchedList> run(EngineFetcher& fetcher) {
+    std::vector<std::size_t> embedded;
+    ask_breakers();
+    {
+      TransportWait wait(*fetcher.wires_.transport, waits_for_http_alone());
+      for (std::size_t i = 0; i < slots_.size(); ++i) start(fetcher, i, embedded);
+      run_embedded(fetcher, embedded);
+      while (!is_complete()) {
+        const TimePoint next = next_moment();
+        if (!wait.work(next, [this] { return mailbox_.has_news(); })) mailbox_.wait(next);
+        mailbox_.run();
+        give_up_overdue();
+      }
+    }
+    mailbox_.run(true);
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    std::vector<FetchedList> out;
+    for (Slot& slot : slots_) out.push_back(std::move(slot.fetched));
+    return out;
+  }
+
+ private:
+  struct Slot {
+    FetchedList fetched;
+    EngineState* state = nullptr;
+    TimePoint wait_until{};
+    Breaker::Verdict verdict = Breaker::Verdict::go;
+    bool is_done = false;
+    bool is_overdue = false;  ///< nobody waits for it; counted in EngineState::overdue
+  };
+
+  /// Whether this thread has nothing else to do while it waits, and only the transport brings it news.
+  bool waits_for_http_alone() const {
+    return !on_list_ && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+      return slot.state == nullptr || slot.state->http;
+    });
+  }
+
+  /// Asks the breakers which engines to leave alone. If that were all of them, the one whose turn comes
+  /// soonest is asked anyway.
+  void ask_breakers() {
+    EngineState* nearest = nullptr;
+    bool is_any_open = false;
+    std::map<EngineState*, bool> alone;
+    for (Slot& slot : slots_) {
+      slot.state = shared_->find(slot.fetched.query.engine);
+      if (slot.state == nullptr) continue;
+      if (!slot.state->http || !shared_->options.uses_breaker) {
+        is_any_open = true;
+        continue;
+      }
+      const std::lock_guard lock(slot.state->mutex);
+      const auto known = alone.find(slot.state);
+      if (known != alone.end() && known->second) {
+        slot.verdict = Breaker::Verdict::stay;
+        continue;
+      }
+      slot.verdict = slot.state->breaker.ask(start_);
+      const bool is_stuck = slot.state->overdue > 0 && slot.state->last_success < slot.state->overdue_since;
+      if (slot.verdict == Breaker::Verdict::go && is_stuck) slot.verdict = Breaker::Verdict::stay;
+      alone[slot.state] = slot.verdict != Breaker::Verdict::go;
+      if (slot.verdict == Breaker::Verdict::go) is_any_open = true;
+      if (slot.verdict == Breaker::Verdict::go || slot.state->breaker.is_closed()) continue;
+      if (nearest == nullptr || slot.state->breaker.open_until() < nearest->breaker.open_until())
+        nearest = slot.state;
+    }
+    if (!is_any_open && nearest == nullptr)
+      for (Slot& slot : slots_)
+        if (slot.state != nullptr) nearest = slot.state;
+    if (!is_any_open && nearest != nullptr) force(*nearest);
+  }
+
+  void force(EngineState& state) {
+    const std::lock_guard lock(state.mutex);
+    state.breaker.force();
+    for (Slot& slot : slots_)
+      if (slot.state == &state) slot.verdict = Breaker::Verdict::go;
+    forced_ = &state;
+  }
+
+  void start(EngineFetcher& fetcher, std::size_t i, std::vector<std::size_t>& embedded) {
+    Slot& slot = slots_[i];
+    if (slot.state == nullptr)
+      return settle(i, Failure::not_allowed, "no engine \"" + slot.fetched.query.engine + "\" is defined");
+    if (slot.state->engine.is_disabled)
+      return settle(i, Failure::not_allowed, "the engine is disabled in its definition");
+    slot.wait_until = options_.deadline.at();
+    if (slot.state->embedded && slot.state->engine.embedding) return ask_with_vector(fetcher, i);
+    if (slot.state->embedded && slot.state->embedded->blocks()) return ask_on_worker(fetcher, i, nullptr);
+    if (!slot.state->http) return embedded.push_back(i);
+    if (!takes_late_list(i)) ask_over_http(fetcher, i);
+  }
+
+  /// Takes a list that arrived too late for an earlier query with the same text; false when there is none.
+  bool takes_late_list(std::size_t i) {
+    FetchedList& fetched = slots_[i].fetched;
+    if (shared_->late.is_empty()) return false;
+    auto late = shared_->late.find(late_key(fetched.query, options_), start_);
+    if (!late) return false;
+    fetched.list = std::move(*late);
+    settle(i, Failure::none, "");
+    return true;
+  }
+
+  void ask_over_http(EngineFetcher& fetcher, std::size_t i) {
+    Slot& slot = slots_[i];
+    const Engine& engine = slot.state->engine;
+    if (slot.fetched.query.text.size() > engine.max_query_bytes)
+      return settle(
+          i, Failure::query_too_long,
+          fmt::format(
+              "the query has {} bytes, more than this engine's max_query_bytes of {}; it was not sent",
+              slot.fetched.query.text.size(), engine.max_query_bytes));
+    if (const std::string why = loop_danger(*slot.state); !why.empty())
+      return settle(i, Failure::not_allowed, why);
+    if (slot.verdict == Breaker::Verdict::stay)
+      return settle(i, Failure::breaker_open, why_open(*slot.state));
+    const bool is_probe = slot.verdict == Breaker::Verdict::probe || slot.state == forced_;
+    if (slot.verdict == Breaker::Verdict::probe) settle(i, Failure::breaker_open, why_open(*slot.state));
+    if (!is_probe && is_hopeless(*slot.state))
+      return settle(i, Failure::timeout,
+                    "the deadline is shorter than this engine's fastest answer; it was not asked");
+    set_wait(slot);
+    auto self = shared_from_this();
+    ListTask::Job job{
+        *slot.state,
+        *fetcher.wires_.transport,
+        slot.fetched.query,
+        options_,
+        [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
+        [self, i, is_probe](FetchedList list, Blame blame, std::optional<Duration> retry_after) {
+          self->deliver(i, std::move(list), {blame, is_probe, retry_after});
+        }};
+    std::make_shared<ListTask>(shared_, std::move(job))->start();
+  }
+
+  /// An embedded engine that needs the query's vector first. Once the vector is there, the search runs on the
+  /// thread that waits for the lists, or on a worker if the engine blocks.
+  void ask_with_vector(EngineFetcher& fetcher, std::size_t i) {
+    auto self = shared_from_this();
+    shared_->embedder->embed(
+        *slots_[i].state->engine.embedding, slots_[i].fetched.query.text, options_, start_,
+        *fetcher.wires_.transport, [self, &fetcher, i](const EmbeddedText& text) {
+          self->mailbox_.post([self, &fetcher, i, text] { self->take_vector(fetcher, i, text); });
+        });
+  }
+
+  void take_vector(EngineFetcher& fetcher, std::size_t i, const EmbeddedText& text) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (slots_[i].is_done || has_ended_) return;
+    }
+    if (!text.vector) return settle(i, text.failure, text.message);
+    if (slots_[i].state->embedded->blocks()) return ask_on_worker(fetcher, i, text.vector);
+    search_slot(fetcher, i, *text.vector);
+  }
+
+  /// Searches an engine that blocks on another thread. That thread writes into a list of its own, because
+  /// this fetch may end first.
+  void ask_on_worker(EngineFetcher& fetcher, std::size_t i, const SharedVector& vector) {
+    auto self = shared_from_this();
+    EngineState& state = *slots_[i].state;
+    if (!state.take_place())
+      return settle(i, Failure::rate_limited, "the engine already has max_connections searches running");
+    auto fetched = std::make_shared<FetchedList>();
+    fetched->query = slots_[i].fetched.query;
+    HarWriter* const writer = fetcher.wires_.writer.get();
+    const bool is_taken = fetcher.workers_->run([self, &state, writer, fetched, vector, i] {
+      search_embedded(*state.embedded, self->options_, *self->shared_->clock, writer, *fetched,
+                      vector ? std::span<const float>(*vector) : std::span<const float>());
+      state.give_place();
+      self->mailbox_.post([self, fetched, i] { self->take_from_worker(i, *fetched); });
+    });
+    if (is_taken) return;
+    state.give_place();
+    settle(i, Failure::rate_limited, "too many searches are waiting for engines of this kind");
+  }
+
+  void take_from_worker(std::size_t i, FetchedList& fetched) {
+    keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
+    {
+      const std::lock_guard lock(mutex_);
+      if (slots_[i].is_done || has_ended_) return;
+      slots_[i].fetched.list = std::move(fetched.list);
+      slots_[i].fetched.elapsed = fetched.elapsed;
+    }
+    settle(i, fetched.failure, fetched.message);
+  }
+
+  void search_slot(EngineFetcher& fetcher, std::size_t i, std::span<const float> vector) {
+    FetchedList& fetched = slots_[i].fetched;
+    if (fetcher.wires_.archive)
+      replay_embedded(*fetcher.wires_.archive, options_, fetched);
+    else
+      search_embedded(*slots_[i].state->embedded, options_, *shared_->clock, fetcher.wires_.writer.get(),
+                      fetched, vector);
+    keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
+    settle(i, fetched.failure, fetched.message);
+  }
+
+  std::string loop_danger(const EngineState& state) const {
+    if (!state.http->access.is_federation) return {};
+    if (options_.hops >= kMostHops)
+      return "the query has already passed through " + std::to_string(options_.hops) + " meta-search servers";
+    const auto& own = shared_->options.own_addresses;
+    if (std::find(own.begin(), own.end(), state.http->own_origin) != own.end())
+      return "the engine is this server itself";
+    return {};
+  }
+
+  static std::string why_open(EngineState& state) {
+    const std::lock_guard lock(state.mutex);
+    return state.breaker.is_closed()
+               ? "the engine has not answered an earlier query yet; it is not asked until then"
+               : "the engine failed several times; it is not asked for a while";
+  }
+
+  /// Whether the fetch ends in less than half the time of the engine's quickest recent answer. Asking would
+  /// cost the engine an answer that nobody waits for; a client that did so repeatedly would use up the engine
+  /// for everybody.
+  bool is_hopeless(EngineState& state) const {
+    const std::lock_guard lock(state.mutex);
+    const auto quickest = state.learned_wait.quickest();
+    return quickest && 2 * (options_.deadline.at() - start_) < *quickest;
+  }
+
+  void set_wait(Slot& slot) {
+    if (!shared_->options.learned_wait.is_on) return;
+    const std::lock_guard lock(slot.state->mutex);
+    if (const auto limit = slot.state->learned_wait.limit(shared_->options.learned_wait))
+      slot.wait_until = std::min(slot.wait_until, start_ + *limit);
+  }
+
+  /// Searches several lists at once: an embedded engine runs in this process, and two cores can search
+  /// two lists.
+  void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
+    const unsigned threads = embedded.size() > 1 ? std::min(kEmbeddedThreads, hardware_threads()) : 1;
+    parallel_for(embedded.size(), threads, [&](std::size_t at) { search_slot(fetcher, embedded[at], {}); });
+  }
+
+  void settle(std::size_t i, Failure failure, std::string message) {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_[i];
+    slot.fetched.failure = failure;
+    slot.fetched.message = std::move(message);
+    if (failure != Failure::none) slot.fetched.list = {};
+    complete(slot);
+  }
+
+  /// Requires the lock.
+  void complete(Slot& slot) {
+    slot.is_done = true;
+    has_results_ = has_results_ || !slot.fetched.list.hits.empty();
+    if (on_list_) on_list_(slot.fetched);
+  }
+
+  struct Outcome {
+    Blame blame;
+    bool is_probe;
+    std::optional<Duration> retry_after;
+  };
+
+  void deliver(std::size_t i, FetchedList list, const Outcome& outcome) {
+    note_outcome(i, list, outcome);
+    if (list.failure == Failure::none)
+      keep_best_of_each(list.list, options_.depth, shared_->options.tracking);
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_[i];
+    if (slot.is_done || has_ended_) {
+      if (list.failure == Failure::none && !list.list.hits.empty())
+        shared_->late.put(late_key(list.query, options_), std::move(list.list), shared_->clock->now());
+      forget_overdue(slot);
+      return;
+    }
+    slot.fetched = std::move(list);
+    complete(slot);
+  }
+
+  void note_outcome(std::size_t i, const FetchedList& list, const Outcome& outcome) {
+    EngineState& state = *slots_[i].state;
+    const std::lock_guard lock(state.mutex);
+    const TimePoint now = shared_->clock->now();
+    if (outcome.blame == Blame::engine && list.failure != Failure::none)
+      return state.breaker.failed(now, outcome.is_probe, outcome.retry_after);
+    if (list.failure == Failure::none || outcome.is_probe) state.breaker.succeeded();
+    if (list.failure != Failure::none) return;
+    state.last_success = now;
+    // An empty answer tells nothing about how long the engine needs to find something.
+    if (!list.list.hits.empty()) state.learned_wait.add(list.elapsed);
+  }
+
+  static void forget_overdue(Slot& slot) {
+    if (!slot.is_overdue) return;
+    slot.is_overdue = false;
+    const std::lock_guard lock(slot.state->mutex);
+    --slot.state->overdue;
+  }
+
+  bool is_complete() {
+    const std::lock_guard lock(mutex_);
+    return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
+  }
+
+  /// How long a list is waited for: as long as the learned wait says, but until the deadline while there is
+  /// no result at all.
+  TimePoint end_of_wait(const Slot& slot) const {
+    return has_results_ ? slot.wait_until : options_.deadline.at();
+  }
+
+  TimePoint next_moment() {
+    const std::lock_guard lock(mutex_);
+    TimePoint next = options_.deadline.at();
+    for (const Slot& slot : slots_)
+      if (!slot.is_done) next = std::min(next, end_of_wait(slot));
+    return next;
+  }
+
+  /// An engine that exceeded its usual time or its own time-out is left alone until it answers. If only the
+  /// caller's deadline was short, that says nothing about the engine.
+  void give_up_overdue() {
+    const TimePoint now = shared_->clock->now();
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
+      {
+        const std::lock_guard lock(mutex_);
+        if (slot.is_done || now < end_of_wait(slot)) continue;
+      }
+      const bool is_learned = slot.wait_until < options_.deadline.at();
+      if (is_learned || now - start_ >= engine_timeout(slot.state->engine)) {
+        const std::lock_guard lock(slot.state->mutex);
+        if (slot.state->overdue++ == 0) slot.state->overdue_since = now;
+        slot.is_overdue = true;
+      }
+      slot.fetched.elapsed = now - start_;
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
+      settle(i, Failure::timeout,
+             fmt::format("no answer within {} ms, {}", waited,
+                         is_learned ? "longer than it usually takes" : "the deadline of the search"));
+    }
+  }
+
+  std::shared_ptr<SharedState> shared_;
+  const FetchOptions options_;
+  const OnList on_list_;
+  TimePoint start_;
+  EngineState* forced_ = nullptr;
+  Mailbox mailbox_;
+  std::mutex mutex_;
+  std::vector<Slot> slots_;
+  bool has_results_ = false;  ///< in any list
+  bool has_ended_ = false;
+};
+
+EngineFetcher::~EngineFetcher() {
+  workers_.reset();
+  wires_.transport
+      .reset();  // from here on nothing arrives; callbacks that wait for a vector keep `shared_` alive
+  shared_->embedder->forget_waiting();
+}
+
+std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> queries,
+                                              const FetchOptions& options,
+                                              const std::function<void(const FetchedList&)>& on_list) {
+  return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
+}
+
+}  // namespace metafuse::fetchers

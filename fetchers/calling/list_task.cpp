@@ -1,0 +1,425 @@
+#include "fetchers/calling/list_task.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <unordered_map>
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "core/number.h"
+#include "core/text.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/engines/vector/vector_rows.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxSaidBytes = 160;
+constexpr std::size_t kMostIds = 1000;
+constexpr std::size_t kMaxIdBytes = 200;
+constexpr std::size_t kMaxCursorBytes = 4096;
+constexpr std::size_t kMostIdRequests = 5;  ///< requests for details, if each holds several identifiers
+constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, if each holds one identifier
+
+/// The value of Retry-After: seconds, or an HTTP date.
+std::optional<Duration> retry_after(const HttpAnswer& answer) {
+  const std::string text(answer.header("retry-after"));
+  if (text.empty()) return std::nullopt;
+  double seconds = 0;
+  if (to_double(text, seconds) && seconds >= 0 && seconds < 1e7)
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  const std::time_t date = curl_getdate(text.c_str(), nullptr);
+  const std::time_t sent = curl_getdate(std::string(answer.header("date")).c_str(), nullptr);
+  if (date < 0 || sent < 0 || date < sent) return std::nullopt;
+  return std::chrono::seconds(date - sent);
+}
+
+/// Recognises pages that ask for a human, by texts that large engines and bot protection services use
+/// in them.
+bool asks_for_human(std::string_view body) {
+  constexpr std::array kMarks = {"g-recaptcha",      "h-captcha",     "hcaptcha.com",      "cf-challenge",
+                                 "challenge-form",   "/sorry/index",  "unusual traffic",   "captcha-delivery",
+                                 "smart-captcha",    "SmartCaptcha",  "are you a robot",   "not a robot",
+                                 "Just a moment...", "anomaly-modal", "wappass.baidu.com", "id=\"captcha",
+                                 "class=\"captcha",  "name=\"captcha"};
+  const std::string_view head = body.substr(0, 256 * 1024);
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](std::string_view mark) { return head.find(mark) != std::string_view::npos; });
+}
+
+std::string said(const HttpAnswer& answer) {
+  const std::string text = clean_text(std::string_view(answer.body).substr(0, 4096), true, kMaxSaidBytes);
+  return text.empty() ? "" : ": " + text;
+}
+
+/// Failures caused by the engine or the connection to it.
+bool is_engines_fault(const HttpAnswer& answer) {
+  switch (answer.failure) {
+    case Failure::none:
+      return answer.status == 429 || answer.status >= 500;
+    case Failure::timeout:
+    case Failure::refused:
+    case Failure::tls:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
+std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
+  const auto refused = [&](Failure failure, std::string message,
+                           std::optional<Duration> wait = std::nullopt) {
+    return ReadAnswer{
+        {}, failure, std::move(message), wait, is_engines_fault(answer) ? Blame::engine : Blame::nobody};
+  };
+  if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
+  const auto& empty = access.no_result_statuses;
+  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return ReadAnswer{};
+  const std::string status = fmt::format("HTTP {}", answer.status);
+  if (answer.status < 200 || answer.status > 299) {
+    const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
+    if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
+    if (is_html && asks_for_human(answer.body))
+      return refused(Failure::captcha, status + ", a CAPTCHA page", wait);
+    return refused(Failure::http_status, status + said(answer), wait);
+  }
+  return std::nullopt;
+}
+
+std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+bool passes_on(const Authorization& auth, std::string_view name) {
+  return std::any_of(auth.forwarded.begin(), auth.forwarded.end(),
+                     [&](const std::string& one) { return ascii_lower(one) == ascii_lower(name); });
+}
+
+bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
+  return std::none_of(options.forwarded.begin(), options.forwarded.end(),
+                      [&](const auto& header) { return passes_on(auth, header.first); });
+}
+
+bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
+  return format == AnswerRules::Format::html ||
+         answer.header("content-type").find("html") != std::string_view::npos;
+}
+
+/// Puts results into the order in which the previous step found their identifiers; unknown ones come last.
+void put_in_order(RankedList& list, const std::vector<std::string>& ids,
+                  const std::vector<std::string>& ids_of_hits) {
+  std::unordered_map<std::string_view, std::size_t> place;
+  for (std::size_t i = 0; i < ids.size(); ++i) place.emplace(ids[i], i);
+  std::vector<std::pair<std::size_t, Hit>> hits;
+  for (std::size_t i = 0; i < list.hits.size(); ++i) {
+    const auto at = place.find(ids_of_hits[i]);
+    hits.emplace_back(at == place.end() ? ids.size() : at->second, std::move(list.hits[i]));
+  }
+  std::stable_sort(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < hits.size(); ++i) list.hits[i] = std::move(hits[i].second);
+}
+
+}  // namespace
+
+ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                       const std::string& language, const std::vector<std::string>& ids) {
+  const bool is_html = is_page(access.answer.format, answer);
+  if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
+  std::vector<std::string> ids_of_hits;
+  AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
+  context.spare_bytes = answer.body.capacity() - answer.body.size();
+  if (!access.answer.id.empty()) context.ids = &ids_of_hits;
+  auto list = parse_answer(access.answer, answer.body, context);
+  if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
+    return {{}, Failure::captcha, "a CAPTCHA page instead of results", {}, Blame::nobody};
+  if (!list) return {{}, Failure::bad_answer, engine.name + ": " + list.error().text, {}, Blame::nobody};
+  if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
+  return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
+}
+
+ListTask::ListTask(std::shared_ptr<SharedState> shared, Job job)
+    : shared_(std::move(shared)), job_(std::move(job)), start_(shared_->clock->now()) {
+  const std::lock_guard lock(job_.state.mutex);
+  ready_ = job_.state.described ? job_.state.described : job_.state.http;
+}
+
+template <class Event>
+void ListTask::post(Event event) {
+  job_.post([self = shared_from_this(), event = std::move(event)] {
+    const std::lock_guard lock(self->mutex_);
+    if (!self->is_finished_) event();
+  });
+}
+
+template <class Take>
+Transport::Done ListTask::passed_to(Take take) {
+  return [self = shared_from_this(), take = std::move(take)](HttpAnswer answer) {
+    self->post([take, kept = std::make_shared<HttpAnswer>(std::move(answer))] { take(*kept); });
+  };
+}
+
+void ListTask::start() {
+  const std::lock_guard lock(mutex_);
+  if (!ready_->access.url.empty()) return begin();
+  job_.transport.send(build_description_request(job_.state.engine, *ready_),
+                      passed_to([this](const HttpAnswer& answer) { take_description(answer); }));
+}
+
+void ListTask::take_description(const HttpAnswer& answer) {
+  const Blame blame = is_engines_fault(answer) ? Blame::engine : Blame::nobody;
+  if (answer.failure != Failure::none)
+    return finish({{}, answer.failure, "description document: " + answer.message, {}, blame});
+  if (answer.status != 200)
+    return finish(
+        {{}, Failure::http_status, fmt::format("description document: HTTP {}", answer.status), {}, blame});
+  auto described = std::make_shared<ReadyAccess>(*ready_);
+  if (const auto applied = apply_description(*described, answer.body); !applied)
+    return refuse(Failure::bad_answer, applied.error().text);
+  ready_ = std::move(described);
+  {
+    const std::lock_guard state_lock(job_.state.mutex);
+    job_.state.described = ready_;
+  }
+  begin();
+}
+
+/// Engines with OAuth2 first need a token.
+void ListTask::begin() {
+  const Authorization& auth = ready_->access.auth;
+  if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, job_.options))
+    return refuse(Failure::not_allowed, "the engine needs the caller's token, and the request has none");
+  if (job_.state.tokens == nullptr) return begin_with_token();
+  ask_for_token([this](const std::optional<std::string>& token, const std::string& why) {
+    if (!token) return refuse(Failure::not_allowed, why);
+    token_ = *token;
+    begin_with_token();
+  });
+}
+
+void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
+  const Authorization& auth = ready_->access.auth;
+  const auto now = [&] { return shared_->options.unix_time ? shared_->options.unix_time() : unix_now(); };
+  if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
+  if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, now());
+  if (auth.kind == Authorization::Kind::forward)
+    for (const auto& [name, value] : job_.options.forwarded)
+      if (passes_on(auth, name)) request.headers.emplace_back(name, value);
+  if (token_.empty()) return job_.transport.send(std::move(request), std::move(done));
+  send_with_token(std::move(request), std::move(done), false);
+}
+
+/// If the engine rejects the token, the token is discarded and the request is sent once more with a new one.
+void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool is_second) {
+  HttpRequest plain = request;
+  request.headers.emplace_back("Authorization", "Bearer " + token_);
+  job_.transport.send(
+      std::move(request), [self = shared_from_this(), is_second, token = token_, plain = std::move(plain),
+                           done = std::move(done)](HttpAnswer answer) {
+        if (answer.status == 401) self->job_.state.tokens->forget(token);
+        if (answer.status != 401 || is_second) return done(std::move(answer));
+        self->post([task = self.get(), plain, done, refused = std::move(answer)] {
+          task->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
+            if (!newer) return done(refused);
+            task->token_ = *newer;
+            HttpRequest again = plain;
+            task->keep_within_time(again);
+            task->send_with_token(std::move(again), done, true);
+          });
+        });
+      });
+}
+
+/// `take` runs as an event of this task.
+void ListTask::ask_for_token(TokenKeeper::Take take) {
+  TokenKeeper::get(
+      job_.state.tokens, *shared_->clock,
+      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+        job_.transport.send(std::move(request), std::move(done));
+      },
+      [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
+                                                          const std::string& why) {
+        self->post([take, token, why] { take(token, why); });
+      });
+}
+
+void ListTask::begin_with_token() {
+  if (ready_->access.needs_query_field && field_query(job_.query.text).field.empty())
+    return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
+  pages_.plan = plan_pages(ready_->access, job_.options);
+  if (pages_.plan.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
+  if (!needs_vector(job_.state.engine)) return send_first();
+  shared_->embedder->embed(*job_.state.engine.embedding, job_.query.text, job_.options, shared_->clock->now(),
+                           job_.transport, [self = shared_from_this()](const EmbeddedText& text) {
+                             self->post([task = self.get(), text] { task->take_vector(text); });
+                           });
+}
+
+void ListTask::take_vector(const EmbeddedText& text) {
+  if (!text.vector) return refuse(text.failure, text.message);
+  found_.vector = vector_text(*text.vector);
+  send_first();
+}
+
+void ListTask::send_first() {
+  ready_->access.steps.empty() ? send_pages() : send_step();
+}
+
+/// Limits a later request to what the earlier ones have left of the engine's time-out.
+void ListTask::keep_within_time(HttpRequest& request) const {
+  const Duration left = engine_timeout(job_.state.engine) - (shared_->clock->now() - start_);
+  request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
+}
+
+void ListTask::send_step() {
+  HttpRequest request =
+      build_step_request(job_.state.engine, *ready_, job_.query.text, job_.options, next_step_, found_);
+  keep_within_time(request);
+  send_authorized(std::move(request), passed_to([this](const HttpAnswer& answer) { take_step(answer); }));
+}
+
+void ListTask::take_step(const HttpAnswer& answer) {
+  recorded_elapsed_ += answer.elapsed;
+  const HttpAccess& access = ready_->access;
+  const LookupStep& step = access.steps[next_step_++];
+  const std::string name = fmt::format("step {}: ", next_step_);
+  if (auto refusal = judged(access, answer, is_page(step.format, answer))) {
+    if (refusal->failure != Failure::none) refusal->message = name + refusal->message;
+    return finish(*refusal);
+  }
+  const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
+  const std::size_t most = std::min<std::size_t>(static_cast<std::size_t>(job_.options.depth), kMostIds);
+  auto found = answer_texts(step.format, step.ids, answer.body, context, most);
+  if (!found) return refuse(Failure::bad_answer, name + found.error().text);
+  std::erase_if(*found, [](const std::string& id) {
+    return id.size() > kMaxIdBytes ||
+           std::any_of(id.begin(), id.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  });
+  found_.ids = std::move(*found);
+  if (found_.ids.empty()) return refuse(Failure::none, "");
+  next_step_ < access.steps.size() ? send_step() : send_details();
+}
+
+/// Requests the details of the last step's identifiers, as many per request as the definition allows.
+void ListTask::send_details() {
+  const HttpAccess& access = ready_->access;
+  const std::vector<std::string>& ids = found_.ids;
+  const bool is_one_each =
+      access.url.find("{id}") != std::string::npos || access.body.find("{id}") != std::string::npos;
+  const std::size_t size = is_one_each ? 1 : static_cast<std::size_t>(access.steps.back().per_request);
+  const std::size_t end = std::min(ids.size(), is_one_each ? kMostSingleIds : kMostIdRequests * size);
+  for (std::size_t at = 0; at < end; at += size)
+    parts_.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(at),
+                        ids.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, ids.size())));
+  pages_.plan.count = static_cast<int>(parts_.size());
+  send_pages();
+}
+
+void ListTask::send_pages() {
+  pages_.lists.resize(static_cast<std::size_t>(pages_.plan.count));
+  const int first_wave = pages_.plan.is_sequential ? 1 : pages_.plan.count;
+  pages_.under_way += first_wave;
+  for (int i = 0; i < first_wave && !is_finished_; ++i) send_page(i, false);
+}
+
+void ListTask::send_page(int page, bool is_retry) {
+  if (!is_retry) shared_->earn_retry();
+  Found found{found_.cursor, {}, found_.vector};
+  if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
+  const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
+  HttpRequest request =
+      build_request(job_.state.engine, *ready_, job_.query.text, job_.options, number, found);
+  if (!parts_.empty() || !found.cursor.empty()) keep_within_time(request);
+  send_authorized(std::move(request), passed_to([this, page, is_retry](const HttpAnswer& answer) {
+                    take_page(page, answer, is_retry);
+                  }));
+}
+
+bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
+  if (is_retry || job_.state.engine.retries == 0 || ready_->access.method != "GET" ||
+      job_.options.deadline.has_passed())
+    return false;
+  const auto& statuses = job_.state.engine.retry_statuses;
+  const bool is_worth = read.failure == Failure::refused ||
+                        (read.failure == Failure::http_status &&
+                         std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end());
+  return is_worth && shared_->take_retry();
+}
+
+void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
+  pages_.slowest = std::max(pages_.slowest, answer.elapsed);
+  const HttpAccess& access = ready_->access;
+  const PagePlan& plan = pages_.plan;
+  ReadAnswer read =
+      read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids);
+  if (read.failure != Failure::none) {
+    if (retries(read, answer, is_retry)) return send_page(page, true);
+    if (page == 0) return finish(read);
+  }
+  --pages_.under_way;
+  const std::size_t arrived = read.list.hits.size();
+  pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
+  const bool has_next = access.paging.next.cursor.empty() || takes_cursor(answer);
+  if (plan.is_sequential && arrived > 0 && page + 1 < plan.count && has_next &&
+      static_cast<int>(pages_.hits()) < plan.skipped + job_.options.depth) {
+    ++pages_.under_way;
+    return send_page(page + 1, false);
+  }
+  if (pages_.under_way > 0) return;
+  if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
+  read.failure = Failure::none;  // the pages that did arrive form a list
+  finish(read);
+}
+
+/// Takes the cursor of the next page. False on the last page, which has no cursor or repeats the one it was
+/// requested by.
+bool ListTask::takes_cursor(const HttpAnswer& answer) {
+  const HttpAccess& access = ready_->access;
+  const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
+  const auto found = answer_texts(access.answer.format, access.paging.next.cursor, answer.body, context, 1);
+  std::string& cursor = found_.cursor;
+  if (!found || found->empty() || found->front() == cursor || found->front().size() > kMaxCursorBytes)
+    return false;
+  cursor = found->front();
+  return true;
+}
+
+std::size_t ListTask::Pages::hits() const {
+  std::size_t hits = 0;
+  for (const auto& list : lists) hits += list ? list->hits.size() : 0;
+  return hits;
+}
+
+RankedList ListTask::Pages::joined() {
+  RankedList out;
+  for (auto& list : lists) {
+    if (!list) break;
+    if (out.suggestions.empty()) out.suggestions = std::move(list->suggestions);
+    if (out.hits.empty())
+      out.hits = std::move(list->hits);
+    else
+      std::move(list->hits.begin(), list->hits.end(), std::back_inserter(out.hits));
+  }
+  const auto skipped = std::min(static_cast<std::size_t>(plan.skipped), out.hits.size());
+  out.hits.erase(out.hits.begin(), out.hits.begin() + static_cast<std::ptrdiff_t>(skipped));
+  return out;
+}
+
+void ListTask::finish(const ReadAnswer& read) {
+  if (is_finished_) return;
+  is_finished_ = true;
+  FetchedList fetched;
+  fetched.query = job_.query;
+  fetched.failure = read.failure;
+  fetched.message = read.message;
+  const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
+  fetched.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
+  if (read.failure == Failure::none) fetched.list = pages_.joined();
+  job_.deliver(std::move(fetched), read.blame, read.retry_after);
+}
+
+}  // namespace metafuse::fetchers

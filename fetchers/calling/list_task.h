@@ -1,0 +1,117 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fetchers/calling/embedder.h"
+#include "fetchers/calling/engine_state.h"
+#include "fetchers/calling/fetcher.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::fetchers {
+
+/// Who is to blame for a failure. The breaker counts only failures of the engine, never those caused by a
+/// query or by our own limits. Otherwise one user could take an engine away from everybody.
+enum class Blame {
+  nobody,  ///< an answer, or a failure that says nothing about the engine's health
+  engine,  ///< no connection, no answer within the engine's own time-out, 5xx, 429
+};
+
+/// The meaning of an answer: a list, or the reason why there is none.
+struct ReadAnswer {
+  RankedList list;
+  Failure failure = Failure::none;
+  std::string message;
+  std::optional<Duration> retry_after;
+  Blame blame = Blame::nobody;
+};
+
+/// Checks the status, recognises pages that ask for a human, and parses the answer.
+///
+/// in:     ids - identifiers from an earlier step; the results are put into their order
+ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                       const std::string& language, const std::vector<std::string>& ids = {});
+
+/// One expanded query on its way through an HTTP engine: description document, token, lookup steps, pages,
+/// and at most one retry. Its events may come from any thread.
+class ListTask : public std::enable_shared_from_this<ListTask> {
+ public:
+  using Deliver = std::function<void(FetchedList list, Blame blame, std::optional<Duration> retry_after)>;
+  /// Passes an event to the thread that should handle it.
+  using Post = std::function<void(std::function<void()>)>;
+
+  struct Job {
+    EngineState& state;
+    Transport& transport;
+    ExpandedQuery query;
+    FetchOptions options;
+    Post post;
+    Deliver deliver;
+  };
+
+  ListTask(std::shared_ptr<SharedState> shared, Job job);
+
+  void start();
+
+ private:
+  /// The pages of the list: which are wanted, and which have arrived.
+  struct Pages {
+    PagePlan plan;
+    std::vector<std::optional<RankedList>> lists;
+    int under_way = 0;
+    Duration slowest{};
+
+    std::size_t hits() const;
+    /// The receiver of the list removes hits of the same page.
+    RankedList joined();
+  };
+
+  /// Runs an event of this task under its mutex, unless the task has ended before.
+  template <class Event>
+  void post(Event event);
+  /// A callback that passes the answer to `take` as an event of this task.
+  template <class Take>
+  Transport::Done passed_to(Take take);
+  void begin();
+  void begin_with_token();
+  /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
+  void send_authorized(HttpRequest request, Transport::Done done);
+  void send_with_token(HttpRequest request, Transport::Done done, bool is_second);
+  void ask_for_token(TokenKeeper::Take take);
+  void send_details();
+  void send_first();
+  void take_vector(const EmbeddedText& text);
+  void send_pages();
+  bool takes_cursor(const HttpAnswer& answer);
+  void send_page(int page, bool is_retry);
+  void take_page(int page, const HttpAnswer& answer, bool is_retry);
+  void take_description(const HttpAnswer& answer);
+  void send_step();
+  void take_step(const HttpAnswer& answer);
+  void keep_within_time(HttpRequest& request) const;
+  bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
+  /// Ends the task with the failure in `read`, if any, or that of the last failed page. The list in `read` is
+  /// not used.
+  void finish(const ReadAnswer& read);
+  void refuse(Failure failure, std::string message) { finish({{}, failure, std::move(message), {}, {}}); }
+
+  std::shared_ptr<SharedState> shared_;
+  Job job_;
+  TimePoint start_;
+
+  std::recursive_mutex mutex_;  ///< recursive because a replay answers inside send()
+  std::shared_ptr<const ReadyAccess> ready_;
+  std::string token_;
+  std::size_t next_step_ = 0;
+  Found found_;                                  ///< by the requests so far; the ids by the last step
+  std::vector<std::vector<std::string>> parts_;  ///< the ids split into what each request asks for
+  Pages pages_;
+  Duration recorded_elapsed_{};  ///< of the steps; replays only
+  bool is_finished_ = false;
+};
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,85 @@
+#include "fetchers/calling/make_fetcher.h"
+
+#include "fetchers/calling/embedded_search.h"
+#include "fetchers/calling/embedder.h"
+#include "fetchers/calling/engine_fetcher.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+using Recording = FetcherOptions::Recording;
+
+/// in: origin - "host:port"
+std::shared_ptr<const OwnHost> own_host_of(const std::string& origin, const FetcherOptions& options) {
+  return OwnHost::find(origin.substr(0, origin.rfind(':')), options.reach_of_name);
+}
+
+Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOptions& options) {
+  auto state = std::make_unique<EngineState>();
+  const bool is_replay = options.recording == Recording::replay;
+  if (std::holds_alternative<HttpAccess>(engine.access)) {
+    TRY(auto ready,
+        ready_access(engine, is_replay || engine.is_disabled ? SecretLookup() : options.secret_of));
+    if (!is_replay && !ready.own_origin.empty()) ready.own_host = own_host_of(ready.own_origin, options);
+    if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
+      state->tokens = std::make_shared<TokenKeeper>(ready.access.auth, engine.name);
+    state->http = std::make_shared<const ReadyAccess>(std::move(ready));
+  } else if (!is_replay) {
+    const auto* vectors = std::get_if<VectorAccess>(&engine.access);
+    if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
+    if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
+      for (std::string* text : {&database->connection, &database->username, &database->password}) {
+        TRY(*text, with_secrets(*text, engine, options.secret_of));
+      }
+    state->embedded = std::make_unique<EmbeddedEngine>(engine);
+  }
+  state->engine = std::move(engine);
+  return state;
+}
+
+Result<std::unique_ptr<Embedder>> make_embedder(std::span<const Engine> engines,
+                                                const FetcherOptions& options) {
+  if (options.recording == Recording::replay) return Embedder::make(engines, nullptr, {});
+  return Embedder::make(engines, options.secret_of,
+                        [&](const std::string& origin) { return own_host_of(origin, options); });
+}
+
+Result<Wires> make_wires(const FetcherOptions& options) {
+  Wires wires;
+  TRY(auto guard, AddressGuard::make(options.allow_private));
+  if (options.recording == Recording::replay) {
+    TRY(auto read, HarArchive::read(options.recording_file));
+    wires.archive = std::make_unique<HarArchive>(std::move(read));
+    wires.transport = make_replay_transport(*wires.archive);
+  } else {
+    wires.transport = make_curl_transport(std::move(guard));
+  }
+  if (options.recording == Recording::record) {
+    TRY(auto opened, HarWriter::open(options.recording_file));
+    wires.writer = std::move(opened);
+    wires.transport = make_recording_transport(std::move(wires.transport), *wires.writer);
+  }
+  if (options.wrap_transport) wires.transport = options.wrap_transport(std::move(wires.transport));
+  return wires;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
+  static const SteadyClock steady;
+  auto shared = std::make_shared<SharedState>();
+  shared->clock = options.clock == nullptr ? &steady : options.clock;
+  if (options.recording != Recording::off) options.learned_wait.is_on = false;
+  if (options.recording == Recording::replay) options.uses_breaker = false;
+  if (!options.secret_of) options.secret_of = [](std::string_view) { return std::optional<std::string>(); };
+  TRY(shared->embedder, make_embedder(engines, options));
+  for (Engine& engine : engines) {
+    TRY(auto state, make_state(std::move(engine), options));
+    shared->engines.push_back(std::move(state));
+  }
+  TRY(auto wires, make_wires(options));
+  shared->options = std::move(options);
+  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(wires)));
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,238 @@
+#include "fetchers/calling/trial.h"
+
+#include <future>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "core/url.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/calling/list_task.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kShownFieldBytes = 200;
+constexpr std::size_t kMaxPageBytes = std::size_t{8} << 20;
+constexpr auto kPageTimeout = std::chrono::seconds(20);
+
+/// Logs the requests and answers that pass through, to show them to the user.
+class WatchingTransport final : public Transport {
+ public:
+  WatchingTransport(std::unique_ptr<Transport> inner, std::string& log, HttpAnswer& last)
+      : inner_(std::move(inner)), log_(log), last_(last) {}
+
+  void send(HttpRequest request, Done done) override {
+    note_request(request);
+    const bool is_shown = !request.is_confidential;
+    inner_->send(std::move(request), [this, is_shown, done = std::move(done)](HttpAnswer answer) {
+      if (is_shown) note_answer(answer);
+      done(std::move(answer));
+    });
+  }
+
+ private:
+  void note_request(const HttpRequest& request) {
+    const std::lock_guard lock(mutex_);
+    if (request.is_confidential) {
+      log_ += "> POST " + request.record_url + "   (for a token; not shown)\n";
+      return;
+    }
+    log_ += "> " + request.method + " " + request.record_url + "\n";
+    for (const auto& [name, value] : request.headers) {
+      const bool is_shown = name == "Accept" || name == "User-Agent" || name == "Content-Type" ||
+                            name == "Accept-Language" || name == kHopHeader;
+      log_ += "> " + name + ": " + (is_shown ? value : "REDACTED") + "\n";
+    }
+    if (!request.record_body.empty()) log_ += ">\n> " + request.record_body + "\n";
+  }
+
+  void note_answer(const HttpAnswer& answer) {
+    const std::lock_guard lock(mutex_);
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(answer.elapsed).count();
+    log_ += "\n< " +
+            (answer.failure == Failure::none ? "HTTP " + std::to_string(answer.status)
+                                             : std::string(name_of(answer.failure)) + ": " + answer.message) +
+            ", " + std::to_string(answer.body.size()) + " bytes after " + std::to_string(ms) + " ms\n";
+    for (const auto& [name, value] : answer.headers)
+      if (name != "set-cookie") log_ += "< " + name + ": " + to_valid_utf8(value) + "\n";
+    const std::string body = to_valid_utf8(std::string_view(answer.body).substr(0, kShownBytes));
+    last_ = answer;
+    log_ += "<\n" + body + (answer.body.size() > kShownBytes ? "\n...\n" : "\n");
+  }
+
+  std::unique_ptr<Transport> inner_;
+  std::string& log_;
+  HttpAnswer& last_;
+  std::mutex mutex_;
+};
+
+std::string shown_list(const RankedList& list) {
+  std::string out = "\n" + std::to_string(list.hits.size()) + " results\n";
+  int rank = 0;
+  for (const Hit& hit : list.hits) {
+    out += std::to_string(++rank) + ". " + hit.title + "\n   " + hit.url + "\n";
+    if (!hit.snippet.empty()) out += "   " + std::string(truncate_utf8(hit.snippet, 160)) + "\n";
+    if (!hit.published.empty() || !hit.language.empty())
+      out += "   " + hit.published + (hit.published.empty() || hit.language.empty() ? "" : ", ") +
+             hit.language + "\n";
+  }
+  for (const std::string& suggestion : list.suggestions) out += "suggestion: " + suggestion + "\n";
+  return out;
+}
+
+std::string in_backquotes(const std::vector<std::string>& words) {
+  return fmt::format("`{}`", fmt::join(words, "`, `"));
+}
+
+/// Lists what was found for each part of the first items. A part without a path is shown only if a text
+/// was found.
+std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) {
+  std::string out;
+  for (std::size_t i = 0; i < found.first.size(); ++i) {
+    out += fmt::format("\nitem {} of {}\n", i + 1, found.items);
+    for (std::size_t k = 0; k < found.first[i].size(); ++k) {
+      const std::string& text = found.first[i][k];
+      const PartRule& rule = rules.*kResultParts[k].rule;
+      if (text.empty() && rule.empty()) continue;
+      const std::string shown = text.empty() ? "- (nothing at " + in_backquotes(rule.paths) + ")"
+                                             : clean_text(text, false, kShownFieldBytes);
+      out += fmt::format("  {:<10} {}\n", kResultParts[k].name, shown);
+    }
+  }
+  return out;
+}
+
+/// "6 items, none has `link`; they have `href`, `name`": tells the author about a wrong path, which otherwise
+/// fails silently.
+std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
+  std::string out;
+  const auto remark = [&](const PartRule& rule, std::string_view other, std::size_t count) {
+    if (found.items == 0 || count > 0 || (rule.empty() && other.empty())) return;
+    out += fmt::format("\n{} {} {}{}\n", found.items,
+                       found.items == 1 ? "item, which has no" : "items, none has",
+                       rule.empty() ? fmt::format("`{}`", other) : in_backquotes(rule.paths),
+                       found.keys.empty() ? "" : "; they have " + in_backquotes(found.keys));
+  };
+  remark(rules.url, rules.url_format, found.with_url);
+  remark(rules.title, "", found.with_title);
+  return out;
+}
+
+/// Describes what the paths of a definition find in an answer.
+std::string remark_on(const Engine& engine, const HttpAnswer& answer, std::string* fields) {
+  const auto* access = std::get_if<HttpAccess>(&engine.access);
+  if (access == nullptr || answer.failure != Failure::none) return {};
+  AnswerFindings findings;
+  const std::string language = request_language(*access, {.deadline = {SteadyClock(), {}}});
+  const auto list =
+      parse_answer(access->answer, answer.body,
+                   {answer.url, std::string(answer.header("content-type")), language, &findings});
+  if (fields != nullptr) *fields = shown_fields(access->answer, findings);
+  return list ? remark_on(access->answer, findings) : std::string();
+}
+
+std::string json_list(const RankedList& list) {
+  JsonArray hits;
+  for (const Hit& hit : list.hits) {
+    JsonObject object{{"url", hit.url}, {"title", hit.title}, {"content", hit.snippet}};
+    if (!hit.published.empty()) object["published"] = hit.published;
+    if (!hit.language.empty()) object["language"] = hit.language;
+    if (!hit.thumbnail.empty()) object["thumbnail"] = hit.thumbnail;
+    if (hit.score) object["score"] = *hit.score;
+    hits.push_back(std::move(object));
+  }
+  JsonArray suggestions;
+  for (const std::string& suggestion : list.suggestions) suggestions.push_back(Json(suggestion));
+  return to_pretty_text(JsonObject{{"results", std::move(hits)}, {"suggestions", std::move(suggestions)}});
+}
+
+Trial finished(const Engine& engine, const HttpAnswer& answer, const TrialOptions& options, std::string log,
+               const FetchedList& fetched) {
+  Trial trial;
+  std::string fields;
+  std::string remark = remark_on(engine, answer, &fields);
+  trial.failure = fetched.failure;
+  trial.message = fetched.message;
+  trial.text = options.is_json ? json_list(fetched.list) : std::move(log);
+  if (!options.is_json && fetched.failure == Failure::none)
+    trial.text += shown_list(fetched.list) + fields + remark;
+  trial.remark = std::move(remark);
+  return trial;
+}
+
+/// Parses a saved answer as if the engine had just sent it.
+Trial read_saved(const Engine& engine, const HttpAccess& access, const HttpRequest& request,
+                 const TrialOptions& options) {
+  HttpAnswer answer;
+  answer.status = 200;
+  answer.url = request.url;
+  answer.headers = {{"content-type", options.saved_content_type}};
+  answer.body = *options.saved_answer;
+  ReadAnswer read =
+      read_answer(engine, access, answer, request_language(access, {.deadline = {SteadyClock(), {}}}));
+  FetchedList fetched{{}, std::move(read.list), read.failure, std::move(read.message), {}};
+  return finished(engine, answer, options,
+                  "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
+}
+
+}  // namespace
+
+Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
+  const SteadyClock clock;
+  const auto seconds = std::chrono::duration<double>(engine.timeout_seconds + 1);
+  FetchOptions fetch{.depth = options.depth,
+                     .deadline = Deadline(clock, std::chrono::duration_cast<Duration>(seconds)),
+                     .page = options.page};
+  const ExpandedQuery expanded{"try", engine.name, query};
+  if (options.saved_answer && std::holds_alternative<HttpAccess>(engine.access)) {
+    TRY(auto ready, ready_access(engine, SecretLookup()));
+    return read_saved(engine, ready.access, build_request(engine, ready, query, fetch, 1), options);
+  }
+  Engine tried = engine;
+  tried.is_disabled = false;
+  std::string log;
+  HttpAnswer last;
+  FetcherOptions fetcher_options;
+  fetcher_options.allow_private = options.allow_private;
+  fetcher_options.secret_of = options.secret_of;
+  fetcher_options.wrap_transport = [&](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
+    return std::make_unique<WatchingTransport>(std::move(inner), log, last);
+  };
+  TRY(auto fetcher, make_fetcher({tried}, std::move(fetcher_options)));
+  const auto lists = fetcher->fetch({&expanded, 1}, fetch, {});
+  fetcher.reset();
+  return finished(engine, last, options, std::move(log), lists.front());
+}
+
+Result<HttpAnswer> fetch_page(const std::string& url) {
+  const auto parts = parts_of_url(url);
+  if (!parts) return fail(Code::bad_config, url + ": not a valid http or https URL");
+  TRY(auto guard, AddressGuard::make({}));
+  HttpRequest request;
+  request.engine = "guess";
+  request.url = request.record_url = url;
+  request.own_origin = parts->origin();
+  request.own_host = OwnHost::find(parts->host, {});
+  request.timeout = kPageTimeout;
+  request.max_bytes = kMaxPageBytes;
+  request.headers = {{"User-Agent", "metafuse/0.1"},
+                     {"Accept", "application/json, application/xml, text/html, */*;q=0.5"}};
+  std::promise<HttpAnswer> arrived;
+  const auto transport = make_curl_transport(std::move(guard));
+  transport->send(std::move(request), [&](HttpAnswer answer) { arrived.set_value(std::move(answer)); });
+  HttpAnswer answer = arrived.get_future().get();
+  if (answer.failure != Failure::none)
+    return fail(Code::unavailable, fmt::format("{}: {}: {}", url, name_of(answer.failure), answer.message));
+  if (answer.status < 200 || answer.status > 299)
+    return fail(Code::unavailable, fmt::format("{}: HTTP {}", url, answer.status));
+  return answer;
+}
+
+}  // namespace metafuse::fetchers

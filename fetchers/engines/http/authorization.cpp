@@ -1,0 +1,331 @@
+#include "fetchers/engines/http/authorization.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include <boost/algorithm/hex.hpp>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "core/encoding.h"
+#include "core/json.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "core/url.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxTokenBytes = 16 * 1024;
+constexpr double kAssumedLifetime = 300;  ///< in seconds, if an answer does not give it
+constexpr double kRenewedAt = 0.8;        ///< as a fraction of the lifetime
+constexpr auto kTokenTimeout = std::chrono::seconds(10);
+
+/// Bytes as text: base64 or lower-case hexadecimal digits.
+std::string written(const std::string& bytes, bool is_base64 = false) {
+  return is_base64 ? base64_encoded(bytes) : boost::algorithm::hex_lower(bytes);
+}
+
+const EVP_MD* method_named(std::string_view name) {
+  if (name == "sha1") return EVP_sha1();
+  if (name == "sha512") return EVP_sha512();
+  return EVP_sha256();
+}
+
+std::string digest_of(std::string_view text) {
+  std::string bytes(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size, EVP_sha256(),
+             nullptr);
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string hmac_of(const EVP_MD* method, std::string_view key, std::string_view text) {
+  std::string bytes(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  HMAC(method, key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
+       text.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size);
+  bytes.resize(size);
+  return bytes;
+}
+
+/// A URL's path, and its query without the question mark.
+std::pair<std::string_view, std::string_view> path_and_query(std::string_view target) {
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  return {target.substr(0, mark), target.substr(std::min(mark + 1, target.size()))};
+}
+
+std::optional<std::string> value_named(std::string_view name, const HttpRequest& request,
+                                       std::int64_t unix_time, bool is_base64, std::string_view signature) {
+  const auto parts = parts_of_url(request.url);
+  const auto [path, query] =
+      path_and_query(parts ? std::string_view(parts->path_and_query) : std::string_view());
+  if (name == "method") return request.method;
+  if (name == "path") return std::string(path);
+  if (name == "query") return std::string(query);
+  if (name == "host") return parts ? parts->host : std::string();
+  if (name == "timestamp") return std::to_string(unix_time);
+  if (name == "date") return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(unix_time));
+  if (name == "body") return request.body;
+  if (name == "body_sha256") return written(digest_of(request.body), is_base64);
+  if (name == "signature") return std::string(signature);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::string> filled_signature_text(std::string_view text, const HttpRequest& request,
+                                          std::int64_t unix_time, bool is_base64,
+                                          std::string_view signature) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = std::min(text.find('{'), text.size());
+    out += text.substr(0, open);
+    text.remove_prefix(open);
+    if (text.empty()) break;
+    const std::size_t close = text.find('}');
+    const std::string_view name = close == std::string_view::npos ? text : text.substr(1, close - 1);
+    const auto value = value_named(name, request, unix_time, is_base64, signature);
+    if (!value)
+      return fail(Code::bad_config,
+                  "unknown {" + std::string(name) +
+                      "}; use one of {method}, {path}, {query}, {host}, {timestamp}, {date}, {body}, "
+                      "{body_sha256} and {signature}");
+    out += *value;
+    text.remove_prefix(close + 1);
+  }
+  return out;
+}
+
+void sign_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time) {
+  const auto filled = [&](const std::string& text, std::string_view signature) {
+    auto out = filled_signature_text(text, request, unix_time, auth.is_base64, signature);
+    return out ? std::move(*out) : std::string();  // checked when the definition was read
+  };
+  const std::string signature =
+      written(hmac_of(method_named(auth.algorithm), auth.secret, filled(auth.message, "")), auth.is_base64);
+  for (const auto& [name, value] : auth.headers) request.headers.emplace_back(name, filled(value, signature));
+}
+
+namespace {
+
+// Amazon's Signature Version 4: a digest of the request in canonical form is signed with a key derived from
+// the secret, the day, the region and the service.
+
+/// The path without `.`, `..` and repeated slashes, with each segment percent-encoded once more.
+std::string canonical_path(std::string_view path) {
+  std::vector<std::string_view> pieces;
+  const bool is_folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view piece = path.substr(0, end);
+    if (piece == ".." && !pieces.empty()) pieces.pop_back();
+    if (!piece.empty() && piece != "." && piece != "..") pieces.push_back(piece);
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  std::string out;
+  for (const std::string_view piece : pieces) out += "/" + percent_encoded(piece);
+  return out.empty() || is_folder ? out + "/" : out;
+}
+
+/// The parameters sorted by name and value, both encoded anew.
+std::string canonical_query(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view one = query.substr(0, end);
+    const std::size_t equals = std::min(one.find('='), one.size());
+    const auto anew = [](std::string_view text) { return percent_encoded(percent_decoded(text)); };
+    if (!one.empty())
+      parameters.emplace_back(anew(one.substr(0, equals)),
+                              anew(one.substr(std::min(equals + 1, one.size()))));
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  std::sort(parameters.begin(), parameters.end());
+  std::string out;
+  for (const auto& [name, value] : parameters)
+    out.append(out.empty() ? "" : "&").append(name).append("=").append(value);
+  return out;
+}
+
+/// A header's value with runs of blanks reduced to one, and none at the ends.
+std::string trimmed_value(std::string_view value) {
+  std::string out;
+  for (const char c : value)
+    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+std::string host_header(const UrlParts& parts) {
+  const int usual = parts.scheme == "https" ? 443 : 80;
+  return parts.port == usual ? parts.host : parts.origin();
+}
+
+/// The headers that are signed, by their lower-case names: the host, those that the signature adds, and the
+/// body's type.
+std::map<std::string, std::string> headers_to_sign(const HttpRequest& request, const UrlParts& parts,
+                                                   const StringPairs& added) {
+  std::map<std::string, std::string> out = {{"host", host_header(parts)}};
+  for (const auto& [name, value] : added) out[ascii_lower(name)] = trimmed_value(value);
+  for (const auto& [name, value] : request.headers)
+    if (ascii_lower(name) == "content-type") out["content-type"] = trimmed_value(value);
+  return out;
+}
+
+std::string aws_signature(const Authorization& auth, std::string_view day, std::string_view text) {
+  std::string key = "AWS4" + auth.secret;
+  for (const std::string_view part : {day, std::string_view(auth.region), std::string_view(auth.service),
+                                      std::string_view("aws4_request"), text})
+    key = hmac_of(EVP_sha256(), key, part);
+  return written(key);
+}
+
+}  // namespace
+
+void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time) {
+  // Some of Amazon's services take a plus sign in a query literally.
+  for (std::size_t at = std::min(request.url.find('?'), request.url.size()); at < request.url.size(); ++at)
+    if (request.url[at] == '+') request.url.replace(at, 1, "%20");
+  const auto parts = parts_of_url(request.url);
+  if (!parts) return;  // the transport will reject it
+  const std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(unix_time));
+  const std::string day = time.substr(0, 8);
+  const std::string body_digest = written(digest_of(request.body));
+  StringPairs added = {{"X-Amz-Date", time}};
+  if (auth.signs_content) added.emplace_back("X-Amz-Content-Sha256", body_digest);
+  if (!auth.session_token.empty()) added.emplace_back("X-Amz-Security-Token", auth.session_token);
+
+  const auto [path, query] = path_and_query(parts->path_and_query);
+  std::string canonical =
+      fmt::format("{}\n{}\n{}\n", request.method, canonical_path(path), canonical_query(query));
+  std::string names;
+  for (const auto& [name, value] : headers_to_sign(request, *parts, added)) {
+    canonical += name + ":" + value + "\n";
+    names += (names.empty() ? "" : ";") + name;
+  }
+  canonical += "\n" + names + "\n" + body_digest;
+
+  const std::string scope = fmt::format("{}/{}/{}/aws4_request", day, auth.region, auth.service);
+  const std::string text =
+      fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, written(digest_of(canonical)));
+  std::move(added.begin(), added.end(), std::back_inserter(request.headers));
+  request.headers.emplace_back(
+      "Authorization", fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
+                                   auth.client_id, scope, names, aws_signature(auth, day, text)));
+}
+
+namespace {
+
+std::string form_field(std::string_view name, const std::string& value) {
+  return value.empty() ? "" : "&" + std::string(name) + "=" + percent_encoded(value, true);
+}
+
+std::string text_member(const Json& json, std::string_view key) {
+  const JsonObject* object = json.if_object();
+  const Json* value = object == nullptr ? nullptr : object->if_contains(key);
+  if (value == nullptr) return {};
+  if (value->is_string()) return std::string(value->as_string());
+  return value->is_number() ? to_text(*value) : std::string();
+}
+
+}  // namespace
+
+HttpRequest build_token_request(const Authorization& auth, const std::string& engine,
+                                const std::string& refresh_token) {
+  HttpRequest request;
+  request.engine = engine + " (token)";
+  request.method = "POST";
+  request.url = auth.token_url;
+  request.record_url = auth.token_url;
+  request.is_confidential = true;
+  if (const auto parts = parts_of_url(auth.token_url)) request.own_origin = parts->origin();
+  request.timeout = kTokenTimeout;
+  request.max_bytes = std::size_t{64} << 10;
+  request.max_redirects = 0;
+  request.headers = {{"Accept", "application/json"},
+                     {"Content-Type", "application/x-www-form-urlencoded"},
+                     {"User-Agent", "metafuse/0.1"}};
+  request.body = refresh_token.empty()
+                     ? "grant_type=client_credentials"
+                     : "grant_type=refresh_token" + form_field("refresh_token", refresh_token);
+  request.body += form_field("scope", auth.scope) + form_field("audience", auth.audience);
+  if (auth.is_basic) {
+    request.username = auth.client_id;
+    request.password = auth.client_secret;
+  } else {
+    request.body += form_field("client_id", auth.client_id) + form_field("client_secret", auth.client_secret);
+  }
+  return request;
+}
+
+void TokenKeeper::get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& clock, const Send& send,
+                      Take take) {
+  const TimePoint now = clock.now();
+  std::string token;
+  std::string refresh_token;
+  bool asks = false;
+  {
+    const std::lock_guard lock(keeper->mutex_);
+    if (!keeper->token_.empty() && now < keeper->end_) token = keeper->token_;
+    if (token.empty()) keeper->waiting_.push_back(std::move(take));
+    asks = !keeper->is_under_way_ && (token.empty() || now >= keeper->renew_at_);
+    if (asks) keeper->is_under_way_ = true;
+    refresh_token = keeper->refresh_token_;
+  }
+  if (asks)
+    send(build_token_request(keeper->auth_, keeper->engine_, refresh_token),
+         [keeper, &clock](const HttpAnswer& answer) { keeper->take_answer(answer, clock); });
+  if (!token.empty()) take(token, "");
+}
+
+void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
+  std::string token, why, newer;
+  double lifetime = kAssumedLifetime;
+  if (answer.failure != Failure::none) {
+    why = fmt::format("no token: {}: {}", name_of(answer.failure), answer.message);
+  } else if (const auto json = parse_json(answer.body, "token"); json && answer.status / 100 == 2) {
+    token = text_member(*json, "access_token");
+    newer = text_member(*json, "refresh_token");
+    const std::string seconds = text_member(*json, "expires_in");
+    if (!seconds.empty()) to_double(seconds, lifetime);
+  } else {
+    // Show only the error code: a token server's message may repeat the secrets that were sent.
+    why = fmt::format("no token: HTTP {} {}", answer.status, json ? text_member(*json, "error") : "");
+  }
+  const bool is_header =
+      token.size() <= kMaxTokenBytes && std::all_of(token.begin(), token.end(), [](char c) {
+        return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
+      });
+  if (!is_header) token.clear();
+  if (token.empty() && why.empty()) why = "no token: the answer contains no access_token";
+  std::vector<Take> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    is_under_way_ = false;
+    waiting.swap(waiting_);
+    if (!token.empty()) {
+      const auto span = [](double seconds) {
+        return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+      };
+      lifetime = std::clamp(lifetime, 1.0, 1e7);
+      token_ = token;
+      renew_at_ = clock.now() + span(lifetime * kRenewedAt);
+      end_ = clock.now() + span(lifetime);
+      if (!newer.empty()) refresh_token_ = newer;
+    }
+  }
+  for (const Take& take : waiting) take(token.empty() ? std::nullopt : std::optional(token), why);
+}
+
+void TokenKeeper::forget(const std::string& token) {
+  const std::lock_guard lock(mutex_);
+  if (token_ == token) token_.clear();
+}
+
+}  // namespace metafuse::fetchers

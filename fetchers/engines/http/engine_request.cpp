@@ -1,0 +1,473 @@
+#include "fetchers/engines/http/engine_request.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include <pugixml.hpp>
+
+#include "core/encoding.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "core/url.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/http/request_template.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr int kAssumedPageSize = 10;
+constexpr int kMostPages = 5;
+constexpr std::string_view kRedacted = "REDACTED";
+
+Duration seconds(double value) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
+}
+
+/// Replaces every "${NAME}" by the secret, encoded for its place. False when a secret is not set; `missing`
+/// then holds its name.
+template <class Encode = std::identity>
+bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing,
+                  const Encode& encode = {}) {
+  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string::npos) return true;
+    const std::string name = text.substr(at + 2, end - at - 2);
+    const auto value = secret_of ? secret_of(name) : std::optional<std::string>(kRedacted);
+    if (!value) {
+      missing = name;
+      return false;
+    }
+    const std::string written = encode(*value);
+    text.replace(at, end + 1 - at, written);
+    at += written.size();
+  }
+  return true;
+}
+
+bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& missing) {
+  const auto fill = [&](std::string& text) { return fill_secrets(text, secret_of, missing); };
+  const auto fill_url = [&](std::string& text) {
+    return fill_secrets(text, secret_of, missing,
+                        [](const std::string& secret) { return percent_encoded(secret); });
+  };
+  const auto fill_body = [&](std::string& text) {
+    return fill_secrets(text, secret_of, missing, with_doubled_braces);
+  };
+  bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
+                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
+  Authorization& auth = access.auth;
+  for (std::string* text :
+       {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
+        &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
+    is_filled = is_filled && fill(*text);
+  for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
+  for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
+  for (StringPairs* fields : {&access.headers, &access.cookies})
+    for (auto& [name, value] : *fields) is_filled = is_filled && fill(value);
+  return is_filled;
+}
+
+bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+}
+
+/// Masks the values of URL parameters whose names mark them as secrets.
+std::string without_secret_parameters(std::string url) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};
+  for (std::size_t at = url.find('?'); at != std::string::npos; at = url.find('&', at + 1)) {
+    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](std::string_view one) {
+      return url.compare(at + 1, one.size(), one) == 0;
+    });
+    if (name == kNames.end()) continue;
+    const std::size_t begin = at + 1 + name->size();
+    const std::size_t end = std::min(url.find_first_of("&#", begin), url.size());
+    url.replace(begin, end - begin, kRedacted);
+  }
+  return url;
+}
+
+std::string value_of(const StringPairs& pairs, std::string_view key) {
+  for (const auto& [name, value] : pairs)
+    if (name == key) return value;
+  return {};
+}
+
+std::string time_range_piece(const HttpAccess& access, const FetchOptions& options) {
+  const std::string value = value_of(access.time_ranges.values, options.time_range);
+  if (!access.time_ranges.is_on || options.time_range.empty() || value.empty()) return {};
+  constexpr std::string_view kMarker = "{time_range_val}";
+  std::string piece = access.time_ranges.url;
+  if (const std::size_t at = piece.find(kMarker); at != std::string::npos)
+    piece.replace(at, kMarker.size(), value);
+  return piece;
+}
+
+/// Turns "a,b" into "\"a\",\"b\"".
+std::string json_strings(std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (end > 0) out += (out.empty() ? "" : ",") + to_text(Json(to_valid_utf8(list.substr(0, end))));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return out;
+}
+
+/// Joins the identifiers that an earlier step found. If they are quoted, an identifier cannot break out of
+/// its quotation marks.
+std::string joined_ids(const std::vector<std::string>& ids, const LookupStep& step) {
+  std::string out;
+  for (const std::string& id : ids) {
+    if (!out.empty()) out += step.separator;
+    out += step.is_quoted ? to_text(Json(to_valid_utf8(id))) : id;
+  }
+  return out;
+}
+
+void set_found(RequestValues& values, const Found& found, const LookupStep* finder) {
+  values.cursor = found.cursor;
+  values.vector = found.vector;
+  if (finder == nullptr) return;
+  values.ids = joined_ids(found.ids, *finder);
+  for (const std::string& id : found.ids)
+    values.id_values += (values.id_values.empty() ? "" : ",") + to_text(Json(to_valid_utf8(id)));
+  if (!found.ids.empty()) values.id = found.ids.front();
+}
+
+RequestValues values_of(const HttpAccess& access, std::string_view query, const FetchOptions& options,
+                        int page) {
+  RequestValues values;
+  const int offset = (options.page - 1) * options.depth;
+  values.query = query;
+  if (page > 1 || !access.paging.omits_first_number)
+    values.pageno = std::to_string((page - 1) * access.paging.page_size + access.paging.first_page);
+  values.lang = request_language(access, options);
+  values.time_range = time_range_piece(access, options);
+  if (access.safe_search.is_on)
+    values.safe_search = value_of(access.safe_search.urls, std::to_string(options.safe_search));
+  values.offset = std::to_string(offset);
+  values.start = std::to_string(offset + 1);
+  values.count = std::to_string(options.depth);
+  if (access.body.find("{query_") == std::string::npos) return values;
+  const FieldQuery parts = field_query(query);
+  values.query_field = parts.field.empty() ? "*" : parts.field;
+  values.query_value = parts.value;
+  values.query_values = json_strings(parts.value);
+  return values;
+}
+
+bool has_placeholder(const HttpAccess& access, std::string_view placeholder) {
+  return access.url.find(placeholder) != std::string::npos ||
+         access.body.find(placeholder) != std::string::npos;
+}
+
+void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& ready) {
+  const HttpAccess& access = ready.access;
+  request.engine = engine.name;
+  request.own_origin = ready.own_origin;
+  request.own_host = ready.own_host;
+  request.username = access.username;
+  request.password = access.password;
+  request.ca_file = access.ca_file;
+  request.verifies_certificates = access.verifies_certificates;
+  request.timeout = seconds(engine.timeout_seconds);
+  request.connect_timeout = seconds(engine.connect_seconds);
+  request.first_byte_timeout = seconds(engine.first_byte_seconds);
+  request.max_bytes = engine.max_bytes;
+  request.max_redirects = access.max_redirects;
+  request.max_connections = engine.max_connections;
+  request.requests_per_second = engine.requests_per_second;
+}
+
+bool has_header(const StringPairs& headers, std::string_view name) {
+  return std::any_of(headers.begin(), headers.end(),
+                     [&](const auto& header) { return ascii_lower(header.first) == ascii_lower(name); });
+}
+
+constexpr const char* kAccepted[] = {  // in the order of AnswerRules::Format
+    "application/json",
+    "application/rss+xml, application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.5",
+    "text/html, application/xhtml+xml, */*;q=0.5", "application/json"};
+
+void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOptions& options,
+                 AnswerRules::Format format, const std::string& content_type) {
+  request.headers = access.headers;
+  const auto preset = [&](const std::string& name, const std::string& value) {
+    if (!has_header(request.headers, name)) request.headers.emplace_back(name, value);
+  };
+  preset("User-Agent", "metafuse/0.1");
+  preset("Accept", kAccepted[static_cast<std::size_t>(format)]);
+  const std::string language = request_language(access, options);
+  if (!language.empty() && language != "all" && language != "*") preset("Accept-Language", language);
+  if (!request.body.empty()) preset("Content-Type", content_type);
+  if (!access.cookies.empty()) {
+    std::string cookie;
+    for (const auto& [name, value] : access.cookies)
+      cookie += (cookie.empty() ? "" : "; ") + name + "=" + value;
+    request.headers.emplace_back("Cookie", cookie);
+  }
+  if (access.is_federation) request.headers.emplace_back(kHopHeader, std::to_string(options.hops + 1));
+}
+
+std::string content_type_of(const std::string& declared, const StringPairs& headers,
+                            const std::string& body) {
+  if (!declared.empty()) return declared;
+  for (const auto& [name, value] : headers)
+    if (ascii_lower(name) == "content-type") return value;
+  const Quoting quoting = body_quoting(body, "");
+  if (quoting == Quoting::json) return "application/json";
+  return quoting == Quoting::xml ? "application/xml" : "application/x-www-form-urlencoded";
+}
+
+Error secret_is_missing(const Engine& engine, const std::string& name) {
+  return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
+                                    "; set the environment variable or put a file with that name into the "
+                                    "credentials folder");
+}
+
+}  // namespace
+
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of) {
+  std::string missing;
+  if (!fill_secrets(text, secret_of, missing)) return secret_is_missing(engine, missing);
+  return text;
+}
+
+Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
+  const auto& access = std::get<HttpAccess>(engine.access);
+  ReadyAccess ready{access, access, {}, {}};
+  std::string missing;
+  fill_all(ready.redacted, nullptr, missing);
+  if (!fill_all(ready.access, secret_of, missing)) return secret_is_missing(engine, missing);
+  const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
+  const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
+  const std::string host = literal.substr(0, host_end);
+  if (host.find('{') == std::string::npos)
+    if (const auto parts = parts_of_url(host + "/")) ready.own_origin = parts->origin();
+  return ready;
+}
+
+std::string request_language(const HttpAccess& access, const FetchOptions& options) {
+  const std::string& wanted = options.language;
+  const bool is_tag = !wanted.empty() && wanted != "all" && wanted.size() <= 16 &&
+                      std::all_of(wanted.begin(), wanted.end(), is_word_char);
+  return is_tag ? wanted : access.default_language;
+}
+
+namespace {
+
+/// Pages reached by a cursor must be fetched from the first one on.
+PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
+  PagePlan plan;
+  const bool has_own_window = has_placeholder(access, "{count}");
+  const int size = has_own_window                       ? options.depth
+                   : access.paging.results_per_page > 0 ? access.paging.results_per_page
+                                                        : kAssumedPageSize;
+  plan.skipped = (options.page - 1) * options.depth;
+  plan.is_beyond_end = plan.skipped >= kMostPages * size;
+  plan.count = std::clamp((plan.skipped + options.depth + size - 1) / size, 1, kMostPages);
+  plan.is_sequential = true;
+  return plan;
+}
+
+/// The first step selects the window; its identifiers form one page of results.
+PagePlan plan_of_steps(const HttpAccess& access, const FetchOptions& options) {
+  const LookupStep& step = access.steps.front();
+  PagePlan plan;
+  plan.first = options.page;
+  const auto has = [&](std::string_view name) {
+    return step.url.find(name) != std::string::npos || step.body.find(name) != std::string::npos;
+  };
+  plan.is_beyond_end = options.page > 1 && !has("{pageno}") && !has("{offset}") && !has("{start}");
+  return plan;
+}
+
+}  // namespace
+
+PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
+  if (!access.paging.next.cursor.empty()) return plan_by_cursor(access, options);
+  if (!access.steps.empty()) return plan_of_steps(access, options);
+  PagePlan plan;
+  const bool has_own_window = has_placeholder(access, "{count}");
+  const bool has_offset = has_placeholder(access, "{offset}") || has_placeholder(access, "{start}");
+  plan.first = options.page;
+  if (has_own_window && has_offset) return plan;
+  if (!access.paging.is_on || (!has_placeholder(access, "{pageno}") && !has_offset)) {
+    plan.is_beyond_end = options.page > 1;
+    return plan;
+  }
+  if (has_own_window) return plan;
+  const int size = access.paging.results_per_page > 0 ? access.paging.results_per_page : kAssumedPageSize;
+  plan.count = std::clamp((options.depth + size - 1) / size, 1, kMostPages);
+  plan.first = (options.page - 1) * plan.count + 1;
+  plan.is_sequential = access.paging.results_per_page == 0;
+  return plan;
+}
+
+FieldQuery field_query(std::string_view query) {
+  const std::size_t colon = query.find(':');
+  const bool has_field =
+      colon != std::string_view::npos && colon > 0 && colon + 1 < query.size() && query[colon + 1] != ' ' &&
+      query[colon + 1] != '/' &&
+      std::all_of(query.begin(), query.begin() + static_cast<std::ptrdiff_t>(colon),
+                  [](char c) { return is_word_char(c) || c == '_' || c == '.' || c == '@'; });
+  if (!has_field) return {"", std::string(query)};
+  return {std::string(query.substr(0, colon)), std::string(query.substr(colon + 1))};
+}
+
+namespace {
+
+/// The templates of one request: the engine's own, a step's, or the next page's.
+struct Templates {
+  const std::string& method;
+  const std::string& url;
+  const std::string& body;
+  const std::string& redacted_url;
+  const std::string& redacted_body;
+  std::string content_type;
+  AnswerRules::Format format;
+};
+
+HttpRequest filled_request(const Engine& engine, const ReadyAccess& ready, const Templates& templates,
+                           const RequestValues& values, const FetchOptions& options) {
+  HttpRequest request;
+  set_common(request, engine, ready);
+  const Quoting quoting = body_quoting(templates.body, templates.content_type);
+  request.method = templates.method;
+  request.url = fill_url_template(templates.url, values);
+  request.record_url = without_secret_parameters(templates.redacted_url == templates.url
+                                                     ? request.url
+                                                     : fill_url_template(templates.redacted_url, values));
+  if (request.method == "POST") {
+    request.body = fill_request_template(templates.body, values, quoting);
+    request.record_body = fill_request_template(templates.redacted_body, values, quoting);
+  }
+  set_headers(request, ready.access, options, templates.format, templates.content_type);
+  return request;
+}
+
+}  // namespace
+
+HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                          const FetchOptions& options, int page, const Found& found) {
+  const HttpAccess& access = ready.access;
+  const bool is_next = !found.cursor.empty();
+  const auto chosen = [&](const HttpAccess& from, std::string NextPage::*next,
+                          std::string HttpAccess::*own) -> const std::string& {
+    return is_next && !(from.paging.next.*next).empty() ? from.paging.next.*next : from.*own;
+  };
+  RequestValues values = values_of(access, query, options, page);
+  set_found(values, found, access.steps.empty() ? nullptr : &access.steps.back());
+  const std::string& body = chosen(access, &NextPage::body, &HttpAccess::body);
+  return filled_request(engine, ready,
+                        {access.method, chosen(access, &NextPage::url, &HttpAccess::url), body,
+                         chosen(ready.redacted, &NextPage::url, &HttpAccess::url),
+                         chosen(ready.redacted, &NextPage::body, &HttpAccess::body),
+                         content_type_of(access.content_type, access.headers, body), access.answer.format},
+                        values, options);
+}
+
+HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                               const FetchOptions& options, std::size_t index, const Found& found) {
+  const HttpAccess& access = ready.access;
+  const LookupStep& step = access.steps[index];
+  const LookupStep& redacted = ready.redacted.steps[index];
+  RequestValues values = values_of(access, query, options, options.page);
+  set_found(values, found, index == 0 ? nullptr : &access.steps[index - 1]);
+  return filled_request(engine, ready,
+                        {step.method, step.url, step.body, redacted.url, redacted.body,
+                         content_type_of(step.content_type, {}, step.body), step.format},
+                        values, options);
+}
+
+HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready) {
+  HttpRequest request;
+  set_common(request, engine, ready);
+  request.url = ready.access.description_url;
+  request.record_url = without_secret_parameters(ready.redacted.description_url);
+  request.headers = ready.access.headers;
+  request.headers.emplace_back("Accept", "application/opensearchdescription+xml, application/xml");
+  return request;
+}
+
+namespace {
+
+constexpr std::size_t kMaxDescriptionBytes = 256 * 1024;
+
+struct Parameter {
+  std::string_view name;
+  std::string_view placeholder;
+};
+constexpr std::array kParameters = {
+    Parameter{"searchTerms", "{query}"}, Parameter{"count", "{count}"},
+    Parameter{"startPage", "{pageno}"},  Parameter{"language", "{lang}"},
+    Parameter{"inputEncoding", "UTF-8"}, Parameter{"outputEncoding", "UTF-8"}};
+
+/// Translates "{searchTerms}" to "{query}" and so on; empty when a required parameter is unknown.
+///
+/// source: OpenSearch 1.1 draft 6, URL template syntax
+std::string translated(std::string_view text, int index_offset) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    const std::size_t close = text.find('}', open);
+    if (open == std::string_view::npos || close == std::string_view::npos) return out + std::string(text);
+    out += text.substr(0, open);
+    std::string_view name = text.substr(open + 1, close - open - 1);
+    text.remove_prefix(close + 1);
+    const bool is_optional = name.ends_with('?');
+    if (is_optional) name.remove_suffix(1);
+    bool is_known = name == "startIndex";
+    if (is_known) out += index_offset == 0 ? "{offset}" : "{start}";
+    for (const Parameter& parameter : kParameters)
+      if (parameter.name == name) {
+        out += parameter.placeholder;
+        is_known = true;
+      }
+    if (!is_known && !is_optional) return {};
+  }
+  return out;
+}
+
+/// How preferable answers of a type are; 0 for those that cannot be read.
+int preference(std::string_view type, const AnswerRules& rules) {
+  if (type.find("atom+xml") != std::string_view::npos) return 3;
+  if (type.find("rss+xml") != std::string_view::npos) return 4;
+  if (type == "application/xml" || type == "text/xml") return rules.results.empty() ? 0 : 2;
+  return 0;
+}
+
+}  // namespace
+
+Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
+  if (text.size() > kMaxDescriptionBytes)
+    return fail(Code::bad_data, "the description document is larger than 256 KB");
+  const std::string valid = to_valid_utf8(text);
+  pugi::xml_document document;
+  if (!document.load_buffer(valid.data(), valid.size()) ||
+      without_prefix(document.document_element().name()) != "OpenSearchDescription")
+    return fail(Code::bad_data, "no OpenSearch description document at " + ready.redacted.description_url);
+  int best = 0;
+  std::string found;
+  for (const pugi::xml_node& node : document.document_element().children()) {
+    if (without_prefix(node.name()) != "Url") continue;
+    const std::string_view rel = node.attribute("rel").as_string("results");
+    const int worth = preference(node.attribute("type").as_string(), ready.access.answer);
+    if (worth <= best || rel.find("results") == std::string_view::npos) continue;
+    std::string url =
+        translated(node.attribute("template").as_string(), node.attribute("indexOffset").as_int(1));
+    if (url.empty() || !check_url_template(url, true)) continue;
+    best = worth;
+    found = std::move(url);
+  }
+  if (found.empty())
+    return fail(Code::bad_data,
+                "the description document offers no RSS or Atom search that needs only a query");
+  ready.access.url = found;
+  ready.redacted.url = found;
+  return {};
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fetchers/http/transport.h"
+#include "fetchers/model/engine.h"
+#include "fetchers/model/fetched_list.h"
+
+namespace metafuse::fetchers {
+
+// Turns an engine's definition and an expanded query into HTTP requests: secrets and placeholders are filled
+// in, and a page of results is mapped to pages of the engine.
+
+inline constexpr std::string_view kHopHeader = "X-Metafuse-Hops";
+inline constexpr int kMostHops = 2;
+
+using SecretLookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+/// An HTTP engine with its secrets filled in (`access`), and with markers in their place, for
+/// recordings (`redacted`).
+struct ReadyAccess {
+  HttpAccess access;
+  HttpAccess redacted;
+  std::string
+      /// "host:port" as in the definition; empty if the host contains a placeholder.
+      own_origin;
+  std::shared_ptr<const OwnHost> own_host{};
+};
+
+/// Fills in the secrets.
+///
+/// in:     secret_of - nullptr: no secrets are needed (replay), and markers take their place
+/// errors: bad_config, naming the engine and the secret that is not set
+Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of);
+
+/// Replaces every "${NAME}" in the text by its secret.
+///
+/// errors: bad_config, naming the engine and the secret that is not set
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of);
+
+/// Which of the engine's pages together make one page of `depth` results.
+struct PagePlan {
+  int first = 1;
+  int count = 1;               ///< at most
+  int skipped = 0;             ///< results before the wanted window, when pages follow by cursor
+  bool is_sequential = false;  ///< the next page is requested only if the previous ones were not enough
+  bool is_beyond_end = false;  ///< the engine has no such page
+};
+PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options);
+
+/// A query "field:value", split at the first colon after a field's name.
+struct FieldQuery {
+  std::string field;  ///< empty when the query names none
+  std::string value;
+};
+FieldQuery field_query(std::string_view query);
+
+/// What earlier answers of the same search have found.
+struct Found {
+  std::string cursor;            ///< for the next page; empty for the first
+  std::vector<std::string> ids;  ///< found by the previous step
+  std::string vector{};          ///< of the query, if the engine needs one: "[0.25,-0.5]"
+};
+
+/// The request for one page of the engine's results.
+HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                          const FetchOptions& options, int page, const Found& found = {});
+/// The request of one of the lookup steps.
+///
+/// in:     step - less than access.steps.size()
+HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                               const FetchOptions& options, std::size_t step, const Found& found);
+/// The request for the engine's description document.
+HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
+
+/// Fills in the access's URL from an OpenSearch description document.
+///
+/// errors: bad_data: not such a document, none of its URLs gives RSS, Atom or JSON answers, or the URL needs
+///         more than a query
+Result<void> apply_description(ReadyAccess& ready, std::string_view document);
+
+/// The language that replaces {lang}.
+std::string request_language(const HttpAccess& access, const FetchOptions& options);
+
+}  // namespace metafuse::fetchers

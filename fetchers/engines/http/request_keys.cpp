@@ -1,0 +1,225 @@
+#include <algorithm>
+
+#include "core/json.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/engines/http/http_readers.h"
+#include "fetchers/http/request_template.h"
+
+// Reads the keys of a definition that determine what is sent: method and body, the steps before the search
+// itself, and how the next page is requested.
+
+namespace metafuse::fetchers {
+
+Json json_of(const YamlNode& node) {
+  if (node.is_map()) {
+    JsonObject object;
+    for (const auto& [key, value] : node.entries) object[key.text] = json_of(value);
+    return object;
+  }
+  if (node.is_list()) {
+    JsonArray array;
+    for (const YamlNode& item : node.items) array.push_back(json_of(item));
+    return array;
+  }
+  if (node.is_null()) return nullptr;
+  if (node.is_quoted) return Json(node.text);
+  if (auto parsed = parse_json(node.text, "value")) return *parsed;
+  return Json(node.text);
+}
+
+namespace {
+
+/// Doubles braces except those of "${NAME}", which is replaced when the fetcher is made.
+std::string with_doubled_braces_but_secrets(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t secret = std::min(text.find("${"), text.size());
+    const std::size_t end = std::min(text.find('}', secret), text.size() - 1);
+    out += with_doubled_braces(text.substr(0, secret));
+    if (secret == text.size()) break;
+    out += text.substr(secret, end + 1 - secret);
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+/// Builds a JSON body from YAML values, whose texts may contain placeholders. A text that consists of a
+/// number's placeholder becomes that number, and `{ids}` alone becomes the list of identifiers.
+Result<std::string> json_template(const Json& value) {
+  const auto list = [](const auto& items, const auto& write) -> Result<std::string> {
+    std::string out;
+    for (const auto& item : items) {
+      TRY(const std::string text, write(item));
+      out += (out.empty() ? "" : ",") + text;
+    }
+    return out;
+  };
+  if (const JsonObject* object = value.if_object()) {
+    TRY(const std::string members, list(*object, [](const auto& member) -> Result<std::string> {
+          TRY(const std::string text, json_template(member.value()));
+          return with_doubled_braces(to_text(Json(member.key()))) + ":" + text;
+        }));
+    return "{{" + members + "}}";
+  }
+  if (const JsonArray* array = value.if_array()) {
+    TRY(const std::string items, list(*array, json_template));
+    return "[" + items + "]";
+  }
+  if (!value.is_string()) return with_doubled_braces(to_text(value));
+  TRY(const auto pieces, parse_request_template(std::string(value.as_string())));
+  std::string out;
+  for (const TemplatePiece& piece : pieces) {
+    const std::string quoted = piece.is_placeholder ? "{" + piece.text + "}" : to_text(Json(piece.text));
+    out +=
+        piece.is_placeholder ? quoted : with_doubled_braces_but_secrets(quoted.substr(1, quoted.size() - 2));
+  }
+  if (out == "{ids}") return "[{id_values}]";
+  const bool is_number =
+      out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}" || out == "{vector}";
+  return is_number ? out : '"' + out + '"';
+}
+
+}  // namespace
+
+void take_request_body(EngineBlock& block, HttpAccess& access) {
+  if (auto method = block.map.take_string("method")) {
+    access.method = *method;
+    std::transform(access.method.begin(), access.method.end(), access.method.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    if (access.method != "GET" && access.method != "POST")
+      block.error_at("method", "method must be GET or POST");
+  }
+  if (const YamlNode* node = block.map.take("json_body")) {
+    if (block.map.take("request_body") != nullptr)
+      block.error_at("json_body", "json_body and request_body exclude each other; keep one");
+    if (const auto text = json_template(json_of(*node)))
+      access.body = *text;
+    else
+      block.error_at("json_body", "json_body: " + text.error().text);
+    access.content_type = "application/json";
+    if (block.map.take("method") == nullptr) access.method = "POST";
+    return;
+  }
+  block.take("request_body", access.body);
+  if (const auto pieces = parse_request_template(access.body); !pieces)
+    block.check("request_body", false, pieces.error().text);
+}
+
+namespace {
+
+using Format = AnswerRules::Format;
+
+constexpr std::size_t kMostSteps = 3;
+
+/// The part "https://host:port" of a URL with placeholders.
+std::string_view host_part(std::string_view url) {
+  const std::size_t begin = std::min(url.find("://") + 3, url.size());
+  return url.substr(0, url.find_first_of("/?", begin));
+}
+
+bool has(const std::string& url, const std::string& body, std::string_view placeholder) {
+  return url.find(placeholder) != std::string::npos || body.find(placeholder) != std::string::npos;
+}
+
+/// Takes the URL of another request of the same engine. It must be on the same host, since credentials are
+/// sent there.
+std::string take_url(EngineBlock& block, const HttpAccess& access) {
+  std::string url = block.text("search_url");
+  const auto checked = check_url_template(url, false);
+  block.check("search_url", checked);
+  block.check("search_url", !checked || host_part(url) == host_part(access.url),
+              "all requests of an engine must go to the same host, " + std::string(host_part(access.url)));
+  return url;
+}
+
+Format take_format(EngineBlock& block, Format preset) {
+  const auto name = block.map.take_string("engine");
+  if (!name) return preset;
+  const auto format = path_format(*name);
+  if (!format) block.error_at("engine", "the engine of a step must be json_engine, xml_engine or xpath");
+  return format.value_or(preset);
+}
+
+/// Takes a path in the answer, which must be there: `NAME_query`, or `NAME_xpath` for XML and HTML.
+std::string take_required_path(EngineBlock& block, Format format, const std::string& name) {
+  const std::string key = name + (format == Format::json ? "_query" : "_xpath");
+  const YamlNode* node = block.map.take_required(key);
+  std::string path = block.text(key);
+  if (node != nullptr && node->is_scalar()) check_path(block, format, node->place, path);
+  return path;
+}
+
+LookupStep take_step(EngineBlock& block, const YamlNode& node, const HttpAccess& access) {
+  EngineBlock reading = block.inner(node, "a step");
+  LookupStep step;
+  if (!node.is_map()) return step;
+  step.format = take_format(reading, access.answer.format);
+  reading.map.take_required("search_url");
+  step.url = take_url(reading, access);
+  HttpAccess sent;
+  take_request_body(reading, sent);
+  step.method = sent.method;
+  step.body = sent.body;
+  step.content_type = sent.content_type;
+  step.ids = take_required_path(reading, step.format, "ids");
+  reading.take("with", step.separator);
+  reading.take("quoted", step.is_quoted);
+  reading.take("per_request", step.per_request, 1, 1000);
+  reading.map.finish();
+  return step;
+}
+
+/// Checks that each request uses what the previous one found, and nothing else.
+void check_chain(EngineBlock& block, const HttpAccess& access) {
+  for (std::size_t i = 0; i <= access.steps.size(); ++i) {
+    const bool is_last = i == access.steps.size();
+    const std::string& url = is_last ? access.url : access.steps[i].url;
+    const std::string& body = is_last ? access.body : access.steps[i].body;
+    const bool has_ids = has(url, body, "{ids}") || has(url, body, "{id_values}");
+    const bool has_id = has(url, body, "{id}");
+    const std::string which = is_last ? "the engine's own request" : "step " + std::to_string(i + 1);
+    if (i == 0 && !has(url, body, "{query}")) block.error_at("steps", "step 1 must contain {query}");
+    if (i > 0 && !has_ids && !(is_last && has_id))
+      block.error_at("steps", which + " must contain {ids}, the identifiers found by the previous step");
+    if (!is_last && has_id)
+      block.error_at("steps", which + ": {id} is allowed only in the engine's own request");
+  }
+}
+
+void take_next_page(EngineBlock& block, HttpAccess& access) {
+  const YamlNode* node = block.map.take("next_page");
+  if (node == nullptr) return;
+  EngineBlock reading = block.inner(*node, "next_page");
+  if (!node->is_map()) return;
+  NextPage& next = access.paging.next;
+  next.cursor = take_required_path(reading, access.answer.format, "cursor");
+  next.url = take_url(reading, access);
+  HttpAccess sent;
+  take_request_body(reading, sent);
+  next.body = sent.body;
+  reading.map.finish();
+  if (!has(next.url, next.body, "{cursor}"))
+    reading.error("next_page must contain {cursor} in its search_url or body");
+  access.paging.is_on = true;
+}
+
+}  // namespace
+
+void take_chained_requests(EngineBlock& block, HttpAccess& access) {
+  const YamlNode* steps = block.map.take("steps");
+  if (steps != nullptr && !steps->is_list()) block.error_at("steps", "steps must be a list of requests");
+  if (steps != nullptr && steps->is_list() && steps->items.size() > kMostSteps)
+    block.error_at("steps", "more than " + std::to_string(kMostSteps) + " steps");
+  if (steps != nullptr && steps->is_list()) {
+    for (const YamlNode& item : steps->items) access.steps.push_back(take_step(block, item, access));
+    check_chain(block, access);
+  } else if (has(access.url, access.body, "{ids}") || has(access.url, access.body, "{id_values}") ||
+             has(access.url, access.body, "{id}")) {
+    block.error("{ids} and {id} need `steps` that find identifiers");
+  }
+  if (has(access.url, access.body, "{cursor}"))
+    block.error("{cursor} is allowed only in next_page: the first page has no cursor");
+  take_next_page(block, access);
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,389 @@
+#include "fetchers/engines/index/index_update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/languages.h"
+#include "core/text.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/engines/index/cosine_index.h"
+#include "fetchers/engines/index/ranking_tables.h"
+
+namespace metafuse::fetchers {
+
+namespace {
+
+constexpr std::size_t kSnippetBytes = 300;
+
+/// The size and time of a file; empty if it is not a file, such as a line of a file (FILE:LINE).
+std::string stamp_of(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return {};
+  const auto time = std::filesystem::last_write_time(path, error);
+  return error ? std::string() : fmt::format("{} {}", size, time.time_since_epoch().count());
+}
+
+std::string fields_as_json(const SourceDocument& document) {
+  JsonObject fields;
+  for (const auto& [name, value] : document.fields) fields[name] = to_valid_utf8(value);
+  for (const auto& [name, value] : document.numbers) fields[name] = value;
+  return to_text(fields);
+}
+
+Result<SourceDocument> document_of(std::string_view fields, const std::string& path) {
+  TRY(const auto json, parse_json(fields, path));
+  SourceDocument document;
+  const JsonObject* object = json.if_object();
+  if (object == nullptr)
+    return fail(Code::bad_data, path + ": its table `sources` is damaged; rebuild the index");
+  for (const auto& [name, value] : *object)
+    if (value.is_string())
+      document.fields.emplace(name, std::string(value.as_string()));
+    else if (value.is_number())
+      document.numbers.emplace(name, value.to_number<double>());
+  return document;
+}
+
+Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char* sql) {
+  std::vector<std::string> texts;
+  TRY(auto rows, database.prepare(sql));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { texts.emplace_back(row.text(0)); }));
+  return texts;
+}
+
+Result<IndexShape> shape_of_index(SqliteDatabase& database) {
+  IndexShape shape;
+  TRY(shape.columns, texts_from(database, "SELECT name FROM pragma_table_info('documents')"));
+  TRY(shape.numbers,
+      texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
+  TRY(shape.tables, read_words_tables(database));
+  return shape;
+}
+
+template <class Values>
+bool has_other_names(const Values& values, const std::vector<std::string>& known) {
+  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
+    return std::find(known.begin(), known.end(), value.first) == known.end();
+  });
+}
+
+Result<std::int64_t> number_from(SqliteDatabase& database, const char* sql) {
+  std::int64_t number = 0;
+  TRY(auto rows, database.prepare(sql));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { number = row.integer(0); }));
+  return number;
+}
+
+/// One update: documents that are read are inserted or kept; those that do not occur again are removed.
+class IndexUpdate {
+ public:
+  IndexUpdate(SqliteDatabase& database, std::string path, const IndexOptions& options)
+      : database_(database), path_(std::move(path)), options_(options) {}
+
+  /// False when this index cannot be updated.
+  Result<bool> begin() {
+    auto sources = database_.prepare("SELECT count(*) FROM sources");
+    if (!sources) return false;
+    TRY(shape_, shape_of_index(database_));
+    if (shape_.tables != wanted_tables(options_) || !has_shown_facts(database_)) return false;
+    TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
+    TRY(writer_, DocumentWriter::make(database_, shape_, true));
+    TRY(known_, database_.prepare("SELECT id FROM sources WHERE file=? AND stamp=? AND stamp<>''"));
+    TRY(find_, database_.prepare("SELECT id, fields FROM sources WHERE url=?"));
+    TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
+    TRY(source_, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
+    TRY(last_id_, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
+    return true;
+  }
+
+  bool needs_rebuild() const { return needs_rebuild_; }
+
+  bool is_known(const std::string& file) {
+    std::vector<std::int64_t> ids;
+    known_.bind(file, stamp_of(file));
+    static_cast<void>(known_.for_each_row([&](const SqliteRow& row) { ids.push_back(row.integer(0)); }));
+    for (const std::int64_t id : ids) static_cast<void>(see_.run(id));
+    return !ids.empty();
+  }
+
+  Result<void> take(const SourceDocument& document) {
+    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, shape_.columns) ||
+                     has_other_names(document.numbers, shape_.numbers);
+    if (needs_rebuild_) return {};
+    if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
+    find_.bind(document.url);
+    TRY(const auto found, find_.next());
+    const bool is_there = found.has_value();
+    const std::int64_t id = is_there ? found->integer(0) : last_id_ + 1;
+    const std::string before = is_there ? std::string(found->text(1)) : std::string();
+    find_.reset();
+    TRY_VOID(see_.run(id));
+    const bool is_same = is_there && before == fields_as_json(document);
+    if (is_there) {
+      TRY(const auto old, document_of(before, path_));
+      // Unchanged text is stored again only to record its file's new stamp, if it has a file of its own.
+      if (is_same && stamp_of(document.place).empty()) return {};
+      TRY_VOID(writer_.remove(id, old));
+    } else {
+      last_id_ = id;
+    }
+    TRY_VOID(writer_.insert(id, document));
+    if (is_same) return {};
+    (is_there ? report_.changed : report_.added) += 1;
+    renewed_.push_back(id);
+    return {};
+  }
+
+  Result<IndexReport> finish() {
+    TRY_VOID(remove_unseen());
+    TRY_VOID(renew_ranking());
+    TRY_VOID(renew_cosine());
+    TRY(report_.dimensions, renew_vectors());
+    TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
+    if (count == 0) return fail(Code::bad_data, path_ + ": no document to index");
+    TRY_VOID(database_.run("COMMIT;"));
+    report_.documents = static_cast<std::size_t>(count);
+    report_.columns = shape_.columns;
+    report_.removed = removed_.size();
+    report_.is_update = true;
+    return report_;
+  }
+
+ private:
+  Result<void> remove_unseen() {
+    std::vector<std::pair<std::int64_t, std::string>> gone;
+    TRY(auto rows,
+        database_.prepare("SELECT id, fields FROM sources WHERE id NOT IN (SELECT id FROM temp.seen)"));
+    TRY_VOID(rows.for_each_row(
+        [&](const SqliteRow& row) { gone.emplace_back(row.integer(0), std::string(row.text(1))); }));
+    for (const auto& [id, fields] : gone) {
+      TRY(const auto document, document_of(fields, path_));
+      TRY_VOID(writer_.remove(id, document));
+      removed_.push_back(id);
+    }
+    return {};
+  }
+
+  Result<void> renew_ranking() {
+    return update_ranking(database_, shape_, options_,
+                          {renewed_, removed_, [this](std::int64_t id) { return source_of(id); }});
+  }
+
+  /// The cosine tables are rewritten if anything has changed.
+  Result<void> renew_cosine() {
+    if (!options_.has_cosine) return drop_cosine(database_);
+    if (has_cosine(database_) && renewed_.empty() && removed_.empty()) return {};
+    return write_cosine(database_, table_of_words(shape_.tables)->name, static_cast<std::size_t>(last_id_),
+                        options_.is_interrupted);
+  }
+
+  /// Latent semantic indexing starts anew if anything has changed; an endpoint is only asked for
+  /// new documents.
+  Result<std::size_t> renew_vectors() {
+    TRY(const auto meta, read_vector_meta(database_, path_));
+    const VectorOptions& wanted = options_.vectors;
+    if (wanted.source == VectorOptions::Source::none) {
+      // Otherwise searches would find vectors of documents that no longer exist.
+      TRY_VOID(drop_vectors(database_));
+      return std::size_t{0};
+    }
+    const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model;
+    const bool is_untouched = renewed_.empty() && removed_.empty();
+    if (is_same_kind && is_untouched) return meta.dimensions;
+    VectorWriting writing = vector_writing(options_);
+    writing.last_id = static_cast<std::size_t>(last_id_);
+    writing.text_of = [this](std::int64_t id) -> Result<std::string> {
+      TRY(const auto document, source_of(id));
+      return text_of(document);
+    };
+    writing.ids = renewed_;
+    if (is_same_kind && wanted.source == VectorOptions::Source::endpoint) {
+      TRY_VOID(database_.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM pages);"));
+    } else {
+      TRY_VOID(drop_vectors(database_));
+      writing.ids.clear();
+      TRY(auto rows, database_.prepare("SELECT id FROM pages ORDER BY id"));
+      TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { writing.ids.push_back(row.integer(0)); }));
+    }
+    return write_vectors(database_, wanted, writing);
+  }
+
+  /// The current version of a document.
+  Result<SourceDocument> source_of(std::int64_t id) {
+    source_.bind(id);
+    TRY(const auto row, source_.next());
+    auto document = document_of(row ? row->text(0) : std::string_view(), path_);
+    source_.reset();
+    return document;
+  }
+
+  SqliteDatabase& database_;
+  std::string path_;
+  const IndexOptions& options_;
+  IndexShape shape_;
+  DocumentWriter writer_;
+  SqliteStatement known_, find_, see_, source_;
+  std::vector<std::int64_t> renewed_, removed_;
+  std::int64_t last_id_ = 0;
+  bool needs_rebuild_ = false;
+  IndexReport report_;
+};
+
+}  // namespace
+
+std::string joined_columns(const std::vector<std::string>& columns, bool as_marks) {
+  std::string out;
+  for (const std::string& column : columns)
+    out += (out.empty() ? "" : ", ") + (as_marks ? std::string("?") : '"' + column + '"');
+  return out;
+}
+
+std::string_view field_of(const SourceDocument& document, const std::string& column) {
+  const auto found = document.fields.find(column);
+  return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string text_of(const SourceDocument& document) {
+  return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
+}
+
+VectorWriting vector_writing(const IndexOptions& options) {
+  VectorWriting writing;
+  writing.stems_english = options.stems_english;
+  writing.threads = options.files.threads;
+  writing.is_interrupted = options.is_interrupted;
+  writing.progress = options.progress;
+  return writing;
+}
+
+std::vector<WordsTable> wanted_tables(const IndexOptions& options) {
+  std::vector<WordsTable> tables{{"documents", options.stems_english ? "porter" : "unicode61"}};
+  std::set<std::string> others(options.tokenizers.begin(), options.tokenizers.end());
+  if (options.has_cosine) others.insert("unicode61");
+  others.erase(tables.front().tokenizer);
+  for (const std::string& tokenizer : others) tables.push_back({"documents_" + tokenizer, tokenizer});
+  return tables;
+}
+
+const WordsTable* table_of_words(const std::vector<WordsTable>& tables) {
+  const auto found = std::find_if(tables.begin(), tables.end(),
+                                  [](const WordsTable& table) { return table.tokenizer == "unicode61"; });
+  return found == tables.end() ? nullptr : &*found;
+}
+
+void bind_words(SqliteStatement& statement, std::int64_t id, const SourceDocument& document,
+                const std::vector<std::string>& columns) {
+  int position = 1;
+  statement.bind_at(position, id);
+  for (const std::string& column : columns)
+    statement.bind_at(++position, to_valid_utf8(field_of(document, column)));
+}
+
+Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const IndexShape& shape,
+                                            bool stores_sources) {
+  DocumentWriter writer;
+  writer.shape_ = shape;
+  const std::string names = joined_columns(shape.columns);
+  const std::string marks = joined_columns(shape.columns, true);
+  for (const WordsTable& table : shape.tables) {
+    TRY(auto words,
+        database.prepare(fmt::format("INSERT INTO {}(rowid, {}) VALUES(?, {})", table.name, names, marks)));
+    TRY(auto no_words,
+        database.prepare(fmt::format("INSERT INTO {0}({0}, rowid, {1}) VALUES('delete', ?, {2})", table.name,
+                                     names, marks)));
+    writer.words_.push_back(std::move(words));
+    writer.no_words_.push_back(std::move(no_words));
+  }
+  TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)"));
+  std::vector<std::string> tables = {"pages"};
+  if (stores_sources) {
+    TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
+    tables.push_back("sources");
+  }
+  if (!shape.numbers.empty()) {
+    TRY(writer.number_,
+        database.prepare("INSERT INTO numbers VALUES(?, " + joined_columns(shape.numbers, true) + ")"));
+    tables.push_back("numbers");
+  }
+  for (const std::string& table : tables) {
+    TRY(auto no_row, database.prepare("DELETE FROM " + table + " WHERE id=?"));
+    writer.no_rows_.push_back(std::move(no_row));
+  }
+  return writer;
+}
+
+Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& document) {
+  if (source_) {
+    const std::string stamp = stamp_of(document.place);
+    const std::string_view file = stamp.empty() ? std::string_view() : std::string_view(document.place);
+    TRY_VOID(source_->run(id, document.url, file, stamp, fields_as_json(document)));
+  }
+  const std::string_view date = field_of(document, "date");
+  const std::string_view language = field_of(document, "language");
+  TRY_VOID(page_.run(id, document.url, field_of(document, "title"),
+                     truncate_utf8(field_of(document, "text"), kSnippetBytes),
+                     clean_date(date.empty() ? field_of(document, "published") : date),
+                     language_tag(language.empty() ? field_of(document, "lang") : language)));
+  for (SqliteStatement& statement : words_) {
+    bind_words(statement, id, document, shape_.columns);
+    TRY_VOID(statement.run());
+  }
+  if (document.numbers.empty()) return {};
+  int position = 1;
+  number_.bind_at(position, id);
+  for (const std::string& name : shape_.numbers) {
+    const auto number = document.numbers.find(name);
+    // SQLite stores NaN as NULL.
+    number_.bind_at(++position, number != document.numbers.end() ? number->second : std::nan(""));
+  }
+  return number_.run();
+}
+
+Result<void> DocumentWriter::remove(std::int64_t id, const SourceDocument& before) {
+  for (SqliteStatement& statement : no_rows_) TRY_VOID(statement.run(id));
+  for (SqliteStatement& statement : no_words_) {
+    bind_words(statement, id, before, shape_.columns);
+    TRY_VOID(statement.run());
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
+                                          const DocumentFileOptions& files, const IndexOptions& options,
+                                          const TakeDocument& take) {
+  std::vector<std::string> left_out;
+  for (const std::string& path : paths) {
+    TRY(const auto here, read_documents(path, files, [&](SourceDocument document) -> Result<void> {
+          TRY_VOID(check_interrupt(options.is_interrupted));
+          return take(std::move(document));
+        }));
+    left_out.insert(left_out.end(), here.begin(), here.end());
+  }
+  return left_out;
+}
+
+Result<std::optional<IndexReport>> update_index(const std::string& path,
+                                                const std::vector<std::string>& documents,
+                                                const IndexOptions& options) {
+  TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
+  TRY_VOID(database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"));
+  IndexUpdate update(database, path, options);
+  TRY(const bool can_update, update.begin());
+  if (!can_update) return std::optional<IndexReport>();
+  DocumentFileOptions files = options.files;
+  files.is_known = [&](const std::string& file) { return update.is_known(file); };
+  TRY(auto left_out,
+      read_all(documents, files, options, [&](const SourceDocument& one) { return update.take(one); }));
+  if (update.needs_rebuild()) return std::optional<IndexReport>();
+  TRY(auto report, update.finish());
+  report.left_out = std::move(left_out);
+  return std::optional<IndexReport>(std::move(report));
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,269 @@
+// Builds the embedded engine's index in a file beside the old one and renames it, so that a search sees
+// either the old index or the whole new one. An update works on a copy of the old index in the same way.
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/atomic_file.h"
+#include "core/text.h"
+#include "fetchers/engines/index/cosine_index.h"
+#include "fetchers/engines/index/document_files.h"
+#include "fetchers/engines/index/index_update.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/ranking_tables.h"
+#include "fetchers/engines/index/word_finder.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr const char* kCreateIndexMeta =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
+    "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');";
+constexpr const char* kCreatePages =
+    "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
+    "NULL, "
+    "published TEXT NOT NULL, language TEXT NOT NULL);";
+constexpr const char* kCreateSources =
+    "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
+    "NOT NULL, "
+    "fields TEXT NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
+constexpr std::size_t kMaxColumns = 64;
+constexpr std::size_t kProgressEvery = 1000;
+
+bool is_column_name(std::string_view name) {
+  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '_'; };
+  return !name.empty() && name.size() <= 64 && !is_ascii_digit(name.front()) && name != "rank" &&
+         name != "rowid" && name != "documents" && std::all_of(name.begin(), name.end(), is_part);
+}
+
+/// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
+/// and is kept.
+Result<void> check_place(const std::string& path) {
+  if (auto writable = check_writable(path); !writable) return writable;
+  std::error_code error;
+  const auto kept = [&](const std::string& what) {
+    return fail(Code::no_input, path + ": exists and is " + what + "; name another file");
+  };
+  if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file");
+  if (std::filesystem::is_empty(path, error)) return {};
+  auto database = SqliteDatabase::open(path, {});
+  if (!database || !check_index_format(*database, path)) return kept("not a document index");
+  return {};
+}
+
+/// Collects each document once: the last with a given URL, in the position of the first.
+class Collector {
+ public:
+  Result<void> take(SourceDocument document) {
+    for (const auto& [name, value] : document.fields)
+      TRY_VOID(add_column(name, document.place, shape.columns, shape.numbers));
+    for (const auto& [name, value] : document.numbers)
+      TRY_VOID(add_column(name, document.place, shape.numbers, shape.columns));
+    if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
+    keep(std::move(document));
+    return {};
+  }
+
+  std::vector<SourceDocument> documents;
+  IndexShape shape;
+  std::size_t replaced = 0;
+
+ private:
+  static Result<void> add_column(const std::string& name, const std::string& place,
+                                 std::vector<std::string>& names, const std::vector<std::string>& others) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+    if (std::find(others.begin(), others.end(), name) != others.end())
+      return fail(Code::bad_data, place + ": the field \"" + name +
+                                      "\" is a text in one document and a number in another; use one type");
+    if (!is_column_name(name))
+      return fail(Code::bad_data, place + ": the field name \"" + name +
+                                      "\" cannot be a column; use letters, digits and _, a letter first");
+    if (names.size() >= kMaxColumns)
+      return fail(Code::bad_data, place + ": more than " + std::to_string(kMaxColumns) + " different fields");
+    names.push_back(name);
+    return {};
+  }
+
+  void keep(SourceDocument document) {
+    const auto [entry, is_new] = position_.emplace(document.url, documents.size());
+    if (is_new) {
+      documents.push_back(std::move(document));
+    } else {
+      documents[entry->second] = std::move(document);
+      ++replaced;
+    }
+  }
+
+  std::map<std::string, std::size_t, std::less<>> position_;
+};
+
+Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
+                           const IndexOptions& options) {
+  std::string sql = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" +
+                    std::string(kCreateIndexMeta) + kCreatePages +
+                    (collected.shape.numbers.empty() ? std::string()
+                                                     : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
+                                                           joined_columns(collected.shape.numbers) + ");");
+  for (const WordsTable& table : wanted_tables(options)) {
+    const std::string prefixes = table.tokenizer == "trigram" ? "" : "prefix='3', ";
+    sql += "CREATE VIRTUAL TABLE " + table.name + " USING fts5(" + joined_columns(collected.shape.columns) +
+           ", content='', " + prefixes + "tokenize='" + std::string(tokenizer_arguments(table.tokenizer)) +
+           "');";
+  }
+  return database.run(options.updates ? sql + kCreateSources : sql);
+}
+
+constexpr int kBulkBytes = 16 << 20;  ///< of words that FTS5 collects before writing them
+constexpr int kUsualBytes = 1 << 20;  ///< FTS5's default
+constexpr int kUsualMerge = 4;        ///< FTS5's default
+
+/// Sets how many words a full-text table collects in memory, and when it merges.
+Result<void> set_merging(SqliteDatabase& database, const std::string& table, int bytes, int merge) {
+  return database.run(fmt::format("INSERT INTO {0}({0}, rank) VALUES('hashsize', {1}), ('automerge', {2});",
+                                  table, bytes, merge));
+}
+
+/// Merges everything written in bulk, then restores the settings that suit updates.
+Result<void> end_bulk(SqliteDatabase& database, const std::string& table) {
+  TRY_VOID(database.run(fmt::format("INSERT INTO {0}({0}) VALUES('optimize');", table)));
+  return set_merging(database, table, kUsualBytes, kUsualMerge);
+}
+
+Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
+  IndexShape shape = collected.shape;
+  shape.tables = wanted_tables(options);
+  for (const WordsTable& table : shape.tables) TRY_VOID(set_merging(database, table.name, kBulkBytes, 0));
+  TRY(auto writer, DocumentWriter::make(database, shape, options.updates));
+  for (std::size_t i = 0; i < collected.documents.size(); ++i) {
+    TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
+    TRY_VOID(check_interrupt(options.is_interrupted));
+    if (options.progress && (i + 1) % kProgressEvery == 0)
+      options.progress(i + 1, collected.documents.size());
+  }
+  if (options.progress) options.progress(collected.documents.size(), collected.documents.size());
+  for (const WordsTable& table : shape.tables) TRY_VOID(end_bulk(database, table.name));
+  TRY_VOID(write_ranking(database, shape, options));
+  if (!options.has_cosine) return {};
+  return write_cosine(database, table_of_words(shape.tables)->name, collected.documents.size(),
+                      options.is_interrupted);
+}
+
+/// out:    the number of dimensions of the vectors, 0 if none are wanted
+Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& collected,
+                                const IndexOptions& options) {
+  if (options.vectors.source == VectorOptions::Source::none) return std::size_t{0};
+  VectorWriting writing = vector_writing(options);
+  writing.last_id = collected.documents.size();
+  for (std::size_t i = 1; i <= writing.last_id; ++i) writing.ids.push_back(static_cast<std::int64_t>(i));
+  writing.text_of = [&](std::int64_t id) -> Result<std::string> {
+    return text_of(collected.documents[static_cast<std::size_t>(id - 1)]);
+  };
+  return write_vectors(database, options.vectors, writing);
+}
+
+/// out:    as add_vectors
+Result<std::size_t> write_index(const std::string& path, const Collector& collected,
+                                const IndexOptions& options) {
+  TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
+  TRY_VOID(create_tables(database, collected, options));
+  TRY_VOID(insert_all(database, collected, options));
+  TRY(const std::size_t dimensions, add_vectors(database, collected, options));
+  TRY_VOID(database.run("COMMIT;"));
+  return dimensions;
+}
+
+/// Builds the whole index in a new file.
+Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
+                               const IndexOptions& options) {
+  Collector collected;
+  TRY(auto left_out, read_all(documents, options.files, options,
+                              [&](SourceDocument one) { return collected.take(std::move(one)); }));
+  if (collected.documents.empty())
+    return fail(Code::bad_data,
+                documents.front() +
+                    ": no document to index; give HTML, Markdown, text, CSV or JSON lines files, or "
+                    "a folder that contains some");
+  const auto dimensions = write_index(path, collected, options);
+  if (!dimensions) return fail(dimensions.error().code, "cannot write the index: " + dimensions.error().text);
+  IndexReport report;
+  report.documents = collected.documents.size();
+  report.replaced = collected.replaced;
+  report.columns = std::move(collected.shape.columns);
+  report.left_out = std::move(left_out);
+  report.dimensions = *dimensions;
+  return report;
+}
+
+/// Updates a copy of the index; nullopt if it cannot be updated.
+Result<std::optional<IndexReport>> update_copy(const std::string& database, const std::string& beside,
+                                               const std::vector<std::string>& documents,
+                                               const IndexOptions& options) {
+  std::error_code error;
+  if (!options.updates || !std::filesystem::exists(database, error) ||
+      std::filesystem::is_empty(database, error))
+    return std::optional<IndexReport>();
+  std::filesystem::copy_file(database, beside, error);
+  if (error) return fail(Code::try_again, beside + ": " + error.message());
+  TRY(auto report, update_index(beside, documents, options));
+  if (!report) std::filesystem::remove(beside, error);
+  return report;
+}
+
+Result<IndexReport> write_beside(const std::string& database, const std::string& beside,
+                                 const std::vector<std::string>& documents, const IndexOptions& options) {
+  TRY(auto updated, update_copy(database, beside, documents, options));
+  if (updated) return std::move(*updated);
+  return build_anew(beside, documents, options);
+}
+
+/// Removes files that killed runs left beside the index: DATABASE.new-PROCESS for processes that no
+/// longer exist.
+void remove_leftovers(const std::string& database) {
+  const std::filesystem::path path(database);
+  const std::string start = path.filename().string() + ".new-";
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<std::filesystem::path> gone;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(start)) continue;
+    pid_t process = 0;
+    // also matches "-journal" and similar files of the same process
+    const auto [rest, problem] =
+        std::from_chars(name.data() + start.size(), name.data() + name.size(), process);
+    if (problem == std::errc() && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH)
+      gone.push_back(at->path());
+  }
+  for (const auto& file : gone) std::filesystem::remove(file, error);
+}
+
+}  // namespace
+
+Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
+                                      const IndexOptions& options) {
+  TRY_VOID(check_place(database));
+  const std::string beside = database + ".new-" + std::to_string(::getpid());
+  std::error_code error;
+  std::filesystem::remove(beside, error);
+  remove_leftovers(database);
+  auto written = write_beside(database, beside, documents, options);
+  if (written) {
+    std::filesystem::rename(beside, database, error);
+    if (!error) return written;
+    written = Result<IndexReport>(fail(Code::no_input, database + ": " + error.message()));
+  }
+  std::filesystem::remove(beside, error);
+  return written;
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,175 @@
+#include "fetchers/engines/index/vector_index.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "fetchers/engines/index/number_bytes.h"
+#include "fetchers/engines/index/word_finder.h"
+#include "fetchers/engines/vector/lsi.h"
+#include "fetchers/engines/vector/vector_rows.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxWords = 100'000;
+constexpr std::size_t kMaxWordBytes = 64;
+constexpr std::size_t kFewestDocuments = 2;  ///< a word of a single document relates it to no other
+constexpr std::size_t kTextsPerRequest = 32;
+
+/// Keeps the words with the most documents if there are too many words.
+WordCounts most_frequent(WordCounts counts) {
+  if (counts.words.size() <= kMaxWords) return counts;
+  std::vector<std::size_t> order(counts.words.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto documents_of = [&](std::size_t word) { return counts.begins[word + 1] - counts.begins[word]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return documents_of(a) > documents_of(b); });
+  order.resize(kMaxWords);
+  std::sort(order.begin(), order.end());
+  WordCounts kept;
+  kept.document_count = counts.document_count;
+  for (const std::size_t word : order) {
+    kept.words.push_back(std::move(counts.words[word]));
+    for (std::size_t i = counts.begins[word]; i < counts.begins[word + 1]; ++i) {
+      kept.documents.push_back(counts.documents[i]);
+      kept.counts.push_back(counts.counts[i]);
+    }
+    kept.begins.push_back(kept.documents.size());
+  }
+  return kept;
+}
+
+/// Reads the words of an index as FTS5 split them.
+Result<WordCounts> read_word_counts(SqliteDatabase& database, const VectorWriting& writing) {
+  WordCounts counts;
+  counts.document_count = writing.last_id;
+  const auto take = [&](const std::string& word, const std::vector<Posting>& postings) -> Result<void> {
+    if (postings.size() < kFewestDocuments || word.size() > kMaxWordBytes) return {};
+    counts.words.push_back(word);
+    for (const Posting& posting : postings) {
+      counts.documents.push_back(posting.document - 1);
+      counts.counts.push_back(static_cast<float>(posting.count));
+    }
+    counts.begins.push_back(counts.documents.size());
+    return {};
+  };
+  TRY_VOID(for_each_indexed_word(database, {"documents", "", writing.is_interrupted}, take));
+  return most_frequent(std::move(counts));
+}
+
+Result<void> write_words(SqliteDatabase& database, const WordCounts& counts, const LsiModel& model) {
+  TRY_VOID(database.run("CREATE TABLE lsi_words(word TEXT PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;"));
+  TRY(auto insert, database.prepare("INSERT INTO lsi_words VALUES(?, ?)"));
+  for (std::size_t word = 0; word < counts.words.size(); ++word)
+    TRY_VOID(insert.run(counts.words[word], SqliteBytes{bytes_of<float>(model.row(word))}));
+  return {};
+}
+
+/// Inserts a vector; one of length zero gets no row.
+Result<void> write_row(SqliteStatement& insert, std::int64_t id, std::span<float> vector) {
+  if (!normalise(vector)) return {};
+  return insert.run(id, SqliteBytes{half_row(vector)});
+}
+
+Result<SqliteStatement> insert_of_rows(SqliteDatabase& database) {
+  TRY_VOID(database.run("CREATE TABLE IF NOT EXISTS vectors(id INTEGER PRIMARY KEY, row BLOB NOT NULL);"));
+  return database.prepare("INSERT OR REPLACE INTO vectors VALUES(?, ?)");
+}
+
+Result<std::size_t> write_lsi(SqliteDatabase& database, const VectorOptions& options,
+                              const VectorWriting& writing) {
+  TRY_VOID(drop_vectors(database));
+  TRY(const auto counts, read_word_counts(database, writing));
+  LsiOptions training;
+  training.dimensions = options.dimensions;
+  training.threads = writing.threads;
+  training.is_interrupted = writing.is_interrupted;
+  TRY(const auto model, train_lsi(counts, training));
+  TRY_VOID(write_words(database, counts, model));
+  std::vector<float> vectors = document_vectors(counts, model, writing.threads);
+  TRY(auto insert, insert_of_rows(database));
+  for (std::size_t i = 0; i < writing.last_id; ++i)
+    TRY_VOID(write_row(insert, static_cast<std::int64_t>(i + 1),
+                       std::span(vectors).subspan(i * model.dimensions, model.dimensions)));
+  return model.dimensions;
+}
+
+/// in:     known - number of dimensions of the existing rows, 0 if there are none
+Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOptions& options,
+                                        const VectorWriting& writing, std::size_t known) {
+  TRY(auto insert, insert_of_rows(database));
+  std::size_t dimensions = known;
+  for (std::size_t begin = 0; begin < writing.ids.size(); begin += kTextsPerRequest) {
+    TRY_VOID(check_interrupt(writing.is_interrupted));
+    const std::size_t count = std::min(kTextsPerRequest, writing.ids.size() - begin);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < count; ++i) {
+      TRY(auto text, writing.text_of(writing.ids[begin + i]));
+      texts.push_back(std::move(text));
+    }
+    TRY(auto vectors, options.embed(texts));
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      if (dimensions == 0) dimensions = vectors[i].size();
+      if (vectors[i].size() != dimensions || dimensions == 0 || dimensions > kMaxDimensions)
+        return fail(Code::bad_data,
+                    fmt::format("vectors of {} and {} dimensions; all must have the same, 1 to {}",
+                                dimensions, vectors[i].size(), kMaxDimensions));
+      TRY_VOID(write_row(insert, writing.ids[begin + i], vectors[i]));
+    }
+    if (writing.progress) writing.progress(begin + count, writing.ids.size());
+  }
+  return dimensions;
+}
+
+}  // namespace
+
+Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions& options,
+                                  const VectorWriting& writing) {
+  const bool is_lsi = options.source == VectorOptions::Source::lsi;
+  TRY(const auto before, read_vector_meta(database, "the index"));
+  TRY(const std::size_t dimensions, is_lsi
+                                        ? write_lsi(database, options, writing)
+                                        : write_from_endpoint(database, options, writing, before.dimensions));
+  TRY(auto insert, database.prepare("INSERT OR REPLACE INTO meta VALUES('embedding', ?)"));
+  JsonObject meta{{"source", is_lsi ? "lsi" : "endpoint"}, {"dimensions", dimensions}};
+  if (is_lsi)
+    meta["stems_english"] = writing.stems_english;
+  else
+    meta["model"] = options.model;
+  TRY_VOID(insert.run(to_text(meta)));
+  return dimensions;
+}
+
+Result<void> drop_vectors(SqliteDatabase& database) {
+  return database.run(
+      "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
+      "name='embedding';");
+}
+
+Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string& path) {
+  TRY(auto statement, database.prepare("SELECT value FROM meta WHERE name='embedding'"));
+  TRY(const auto row, statement.next());
+  VectorMeta meta;
+  if (!row) return meta;
+  TRY(const auto json, parse_json(row->text(0), path));
+  const JsonObject* object = json.if_object();
+  const Json* source = object == nullptr ? nullptr : object->if_contains("source");
+  const Json* dimensions = object == nullptr ? nullptr : object->if_contains("dimensions");
+  const bool is_lsi = source != nullptr && *source == "lsi";
+  const bool is_endpoint = source != nullptr && *source == "endpoint";
+  if ((!is_lsi && !is_endpoint) || dimensions == nullptr || !dimensions->is_int64() ||
+      dimensions->as_int64() < 1 || dimensions->as_int64() > static_cast<std::int64_t>(kMaxDimensions))
+    return fail(Code::bad_data, path + ": the description of its vectors is malformed; rebuild the index");
+  meta.source = is_lsi ? VectorOptions::Source::lsi : VectorOptions::Source::endpoint;
+  meta.dimensions = static_cast<std::size_t>(dimensions->as_int64());
+  if (const Json* model = object->if_contains("model"); model != nullptr && model->is_string())
+    meta.model = model->as_string().c_str();
+  if (const Json* stems = object->if_contains("stems_english"); stems != nullptr && stems->is_bool())
+    meta.stems_english = stems->as_bool();
+  return meta;
+}
+
+}  // namespace metafuse::fetchers

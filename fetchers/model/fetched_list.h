@@ -1,0 +1,67 @@
+#pragma once
+
+// What is asked of an engine, and what came of it.
+
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/query.h"
+
+namespace metafuse::fetchers {
+
+/// Why a list is missing. Answers and metrics print these names.
+enum class Failure {
+  none,
+  timeout,
+  refused,       ///< no connection
+  tls,           ///< certificate or handshake
+  http_status,   ///< a status other than 2xx
+  rate_limited,  ///< 429, or our own limit for the host
+  captcha,       ///< a page that demands proof of a human visitor
+  bad_answer,    ///< the answer cannot be parsed, or has nothing where the definition looks
+  too_large,
+  not_allowed,     ///< a forbidden address, an undefined or disabled engine, a federation loop
+  query_too_long,  ///< longer than the engine's limit; not sent
+  breaker_open,    ///< the engine failed too often and is left alone for a while
+  not_recorded,    ///< the recording does not contain this request
+};
+
+constexpr std::string_view name_of(Failure failure) {
+  constexpr std::string_view kNames[] = {// in the order of Failure
+                                         "none",        "timeout",      "refused",        "tls",
+                                         "http_status", "rate_limited", "captcha",        "bad_answer",
+                                         "too_large",   "not_allowed",  "query_too_long", "breaker_open",
+                                         "not_recorded"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Failure::not_recorded) + 1);
+  return kNames[static_cast<std::size_t>(failure)];
+}
+
+/// The outcome of one expanded query.
+struct FetchedList {
+  ExpandedQuery query;
+  RankedList list;  ///< empty on failure
+  Failure failure = Failure::none;
+  std::string message;  ///< what happened and where, for people
+  Duration elapsed{};
+
+  bool has_failed() const { return failure != Failure::none; }
+};
+
+struct FetchOptions {
+  int depth = 30;            ///< results wanted per list; engines with smaller pages are asked for several
+  Deadline deadline;         ///< for the base query as a whole
+  int page = 1;              ///< as SearXNG's pageno: which window of `depth` results, from 1
+  std::string language{};    ///< BCP 47; empty: the engine's default
+  std::string time_range{};  ///< day, week, month or year; empty: any time
+  int safe_search = 0;       ///< 0, 1, 2
+  int hops = 0;              ///< meta-search servers that the query has passed through (X-Metafuse-Hops)
+  /// Headers of the searching client, for engines whose definition forwards them.
+  std::vector<std::pair<std::string, std::string>> forwarded{};
+};
+
+}  // namespace metafuse::fetchers

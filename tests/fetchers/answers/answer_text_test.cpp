@@ -1,0 +1,107 @@
+#include "fetchers/answers/answer_text.h"
+
+#include <string>
+#include <string_view>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+
+using namespace metafuse::fetchers;
+
+TEST_CASE("Cleaning removes markup and control characters and keeps the words", "[fetchers][text]") {
+  const auto plain = [](std::string_view text) { return clean_text(text, false, 500); };
+  const auto html = [](std::string_view text) { return clean_text(text, true, 500); };
+  CHECK(plain("A <b>fast</b> browser") == "A fast browser");
+  CHECK(plain("std::vector<int> and a < b > c") == "std::vector<int> and a < b > c");
+  CHECK(plain("Tom &amp; Jerry") == "Tom &amp; Jerry");
+  CHECK(plain("<em>Tom</em> &amp; Jerry") == "Tom & Jerry");
+  CHECK(html("Tom &amp; Jerry &lt;3 &#233;&#xe9;&nbsp;!") == "Tom & Jerry <3 éé !");
+  CHECK(html("a<script>alert('<b>')</script>b") == "ab");
+  CHECK(html("one<br>two<p>three") == "one two three");
+  CHECK(html("be<b>fore</b>") == "before");
+  CHECK(html("<!-- hidden -->seen") == "seen");
+  CHECK(html("cut <b") == "cut <b");
+  CHECK(html("&#0;&#xD800;&#1114112;&bogus;") == "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD&bogus;");
+  CHECK(plain("a\x01\x02\tb\r\n  c\x7F") == "a b c");
+  CHECK(plain("evil\xE2\x80\xAEtxt.exe \xE2\x81\xA6x") == "eviltxt.exe x");
+  CHECK(plain("bad \xFF\xC3( byte") == "bad \xEF\xBF\xBD\xEF\xBF\xBD( byte");
+  CHECK(clean_text("äöü", false, 3) == "ä");
+  CHECK(plain(" \n ") == "");
+}
+
+TEST_CASE("Characters to clean are found at every place of a text of any length", "[fetchers][text]") {
+  for (std::size_t size = 2; size < 70; ++size)
+    for (std::size_t at = 1; at + 1 < size; ++at) {
+      const auto with = [&](std::string_view odd) {
+        return std::string(at, 'a') + std::string(odd) + std::string(size - at, 'b');
+      };
+      INFO(size << " characters, the odd one at " << at);
+      CHECK(clean_text(with("  "), false, 500) == with(" "));
+      CHECK(clean_text(with(std::string_view("\0", 1)), false, 500) == with(" "));
+      CHECK(clean_text(with("\x7F"), false, 500) == with(" "));
+      CHECK(clean_text(with("\xC2\xA0"), false, 500) == with(" "));
+      CHECK(clean_text(with("<b>"), false, 500) == with(""));
+      CHECK(clean_text(with("&amp;"), true, 500) == with("&"));
+      CHECK(clean_text(with("&amp;"), false, 500) == with("&amp;"));
+      CHECK(clean_text(with(" "), true, 500) == with(" "));
+    }
+}
+
+TEST_CASE("Dates become ISO 8601 or nothing", "[fetchers][text]") {
+  CHECK(clean_date("2022-02-24T15:05:19Z") == "2022-02-24T15:05:19Z");
+  CHECK(clean_date("2014-12-01") == "2014-12-01");
+  CHECK(clean_date("Tue, 10 Jun 2003 04:00:00 GMT") == "2003-06-10T04:00:00Z");
+  CHECK(clean_date("1340805096") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("1340805096000") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("2014-12-01 12:00é, at noon, as the archive of the house has it") == "2014-12-01 12:00");
+  CHECK(clean_date("yesterday") == "");
+  CHECK(clean_date("") == "");
+  CHECK(clean_date("99999999999999999999") == "");
+  CHECK(clean_date("1340805096000000") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("1512203112") == "2017-12-02T08:25:12Z");
+  CHECK(clean_date("2016") == "2016");
+  CHECK(clean_date("2016-3") == "2016-03");
+  CHECK(clean_date("2016/3/9") == "2016-03-09");
+  CHECK(clean_date("2016-12-14 02:46:44") == "2016-12-14 02:46:44");
+  CHECK(clean_date("20160309") == "2016-03-09");
+  CHECK(clean_date("20160309T101500Z") == "2016-03-09T10:15:00Z");
+  CHECK(clean_date("20160309101500") == "2016-03-09T10:15:00");
+  CHECK(clean_date("March 9, 2016") == "2016-03-09");
+  CHECK(clean_date("9 Mar 2016") == "2016-03-09");
+  CHECK(clean_date("2016 March") == "2016-03");
+  CHECK(clean_date("2016 Mar 9") == "2016-03-09");
+  CHECK(clean_date("2016 Spring") == "");
+  CHECK(clean_date("2016-13-01") == "");
+  CHECK(clean_date("2016-00-00") == "2016");
+  CHECK(clean_date("1234567") == "");
+}
+
+TEST_CASE("Numbers are read in the forms in which APIs write them", "[fetchers][text]") {
+  const auto number = [](std::string_view text) {
+    double value = -1;
+    return clean_number(text, value) ? value : -1;
+  };
+  CHECK(number("12.5") == 12.5);
+  CHECK(number(" 1,234,567.5 ") == 1234567.5);
+  CHECK(number("87 %") == Approx(0.87));
+  CHECK(number("1e3") == 1000);
+  for (const char* none : {"", "1,23", ",123", "1,2345", "many", "nan", "inf", "12 of 20"})
+    CHECK(number(none) == -1);
+}
+
+TEST_CASE("The fast check for clean text never changes the result of cleaning", "[fetchers][text]") {
+  // An invisible character at the end is removed and forces the slow path.
+  metafuse::Random random(7);
+  constexpr std::string_view kCharacters = "ab  <&;x>/\t\x7F\x1F~ !";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    const std::size_t size = random.below(40);
+    while (text.size() < size)
+      text += random.below(3) == 0 ? kCharacters[random.below(kCharacters.size())] : 'w';
+    for (const bool is_html : {false, true}) {
+      INFO(text);
+      REQUIRE(clean_text(text, is_html, 200) == clean_text(text + "\xE2\x80\x8B", is_html, 200));
+    }
+  }
+}

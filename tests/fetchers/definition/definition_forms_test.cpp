@@ -1,0 +1,332 @@
+// What a definition can express beyond one path per part, and what its author is told about mistakes.
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/calling/trial.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/http/engine_request.h"
+#include "fetchers/http/request_template.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+const std::string kUrl = "search_url: \"http://e.example/s?q={query}\", ";
+
+EngineFile file_of(const std::string& keys) {
+  const auto file = parse_engine_file("engines:\n  - {name: e, " + keys + "}\n", "e.yaml");
+  if (!file) FAIL(file.error().text);
+  return *file;
+}
+
+Engine engine_with(const std::string& keys) {
+  return file_of(keys).engines.front();
+}
+
+std::vector<Hit> hits_of(const Engine& engine, const std::string& answer) {
+  const auto list =
+      parse_answer(std::get<HttpAccess>(engine.access).answer, answer, {"http://e.example/s", "", ""});
+  if (!list) FAIL(list.error().text);
+  return list->hits;
+}
+
+std::string error_of_keys(const std::string& keys) {
+  const auto file = parse_engine_file("engines:\n  - {name: e, " + keys + "}\n", "e.yaml");
+  return file ? "" : file.error().text;
+}
+
+HttpRequest request_with(const Engine& engine, const std::string& query) {
+  const auto ready = ready_access(engine, SecretLookup());
+  REQUIRE(ready.has_value());
+  const SteadyClock clock;
+  return build_request(engine, *ready, query, {.depth = 7, .deadline = Deadline(clock, Duration(0))}, 1);
+}
+
+}  // namespace
+
+TEST_CASE("A part may have fallback paths and url_format comes last", "[fetchers][definition]") {
+  const Engine engine = engine_with(
+      "engine: json_engine, " + kUrl +
+      "results_query: hits, url_query: [$/url, $/story_url], url_format: \"http://e.example/item/{$/id}\", "
+      "title_query: [$/title, $/story_title]");
+  const auto hits =
+      hits_of(engine, R"({"hits":[{"url":"http://a/","story_url":"http://b/","title":"A","id":1},
+      {"url":null,"story_url":"http://b/","title":"","story_title":"B","id":2},{"url":"","id":3,"title":"C"},{"title":"D"}]})");
+  REQUIRE(hits.size() == 3);
+  CHECK(hits[0].url == "http://a/");
+  CHECK(hits[1].url == "http://b/");
+  CHECK(hits[1].title == "B");
+  CHECK(hits[2].url == "http://e.example/item/3");
+  const Engine one = engine_with(
+      "engine: json_engine, " + kUrl +
+      "results_query: hits, url_query: url, url_format: \"http://e.example/item/{id}\", title_query: t");
+  CHECK(hits_of(one, R"({"hits":[{"url":"http://a/","id":1}]})")[0].url == "http://e.example/item/1");
+  const Engine page =
+      engine_with("engine: xpath, " + kUrl +
+                  "results_xpath: //li, url_xpath: [./a/@data-url, ./a/@href], title_xpath: ./a");
+  const auto links =
+      hits_of(page, "<ul><li><a href='/x'>X</a></li><li><a href='/x' data-url='/y'>Y</a></li></ul>");
+  REQUIRE(links.size() == 2);
+  CHECK(links[0].url == "http://e.example/x");
+  CHECK(links[1].url == "http://e.example/y");
+  CHECK(error_of_keys("engine: json_engine, " + kUrl + "url_query: [a, \"/\"], title_query: t")
+            .find("not a key path") != std::string::npos);
+}
+
+TEST_CASE("Several values are joined and arrays element by element", "[fetchers][definition]") {
+  const Engine engine =
+      engine_with("engine: json_engine, " + kUrl +
+                  "results_query: r, url_query: u, title_query: {join: [$/name, $/version], with: \" - \"}, "
+                  "content_query: {join: [$/tags, $/people/*/name], with: \", \"}");
+  const auto hits = hits_of(engine, R"({"r":[{"u":"http://a/","name":"N","version":"1.2","tags":["x","y"],
+      "people":[{"name":"P"},{"name":"Q"}]},{"u":"http://b/","version":3,"tags":[]}]})");
+  REQUIRE(hits.size() == 2);
+  CHECK(hits[0].title == "N - 1.2");
+  CHECK(hits[0].snippet == "x, y, P, Q");
+  CHECK(hits[1].title == "3");
+  CHECK(hits[1].snippet.empty());
+  const Engine xml = engine_with("engine: xml_engine, " + kUrl +
+                                 "results_xpath: //r, url_xpath: u, title_xpath: {join: [a, b]}");
+  CHECK(hits_of(xml, "<x><r><u>http://a/</u><a>1</a><a>2</a><b>3</b></r></x>")[0].title == "1 2 3");
+}
+
+TEST_CASE("A path selects the elements whose member has a given value", "[fetchers][definition]") {
+  const Engine engine =
+      engine_with("engine: json_engine, " + kUrl +
+                  "results_query: \"$/lists/*[kind=web]/r\", url_query: \"$/links/*[type=text/html]/href\", "
+                  "title_query: \"$/properties/*[type=title]/title/*/text\", "
+                  "content_query: \"notes[lang=en]/text\"");
+  const auto hits = hits_of(engine, R"({"lists":[{"kind":"ad","r":[{"links":[]}]},{"kind":"web","r":[
+      {"links":[{"type":"pdf","href":"http://a/pdf"},{"href":"http://a/none"},{"type":"text/html","href":"http://a/1"}],
+       "properties":{"When":{"type":"date","title":[{"text":"no"}]},"Name":{"type":"title","title":[{"text":"T"}]}},
+       "x":{"notes":{"lang":"en","text":"N"}}},
+      {"links":[{"type":"text/html","href":"http://a/2"}],"x":{"notes":{"lang":"fr","text":"N"}}}]}]})");
+  REQUIRE(hits.size() == 2);
+  CHECK(hits[0].url == "http://a/1");
+  CHECK(hits[0].title == "T");
+  CHECK(hits[0].snippet == "N");
+  CHECK(hits[1].url == "http://a/2");
+  CHECK(hits[1].title.empty());
+  CHECK(hits[1].snippet.empty());
+}
+
+TEST_CASE("With raw an identifier keeps its slashes and every other character is escaped",
+          "[fetchers][definition]") {
+  const Engine engine =
+      engine_with("engine: json_engine, " + kUrl +
+                  "results_query: r, url_format: \"https://kb.example/{id|raw}\", title_query: t");
+  const auto url = [&](const std::string& id) {
+    return hits_of(engine, R"({"r":[{"t":"x","id":)" + to_text(Json(id)) + "}]}")[0].url;
+  };
+  CHECK(url("vpn/request") == "https://kb.example/vpn/request");
+  CHECK(url("a b?c#d%2e\"<") == "https://kb.example/a%20b%3Fc%23d%252e%22%3C");
+}
+
+TEST_CASE("Redirect links in answers are unwrapped unless the definition disables it",
+          "[fetchers][definition][unwrap]") {
+  const std::string answer = R"({"r":[{"u":"/out?to=http%3A%2F%2Fa.example%2F1","t":"x"},
+      {"u":"https://duckduckgo.com/l/?uddg=http%3A%2F%2Fa.example%2F2","t":"x"}]})";
+  const std::string keys = "engine: json_engine, " + kUrl + "results_query: r, url_query: u, title_query: t";
+  const auto hits = hits_of(engine_with(keys + ", unwrap: [{match: e.example/out, parameter: to}]"), answer);
+  CHECK(hits[0].url == "http://a.example/1");
+  CHECK(hits[1].url == "http://a.example/2");
+  CHECK(hits_of(engine_with(keys), answer)[1].url == "http://a.example/2");
+  CHECK(hits_of(engine_with(keys + ", unwrap: false"), answer)[1].url.starts_with("https://duckduckgo.com/"));
+  CHECK(error_of_keys(keys + ", unwrap: [{match: nothing}]").find("lacks the key \"parameter\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("A trial reports which paths of a definition found nothing", "[fetchers][trial]") {
+  const auto remark = [](const std::string& keys, const std::string& answer) {
+    TrialOptions options;
+    options.saved_answer = answer;
+    const auto trial = try_engine(engine_with(keys), "x", options);
+    REQUIRE(trial.has_value());
+    CHECK(trial->text.find(trial->remark) != std::string::npos);
+    return trial->remark;
+  };
+  const std::string json =
+      "engine: json_engine, " + kUrl + "results_query: r, title_query: name, url_query: ";
+  const std::string answer = R"({"r":[{"href":"http://a/","name":"A"},{"href":"http://b/","name":"B"}]})";
+  CHECK(remark(json + "link", answer) == "\n2 items, none has `link`; they have `href`, `name`\n");
+  CHECK(remark(json + "[link, uri]", answer) ==
+        "\n2 items, none has `link`, `uri`; they have `href`, `name`\n");
+  CHECK(remark(json + "href", answer).empty());
+  CHECK(remark("engine: json_engine, " + kUrl + "results_query: r, title_query: titel, url_query: href",
+               answer) == "\n2 items, none has `titel`; they have `href`, `name`\n");
+  CHECK(remark("engine: xpath, " + kUrl + "results_xpath: //li, url_xpath: ./b/@href, title_xpath: .",
+               "<ul><li><a href='/x'>X</a></li></ul>") == "\n1 item, which has no `./b/@href`\n");
+  CHECK(remark(json + "href", R"({"r":[]})").empty());
+}
+
+TEST_CASE("A trial shows the values found for each part of the first items", "[fetchers][trial]") {
+  TrialOptions options;
+  options.saved_answer =
+      R"({"r":[{"href":"/a","name":"<b>A</b>","when":"2024-05-01"},{"name":"no address","text":"T"}]})";
+  const auto trial = try_engine(engine_with("engine: json_engine, " + kUrl +
+                                            "results_query: r, title_query: name, url_query: href, "
+                                            "content_query: [text, body], published_query: when"),
+                                "x", options);
+  REQUIRE(trial.has_value());
+  INFO(trial->text);
+  CHECK(trial->text.find("\nitem 1 of 2\n"
+                         "  url        /a\n"
+                         "  title      A\n"
+                         "  content    - (nothing at `text`, `body`)\n"
+                         "  published  2024-05-01\n"
+                         "\nitem 2 of 2\n"
+                         "  url        - (nothing at `href`)\n"
+                         "  title      no address\n"
+                         "  content    T\n"
+                         "  published  - (nothing at `when`)\n") != std::string::npos);
+}
+
+TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers][definition]") {
+  const Engine engine = engine_with(
+      "engine: json_engine, search_url: \"http://e.example/s\", results_query: r, url_query: u, title_query: "
+      "t, "
+      "json_body: {query: \"{query}\", size: \"{count}\", from: 0, flags: [true, null, \"a {{b}}\"], "
+      "filter: {\"k{\": \"x-{lang}\"}}");
+  const HttpRequest request = request_with(engine, "say \"hi\" {lang} \\");
+  CHECK(request.method == "POST");
+  CHECK(
+      request.body ==
+      R"({"query":"say \"hi\" {lang} \\","size":7,"from":0,"flags":[true,null,"a {b}"],"filter":{"k{":"x-all"}})");
+  bool has_type = false;
+  for (const auto& [name, value] : request.headers)
+    has_type |= name == "Content-Type" && value == "application/json";
+  CHECK(has_type);
+  const std::string keys =
+      "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, ";
+  CHECK(error_of_keys(keys + "json_body: {a: \"{nothing}\"}")
+            .find("json_body: unknown placeholder {nothing}") != std::string::npos);
+  CHECK(error_of_keys(keys + "json_body: {query: '{search(q: $q) {url}}', q: \"{query}\"}")
+            .find("write literal braces twice: {{ and }}") != std::string::npos);
+  CHECK(error_of_keys(keys + "json_body: {a: b}").find("must contain {query}") != std::string::npos);
+  CHECK(error_of_keys(keys + "json_body: {a: \"{query}\"}, request_body: x").find("keep one") !=
+        std::string::npos);
+}
+
+TEST_CASE("A quoted text within a JSON text is escaped one level deeper", "[fetchers][definition]") {
+  const auto body_of = [](const std::string& text) {
+    const Engine engine = engine_with(
+        "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, json_body: "
+        "{g: '" +
+        text + "'}");
+    return request_with(engine, "a\"b").body;
+  };
+  CHECK(body_of(R"(q: "{query}")") == R"({"g":"q: \"a\\\"b\""})");
+  CHECK(body_of(R"(p: "C:\\", q: "{query}")") == R"({"g":"p: \"C:\\\\\", q: \"a\\\"b\""})");
+  CHECK(body_of(R"(p: "\"", q: "{query}")") == R"({"g":"p: \"\\\"\", q: \"a\\\"b\""})");
+  CHECK(body_of(R"(p: "C:\\" {query})") == R"({"g":"p: \"C:\\\\\" a\"b"})");
+}
+
+TEST_CASE("No value breaks out of a request body", "[fetchers][definition][security]") {
+  Random random(20);
+  const std::string letters = "ab\"\\{}[]',:/\n\t<>&;%$#()*+ \x01";
+  const auto hostile = [&] {
+    std::string out;
+    for (std::uint64_t i = random.below(12); i > 0; --i) out += letters[random.below(letters.size())];
+    return out;
+  };
+  const Engine json = engine_with(
+      "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, "
+      "json_body: {q: \"<{query}>\", gql: \"search(text: \\\"{query}\\\", n: 3)\"}");
+  const Engine form = engine_with(
+      "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, method: POST, "
+      "request_body: \"a=1&q={query}&b=2\"");
+  const Engine xml = engine_with(
+      "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, method: POST, "
+      "headers: {Content-Type: application/xml}, request_body: \"<q a='{query}'>{query}</q>\"");
+  for (int i = 0; i < 3000; ++i) {
+    const std::string value = hostile();
+    INFO(value);
+    const auto body = parse_json(request_with(json, value).body, "body");
+    REQUIRE(body.has_value());
+    REQUIRE(body->as_object().size() == 2);
+    CHECK(std::string(body->at("q").as_string()) == "<" + value + ">");
+    // As the GraphQL server reads it: its text ends at the first unescaped quotation mark.
+    const std::string query(body->at("gql").as_string());
+    REQUIRE(query.starts_with("search(text: \""));
+    REQUIRE(query.ends_with("\", n: 3)"));
+    const std::string inner = query.substr(13, query.size() - 13 - 7);
+    const auto text = parse_json(inner, "text");
+    REQUIRE(text.has_value());
+    CHECK(std::string(text->as_string()) == value);
+    const std::string fields = request_with(form, value).body;
+    CHECK(std::count(fields.begin(), fields.end(), '&') == 2);
+    CHECK(fields.starts_with("a=1&q="));
+    CHECK(fields.ends_with("&b=2"));
+    const std::string element = request_with(xml, value).body;
+    CHECK(std::count(element.begin(), element.end(), '<') == 2);
+    CHECK(std::count(element.begin(), element.end(), '\'') == 2);
+  }
+}
+
+TEST_CASE("Unusual settings.yml files are read as SearXNG reads them", "[fetchers][definition][searxng]") {
+  const auto names = [](const std::string& text) {
+    const auto file = parse_engine_file(text, "settings.yml");
+    std::string out = file ? "" : file.error().text;
+    if (file)
+      for (const Engine& engine : file->engines) out += engine.name + (engine.is_disabled ? " off " : " ");
+    return out;
+  };
+  // own sections with anchors, merge keys and folded texts
+  CHECK(names(R"(general: {debug: off}
+x-mine: &mine {engine: xpath, timeout: 4.0, paging: yes}
+engines:
+  - <<: *mine
+    name: folded
+    search_url: >-
+      https://folded.example/find?q={query}
+    results_xpath: //div
+    url_xpath: ./a/@href
+    title_xpath: ./a
+    disabled: True
+)") == "folded off ");
+  // blocks that only change an engine that comes with SearXNG
+  CHECK(names("use_default_settings: true\nengines:\n  - {name: crossref, disabled: true}\n"
+              "  - {name: openalex}\n") == "crossref off openalex ");
+  CHECK(names("use_default_settings: {engines: {keep_only: [openalex, no such, crossref]}}\n") ==
+        "openalex crossref ");
+  CHECK(names("use_default_settings: true\nserver: {secret_key: x}\n").find("lists no others") !=
+        std::string::npos);
+  CHECK(names("use_default_settings: true\nengines: {google: {engine: google}}\n").find("must be a list") !=
+        std::string::npos);
+}
+
+TEST_CASE("The supported engines of a whole settings.yml are served", "[fetchers][definition][searxng]") {
+  const std::string settings =
+      "use_default_settings: true\nserver: {port: 8888}\nengines:\n"
+      "  - {name: good, engine: json_engine, search_url: \"http://e.example/?q={query}\", results_query: r, "
+      "url_query: u, title_query: t, send_page_num_on_first_page: false, safesearch: true, thumbnail: x, "
+      "index: 1}\n"
+      "  - {name: python, engine: duckduckgo_weather, shortcut: dw}\n"
+      "  - {name: unknown, engine: nobody_knows}\n"
+      "  - {name: bad, engine: xpath, search_url: \"http://e.example/?q={query}\", url_xpath: \"//a[\", "
+      "title_xpath: //a}\n"
+      "  - {name: last, engine: mediawiki, base_url: \"https://w.example\"}\n";
+  const auto file = parse_engine_file(settings, "settings.yml");
+  REQUIRE(file.has_value());
+  REQUIRE(file->engines.size() == 2);
+  CHECK(file->engines[0].name == "good");
+  const auto& good = std::get<HttpAccess>(file->engines[0].access);
+  CHECK(good.paging.omits_first_number);
+  CHECK(good.safe_search.is_on);
+  CHECK(good.answer.thumbnail == PartRule("x"));
+  CHECK(file->engines[1].name == "last");
+  REQUIRE(file->refused.size() == 3);
+  CHECK(file->refused[0].starts_with("settings.yml:5:"));
+  CHECK(file->refused[0].find("\"duckduckgo_weather\" is Python code") != std::string::npos);
+  CHECK(file->refused[1].find("unknown engine type \"nobody_knows\"") != std::string::npos);
+  CHECK(file->refused[2].find("not valid XPath") != std::string::npos);
+  // A file in our own format is refused for any mistake.
+  CHECK_FALSE(parse_engine_file("engines:\n  - {name: python, engine: duckduckgo_weather}\n", "engines.yaml")
+                  .has_value());
+}

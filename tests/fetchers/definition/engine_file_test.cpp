@@ -1,0 +1,250 @@
+#include "fetchers/definition/engine_file.h"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "fetchers/definition/engine_types.h"
+#include "fetchers/engines/http/engine_request.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+std::string errors_of(const std::string& text) {
+  const auto file = parse_engine_file(text, "e.yaml");
+  return file ? "" : file.error().text;
+}
+
+const SteadyClock kClockEngine;
+
+HttpRequest request_of(const Engine& engine, const std::string& query, FetchOptions options) {
+  const auto ready = ready_access(engine, SecretLookup());
+  REQUIRE(ready.has_value());
+  return build_request(engine, *ready, query, options, plan_pages(ready->access, options).first);
+}
+
+FetchOptions options_with(int depth, int page) {
+  return {.depth = depth, .deadline = Deadline(kClockEngine, std::chrono::seconds(1)), .page = page};
+}
+
+Engine only_engine(const std::string& text) {
+  const auto file = parse_engine_file(text, "e.yaml");
+  if (!file) FAIL(file.error().text);
+  REQUIRE(file->engines.size() == 1);
+  return file->engines.front();
+}
+
+}  // namespace
+
+TEST_CASE("The blocks of a SearXNG settings.yml are read unchanged", "[fetchers][engine_file]") {
+  const auto file = parse_engine_file(R"(use_default_settings: true
+engines:
+  - name: mdn
+    shortcut: mdn
+    engine: json_engine
+    categories: [it]
+    paging: true
+    search_url: https://developer.mozilla.org/api/v1/search?q={query}&page={pageno}
+    results_query: documents
+    url_query: mdn_url
+    url_prefix: https://developer.mozilla.org
+    title_query: title
+    content_query: summary
+    about:
+      website: https://developer.mozilla.org
+      results: JSON
+  - name: library of congress pages
+    engine: xpath
+    search_url: https://example.org/?q={query}&p={pageno}{time_range}{safe_search}
+    url_xpath: //h3/a/@href
+    title_xpath: //h3/a
+    content_xpath: //p
+    first_page_num: 0
+    page_size: 10
+    soft_max_redirects: 2
+    no_result_for_http_status: [404]
+    timeout: 10.0
+    disabled: true
+    enable_http: true
+)",
+                                      "settings.yml");
+  if (!file) FAIL(file.error().text);
+  REQUIRE(file->engines.size() == 2);
+  CHECK(file->engines[0].name == "mdn");
+  CHECK(file->engines[1].is_disabled);
+  CHECK(file->engines[1].timeout_seconds == 10);
+  REQUIRE(file->warnings.size() == 2);
+  const auto has_warning = [&](const std::string& place) {
+    return std::any_of(file->warnings.begin(), file->warnings.end(), [&](const std::string& warning) {
+      return warning.starts_with("settings.yml:" + place);
+    });
+  };
+  CHECK(has_warning("1:1: "));
+  CHECK(has_warning("29:5: "));
+}
+
+TEST_CASE("Every mistake of an engine file is reported at once and with its place",
+          "[fetchers][engine_file]") {
+  const std::string errors = errors_of(R"(engines:
+  - name: a
+    engine: json_engine
+    search_url: "http://a.example/?q=x"
+    url_query: //
+    title_query: title
+    colour: red
+  - name: a
+    engine: xpath
+    search_url: "http://{query}/"
+    results_xpath: "//div["
+    url_xpath: ./a/@href
+    title_xpath: ./a
+  - name: b
+    engine: duckduckgo_weather
+  - name: c
+    engine: nonsense
+  - engine: xpath
+    search_url: "ftp://x.example/{query}"
+    url_xpath: a
+    title_xpath: b
+    timeout: soon
+    query_syntax: klingon
+  - name: d
+    engine: command
+    command: [ls, "{{QUERY}}"]
+  - name: e
+    engine: json_engine
+    search_url: "http://e.example/?q={query}&x={unknown}"
+    url_query: url
+    headers: {"Bad Name": x}
+)");
+  for (const std::string expected :
+       {"e.yaml:4:17: search_url: the URL must contain {query}", "e.yaml:5:16: \"//\" is not a key path",
+        "e.yaml:7:5: unknown key \"colour\"",
+        "e.yaml:8:11: the engine \"a\" is defined twice (first in line 2)",
+        "e.yaml:10:17: search_url: {query} before the path",
+        "e.yaml:11:20: \"//div[\" is not valid XPath 1.0",
+        "e.yaml:15:13: the engine \"duckduckgo_weather\" is Python code in SearXNG",
+        "e.yaml:17:13: unknown engine type \"nonsense\"", "lacks the key \"name\"",
+        "e.yaml:19:17: search_url: not a valid http or https URL", "e.yaml:22:14: timeout must be a number",
+        "e.yaml:23:19: unknown query_syntax \"klingon\"",
+        "e.yaml:26:14: the program must be an absolute path",
+        "e.yaml:29:17: search_url: unknown placeholder {unknown}", "lacks the key \"title_query\"",
+        "e.yaml:31:27: headers: \"Bad Name\""}) {
+    INFO(expected);
+    CHECK(errors.find(expected) != std::string::npos);
+  }
+  INFO(errors);
+  CHECK(errors_of("engines: 5").starts_with("e.yaml:1:10: engines must be a list"));
+  CHECK(errors_of("engines: [5]").find("e.yaml:1:11: an engine must be a map") != std::string::npos);
+  CHECK(errors_of("{}").find("lacks the key \"engines\"") != std::string::npos);
+  CHECK(errors_of("engines: [").starts_with("e.yaml:"));
+  const auto with_method = [](const std::string& method) {
+    return errors_of(
+        "engines: [{name: a, engine: json_engine, url_query: u, title_query: t, search_url: "
+        "'http://a.example/?q={query}', method: " +
+        method + "}]");
+  };
+  for (const char* method : {"GET", "POST", "get", "Post"}) CHECK(with_method(method).empty());
+  for (const char* method : {"PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT", "x", "''"})
+    CHECK(with_method(method).find("method must be GET or POST") != std::string::npos);
+}
+
+TEST_CASE("No placeholder and no user name can choose the host", "[fetchers][engine_file]") {
+  for (const std::string url :
+       {"http://{query}.example/", "{query}", "http://a.example:{pageno}/{query}",
+        "http://{query}@a.example/{query}", "http://user:word@a.example/{query}", "file:///{query}",
+        "gopher://a.example/{query}", "http:///{query}", "//a.example/{query}", "http://a.example{query}/",
+        "https://{lang}{query}.example/"}) {
+    INFO(url);
+    CHECK_FALSE(
+        errors_of(
+            "engines:\n  - {name: a, engine: json_engine, url_query: u, title_query: t, search_url: \"" +
+            url + "\"}\n")
+            .empty());
+  }
+}
+
+TEST_CASE("Requests are the same as those of SearXNG", "[fetchers][engine_file]") {
+  const std::string head =
+      "engines:\n  - name: a\n    engine: json_engine\n    url_query: u\n    title_query: t\n";
+  const Engine paged =
+      only_engine(head +
+                  "    paging: true\n    page_size: 10\n    first_page_num: 0\n    search_url: "
+                  "\"http://a.example/{query}?q={query}&p={pageno}&l={lang}{time_range}{safe_search}\"\n"
+                  "    time_range_support: true\n    safe_search_support: true\n");
+  FetchOptions options = options_with(10, 3);
+  options.time_range = "week";
+  options.safe_search = 2;
+  CHECK(request_of(paged, "a b/ä", options).url ==
+        "http://a.example/a%20b%2F%C3%A4?q=a+b%2F%C3%A4&p=20&l=all&hours=168&filter=strict");
+  options.language = "de";
+  CHECK(request_of(paged, "x", options).url.find("&l=de&") != std::string::npos);
+  const auto accepted = [&] {
+    std::string out;
+    for (const auto& [name, value] : request_of(paged, "x", options).headers)
+      if (name == "Accept-Language") out += value;
+    return out;
+  };
+  CHECK(accepted() == "de");
+  for (const char* any : {"", "all", "*"}) {
+    options.language = any;
+    CHECK(accepted().empty());
+  }
+  options.language = "de&x=1";
+  CHECK(request_of(paged, "x", options).url.find("&l=all&") != std::string::npos);
+
+  const Engine posted = only_engine(head +
+                                    "    method: POST\n    search_url: http://a.example/\n"
+                                    "    request_body: '{{\"q\": \"{query}\", \"n\": {count}}}'\n");
+  const HttpRequest request = request_of(posted, "say \"hi\" {x}", options_with(30, 1));
+  CHECK(request.method == "POST");
+  CHECK(request.body == R"({"q": "say \"hi\" {x}", "n": 30})");
+  const Engine form = only_engine(
+      head + "    method: POST\n    search_url: http://a.example/\n    request_body: 'q={query}'\n");
+  CHECK(request_of(form, "a&b=c d", options_with(30, 1)).body == "q=a%26b%3Dc+d");
+}
+
+TEST_CASE("Engine types for well-known servers build their requests", "[fetchers][engine_file]") {
+  const auto request = [](const std::string& body, int page = 1) {
+    return request_of(only_engine("engines:\n  - name: a\n" + body), "x \"y", options_with(30, page));
+  };
+  const HttpRequest elastic =
+      request("    engine: elasticsearch\n    base_url: http://localhost:9200\n    index: pages\n", 2);
+  CHECK(elastic.url == "http://localhost:9200/pages/_search");
+  CHECK(elastic.body ==
+        R"({"from":30,"size":30,"query":{"multi_match":{"query":"x \"y","fields":["*"],"lenient":true}}})");
+  CHECK(request("    engine: elasticsearch\n    base_url: http://localhost:9200\n").url ==
+        "http://localhost:9200/_search");  // without `index` all indices are searched, as in SearXNG
+  const HttpRequest custom = request(
+      "    engine: elasticsearch\n    index: pages\n    query_type: custom\n"
+      "    custom_query_json: {match: {title: \"{{VALUE}}\"}, size: 3}\n");
+  CHECK(parse_json(custom.body, "body").has_value());
+  CHECK(custom.body.find(R"({"match":{"title":"x \"y"},"size":3})") != std::string::npos);
+  CHECK(request("    engine: solr\n    collection: c\n    sort: score desc\n").url ==
+        "http://localhost:8983/solr/c/select?q=x+%22y&start=0&rows=30&wt=json&sort=score+desc");
+  CHECK(request("    engine: meilisearch\n    index: i\n").body == R"({"q":"x \"y","offset":0,"limit":30})");
+  CHECK(request("    engine: mediawiki\n    search_type: text\n")
+            .url.starts_with("https://en.wikipedia.org/w/"
+                             "api.php?action=query&list=search&format=json&srsearch=x+%22y&sroffset=0&"
+                             "srlimit=30&srwhat=text"));
+  CHECK(
+      request("    engine: groonga\n    table: Pages\n")
+          .url.starts_with(
+              "http://localhost:10041/d/select?table=Pages&query=x+%22y&offset=0&limit=30&output_columns="));
+  CHECK(
+      request("    engine: omega\n    base_url: http://localhost/cgi-bin/omega\n    database: d\n", 2).url ==
+      "http://localhost/cgi-bin/omega?P=x+%22y&TOPDOC=30&HITSPERPAGE=30&DB=d&FMT=xml");
+  CHECK(request("    engine: searx_engine\n    instance_urls: [https://searx.example/search]\n").url ==
+        "https://searx.example/search?q=x+%22y&format=json&pageno=1&language=all&safesearch=0");
+  CHECK(engine_types().size() == 28);
+}
+
+TEST_CASE("The engine type mongodb is named as gone, with what replaces it", "[fetchers][engine_file]") {
+  CHECK(
+      errors_of("engines:\n  - {name: m, engine: mongodb, database: d, collection: c}\n") ==
+      "e.yaml:2:23: the engine type \"mongodb\" no longer exists; ask MongoDB through an engine of the type "
+      "odbc (MongoDB's own ODBC driver) or command");
+}

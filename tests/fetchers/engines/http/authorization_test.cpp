@@ -1,0 +1,301 @@
+// `auth:` of definitions: tokens (fetched, kept, renewed and never written to a file), signed requests, and
+// headers that are passed on from the reader.
+
+#include "fetchers/engines/http/authorization.h"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/recording/har_archive.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/scripted_transport.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+using metafuse::test::answer_of;
+using metafuse::test::Script;
+using metafuse::test::scripted_options;
+
+namespace {
+
+const std::string kKeys =
+    "engine: json_engine, search_url: \"https://api.example/s?q={query}\", results_query: r, url_query: u, "
+    "title_query: t, ";
+const std::string kAnswer = R"({"r":[{"u":"https://a.example/","t":"A"}]})";
+
+Result<EngineFile> file_with(const std::string& auth) {
+  return parse_engine_file("engines:\n  - {name: e, " + kKeys + "auth: {" + auth + "}}\n", "e.yaml");
+}
+
+std::shared_ptr<Fetcher> fetcher_with(const std::string& auth, FetcherOptions options) {
+  auto file = file_with(auth);
+  if (!file) FAIL(file.error().text);
+  options.secret_of = [](std::string_view name) { return std::optional("s3cret-" + std::string(name)); };
+  auto fetcher = make_fetcher(std::move(file->engines), std::move(options));
+  if (!fetcher) FAIL(fetcher.error().text);
+  return *fetcher;
+}
+
+FetchedList search_once(Fetcher& fetcher, const Clock& clock, const std::string& text = "x",
+                        std::vector<std::pair<std::string, std::string>> forwarded = {}) {
+  const ExpandedQuery query{"t", "e", text};
+  return fetcher
+      .fetch({&query, 1},
+             {.deadline = Deadline(clock, std::chrono::seconds(5)), .forwarded = std::move(forwarded)}, {})
+      .front();
+}
+
+std::string header_of(const HttpRequest& request, const std::string& name) {
+  for (const auto& [key, value] : request.headers)
+    if (key == name) return value;
+  return {};
+}
+
+const std::string kOauth =
+    "type: oauth2, token_url: \"https://login.example/token\", client_id: me, client_secret: \"${SECRET}\", "
+    "scope: \"a b\"";
+
+/// A token server that counts its requests, and an engine that accepts only the newest token.
+struct TokenServer {
+  int handed_out = 0;
+  int refused = 0;
+
+  HttpAnswer operator()(const HttpRequest& request) {
+    if (request.url == "https://login.example/token") {
+      const std::string number = std::to_string(++handed_out);
+      return answer_of(R"({"access_token":"tok-)" + number +
+                       R"(","token_type":"bearer","expires_in":100,"refresh_token":"next-)" + number + "\"}");
+    }
+    const bool is_known = header_of(request, "Authorization") == "Bearer tok-" + std::to_string(handed_out);
+    if (!is_known) ++refused;
+    return is_known ? answer_of(kAnswer) : answer_of("who are you", 401);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A token is fetched once and renewed before it expires or when it is refused", "[fetchers][auth]") {
+  TokenServer server;
+  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_with(kOauth, options);
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  REQUIRE(script.requests.size() == 2);
+  CHECK(script.requests[0].body ==
+        "grant_type=client_credentials&scope=a+b&client_id=me&client_secret=s3cret-SECRET");
+  CHECK(script.requests[1].own_origin == "api.example:443");
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  CHECK(server.handed_out == 1);
+  clock.advance(std::chrono::seconds(81));  // of 100: a new token is fetched in the background of the search
+  search_once(*fetcher, clock);
+  CHECK(server.handed_out == 2);
+  clock.advance(std::chrono::seconds(1));
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  CHECK(server.handed_out == 2);
+  const int refused_before = server.refused;
+  ++server.handed_out;  // the server accepts only tok-3: the refused search renews the token and asks again
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  CHECK(server.handed_out == 4);
+  CHECK(server.refused == refused_before + 1);
+}
+
+TEST_CASE("A refused token is renewed only once per search", "[fetchers][auth]") {
+  int tokens = 0;
+  bool hands_out = true;
+  Script script{[&](const HttpRequest& request) {
+                  if (request.url != "https://login.example/token") return answer_of("who are you", 401);
+                  if (!hands_out) return answer_of(R"({"error":"invalid_client"})", 400);
+                  return answer_of(R"({"access_token":"t)" + std::to_string(++tokens) + "\"}");
+                },
+                {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  options.uses_breaker = false;
+  const auto fetcher = fetcher_with(kOauth, options);
+  const FetchedList refused = search_once(*fetcher, clock);
+  CHECK(refused.failure == Failure::http_status);
+  CHECK(refused.message.find("401") != std::string::npos);
+  CHECK(tokens == 2);
+  CHECK(script.requests.size() == 4);
+  CHECK(header_of(script.requests[1], "Authorization") == "Bearer t1");
+  CHECK(header_of(script.requests[3], "Authorization") == "Bearer t2");
+  hands_out = false;
+  CHECK(search_once(*fetcher, clock).failure == Failure::not_allowed);
+  CHECK(tokens == 2);
+}
+
+TEST_CASE("A refresh token is used and replaced by the next one that the server sends", "[fetchers][auth]") {
+  TokenServer server;
+  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_with(
+      "type: oauth2, token_url: \"https://login.example/token\", client_id: me, refresh_token: \"${FIRST}\"",
+      options);
+  search_once(*fetcher, clock);
+  clock.advance(std::chrono::seconds(200));
+  search_once(*fetcher, clock);
+  CHECK(script.requests[0].body == "grant_type=refresh_token&refresh_token=s3cret-FIRST&client_id=me");
+  CHECK(script.requests[2].body == "grant_type=refresh_token&refresh_token=next-1&client_id=me");
+}
+
+TEST_CASE("Tokens and the secrets used to fetch them are never written to a file",
+          "[fetchers][auth][security]") {
+  const test::TemporaryFolder folder;
+  TokenServer server;
+  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  const SteadyClock clock;
+  auto writer = HarWriter::open(folder.path("archive.har"));
+  REQUIRE(writer.has_value());
+  FetcherOptions options = scripted_options(script);
+  options.wrap_transport = [&](std::unique_ptr<Transport>) {
+    return make_recording_transport(std::make_unique<test::ScriptedTransport>(script), **writer);
+  };
+  CHECK(search_once(*fetcher_with(kOauth, options), clock).list.hits.size() == 1);
+  REQUIRE((*writer)->close().has_value());
+  const auto recorded = read_text(folder.path("archive.har"), 1 << 20);
+  REQUIRE(recorded.has_value());
+  CHECK(recorded->find("api.example") != std::string::npos);
+  for (const char* secret : {"tok-1", "next-1", "s3cret", "login.example"})
+    CHECK(recorded->find(secret) == std::string::npos);
+  // A replay needs no token.
+  FetcherOptions replay;
+  replay.recording = FetcherOptions::Recording::replay;
+  replay.recording_file = folder.path("archive.har");
+  CHECK(search_once(*fetcher_with(kOauth, replay), clock).list.hits.size() == 1);
+  // An error message of a token server may repeat what was sent.
+  script.answer = [](const HttpRequest& request) {
+    return answer_of(R"({"error":"invalid_client","error_description":")" + request.body + "\"}", 401);
+  };
+  const FetchedList failed = search_once(*fetcher_with(kOauth, scripted_options(script)), clock);
+  CHECK(failed.failure == Failure::not_allowed);
+  CHECK(failed.message == "no token: HTTP 401 invalid_client");
+}
+
+TEST_CASE("Requests are signed over the message of the definition", "[fetchers][auth]") {
+  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  const SteadyClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.unix_time = [] { return std::int64_t{1714550400}; };
+  const auto signed_by = [&](const std::string& auth, const std::string& query) {
+    const auto fetcher = fetcher_with("type: hmac, " + auth, options);
+    search_once(*fetcher, clock, query);
+    return script.requests.back();
+  };
+  // The well-known value of HMAC-SHA256 for the key "key" and this sentence.
+  const HttpRequest fox = signed_by(
+      "secret: key, message: \"The quick brown fox jumps over the lazy dog\", headers: {X-Signature: "
+      "\"{signature}\"}",
+      "x");
+  CHECK(header_of(fox, "X-Signature") == "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
+  const HttpRequest whole = signed_by(
+      "secret: \"${KEY}\", encoding: base64, message: \"{method} {host}{path}?{query} {timestamp}\", "
+      "headers: {X-Date: \"{date}\", Authorization: \"HMAC me:{timestamp}:{signature}\"}",
+      "a b");
+  CHECK(header_of(whole, "X-Date") == "Wed, 01 May 2024 08:00:00 GMT");
+  CHECK(header_of(whole, "Authorization").starts_with("HMAC me:1714550400:"));
+  const auto error = [](const std::string& auth) {
+    const auto file = file_with(auth);
+    return file ? std::string() : file.error().text;
+  };
+  CHECK(error("type: hmac, secret: k, message: \"{nothing}\", headers: {A: \"{signature}\"}")
+            .find("unknown {nothing}") != std::string::npos);
+  CHECK(
+      error("type: hmac, secret: k, message: x, headers: {A: b}").find("headers must contain {signature}") !=
+      std::string::npos);
+  CHECK(error("type: oauth2, token_url: \"http://login.example/\", client_id: a, client_secret: b")
+            .find("must be https") != std::string::npos);
+  CHECK(error("type: forward, headers: [Cookie]").find("cannot be passed on") != std::string::npos);
+  CHECK(error("type: nothing").find("oauth2, hmac, aws or forward") != std::string::npos);
+}
+
+TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers][auth]") {
+  const auto signed_request = [](HttpRequest request, const std::string& service, std::int64_t time) {
+    Authorization auth;
+    auth.client_id = "AKIDEXAMPLE";
+    auth.secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    auth.region = "us-east-1";
+    auth.service = service;
+    sign_aws_request(request, auth, time);
+    return request;
+  };
+  const auto signature = [](const HttpRequest& request) {
+    const std::string header = header_of(request, "Authorization");
+    return header.substr(header.find("Signature=") + 10);
+  };
+  constexpr std::int64_t kMoment = 1440938160;  // 2015-08-30 12:36:00 UTC, as in Amazon's published examples
+  const auto of = [&](const std::string& method, const std::string& url) {
+    HttpRequest request;
+    request.method = method;
+    request.url = url;
+    return signed_request(request, "service", kMoment);
+  };
+  // Amazon's test suite: get-vanilla, post-vanilla, get-vanilla-query-order-key-case.
+  const HttpRequest vanilla = of("GET", "https://example.amazonaws.com/");
+  CHECK(header_of(vanilla, "X-Amz-Date") == "20150830T123600Z");
+  CHECK(header_of(vanilla, "Authorization") ==
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
+        "SignedHeaders=host;x-amz-date, "
+        "Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
+  CHECK(signature(of("POST", "https://example.amazonaws.com/")) ==
+        "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b");
+  CHECK(signature(of("GET", "https://example.amazonaws.com/?Param2=value2&Param1=value1")) ==
+        "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500");
+  CHECK(signature(of("GET", "https://example.amazonaws.com/a/../")) == signature(vanilla));
+  // The example of Amazon's documentation, IAM's ListUsers.
+  HttpRequest users;
+  users.url = "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08";
+  users.headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}};
+  CHECK(signature(signed_request(users, "iam", kMoment)) ==
+        "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7");
+  CHECK(of("GET", "https://h.example/s?q=a+b").url == "https://h.example/s?q=a%20b");
+}
+
+TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay secret",
+          "[fetchers][auth][security]") {
+  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  const SteadyClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.unix_time = [] { return std::int64_t{1440938160}; };
+  const auto fetcher = fetcher_with(
+      "type: aws, region: eu-central-1, service: aoss, access_key: \"${KEY}\", secret_key: \"${SECRET}\", "
+      "session_token: \"${TOKEN}\"",
+      options);
+  CHECK(search_once(*fetcher, clock, "a b").list.hits.size() == 1);
+  const HttpRequest& sent = script.requests.back();
+  CHECK(header_of(sent, "X-Amz-Security-Token") == "s3cret-TOKEN");
+  CHECK(header_of(sent, "X-Amz-Content-Sha256") ==
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(header_of(sent, "Authorization")
+            .find("Credential=s3cret-KEY/20150830/eu-central-1/aoss/aws4_request, "
+                  "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token, ") !=
+        std::string::npos);
+  for (const auto& [name, value] : sent.headers) CHECK(value.find("s3cret-SECRET") == std::string::npos);
+  const auto file = file_with("type: aws, region: \"eu/../x\", service: es, access_key: a");
+  REQUIRE_FALSE(file.has_value());
+  CHECK(file.error().text.find("region may contain only a-z") != std::string::npos);
+  CHECK(file.error().text.find("secret_key") != std::string::npos);
+}
+
+TEST_CASE("A reader's headers are passed on if the definition says so and the lists stay private",
+          "[fetchers][auth][security]") {
+  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  const SteadyClock clock;
+  const auto fetcher = fetcher_with("type: forward, headers: [X-User-Token]", scripted_options(script));
+  CHECK(search_once(*fetcher, clock).failure == Failure::not_allowed);
+  CHECK(script.requests.empty());
+  CHECK(search_once(*fetcher, clock, "x", {{"x-user-token", "ann"}, {"cookie", "c"}}).list.hits.size() == 1);
+  REQUIRE(script.requests.size() == 1);
+  CHECK(header_of(script.requests[0], "x-user-token") == "ann");
+  CHECK(header_of(script.requests[0], "cookie").empty());
+}

@@ -1,0 +1,163 @@
+#include "fetchers/engines/index/document_files.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+using test::TemporaryFolder;
+
+namespace {
+
+struct ReadFolder {
+  std::vector<SourceDocument> documents;
+  std::vector<std::string> left_out;
+};
+
+ReadFolder read_all(const std::string& path, unsigned threads = 1, const std::string& base_url = "") {
+  ReadFolder read;
+  auto left_out = read_documents(path, {base_url, threads}, [&](SourceDocument document) -> Result<void> {
+    read.documents.push_back(std::move(document));
+    return {};
+  });
+  INFO((left_out ? "" : left_out.error().text));
+  REQUIRE(left_out.has_value());
+  read.left_out = *left_out;
+  return read;
+}
+
+std::string refusal_of(const std::string& path) {
+  const auto read = read_documents(path, {}, [](SourceDocument) -> Result<void> { return {}; });
+  REQUIRE(!read.has_value());
+  return read.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("The title and text and language and date of a page are read", "[fetchers][documents]") {
+  auto page = html_document(
+      "<html lang=en><head><title>Caf&eacute;\n menu</title><meta property='article:published_time' "
+      "content='2024-05-06'><style>p{}</style></head><body><nav>Home</nav><h1>Other</h1><p>Hot "
+      "<b>co</b>ffee</p>"
+      "<p>Tea<script>alert('x')</script></body>");
+  CHECK(page.fields["title"] == "Caf\xC3\xA9 menu");
+  CHECK(page.fields["text"] == "Other Hot coffee Tea");
+  CHECK(page.fields["language"] == "en");
+  CHECK(page.fields["date"] == "2024-05-06");
+  CHECK(html_document("<h1>A &amp; B</h1>x").fields["title"] == "A & B");
+  CHECK(html_document("<p>\xC3\xA9t\xC3\xA9").fields["text"] == "\xC3\xA9t\xC3\xA9");
+}
+
+TEST_CASE("Any bytes are accepted as a page and nesting is limited", "[fetchers][documents]") {
+  CHECK(html_document("").fields.empty());
+  CHECK_NOTHROW(html_document(std::string("\0\xFF<", 3)));
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "<div>";
+  CHECK_NOTHROW(html_document(deep + "x"));
+}
+
+TEST_CASE("The title of Markdown is from the front matter or the first heading or the first line",
+          "[fetchers][documents]") {
+  auto front = markdown_document(
+      "---\nlang: de\nlayout: x\ntitle: \"My page\"\ndate: 2024-05-06\n---\n# Heading\nwords\n");
+  CHECK(front.fields["title"] == "My page");
+  CHECK(front.fields["text"] == "Heading words");
+  CHECK(front.fields["language"] == "de");
+  CHECK(front.fields["date"] == "2024-05-06");
+  CHECK(markdown_document("intro\n\n## The *heading*\n").fields["title"] == "The heading");
+  CHECK(markdown_document("only a line\nmore").fields["title"] == "only a line");
+  CHECK(markdown_document("- see [the docs](https://x.example/y) `now`\n").fields["text"] ==
+        "see the docs now");
+}
+
+TEST_CASE("A folder is read in the order of its paths with any number of threads", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  folder.write("b.md", "# B\n");
+  folder.write("a/one file.html", "<title>One</title>");
+  folder.write("a/.hidden.md", "# no\n");
+  folder.write(".git/x.md", "# no\n");
+  folder.write("c.txt", "First line\nsecond\n");
+  folder.write(
+      "d.csv",
+      "url,title,note\nhttp://x.example/1,\"a, \"\"b\"\"\",n\n\nhttp://x.example/2,\"two\nlines\",\n");
+  folder.write("e.jsonl", "{\"url\":\"http://x.example/3\",\"title\":\"three\"}\n");
+  folder.write("picture.png", "x");
+  for (const unsigned threads : {1U, 4U}) {
+    auto read = read_all(folder.path(), threads, "https://docs.example/");
+    REQUIRE(read.documents.size() == 6);
+    CHECK(read.documents[0].url == "https://docs.example/a/one%20file.html");
+    CHECK(read.documents[0].fields["title"] == "One");
+    CHECK(read.documents[1].url == "https://docs.example/b.md");
+    CHECK(read.documents[2].fields["title"] == "First line");
+    CHECK(read.documents[3].fields["title"] == "a, \"b\"");
+    CHECK(read.documents[3].fields["note"] == "n");
+    CHECK(read.documents[4].fields["title"] == "two\nlines");
+    CHECK(read.documents[5].url == "http://x.example/3");
+    REQUIRE(read.left_out.size() == 1);
+    CHECK(read.left_out[0].find("picture.png") != std::string::npos);
+  }
+  CHECK(read_all(folder.path()).documents[1].url == "file://localhost" + folder.path("b.md"));
+}
+
+TEST_CASE("Reading a folder reports its progress", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 300; ++i) folder.write("f/" + std::to_string(i) + ".txt", "text\n");
+  std::vector<std::pair<std::size_t, std::size_t>> heard;
+  DocumentFileOptions options;
+  options.progress = [&](std::size_t done, std::size_t total) { heard.emplace_back(done, total); };
+  const auto take = [](SourceDocument) -> Result<void> { return {}; };
+  REQUIRE(read_documents(folder.path("f"), options, take).has_value());
+  REQUIRE(heard.size() > 1);
+  CHECK(heard.front().first < 300);
+  CHECK(heard.back() == std::pair<std::size_t, std::size_t>(300, 300));
+}
+
+TEST_CASE("A malformed table is refused with its line", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: there is no column url") !=
+        std::string::npos);
+  CHECK(refusal_of(folder.write("b.csv", "url,title\nx\n")).find("b.csv:2: 1 cells, but") !=
+        std::string::npos);
+  CHECK(refusal_of(folder.write("c.csv", "url\n\"x\n")).find("c.csv:2: a quoted cell has no closing") !=
+        std::string::npos);
+}
+
+TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers][documents][sitemap]") {
+  const TemporaryFolder folder;
+  folder.write("site/index.html", "<title>Home</title>Welcome");
+  folder.write("site/tea/index.html", "<title>Tea</title>Leaves");
+  folder.write("site/caf\xC3\xA9.html",
+               "<html><head><meta name=date content='2020-01-02'><title>Cafe</title></head>Beans");
+  folder.write("secret.html", "<title>Secret</title>");
+  const std::string entries =
+      "<url><loc> https://drinks.example/ </loc></url>"
+      "<url><loc>https://drinks.example/tea?x=1</loc><lastmod>2024-03-04</lastmod></url>"
+      "<url><loc>https://drinks.example/caf%C3%A9</loc><lastmod>2024-03-05</lastmod></url>"
+      "<url><loc>https://drinks.example/../secret.html</loc></url>"
+      "<url><loc>https://drinks.example/%2e%2e/secret.html</loc></url>"
+      "<url><loc>https://drinks.example/gone</loc></url><url><loc>ftp://drinks.example/tea</loc></url><url/>";
+  const std::string map =
+      folder.write("site/sitemap.xml",
+                   "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>" +
+                       entries + "</urlset>");
+  const auto read = read_all(map, 3);
+  REQUIRE(read.documents.size() == 3);
+  CHECK(read.documents[0].url == "https://drinks.example/");
+  CHECK(read.documents[1].url == "https://drinks.example/tea?x=1");
+  CHECK(read.documents[1].fields.at("date") == "2024-03-04");
+  CHECK(read.documents[2].fields.at("title") == "Cafe");
+  CHECK(read.documents[2].fields.at("date") == "2020-01-02");  // the date of the page itself has precedence
+  CHECK(read.left_out.size() == 4);
+  const std::string index = folder.write(
+      "site/all.xml",
+      "<sitemapindex><sitemap><loc>https://drinks.example/sitemap.xml</loc></sitemap></sitemapindex>");
+  CHECK(read_all(index).documents.size() == 3);
+  CHECK(read_all(folder.path("site")).documents.size() == 3);  // its sitemaps name the same files again
+  const std::string endless = folder.write(
+      "site/endless.xml",
+      "<sitemapindex><sitemap><loc>https://drinks.example/endless.xml</loc></sitemap></sitemapindex>");
+  CHECK(refusal_of(endless).find("more than 4 levels deep") != std::string::npos);
+  CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("not a sitemap") != std::string::npos);
+  CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("not valid XML") != std::string::npos);
+}

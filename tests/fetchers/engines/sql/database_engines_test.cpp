@@ -1,0 +1,292 @@
+// Databases as engines: statements with named values, tested on real servers where these are installed.
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "core/sqlite_database.h"
+#include "fetchers/calling/make_fetcher.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/sql/database.h"
+#include "tests/support/command.h"
+#include "tests/support/mariadb_server.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+using namespace metafuse::test;
+
+namespace {
+
+using SqlMarks = SqlStatementText::Marks;
+
+std::string numbered(const std::string& sql) {
+  const auto statement = with_marks(sql, SqlMarks::numbered);
+  return statement ? statement->text : statement.error().text;
+}
+
+Result<std::vector<Engine>> engines_in(const std::string& yaml) {
+  TRY(auto file, parse_engine_file(yaml, "db.yaml"));
+  return std::move(file.engines);
+}
+
+std::shared_ptr<Fetcher> database_fetcher(const std::string& yaml) {
+  auto engines = engines_in(yaml);
+  if (!engines) FAIL(engines.error().text);
+  FetcherOptions options;
+  options.secret_of = [](std::string_view name) {
+    return std::optional<std::string>(name == "PASSWORD" ? "secret" : "");
+  };
+  auto fetcher = make_fetcher(std::move(*engines), std::move(options));
+  if (!fetcher) FAIL(fetcher.error().text);
+  return *fetcher;
+}
+
+FetchedList search_database(Fetcher& fetcher, const std::string& engine, const std::string& text,
+                            int depth = 10, int page = 1, Duration wait = std::chrono::seconds(10)) {
+  static const SteadyClock clock;
+  const ExpandedQuery query{"t", engine, text};
+  return fetcher.fetch({&query, 1}, {.depth = depth, .deadline = Deadline(clock, wait), .page = page}, {})
+      .front();
+}
+
+std::vector<std::string> urls_found(const FetchedList& list) {
+  INFO(list.message);
+  CHECK(list.failure == Failure::none);
+  std::vector<std::string> urls;
+  for (const Hit& hit : list.list.hits) urls.push_back(hit.url);
+  return urls;
+}
+
+using FoundUrls = std::vector<std::string>;
+
+/// Texts that must not change the meaning of a statement and must be found as they are.
+const std::vector<std::string> kHostileTexts = {"'; DROP TABLE pages; --",
+                                                "\" OR 1=1",
+                                                "\\",
+                                                "%",
+                                                "_",
+                                                "''",
+                                                "$1",
+                                                ":query",
+                                                "?",
+                                                "a' UNION SELECT 'http://evil/','x','y' --",
+                                                "\xF0\x9F\x94\x8D"};
+
+const std::string kPages =
+    "INSERT INTO pages VALUES('http://a/','Opening a door','How doors are opened with keys.'),"
+    "('http://b/','Closing windows','Windows and doors.'),('http://c/','Bread','Flour and water.')";
+
+}  // namespace
+
+TEST_CASE("Named values become the driver's placeholders except in texts and comments",
+          "[fetchers][databases]") {
+  CHECK(numbered("SELECT :query, :limit, :query") == "SELECT $1, $2, $1");
+  CHECK(numbered("SELECT ':query', \":limit\" -- :offset\n, :query") ==
+        "SELECT ':query', \":limit\" -- :offset\n, $1");
+  CHECK(numbered("SELECT 'it''s :query' /* :query */ , :wildcard") ==
+        "SELECT 'it''s :query' /* :query */ , $1");
+  CHECK(numbered("SELECT $$ :query $$, $tag$ :query $$ $tag$, :query") ==
+        "SELECT $$ :query $$, $tag$ :query $$ $tag$, $1");
+  CHECK(numbered("SELECT :query::text, a[1:2]") == "SELECT $1::text, a[1:2]");
+  CHECK(numbered("SELECT :nothing").find("unknown value :nothing") != std::string::npos);
+  CHECK(numbered("SELECT $1, :query").find("contains \"?\" or \"$1\"") != std::string::npos);
+  CHECK(numbered("SELECT 'unclosed :query") == "SELECT 'unclosed :query");
+  const auto marks = with_marks("SELECT `a?`, :query, :offset, :query", SqlMarks::question);
+  REQUIRE(marks.has_value());
+  CHECK(marks->text == "SELECT `a?`, ?, ?, ?");
+  CHECK(marks->names == std::vector<std::string>{"query", "offset", "query"});
+  CHECK_FALSE(with_marks("SELECT ? , :query", SqlMarks::question).has_value());
+  const auto values = marks->arguments({"x", "", 5, 10});
+  CHECK(std::get<std::string>(values[0]) == "x");
+  CHECK(std::get<std::int64_t>(values[1]) == 10);
+}
+
+TEST_CASE("Rows become results and rows without a URL are skipped", "[fetchers][databases]") {
+  HitRows rows("https://h.example/{id}", 2, 1);
+  const std::vector<std::string_view> columns = {"id", "title", "score", "published", "language"};
+  for (const char* id : {"skipped", "a b", "c", "too many"})
+    rows.add(columns, std::vector<std::string_view>{id, "<b>T</b>", "0.5", "2024-05-01", "ger"});
+  const RankedList list = rows.take();
+  REQUIRE(list.hits.size() == 2);
+  CHECK(list.hits[0].url == "https://h.example/a%20b");
+  CHECK(list.hits[0].title == "T");
+  CHECK(list.hits[0].score == 0.5);
+  CHECK(list.hits[0].published.starts_with("2024-05-01"));
+  CHECK(list.hits[0].language == "de");
+}
+
+TEST_CASE("Mistakes in database definitions are reported", "[fetchers][databases]") {
+  const auto mistake = [](const std::string& keys) {
+    const auto engines = engines_in("engines:\n  - {name: d, " + keys + "}\n");
+    return engines ? std::string("none") : engines.error().text;
+  };
+  CHECK(
+      mistake("engine: postgresql, connection: 'postgresql:///x', query_str: 'SELECT 1 WHERE :query = x'") ==
+      "none");
+  CHECK(mistake(
+            "engine: postgresql, connection: 'postgresql:///x', query_str: 'DELETE FROM a WHERE :query = x'")
+            .find("must be a SELECT") != std::string::npos);
+  CHECK(mistake("engine: postgresql, connection: 'postgresql:///x', query_str: 'SELECT 1'")
+            .find("must contain :query") != std::string::npos);
+  CHECK(mistake("engine: postgresql, connection: 'postgresql:///x', query_str: 'SELECT :what, :query'")
+            .find(":what") != std::string::npos);
+  CHECK(mistake("engine: postgresql, table: pages").find("give connection") != std::string::npos);
+  CHECK(mistake("engine: postgresql, database: x, table: pages, search: fuzzy").find("full_text, trigram") !=
+        std::string::npos);
+  CHECK(mistake("engine: postgresql, database: x, table: pages, search: vector")
+            .find("needs the query's vector") != std::string::npos);
+  CHECK(mistake("engine: postgresql, database: x, table: p, query_str: 'SELECT :query'").find("keep one") !=
+        std::string::npos);
+  CHECK(mistake("engine: mysql_server, query_str: 'SELECT %(search_term)s AS url'").find("database") !=
+        std::string::npos);
+  CHECK(mistake(
+            "engine: mysql_server, database: d, limit: 10, query_str: \"SELECT '%(search_term)s' AS url\"") ==
+        "none");
+  CHECK(mistake("engine: odbc, query_str: 'SELECT :query'").find("connection") != std::string::npos);
+}
+
+TEST_CASE("PostgreSQL is searched in every mode and only read", "[fetchers][databases][postgresql]") {
+  const auto server = PostgresServer::start();
+  if (!server) return;
+  const std::string url = server->new_database();
+  const std::string psql = find_program("psql");
+  const auto run = [&](const std::string& sql) {
+    return run_command({psql, "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql}).status == 0;
+  };
+  REQUIRE(run("CREATE TABLE pages(url text, title text, content text, near float8[]); " +
+              std::string("CREATE EXTENSION IF NOT EXISTS pg_trgm; ")));
+  REQUIRE(
+      run("INSERT INTO pages VALUES('http://a/','Opening a door','How doors are opened with keys.','{1,0}'),"
+          "('http://b/','Closing windows','Windows and doors.','{0,1}'),('http://c/','Bread','Flour and "
+          "water.','{-1,0}')"));
+  const std::string begin = "  - {engine: postgresql, connection: '" + url + "', ";
+  const auto fetcher = database_fetcher(
+      "engines:\n" + begin + "name: words, table: pages, language: english}\n" + begin +
+      "name: trigrams, table: public.pages, search: trigram, columns: {content: title}}\n" + begin +
+      "name: own, query_str: \"SELECT url, title, :query AS content FROM pages WHERE title ILIKE :wildcard "
+      "OR :query <> '' "
+      "ORDER BY url\"}\n" +
+      begin +
+      "name: write, query_str: \"WITH gone AS (DELETE FROM pages WHERE title <> :query RETURNING url) SELECT "
+      "url "
+      "FROM gone\"}\n" +
+      begin + "name: slow, timeout: 0.3, query_str: \"SELECT pg_sleep(20), :query AS url\"}\n" + begin +
+      "name: many, query_str: \"SELECT 'http://n/' || a || '/' || b AS url FROM generate_series(1, 9999) AS "
+      "b, generate_series(1, 9999) AS a WHERE "
+      ":query <> ''\"}\n" +
+      begin + "name: broken, query_str: \"SELECT url FROM nowhere WHERE title = :query\"}\n");
+  CHECK(urls_found(search_database(*fetcher, "words", "door")) == FoundUrls{"http://a/", "http://b/"});
+  CHECK(urls_found(search_database(*fetcher, "words", "\"opened with keys\" -windows")) ==
+        FoundUrls{"http://a/"});
+  CHECK(urls_found(search_database(*fetcher, "words", "door", 1, 2)) == FoundUrls{"http://b/"});
+  CHECK(search_database(*fetcher, "words", "door").list.hits[0].score.has_value());
+  CHECK(urls_found(search_database(*fetcher, "trigrams", "windos")) == FoundUrls{"http://b/"});
+  for (const std::string& text : kHostileTexts) {
+    INFO(text);
+    const FetchedList list = search_database(*fetcher, "own", text);
+    REQUIRE(urls_found(list) == FoundUrls{"http://a/", "http://b/", "http://c/"});
+    CHECK(list.list.hits[0].snippet == text);
+    search_database(*fetcher, "words", text);
+    search_database(*fetcher, "trigrams", text);
+  }
+  const FetchedList wrote = search_database(*fetcher, "write", "x");
+  CHECK(wrote.failure == Failure::bad_answer);
+  CHECK(wrote.message.find("read-only") != std::string::npos);
+  CHECK(urls_found(search_database(*fetcher, "own", "x")).size() == 3);
+  CHECK(search_database(*fetcher, "slow", "x").failure == Failure::timeout);
+  CHECK(search_database(*fetcher, "slow", "x", 10, 1, std::chrono::milliseconds(100)).failure ==
+        Failure::timeout);
+  CHECK(urls_found(search_database(*fetcher, "many", "x", 3)).size() == 3);
+  CHECK(search_database(*fetcher, "broken", "x").message.find("nowhere") != std::string::npos);
+  CHECK(search_database(*fetcher, "words", std::string("a\0b", 3)).has_failed());
+  server->stop();
+  CHECK(search_database(*fetcher, "words", "door").failure == Failure::refused);
+  server->restart();
+  CHECK(urls_found(search_database(*fetcher, "words", "door")).size() == 2);
+}
+
+TEST_CASE("MariaDB is searched by full text and statements and only read", "[fetchers][databases][mariadb]") {
+  const auto server = MariadbServer::start();
+  if (!server) return;
+  server->run(
+      "CREATE DATABASE docs CHARACTER SET utf8mb4; USE docs; CREATE TABLE pages(url VARCHAR(200), title "
+      "VARCHAR(200), "
+      "content TEXT, FULLTEXT(title, content)); " +
+      kPages +
+      "; CREATE USER reader@localhost IDENTIFIED BY 'secret'; GRANT ALL ON docs.* TO reader@localhost;");
+  const std::string begin = "  - {engine: mariadb, host: '" + server->socket() +
+                            "', database: docs, username: reader, password: '${PASSWORD}', ";
+  const auto fetcher = database_fetcher(
+      "engines:\n" + begin + "name: words, table: pages}\n" + begin +
+      "name: all, table: pages, search: boolean}\n" + begin +
+      "name: own, query_str: \"SELECT url, title, :query AS content FROM pages WHERE :query <> 'none' ORDER "
+      "BY url LIMIT "
+      ":limit OFFSET :offset\"}\n" +
+      begin + "name: slow, timeout: 0.5, query_str: \"SELECT SLEEP(20), :query AS url\"}\n" + begin +
+      "name: broken, query_str: \"SELECT url FROM nowhere WHERE title = :query\"}\n" +
+      "  - {engine: mariadb, name: stranger, host: '" + server->socket() +
+      "', database: docs, username: reader, password: wrong, table: pages}\n");
+  CHECK(urls_found(search_database(*fetcher, "words", "doors windows")) ==
+        FoundUrls{"http://b/", "http://a/"});
+  CHECK(urls_found(search_database(*fetcher, "all", "+doors -windows")) == FoundUrls{"http://a/"});
+  CHECK(urls_found(search_database(*fetcher, "own", "x", 1, 2)) == FoundUrls{"http://b/"});
+  for (const std::string& text : kHostileTexts) {
+    INFO(text);
+    const FetchedList list = search_database(*fetcher, "own", text);
+    REQUIRE(urls_found(list) == FoundUrls{"http://a/", "http://b/", "http://c/"});
+    CHECK(list.list.hits[0].snippet == text);
+  }
+  const FetchedList slow = search_database(*fetcher, "slow", "x");
+  INFO(slow.message);
+  CHECK(slow.failure == Failure::timeout);
+  CHECK(search_database(*fetcher, "broken", "x").message.find("nowhere") != std::string::npos);
+  CHECK(search_database(*fetcher, "stranger", "x").failure == Failure::refused);
+}
+
+TEST_CASE("ODBC searches SQLite and PostgreSQL through their drivers", "[fetchers][databases][odbc]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("pages.db");
+  {
+    auto made = SqliteDatabase::open(file, {.mode = SqliteMode::create});
+    REQUIRE(made->run(("CREATE TABLE pages(url, title, content); " + kPages).c_str()).has_value());
+  }
+  std::string yaml = "engines:\n  - {engine: odbc, name: lite, connection: 'Driver=SQLite3;Database=" + file +
+                     "', query_str: \"SELECT url, title, :query AS content FROM pages WHERE title LIKE "
+                     ":wildcard OR :query <> 'door' "
+                     "ORDER BY url LIMIT :limit\"}\n  - {engine: odbc, name: none, connection: "
+                     "'Driver=Nowhere', query_str: 'SELECT "
+                     ":query AS url'}\n";
+  const auto server = PostgresServer::start();
+  if (server) {
+    const std::string url = server->new_database();  // postgresql:///NAME?host=FOLDER&user=tester
+    const std::string name = url.substr(14, url.find('?') - 14);
+    const std::string host = url.substr(url.find("host=") + 5, url.find('&') - url.find("host=") - 5);
+    yaml +=
+        "  - {engine: odbc, name: post, connection: 'Driver=PostgreSQL Unicode;Servername=" + host +
+        ";Database=" + name +
+        ";Username=tester', query_str: \"SELECT 'http://p/' || n AS url, CAST(:query AS text) AS title FROM "
+        "generate_series(1, 5) AS n\"}\n";
+  }
+  const auto fetcher = database_fetcher(yaml);
+  const FetchedList absent = search_database(*fetcher, "none", "x");
+  CHECK(absent.failure == Failure::refused);
+  const FetchedList list = search_database(*fetcher, "lite", "door");
+  if (list.message.find("file not found") != std::string::npos ||
+      list.message.find("Data source name not found") != std::string::npos) {
+    std::cout << "SKIPPED: install the Debian packages libsqliteodbc and odbc-postgresql\n";
+    return;
+  }
+  CHECK(urls_found(list) == FoundUrls{"http://a/"});
+  for (const std::string& text : kHostileTexts) {
+    INFO(text);
+    const FetchedList found = search_database(*fetcher, "lite", text);
+    REQUIRE(urls_found(found) == FoundUrls{"http://a/", "http://b/", "http://c/"});
+    CHECK(found.list.hits[0].snippet == text);
+  }
+  CHECK(urls_found(search_database(*fetcher, "lite", "x", 1, 2))
+            .empty());  // the statement has LIMIT without OFFSET
+  if (server)
+    CHECK(urls_found(search_database(*fetcher, "post", "x", 2)) == FoundUrls{"http://p/1", "http://p/2"});
+}
