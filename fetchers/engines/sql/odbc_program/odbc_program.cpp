@@ -1,5 +1,5 @@
 // Runs one search in an ODBC database: a prepared statement with bound values, on a connection that asks its
-// driver for read-only access. The request is JSON on standard input, written by fetchers/engines/sql/odbc.cpp:
+// driver for read-only access. The request is JSON on standard input, written by engines/sql/odbc.cpp:
 //   {"connection", "statement", "values": [text or number], "seconds", "rows"}
 // The answer is JSON lines: {"columns": [...]}, then an array of texts per row; or {"error", "code"}.
 
