@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "fusion/learners/online/prank_bank.h"
+#include "fusion/model/online/prank_bank.h"
 
 namespace {
 

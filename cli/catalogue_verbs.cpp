@@ -104,9 +104,9 @@ Result<void> guess_definition(const GuessArguments& arguments) {
 
 }  // namespace
 
-void add_catalogue(CLI::App& engines, Result<void>& outcome) {
+void add_catalogue(CLI::App& engines, Program& program) {
   auto [list, chosen] =
-      add_verb(engines, "list", "list the engines of the built-in catalogue", list_engines, outcome);
+      add_verb(engines, "list", "list the engines of the built-in catalogue", list_engines, program);
   list.add_option("KIND", chosen.kind,
                   "web, code, science, books, news, packages, questions, maps, media, work, archives");
   list.add_flag("--json", chosen.is_json, "as JSON, with home page, terms, rate and query syntax");
@@ -114,7 +114,7 @@ void add_catalogue(CLI::App& engines, Result<void>& outcome) {
 
   auto [add, names] =
       add_verb(engines, "add", "print engine definitions from the catalogue, for your engines file",
-               print_definitions, outcome);
+               print_definitions, program);
   add.add_option("NAME", names, "names as printed by metafuse engines list")->required();
   add.footer(
       "\"${NAME}\" in a definition is a secret: an environment variable, or a file in the credentials "
@@ -123,7 +123,7 @@ void add_catalogue(CLI::App& engines, Result<void>& outcome) {
       "  metafuse engines add openalex arxiv > engines.yaml");
 
   auto [guess, g] = add_verb(engines, "guess", "write an engine definition from a sample answer",
-                             guess_definition, outcome);
+                             guess_definition, program);
   guess.add_option("SOURCE", g.source, "a saved answer (JSON, XML, HTML), or a URL that is requested once")
       ->required();
   guess.add_option("--name", g.name, "the engine's name");

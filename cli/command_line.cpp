@@ -58,6 +58,9 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
 }
 
 Error unknown_verb(const CLI::App& app, const std::string& word) {
+  if (word == "experiment" || word == "stream")
+    return fail(Code::usage,
+                fmt::format("{0} is a verb of the program metafuse-lab; see metafuse-lab {0} --help", word));
   const std::vector<std::string> names = verb_names(app);
   if (near_names(word, names).empty())
     return fail(Code::usage, fmt::format("\"{}\" is not a verb of {}; the verbs are {}; see {} --help", word,

@@ -50,7 +50,7 @@ Result<void> run_compare(CompareMethodsArguments& a) {
   TRY(a.options.learner_options, read_settings("--learner-option", a.learner_options));
   std::vector<std::string>& learners = a.options.learners;
   if (learners == std::vector<std::string>{"none"}) learners.clear();
-  if (learners == std::vector<std::string>{"all"}) learners = names_of(fusion::learners());
+  if (learners == std::vector<std::string>{"all"}) learners = names_of(a.options.table);
   TRY_VOID(check_writable(a.output));
   TRY(auto judgments, evaluation::read_qrels(a.qrels));
   TRY(auto runs, evaluation::read_runs(a.runs, {}, a.options.evaluation.threads));
@@ -63,11 +63,12 @@ Result<void> run_compare(CompareMethodsArguments& a) {
 
 }  // namespace
 
-void add_compare_methods(CLI::App& app, Result<void>& outcome) {
+void add_compare_methods(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "compare-methods", "compare every fusion method on judged runs", run_compare, outcome);
+      add_verb(app, "compare-methods", "compare every fusion method on judged runs", run_compare, program);
   auto& o = a.options;
   o.evaluation.threads = hardware_threads();
+  o.table = program.learners;
   o.learners = {std::string(fusion::kDefaultLearner), "rankboost"};
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE")->required();
   verb.add_option("--qrels", a.qrels, "judgments")->required();
@@ -150,11 +151,12 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
 
 }  // namespace
 
-void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
+void add_crossvalidate(CLI::App& app, Program& program) {
   auto [verb, a] =
       add_verb(app, "crossvalidate", "cross-validate by folds; prints top-k counts and average rank",
-               run_crossvalidate, outcome);
+               run_crossvalidate, program);
   add_input_options(verb, a.input);
+  a.learner.table = program.learners;
   add_learner_options(verb, a.learner);
   auto* folds = add_defaulted(verb, "--folds", a.folds, "how many folds, drawn at random by query")
                     ->check(CLI::Range(2U, 1000U));
@@ -203,12 +205,13 @@ Result<void> run_lists(ListsArguments& a) {
 
 }  // namespace
 
-void add_lists(CLI::App& app, Result<void>& outcome) {
+void add_lists(CLI::App& app, Program& program) {
   auto [verb, a] =
       add_verb(app, "lists", "measure what each list adds to the fusion and which lists could be dropped",
-               run_lists, outcome);
+               run_lists, program);
   auto& comparison = a.options.comparison;
   comparison.evaluation.threads = hardware_threads();
+  comparison.table = program.learners;
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE: the lists, two or more")->required();
   verb.add_option("--qrels", a.qrels, "judgments")->required();
   add_defaulted(verb, "--measure", a.measure, "one measure, named as in metafuse evaluate");

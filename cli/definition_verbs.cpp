@@ -104,9 +104,9 @@ Result<void> run_expand(const ExpandArguments& arguments) {
 
 }  // namespace
 
-void add_expand(CLI::App& app, Result<void>& outcome) {
+void add_expand(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "expand", "print the engine queries that a base query expands to", run_expand, outcome);
+      add_verb(app, "expand", "print the engine queries that a base query expands to", run_expand, program);
   verb.add_option("--templates", a.templates, "search templates of a domain (YAML)")->required();
   verb.add_option("--set", a.settings, "NAME=VALUE: the value of a slot; repeat it")->allow_extra_args(false);
   verb.add_option("QUERY", a.query, "a plain query: fills the slot QUERY or the first required slot");
@@ -239,22 +239,22 @@ Result<void> try_engine(TryArguments& arguments) {
 
 }  // namespace
 
-void add_templates(CLI::App& app, Result<void>& outcome) {
+void add_templates(CLI::App& app, Program& program) {
   CLI::App* templates = app.add_subcommand("templates", "check search templates")->require_subcommand(1);
   auto [verb, paths] =
       add_verb(*templates, "check", "check search template files and report every mistake at once",
-               check_templates, outcome);
+               check_templates, program);
   verb.add_option("FILE", paths, "search templates of a domain (YAML)")->required();
   verb.footer("Example:\n  metafuse templates check config/templates/*.yaml");
 }
 
-void add_engines(CLI::App& app, Result<void>& outcome) {
+void add_engines(CLI::App& app, Program& program) {
   CLI::App* engines =
       app.add_subcommand("engines", "check engine definitions, try one, or take one from the catalogue")
           ->require_subcommand(1);
   auto [check, checked] =
       add_verb(*engines, "check", "check engine files offline and report every mistake at once",
-               check_engines, outcome);
+               check_engines, program);
   check.add_option("FILE", checked.paths, "engine definitions (YAML)")->required();
   check.add_flag("--strict", checked.is_strict,
                  "refuse a SearXNG settings.yml if any of its engines cannot be served");
@@ -262,7 +262,7 @@ void add_engines(CLI::App& app, Result<void>& outcome) {
 
   auto [verb, a] =
       add_verb(*engines, "try", "ask one engine: shows the request, the answer and the parsed list",
-               try_engine, outcome);
+               try_engine, program);
   verb.add_option("NAME", a.name, "the engine's name")->required();
   verb.add_option("QUERY", a.query, "sent unchanged, in the engine's own syntax")->required();
   add_config_option(verb, a.config, "a server configuration or an engines file");
@@ -276,7 +276,7 @@ void add_engines(CLI::App& app, Result<void>& outcome) {
       "Examples:\n"
       "  metafuse engines try web 'chess set' --config config/metafuse.yaml\n"
       "  metafuse engines try web x --config config/engines.yaml --answer saved.json");
-  add_catalogue(*engines, outcome);
+  add_catalogue(*engines, program);
 }
 
 namespace {
@@ -339,12 +339,12 @@ Result<void> check_config(const CheckArguments& arguments) {
 
 }  // namespace
 
-void add_config(CLI::App& app, Result<void>& outcome) {
+void add_config(CLI::App& app, Program& program) {
   CLI::App* config =
       app.add_subcommand("config", "check or explain a server configuration")->require_subcommand(1);
   auto [verb, a] =
       add_verb(*config, "check", "load everything that a configuration names and report every mistake",
-               check_config, outcome);
+               check_config, program);
   verb.add_option("FILE", a.config.file,
                   "server configuration (YAML); default: the one that serve would find");
   verb.add_flag("--live", a.is_live, "also ask each engine of the templates once and report what came back");

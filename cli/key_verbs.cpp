@@ -72,10 +72,10 @@ Result<void> make_key(const NewKeyArguments& arguments) {
 
 }  // namespace
 
-void add_key(CLI::App& app, Result<void>& outcome) {
+void add_key(CLI::App& app, Program& program) {
   CLI::App* key = app.add_subcommand("key", "make API keys")->require_subcommand(1);
   auto [verb, a] = add_verb(
-      *key, "new", "make an API key: the key on standard output, YAML on standard error", make_key, outcome);
+      *key, "new", "make an API key: the key on standard output, YAML on standard error", make_key, program);
   verb.add_option("NAME", a.name, "the key's name in logs, judgments and quotas")->required();
   verb.add_option("--role", a.roles, "search, judge, admin, raw or metrics; can be repeated")->required();
   verb.add_option("--domain", a.domains, "a domain that the key may use; default: all");

@@ -17,7 +17,6 @@
 #include "core/atomic_file.h"
 #include "core/text.h"
 #include "evaluation/measures/measure.h"
-#include "experiments/experiment.h"
 #include "fetchers/definition/engine_types.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fusion_method.h"
@@ -99,18 +98,18 @@ std::string man_options(const CLI::App& verb) {
 }
 
 /// The name of a verb's page: "metafuse-model-show".
-std::string page_name(const std::string& path) {
-  std::string name = "metafuse-" + path;
+std::string page_name(const Program& program, const std::string& path) {
+  std::string name = program.name + '-' + path;
   std::replace(name.begin(), name.end(), ' ', '-');
   return name;
 }
 
-std::string man_page(const std::string& path, const CLI::App& verb) {
-  const std::string name = page_name(path);
+std::string man_page(const Program& program, const std::string& path, const CLI::App& verb) {
+  const std::string name = page_name(program, path);
   std::string page =
       fmt::format(".TH {} 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", upper(name), service::version());
   page += ".SH NAME\n" + roff(name) + " \\- " + roff(verb.get_description()) + "\n.SH SYNOPSIS\n.B " +
-          roff("metafuse " + path) + "\n";
+          roff(program.name + ' ' + path) + "\n";
   const Apps below = shown_verbs(verb);
   if (!below.empty()) {
     page += "\\fIVERB\\fR\n.SH VERBS\n";
@@ -126,34 +125,37 @@ std::string man_page(const std::string& path, const CLI::App& verb) {
   }
   page += ".SH OPTIONS\n" + man_options(verb);
   if (!verb.get_footer().empty()) page += ".SH NOTES\n.nf\n" + roff(verb.get_footer()) + "\n.fi\n";
-  return page + ".SH SEE ALSO\n.BR metafuse (1)\n";
+  return page + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", roff(program.name));
 }
 
-std::string first_page(const NamedVerbs& verbs) {
-  std::string page =
-      fmt::format(".TH METAFUSE 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", service::version());
-  page +=
-      ".SH NAME\nmetafuse \\- meta\\-search whose fusion is learned from judged queries\n.SH SYNOPSIS\n.B "
-      "metafuse\n"
-      "\\fIVERB\\fR [\\fIOPTION\\fR]...\n.SH VERBS\n";
+std::string first_page(const Program& program, const NamedVerbs& verbs) {
+  std::string page = fmt::format(".TH {} 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", upper(program.name),
+                                 service::version());
+  page += fmt::format(
+      ".SH NAME\n{0} \\- {1}\n.SH SYNOPSIS\n.B {0}\n\\fIVERB\\fR [\\fIOPTION\\fR]...\n.SH VERBS\n",
+      roff(program.name), roff(program.meaning));
   for (const auto& [path, verb] : verbs)
     page += ".TP\n\\fB" + roff(path) + "\\fR\n" + roff(verb->get_description()) + "\n";
+  if (program.is_server)
+    page +=
+        ".SH ENVIRONMENT\n.TP\nMETAFUSE_CONFIG\nthe server configuration, unless \\-\\-config names one\n"
+        ".TP\nMETAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS, METAFUSE_REDIS\noverride the configuration "
+        "keys of the same name\n"
+        ".SH FILES\n.TP\n\\&./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml\n"
+        "server configuration: the first that exists\n";
   page +=
-      ".SH ENVIRONMENT\n.TP\nMETAFUSE_CONFIG\nthe server configuration, unless \\-\\-config names one\n"
-      ".TP\nMETAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS, METAFUSE_REDIS\noverride the configuration "
-      "keys of the same name\n"
-      ".SH FILES\n.TP\n\\&./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml\n"
-      "server configuration: the first that exists\n"
       ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n64\na mistake on the command line\n.TP\n65\nbad data or "
       "configuration\n"
       ".TP\n66\na file that cannot be read or written\n.TP\n69\nsomething that is needed is not available\n"
       ".TP\n70\nan internal error\n.TP\n75\nsomething that may work when tried again\n.TP\n78\na bad "
       "configuration\n";
   std::vector<std::string> names;
-  for (const auto& [path, verb] : verbs) names.push_back("\n.BR " + roff(page_name(path)) + " (1)");
-  names.push_back("\n.BR metafuse.yaml (5)");
-  names.push_back("\n.BR " + roff("metafuse-engines.yaml") + " (5)");
-  names.push_back("\n.BR " + roff("metafuse-learners") + " (7)");
+  for (const auto& [path, verb] : verbs) names.push_back("\n.BR " + roff(page_name(program, path)) + " (1)");
+  if (program.is_server) {
+    names.push_back("\n.BR metafuse.yaml (5)");
+    names.push_back("\n.BR " + roff("metafuse-engines.yaml") + " (5)");
+  }
+  names.push_back("\n.BR " + roff(program.name + "-learners") + " (7)");
   return page + fmt::format(".SH SEE ALSO{}\n", fmt::join(names, ","));
 }
 
@@ -194,20 +196,21 @@ std::string engines_page() {
       rows);
 }
 
-std::string learners_page() {
+std::string learners_page(const Program& program) {
   Rows rows;
-  for (const fusion::Learner& learner : fusion::learners()) {
+  for (const fusion::Learner& learner : program.learners) {
     std::string text = learner.meaning;
     for (const fusion::LearnerOption& option : learner.options)
       text += fmt::format("\n--{} {}: {}", option.name, option.values, option.meaning);
     rows.emplace_back(learner.name, text);
   }
-  return table_page("metafuse-learners", 7, "learners of metafuse and their options",
-                    "The names that `metafuse train --learner NAME` accepts.", rows);
+  return table_page(program.name + "-learners", 7, "learners of metafuse and their options",
+                    "The names that `" + program.name + " train --learner NAME` accepts.", rows);
 }
 
 struct ManualArguments {
   std::string folder;
+  const Program* program = nullptr;
   const CLI::App* app = nullptr;
 };
 
@@ -218,19 +221,25 @@ Result<void> run_manual(const ManualArguments& arguments) {
     if (error) return fail(Code::no_input, arguments.folder + ": " + error.message());
   }
   const auto verbs = all_verbs(*arguments.app);
-  TRY_VOID(write_file(arguments.folder + "/man1/metafuse.1", first_page(verbs)));
-  TRY_VOID(write_file(arguments.folder + "/man5/metafuse.yaml.5", configuration_page()));
-  TRY_VOID(write_file(arguments.folder + "/man5/metafuse-engines.yaml.5", engines_page()));
-  TRY_VOID(write_file(arguments.folder + "/man7/metafuse-learners.7", learners_page()));
+  const Program& program = *arguments.program;
+  const std::string first = arguments.folder + "/man1/" + program.name;
+  TRY_VOID(write_file(first + ".1", first_page(program, verbs)));
+  if (program.is_server) {
+    TRY_VOID(write_file(arguments.folder + "/man5/metafuse.yaml.5", configuration_page()));
+    TRY_VOID(write_file(arguments.folder + "/man5/metafuse-engines.yaml.5", engines_page()));
+  }
+  TRY_VOID(write_file(arguments.folder + "/man7/" + program.name + "-learners.7", learners_page(program)));
   for (const auto& [path, verb] : verbs)
-    TRY_VOID(write_file(arguments.folder + "/man1/" + page_name(path) + ".1", man_page(path, *verb)));
+    TRY_VOID(write_file(arguments.folder + "/man1/" + page_name(program, path) + ".1",
+                        man_page(program, path, *verb)));
   return {};
 }
 
 }  // namespace
 
-void add_manual(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "manual", "write the man pages", run_manual, outcome);
+void add_manual(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "manual", "write the man pages", run_manual, program);
+  a.program = &program;
   a.app = &verb;
   verb.group("");  // for packagers only, so not in --help
   verb.add_option("FOLDER", a.folder,
@@ -241,10 +250,10 @@ void add_manual(CLI::App& app, Result<void>& outcome) {
 namespace {
 
 /// The options whose values are names, with these names.
-Rows named_values() {
+Rows named_values(const Program& program) {
   const auto joined = [](const auto& rows) { return fmt::format("{}", fmt::join(names_of(rows), " ")); };
-  return {{"--learner", joined(fusion::learners())},
-          {"--learners", joined(fusion::learners())},
+  return {{"--learner", joined(program.learners)},
+          {"--learners", joined(program.learners)},
           {"--method", joined(fusion::fusion_methods())},
           {"--methods", joined(fusion::fusion_methods())},
           {"--measures", joined(evaluation::all_measures())},
@@ -253,52 +262,60 @@ Rows named_values() {
           {"--mode", "trec10 trec9 letor3 letor4 mslr gdeval"}};
 }
 
-std::string words_of(const CLI::App& verb) {
+std::string words_of(const Program& program, const CLI::App& verb) {
   std::string words;
   for (const CLI::App* next : shown_verbs(verb)) words += next->get_name() + " ";
   for (const CLI::Option* option : verb.get_options())
     for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
-  if (verb.get_name() == "experiment")
-    for (const auto& experiment : experiments::experiments()) words += experiment.name + " ";
+  if (const auto at = program.words.find(verb.get_name()); at != program.words.end())
+    for (const std::string& word : at->second) words += word + " ";
   if (!words.empty()) words.pop_back();
   return words;
 }
 
+/// The name of the shell's function: "_metafuse".
+std::string function_name(const Program& program) {
+  std::string name = '_' + program.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 /// The completion for bash. The words typed so far determine `path`, the verb to complete, such as
 /// "model show".
-std::string bash_completion(const CLI::App& root, const NamedVerbs& verbs) {
+std::string bash_completion(const Program& program, const CLI::App& root, const NamedVerbs& verbs) {
   std::string paths;
-  std::string cases = fmt::format("    \"\") words=\"{}\" ;;\n", words_of(root));
+  std::string cases = fmt::format("    \"\") words=\"{}\" ;;\n", words_of(program, root));
   for (const auto& [path, verb] : verbs) {
     paths += fmt::format("|\"{}\"", path);
-    cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", path, words_of(*verb));
+    cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", path, words_of(program, *verb));
   }
   std::string values;
-  for (const auto& [option, names] : named_values())
+  for (const auto& [option, names] : named_values(program))
     values += fmt::format("    {}) words=\"{}\" ;;\n", option, names);
-  return fmt::format(R"(# bash completion of metafuse, printed by `metafuse completion bash`
-_metafuse() {{
+  return fmt::format(R"(# bash completion of {0}, printed by `{0} completion bash`
+{1}() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} path="" word words=""
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     case "${{path:+$path }}$word" in
-    {}) path="${{path:+$path }}$word" ;;
+    {2}) path="${{path:+$path }}$word" ;;
     esac
   done
   case "$previous" in
-{}    *) case "$path" in
-{}    esac ;;
+{3}    *) case "$path" in
+{4}    esac ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
-complete -o default -F _metafuse metafuse
+complete -o default -F {1} {0}
 )",
-                     paths.substr(1), values, cases);
+                     program.name, function_name(program), paths.substr(1), values, cases);
 }
 
-std::string zsh_completion(const std::string& bash) {
-  return "#compdef metafuse\n# zsh completion of metafuse, printed by `metafuse completion zsh`\n"
-         "autoload -U +X bashcompinit && bashcompinit\n" +
-         bash + "_bash_complete -o default -F _metafuse\n";
+std::string zsh_completion(const Program& program, const std::string& bash) {
+  return fmt::format(
+      "#compdef {0}\n# zsh completion of {0}, printed by `{0} completion zsh`\n"
+      "autoload -U +X bashcompinit && bashcompinit\n{1}_bash_complete -o default -F {2}\n",
+      program.name, bash, function_name(program));
 }
 
 /// Quotes the first line of a text with single quotes for fish.
@@ -309,23 +326,24 @@ std::string fish_text(const std::string& text) {
   return out + "'";
 }
 
-std::string fish_completion(const CLI::App& root, const NamedVerbs& verbs) {
-  std::string text = "# fish completion of metafuse, printed by `metafuse completion fish`\n";
+std::string fish_completion(const Program& program, const CLI::App& root, const NamedVerbs& verbs) {
+  std::string text =
+      fmt::format("# fish completion of {0}, printed by `{0} completion fish`\n", program.name);
   for (const CLI::App* verb : shown_verbs(root))
-    text += fmt::format("complete -c metafuse -n __fish_use_subcommand -f -a {} -d {}\n", verb->get_name(),
-                        fish_text(verb->get_description()));
-  const auto values = named_values();
+    text += fmt::format("complete -c {} -n __fish_use_subcommand -f -a {} -d {}\n", program.name,
+                        verb->get_name(), fish_text(verb->get_description()));
+  const auto values = named_values(program);
   for (const auto& [path, verb] : verbs) {
     std::string seen;
     std::istringstream words(path);
     for (std::string word; words >> word;)
       seen += (seen.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
     for (const CLI::App* next : shown_verbs(*verb))
-      text += fmt::format("complete -c metafuse -n '{}' -f -a {} -d {}\n", seen, next->get_name(),
+      text += fmt::format("complete -c {} -n '{}' -f -a {} -d {}\n", program.name, seen, next->get_name(),
                           fish_text(next->get_description()));
     for (const CLI::Option* option : verb->get_options())
       for (const std::string& name : option->get_lnames()) {
-        std::string line = fmt::format("complete -c metafuse -n '{}' -l {} -d {}", seen, name,
+        std::string line = fmt::format("complete -c {} -n '{}' -l {} -d {}", program.name, seen, name,
                                        fish_text(option->get_description()));
         if (option->get_items_expected_max() > 0) line += " -r";
         for (const auto& [named, names] : values)
@@ -338,18 +356,20 @@ std::string fish_completion(const CLI::App& root, const NamedVerbs& verbs) {
 
 struct CompletionArguments {
   std::string shell;
+  const Program* program = nullptr;
   const CLI::App* app = nullptr;
 };
 
 Result<void> run_completion(const CompletionArguments& arguments) {
   const auto verbs = all_verbs(*arguments.app);
   const CLI::App& root = *arguments.app->get_parent();
+  const Program& program = *arguments.program;
   if (arguments.shell == "bash")
-    std::cout << bash_completion(root, verbs);
+    std::cout << bash_completion(program, root, verbs);
   else if (arguments.shell == "zsh")
-    std::cout << zsh_completion(bash_completion(root, verbs));
+    std::cout << zsh_completion(program, bash_completion(program, root, verbs));
   else if (arguments.shell == "fish")
-    std::cout << fish_completion(root, verbs);
+    std::cout << fish_completion(program, root, verbs);
   else
     return fail(Code::usage, "no completion for \"" + arguments.shell + "\"" +
                                  did_you_mean(arguments.shell, {"bash", "zsh", "fish"}));
@@ -358,8 +378,9 @@ Result<void> run_completion(const CompletionArguments& arguments) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "completion", "print the completion of a shell", run_completion, outcome);
+void add_completion(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "completion", "print the completion of a shell", run_completion, program);
+  a.program = &program;
   a.app = &verb;
   verb.add_option("SHELL", a.shell, "bash, zsh or fish")->required();
   verb.footer("Example:\n  source <(metafuse completion bash)");

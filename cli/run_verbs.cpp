@@ -196,9 +196,9 @@ Result<void> run_fuse(const FuseArguments& arguments) {
 
 }  // namespace
 
-void add_fuse(CLI::App& app, Result<void>& outcome) {
+void add_fuse(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "fuse", "merge runs into one, by a trained model or a fusion method", run_fuse, outcome);
+      add_verb(app, "fuse", "merge runs into one, by a trained model or a fusion method", run_fuse, program);
   a.options.threads = hardware_threads();
   verb.add_option("--model", a.model, "a model trained on these runs");
   verb.add_option("--method", a.method, "a fusion method, for example rrf; see --list-methods");
@@ -251,8 +251,8 @@ Result<void> run_score(const ScoreArguments& arguments) {
 
 }  // namespace
 
-void add_score(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "score", "score the rows of a LETOR file with a model", run_score, outcome);
+void add_score(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "score", "score the rows of a LETOR file with a model", run_score, program);
   verb.add_option("--model", a.model, "a model file")->required();
   verb.add_option("--letor", a.letor, "a LETOR file (SVMlight with qid)");
   verb.add_option("--letor-ranks", a.letor_ranks, "a LETOR aggregation file: values are ranks");
@@ -301,16 +301,16 @@ Result<void> run_margins(const MarginsArguments& arguments) {
 
 }  // namespace
 
-void add_model(CLI::App& app, Result<void>& outcome) {
+void add_model(CLI::App& app, Program& program) {
   CLI::App* model = app.add_subcommand("model", "inspect model files")->require_subcommand(1);
   auto [show, path] =
       add_verb(*model, "show", "print features, weak rankings and cumulative step tables of a model",
-               run_show, outcome);
+               run_show, program);
   show.add_option("FILE", path, "a model file")->required();
   show.footer("Example:\n  metafuse model show models/ml-homepages.json");
   auto [margins, m] =
       add_verb(*model, "margins", "show how clearly a model orders judged pairs, as text and plot",
-               run_margins, outcome);
+               run_margins, program);
   margins.add_option("FILE", m.model, "a model file of thresholded features, such as rankboost's")
       ->required();
   add_input_options(margins, m.input);

@@ -96,8 +96,8 @@ Result<void> run_index(IndexArguments& arguments) {
 
 }  // namespace
 
-void add_index(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "index", "build the embedded local engine's index", run_index, outcome);
+void add_index(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "index", "build the embedded local engine's index", run_index, program);
   a.options.files.threads = hardware_threads();
   verb.add_option("--database", a.database,
                   "the index to write (SQLite); without --update an existing index is replaced entirely")
@@ -216,8 +216,8 @@ Result<void> search(const SearchArguments& arguments) {
 
 }  // namespace
 
-void add_search(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "search", "search once: expand, fetch, fuse", search, outcome);
+void add_search(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "search", "search once: expand, fetch, fuse", search, program);
   add_config_option(verb, a.config);
   verb.add_option("--domain", a.domain, "domain; default: the configuration's default_domain");
   verb.add_option("--set", a.settings, "NAME=VALUE, a slot of the base query");
@@ -279,10 +279,10 @@ Result<void> run_record(RecordArguments& arguments) {
 
 }  // namespace
 
-void add_record(CLI::App& app, Result<void>& outcome) {
+void add_record(CLI::App& app, Program& program) {
   auto [verb, a] =
       add_verb(app, "record", "record the lists of judged base queries, for training and for replay",
-               run_record, outcome);
+               run_record, program);
   add_config_option(verb, a.config);
   verb.add_option("--domain", a.options.domain, "domain whose templates are expanded")->required();
   verb.add_option("--queries", a.queries,
@@ -324,8 +324,8 @@ Result<void> serve(const ServeArguments& arguments) {
 
 }  // namespace
 
-void add_serve(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "serve", "answer searches over HTTP", serve, outcome);
+void add_serve(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "serve", "answer searches over HTTP", serve, program);
   add_config_option(verb, a.config);
   verb.add_option("--listen", a.listen, "HOST:PORT instead of the configuration's; port 0 takes a free one");
   verb.footer(
@@ -364,9 +364,9 @@ Result<void> mcp(const McpArguments& arguments) {
 
 }  // namespace
 
-void add_mcp(CLI::App& app, Result<void>& outcome) {
+void add_mcp(CLI::App& app, Program& program) {
   auto [verb, a] = add_verb(
-      app, "mcp", "serve search tools to agents: Model Context Protocol on standard streams", mcp, outcome);
+      app, "mcp", "serve search tools to agents: Model Context Protocol on standard streams", mcp, program);
   add_config_option(verb, a.config);
   verb.add_option("--url", a.url, "use this running server instead of starting one: http://HOST:PORT")
       ->excludes("--config");

@@ -269,9 +269,9 @@ Result<void> run_init(InitArguments& a) {
 
 }  // namespace
 
-void add_init(CLI::App& app, Result<void>& outcome) {
+void add_init(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "init", "write a configuration for your own documents or engines", run_init, outcome);
+      add_verb(app, "init", "write a configuration for your own documents or engines", run_init, program);
   verb.add_option("DIR", a.folder, "the folder to write; it is created if it does not exist")->required();
   verb.add_option("--documents", a.documents,
                   "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
@@ -458,9 +458,9 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Result<void>& outcome) {
+void add_doctor(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "doctor", "report what keeps an installation from serving", run_doctor, outcome);
+      add_verb(app, "doctor", "report what keeps an installation from serving", run_doctor, program);
   add_config_option(verb, a.config);
   verb.footer("Example:\n  metafuse doctor --config /etc/metafuse/metafuse.yaml");
 }

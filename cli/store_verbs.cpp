@@ -83,18 +83,18 @@ Result<void> check_store(const StoreChoice& choice) {
   return {};
 }
 
-void add_export(CLI::App& app, Result<void>& outcome) {
+void add_export(CLI::App& app, Program& program) {
   auto [verb, choice] =
       add_verb(app, "export", "write everything except secrets as JSON lines; also while a server is running",
-               export_store, outcome);
+               export_store, program);
   add_store_options(verb, choice);
   verb.footer("Example:\n  metafuse store export --store state/metafuse.db | gzip > feedback.jsonl.gz");
 }
 
-void add_check(CLI::App& app, Result<void>& outcome) {
+void add_check(CLI::App& app, Program& program) {
   auto [verb, choice] = add_verb(
       app, "check", "run the database's own check and read every row; also while a server is running",
-      check_store, outcome);
+      check_store, program);
   add_store_options(verb, choice);
   verb.footer("Example:\n  metafuse store check --config config/metafuse.yaml");
 }
@@ -112,9 +112,9 @@ Result<void> prune_store(const PruneArguments& arguments) {
   return {};
 }
 
-void add_prune(CLI::App& app, Result<void>& outcome) {
+void add_prune(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "prune", "remove searches and clicks older than some days", prune_store, outcome);
+      add_verb(app, "prune", "remove searches and clicks older than some days", prune_store, program);
   add_store_options(verb, a.store);
   verb.add_option("--days", a.days, "remove searches and clicks older than this; judgments are never removed")
       ->required()
@@ -141,9 +141,9 @@ Result<void> reset_store(const ResetArguments& arguments) {
   return {};
 }
 
-void add_reset(CLI::App& app, Result<void>& outcome) {
+void add_reset(CLI::App& app, Program& program) {
   auto [verb, a] =
-      add_verb(app, "reset", "forget a domain's clicks, judgments or both", reset_store, outcome);
+      add_verb(app, "reset", "forget a domain's clicks, judgments or both", reset_store, program);
   add_store_options(verb, a.store);
   verb.add_option("--domain", a.domain, "domain whose feedback is forgotten")->required();
   verb.add_flag("--clicks", a.clicks, "forget the clicks");
@@ -215,10 +215,10 @@ Result<void> import_store(const ImportArguments& arguments) {
   return {};
 }
 
-void add_import(CLI::App& app, Result<void>& outcome) {
+void add_import(CLI::App& app, Program& program) {
   auto [verb, a] =
       add_verb(app, "import", "add judgments from elsewhere: an export, TREC runs and qrels, or a recording",
-               import_store, outcome);
+               import_store, program);
   add_store_options(verb, a.store);
   verb.add_option("FILE", a.lines, "JSON lines of store export");
   verb.add_option("--domain", a.files.domain, "domain of the judgments")->required();
@@ -274,12 +274,12 @@ Result<void> pull_store(const MoveArguments& arguments) {
   return move_shared(arguments, &service::Mirror::pull);
 }
 
-void add_push_and_pull(CLI::App& app, Result<void>& outcome) {
+void add_push_and_pull(CLI::App& app, Program& program) {
   const auto push =
       add_verb(app, "push", "send this machine's templates and models to the store that servers share",
-               push_store, outcome);
+               push_store, program);
   const auto pull = add_verb(app, "pull", "take templates and models from the store that servers share",
-                             pull_store, outcome);
+                             pull_store, program);
   for (const auto& [verb, a] : {push, pull}) {
     add_config_option(verb, a.config, "server configuration with a store in PostgreSQL");
     verb.add_flag("--force", a.is_forced,
@@ -331,19 +331,19 @@ Result<void> suggest_judgments(SuggestArguments& arguments) {
 
 }  // namespace
 
-void add_store(CLI::App& app, Result<void>& outcome) {
+void add_store(CLI::App& app, Program& program) {
   CLI::App* store =
       app.add_subcommand("store", "export, check, import, share, prune and reset what a server stores")
           ->require_subcommand(1);
   for (const AddVerb add : {add_export, add_check, add_import, add_push_and_pull, add_prune, add_reset})
-    add(*store, outcome);
+    add(*store, program);
 }
 
-void add_suggest_judgments(CLI::App& app, Result<void>& outcome) {
+void add_suggest_judgments(CLI::App& app, Program& program) {
   auto [verb, a] = add_verb(app, "suggest-judgments",
                             "list the stored queries of a domain to judge next: those on which a "
                             "committee of models disagrees most",
-                            suggest_judgments, outcome);
+                            suggest_judgments, program);
   add_store_options(verb, a.store);
   verb.add_option("--domain", a.options.domain, "domain of the queries")->required();
   add_defaulted(verb, "-n,--count", a.options.count, "number of queries")->check(CLI::Range(1, 500));

@@ -51,9 +51,9 @@ struct SharedOption {
 };
 
 /// The options of all learners: first those that several learners have, then the others learner by learner.
-std::vector<SharedOption> options_of_all() {
+std::vector<SharedOption> options_of_all(fusion::Learners learners) {
   std::vector<SharedOption> shared;
-  for (const Learner& learner : fusion::learners()) {
+  for (const Learner& learner : learners) {
     for (const LearnerOption& option : learner.options) {
       auto entry = std::find_if(shared.begin(), shared.end(),
                                 [&](const SharedOption& known) { return known.name == option.name; });
@@ -78,9 +78,9 @@ void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
   verb.add_option("--learner", choice.learner,
                   fmt::format("one of {}; the default, auto, chooses among them; if options of a learner are "
                               "given, the default is the first learner that has them all",
-                              fmt::join(names_of(fusion::learners()), ", ")))
+                              fmt::join(names_of(choice.table), ", ")))
       ->default_str(std::string(fusion::kDefaultLearner));
-  for (const SharedOption& shared : options_of_all()) {
+  for (const SharedOption& shared : options_of_all(choice.table)) {
     verb.add_option_function<std::string>(
             "--" + shared.name,
             [&choice, key = shared.name](const std::string& value) { choice.options[key] = value; },
@@ -103,9 +103,9 @@ const Learner* default_learner(const LearnerChoice& choice) {
     return std::all_of(choice.options.begin(), choice.options.end(),
                        [&](const auto& option) { return has_option(learner, option.first); });
   };
-  const Learner* learner = fusion::find_learner(fusion::kDefaultLearner);
+  const Learner* learner = fusion::find_learner(fusion::kDefaultLearner, choice.table);
   if (has_all(*learner)) return learner;
-  const auto all = fusion::learners();
+  const fusion::Learners all = choice.table;
   const auto first = std::find_if(all.begin(), all.end(), has_all);
   return first == all.end() ? learner : &*first;
 }
@@ -117,11 +117,8 @@ Error refused_by(const Learner& learner, const std::string& rest) {
 }
 
 Result<const Learner*> chosen_learner(const LearnerChoice& choice) {
-  const Learner* learner =
-      choice.learner.empty() ? default_learner(choice) : fusion::find_learner(choice.learner);
-  if (learner == nullptr)
-    return fail(Code::usage, "no learner \"" + choice.learner + "\"" +
-                                 did_you_mean(choice.learner, names_of(fusion::learners())));
+  TRY(const Learner* learner, choice.learner.empty() ? Result<const Learner*>(default_learner(choice))
+                                                     : fusion::learner_named(choice.learner, choice.table));
   for (const auto& [name, value] : choice.options)
     if (!has_option(*learner, name))
       return refused_by(*learner, "has no option --" + name + "; leave it out");
@@ -179,9 +176,7 @@ constexpr const char* kExamples =
     "  metafuse train --letor large.txt --rounds 5000 --checkpoint c.json --model m.json\n"
     "  mpirun -np 4 metafuse train --letor large.txt --rounds 500 --model m.json\n"
     "  metafuse train --letor huge.txt --learner rankboost --memory-limit 2G --model m.json\n"
-    "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
-    "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json\n"
-    "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json";
+    "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json";
 
 void add_validation(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* validate =
@@ -225,16 +220,6 @@ void add_memory(CLI::App& verb, TrainArguments& arguments) {
       ->needs(memory);
 }
 
-void add_stream_input(CLI::App& verb, TrainArguments& arguments) {
-  CLI::Option* stream =
-      verb.add_flag("--stream", arguments.is_stream,
-                    "online learners: LETOR lines on standard input; each is first predicted (grade TAB "
-                    "score on standard output), then learned; the model is written at the end");
-  add_choice(verb, "--bad-lines", arguments.skips_bad_lines, {{"skip", true}, {"fail", false}},
-             "with --stream: skip (and report) bad lines, or fail")
-      ->needs(stream);
-}
-
 void add_store_input(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* store = verb.add_option(
       "--store", arguments.store, "judgments and clicks of a server: its SQLite file or postgresql://...");
@@ -274,11 +259,10 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
   add_memory(verb, arguments);
-  add_stream_input(verb, arguments);
   add_store_input(verb, arguments);
   show_rarely(verb, "More about training",
               {"--trace", "--trace-every", "--patience", "--memory-limit", "--temporary", "--checkpoint",
-               "--checkpoint-every", "--resume", "--stream", "--bad-lines", "--half-life", "--use-held-out"});
+               "--checkpoint-every", "--resume", "--half-life", "--use-held-out"});
   verb.footer(kExamples);
 }
 

@@ -24,7 +24,8 @@ void add_input_options(CLI::App& verb, fusion::TrainingInput& input);
 
 /// The learner, and the learner options that the user set.
 struct LearnerChoice {
-  std::string learner;  ///< empty: default_learner() chooses
+  fusion::Learners table;  ///< the program's
+  std::string learner;     ///< empty: default_learner() chooses
   std::map<std::string, std::string> options;
 };
 
@@ -58,8 +59,6 @@ struct TrainArguments {
   std::optional<std::string> metric;
   std::optional<std::size_t> patience;
   fusion::MemoryLimit memory;  ///< 0 bytes: no limit; without a folder, it is the model's
-  bool is_stream = false;
-  bool skips_bad_lines = false;
   std::string store;
   service::StoreTrainingOptions from_store;  ///< domain, half-life of clicks, held-out queries
   bool wants_certainty = false;

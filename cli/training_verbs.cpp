@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -16,8 +15,6 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
-#include "evaluation/runs/letor_file.h"
-#include "fusion/learners/online/learner.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
 #include "service/learning/judgment_transfer.h"
@@ -68,90 +65,6 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   auto set = service::training_set_from_store(*store, options, &report);
   if (set) std::cerr << report.text() << '\n';
   return set;
-}
-
-using fusion::online::DocumentStream;
-using fusion::online::StreamCell;
-
-Result<DocumentStream> open_stream(const TrainArguments& arguments, const fusion::Learner& learner) {
-  const auto method = fusion::online::method_of(learner.name);
-  if (!method)
-    return refused_by(learner, "does not learn from a stream; take an online one, such as oap-bpm");
-  if (arguments.learner.options.contains("passes") || arguments.learner.options.contains("scale"))
-    return fail(Code::usage,
-                "a stream is read once and its values are taken as they are; leave out --passes and --scale");
-  if (arguments.resume.empty()) {
-    TRY(auto settings,
-        fusion::online::read_settings(*method, arguments.learner.options, arguments.request.seed));
-    return DocumentStream::start(settings);
-  }
-  TRY(auto model, fusion::read_model(arguments.resume));
-  if (model.learner != learner.name)
-    return fail(Code::usage,
-                "--resume: that model was trained by the learner " + model.learner + ", not " + learner.name);
-  if (!arguments.learner.options.empty())
-    return fail(Code::usage, "--" + arguments.learner.options.begin()->first +
-                                 ": a resumed model keeps its original setting; leave it out");
-  return DocumentStream::resume(model);
-}
-
-std::string digits(double value) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  return {text, end};
-}
-
-/// Learns from one line; empty lines and comments are ignored.
-Result<void> take_line(DocumentStream& stream, const std::string& line, std::size_t number, double& loss,
-                       std::size_t& count) {
-  const auto first = line.find_first_not_of(" \t\r");
-  if (first == std::string::npos || line[first] == '#') return {};
-  return evaluation::parse_letor_lines(
-      "standard input", line + "\n", number, stream.are_ranks(),
-      [&](const evaluation::LetorRow& row) -> Result<void> {
-        std::vector<StreamCell> cells;
-        for (const evaluation::LetorCell& cell : row.cells)
-          cells.push_back({cell.index, cell.is_unranked, cell.value});
-        auto said = stream.take(row.grade, cells);
-        if (!said)
-          return fail(said.error().code, "standard input:" + std::to_string(number) +
-                                             ":1: " + said.error().text +
-                                             "; correct the line, or skip such lines with --bad-lines skip");
-        std::cout << digits(said->grade) << '\t' << digits(said->score) << std::endl;
-        loss += said->rank_loss;
-        ++count;
-        return {};
-      });
-}
-
-/// Reads LETOR lines from standard input; prints the predicted grade and the score of each before it is
-/// learned from. The model is written at the end.
-///
-/// errors: usage; those of the model file; bad_data with the line, unless bad lines are skipped (then each is
-///         reported on standard error)
-Result<void> train_on_stream(const TrainArguments& arguments, const fusion::Learner& learner) {
-  const fusion::TrainingInput& input = arguments.input;
-  if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
-    return fail(Code::usage, "--stream reads standard input; leave out --letor, --letor-ranks and --runs");
-  TRY(auto stream, open_stream(arguments, learner));
-  std::string line;
-  double loss = 0.0;
-  std::size_t count = 0;
-  std::size_t skipped = 0;
-  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
-    auto taken = take_line(stream, line, number, loss, count);
-    if (taken) continue;
-    if (!arguments.skips_bad_lines) return taken;
-    ++skipped;
-    std::cerr << "metafuse: " << taken.error().text << " (skipped)\n";
-  }
-  TRY(auto model, stream.model());
-  TRY_VOID(fusion::write_model(arguments.model, model));
-  std::cerr << learner.name << ": " << count << " documents";
-  if (count > 0) std::cerr << ", mean rank loss " << loss / static_cast<double>(count);
-  if (skipped > 0) std::cerr << "; " << skipped << " bad lines skipped";
-  std::cerr << '\n';
-  return {};
 }
 
 /// Whether a trace line belongs to a round that --trace-every selects; learners may report every round.
@@ -245,9 +158,8 @@ unsigned threads_worth_starting(unsigned most, const fusion::FeatureMatrix& matr
 
 /// Under MPI every process opens every file, so each must be a regular file that can be read repeatedly.
 Result<void> check_shareable(const TrainArguments& arguments) {
-  if (arguments.is_stream || !arguments.store.empty())
-    return fail(Code::usage, std::string(arguments.is_stream ? "--stream" : "--store") +
-                                 " cannot be read by several processes; leave out mpirun");
+  if (!arguments.store.empty())
+    return fail(Code::usage, "--store cannot be read by several processes; leave out mpirun");
   const fusion::TrainingInput& input = arguments.input;
   std::vector<std::string> paths{input.qrels, input.pairs, input.query_weights, arguments.resume};
   for (const auto& more : {input.runs, input.letor, input.letor_ranks, arguments.validate})
@@ -289,8 +201,8 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
                            const fusion::Communicator* communicator) {
   TRY_VOID(check_abilities(arguments, learner));
   TRY_VOID(check_memory(arguments, learner));
-  if (arguments.wants_certainty && (communicator != nullptr || arguments.is_stream))
-    return fail(Code::usage, "--certainty does not work with several processes or a stream; leave it out");
+  if (arguments.wants_certainty && communicator != nullptr)
+    return fail(Code::usage, "--certainty does not work with several processes; leave it out");
   if (communicator != nullptr && !learner.can.distribute)
     return refused_by(
         learner, "cannot be trained by several processes; leave out mpirun, or give --learner rankboost");
@@ -349,7 +261,6 @@ Result<void> add_certainty(const TrainArguments& arguments, const fusion::Learne
 Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communicator* communicator) {
   TRY(const auto learner, chosen_learner(arguments.learner));
   TRY_VOID(check_outputs(arguments));
-  if (arguments.is_stream && communicator == nullptr) return train_on_stream(arguments, *learner);
   TRY_VOID(check_request(arguments, *learner, communicator));
   TRY(const auto resumed, resumed_model(arguments, *learner));
   const unsigned most = communicator == nullptr ? hardware_threads() : 1;
@@ -395,8 +306,9 @@ Result<void> run_train(const TrainArguments& arguments) {
 
 }  // namespace
 
-void add_train(CLI::App& app, Result<void>& outcome) {
-  auto [verb, a] = add_verb(app, "train", "learn a fused ranking from judged queries", run_train, outcome);
+void add_train(CLI::App& app, Program& program) {
+  auto [verb, a] = add_verb(app, "train", "learn a fused ranking from judged queries", run_train, program);
+  a.learner.table = program.learners;
   add_train_options(verb, a);
 }
 

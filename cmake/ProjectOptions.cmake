@@ -32,6 +32,18 @@ function(metafuse_folder name)
   metafuse_quick_build(metafuse_${name} core)
 endfunction()
 
+# metafuse_program(NAME SOURCES...): a program in the root of the build folder.
+function(metafuse_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE metafuse_options)
+  # The programs' allocator (cli/allocator.h has its settings); sanitizers bring their own. --no-as-needed,
+  # because nothing calls it by name.
+  if(NOT METAFUSE_SANITIZE)
+    target_link_libraries(${name} PRIVATE -Wl,--push-state,--no-as-needed PkgConfig::jemalloc -Wl,--pop-state)
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+endfunction()
+
 # metafuse_quick_build(TARGET HEADERS): makes a target compile quickly. METAFUSE_UNITY combines a
 # dozen files into one translation unit; METAFUSE_PRECOMPILED precompiles the headers that many files
 # include (cmake/precompiled/HEADERS.h).

@@ -171,7 +171,7 @@ JsonArray methods_json() {
 
 JsonArray learners_json() {
   JsonArray rows;
-  for (const fusion::Learner& learner : fusion::learners()) {
+  for (const fusion::Learner& learner : fusion::product_learners()) {
     JsonArray options;
     for (const fusion::LearnerOption& option : learner.options)
       options.push_back(JsonObject{{"name", option.name},

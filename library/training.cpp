@@ -119,8 +119,14 @@ Result<void> set_validation(const TrainCall& call, const Learner& learner, const
   return {};
 }
 
+/// errors: usage: a null or unknown name
+Result<const fusion::Learner*> named_learner(const char* name) {
+  TRY_VOID(check_given({{name, "learner"}}));
+  return fusion::learner_named(name);
+}
+
 Result<fusion::Model> trained(const TrainCall& call, const char* name, const Options& given) {
-  TRY(const auto* const learner, row_named(fusion::learners(), "learner", name));
+  TRY(const auto* const learner, named_learner(name));
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);
@@ -146,7 +152,7 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
 }
 
 Result<std::string> cross_validated(const TrainCall& call, const char* name, const Options& given) {
-  TRY(const auto* const learner, row_named(fusion::learners(), "learner", name));
+  TRY(const auto* const learner, named_learner(name));
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);

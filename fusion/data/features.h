@@ -70,7 +70,7 @@ double reciprocal_rank_score(std::span<const std::uint32_t> ranks);
 /// "derived:best-rank", "derived:median-rank", "derived:vsim", and for each list
 /// "derived:share:NAME" and "derived:score:NAME". Higher is better. A share is unranked where its
 /// list does not rank the document, a score where its list gives none; "derived:vsim" is unranked
-/// until training fills it in (fusion/learners/baselines/baselines.h).
+/// until training fills it in (lab/learners/baselines/baselines.h).
 bool is_derived(const Feature& feature);
 
 /// The name of the derived feature whose values training fills in.

@@ -116,7 +116,7 @@ std::string model_text(const Model& model) {
   return to_pretty_text(root);
 }
 
-Result<Model> parse_model(std::string_view text, std::string_view name, const FindReader& reader_of) {
+Result<Model> parse_model(std::string_view text, std::string_view name, const ReadRanker& read_body) {
   JsonLimits limits;
   limits.max_bytes = kMaxModelBytes;
   TRY(const auto document, parse_json(text, name, Code::bad_data, limits));
@@ -131,21 +131,20 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Fi
     return bad(name, "\"unranked\" must be \"absent\" or \"null\"");
   model.is_absent_zero = *unranked == "null";
   const auto* learner_name = string_at(*root, "learner");
-  if (learner_name != nullptr) model.learner = *learner_name;
-  const ReadRanker read = reader_of(model.learner);
-  if (!read) return bad(name, "unknown learner \"" + model.learner + "\"");
+  if (learner_name == nullptr) return bad(name, "\"learner\" must be a name");
+  model.learner = *learner_name;
   const JsonObject* body = object_at(*root, "body");
   if (body == nullptr) return bad(name, "\"body\" must be an object");
-  auto ranker = read(*body, model.features);
+  auto ranker = read_body(*body, model.features);
   if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
   model.ranker = std::move(*ranker);
   if (const JsonObject* training = object_at(*root, "training")) model.training = *training;
   return model;
 }
 
-Result<Model> read_model(const std::string& path, const FindReader& reader_of) {
+Result<Model> read_model(const std::string& path, const ReadRanker& read_body) {
   TRY(const auto text, read_text(path, kMaxModelBytes));
-  return parse_model(text, path, reader_of);
+  return parse_model(text, path, read_body);
 }
 
 Result<void> write_model(const std::string& path, const Model& model) {

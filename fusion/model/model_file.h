@@ -57,15 +57,13 @@ std::string model_text(const Model& model);
 /// Reads the "body" of a model file. Errors name the field.
 using ReadRanker =
     std::function<Result<SharedRanker>(const JsonObject& body, const std::vector<Feature>& features)>;
-/// Finds the reader of a learner by the learner's name; empty if there is no such learner.
-using FindReader = std::function<ReadRanker(std::string_view learner)>;
 
 /// errors: bad_data that names the file and the field: a truncated file, not JSON, a later version, an
-///         unknown learner, numbers that are not finite, a body that does not fit the features
-Result<Model> parse_model(std::string_view text, std::string_view name, const FindReader& reader_of);
+///         unknown form, numbers that are not finite, a body that does not fit the features
+Result<Model> parse_model(std::string_view text, std::string_view name, const ReadRanker& read_body);
 
 /// errors: no_input, and those of parse_model
-Result<Model> read_model(const std::string& path, const FindReader& reader_of);
+Result<Model> read_model(const std::string& path, const ReadRanker& read_body);
 
 /// Writes a temporary file beside the target, then renames it.
 /// errors: as write_file

@@ -466,9 +466,6 @@ Learner auto_learner(std::vector<Learner> learners) {
   row.options = option_rows<AutoOptions>();
   const auto shared = std::make_shared<const std::vector<Learner>>(std::move(learners));
   row.train = [shared](const TrainingRequest& request) { return train_auto(request, *shared); };
-  row.read = [](const JsonObject&, const std::vector<Feature>&) -> Result<SharedRanker> {
-    return fail(Code::bad_data, "learner: a model cannot be \"auto\", which trains models of other learners");
-  };
   row.can.validate = true;
   row.can.limit_time = true;
   row.chooses_by_measure = true;

@@ -48,12 +48,10 @@ Result<std::vector<const FusionMethod*>> chosen_methods(const std::vector<std::s
   return methods;
 }
 
-Result<std::vector<const Learner*>> chosen_learners(const std::vector<std::string>& names) {
+Result<std::vector<const Learner*>> chosen_learners(const MethodComparisonOptions& options) {
   std::vector<const Learner*> out;
-  for (const std::string& name : names) {
-    const Learner* learner = find_learner(name);
-    if (learner == nullptr)
-      return fail(Code::usage, "no learner \"" + name + "\"; see metafuse train --help");
+  for (const std::string& name : options.learners) {
+    TRY(const Learner* learner, learner_named(name, options.table));
     out.push_back(learner);
   }
   return out;
@@ -205,7 +203,7 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
                                          const evaluation::Judgments& judgments,
                                          const MethodComparisonOptions& options) {
   TRY(auto methods, chosen_methods(options.methods));
-  TRY(auto learners, chosen_learners(options.learners));
+  TRY(auto learners, chosen_learners(options));
   auto items = judged_lists(judgments, options.evaluation.rules.relevance_level, [&](std::string_view query) {
     return lists_of_topic(runs, query, options.depth);
   });

@@ -9,15 +9,17 @@
 #include "evaluation/reports/report.h"
 #include "evaluation/runs/run_file.h"
 #include "fusion/data/training_set.h"
+#include "fusion/training/registry.h"
 #include "fusion/unsupervised/fusion_method.h"
 
 namespace metafuse::fusion {
 
 struct MethodComparisonOptions {
   evaluation::MeasureSet set;
-  evaluation::EvaluationOptions evaluation;            ///< its depth cuts each fused list before evaluation
-  std::vector<std::string> methods;                    ///< names; empty: all fusion methods
-  std::vector<std::string> learners;                   ///< names of learners to train as well
+  evaluation::EvaluationOptions evaluation;  ///< its depth cuts each fused list before evaluation
+  std::vector<std::string> methods;          ///< names; empty: all fusion methods
+  Learners table = product_learners();
+  std::vector<std::string> learners;                   ///< names in `table`, of learners to train as well
   std::map<std::string, std::string> learner_options;  ///< each is passed to the learners that have it
   std::string derive;  ///< derived features for the learners, as in TrainingInput
   FeedbackOptions feedback;

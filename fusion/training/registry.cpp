@@ -3,14 +3,20 @@
 #include <algorithm>
 #include <vector>
 
-#include "fusion/learners/adaboost_mh/ranker.h"
-#include "fusion/learners/baselines/baselines.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text.h"
 #include "fusion/learners/monotone_trees/boost.h"
-#include "fusion/learners/mpboost/boost.h"
-#include "fusion/learners/online/learner.h"
+#include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/learners/rankboost/learner.h"
-#include "fusion/learners/rankboost_plus/boost.h"
+#include "fusion/learners/rankboost/value_ranker.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
+#include "fusion/learners/similarity/similarity.h"
+#include "fusion/model/linear_ranker.h"
+#include "fusion/model/online/online_ranker.h"
+#include "fusion/model/votes/vote_rankers.h"
+#include "fusion/model/weak_ranking.h"
 #include "fusion/training/auto_learner.h"
 
 namespace metafuse::fusion {
@@ -19,49 +25,100 @@ namespace {
 /// The learners; each is defined in a folder of its own.
 std::vector<Learner> make_table() {
   std::vector<Learner> rows = {
-      rankboost::learner(),      rankboost::bagged_learner(), rankboost_plus::learner(),
-      monotone_trees::learner(), mpboost::learner(),
+      rankboost::learner(),        rankboost::bagged_learner(),       monotone_trees::learner(),
+      reciprocal_ranks::learner(), reciprocal_ranks::blend_learner(),
   };
-  for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
-  rows.push_back(baselines::adaboost_ordering_learner());
-  std::vector<Learner> online_rows = online::learners();
-  std::vector<Learner> members = rows;
-  members.insert(members.end(), online_rows.begin(), online_rows.end());
-  rows.push_back(reciprocal_ranks::learner());
-  rows.push_back(reciprocal_ranks::blend_learner());
-  rows.push_back(adaboost_mh::learner());
-  rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
-  for (Learner& row : online_rows) rows.push_back(std::move(row));
   rows.push_back(auto_learner(rows));
   // The outermost wrapper, so that learners that train others see this feature's values like those of
   // any other.
-  for (Learner& row : rows) row = baselines::with_similarity_feature(std::move(row));
+  for (Learner& row : rows) row = similarity::with_similarity_feature(std::move(row));
   return rows;
 }
 
-ReadRanker reader_of(std::string_view name) {
-  const Learner* learner = find_learner(name);
-  return learner == nullptr ? ReadRanker() : learner->read;
+constexpr std::string_view kLaboratoryLearners[] = {
+    "rankboost-plus", "mpboost",         "nearest-neighbour", "regression",  "vector-similarity",
+    "best-feature",   "random-guessing", "adaboost-ordering", "adaboost-mh", "calibrated-adaboost",
+    "prank",          "prank-vp",        "widrow-hoff",       "oap-bpm",     "oap-bagg",
+    "oap-vp"};
+
+using ReadBody = Result<SharedRanker> (*)(const JsonObject& body, const std::vector<Feature>& features);
+
+Result<SharedRanker> read_plain_body(const JsonObject& body, const std::vector<Feature>& features);
+
+Result<SharedRanker> read_ensemble_body(const JsonObject& body, const std::vector<Feature>& features) {
+  return votes::read_ensemble(
+      body, features, [](const JsonObject& inner, const std::vector<Feature>& same) -> Result<SharedRanker> {
+        if (inner.contains("sources"))
+          return fail(Code::bad_data, "body.sources: an ensemble within an ensemble; train the model again");
+        return read_plain_body(inner, same);
+      });
+}
+
+/// A form of models, known by a field that only its bodies have.
+struct Form {
+  std::string_view field;
+  ReadBody read;
+};
+
+constexpr Form kForms[] = {
+    {"fused", reciprocal_ranks::read_blend},
+    {"k", reciprocal_ranks::read_reciprocal},
+    {"weak_rankings", read_step_ranker},
+    {"value_rankings", rankboost::read_value_ranker},
+    {"trees", monotone_trees::read_tree_ranker},
+    {"terms", read_linear_ranker},
+    {"sources", read_ensemble_body},
+    {"rounds", votes::read_ranker},
+    {"state", online::read_online_ranker},
+};
+
+Result<SharedRanker> read_plain_body(const JsonObject& body, const std::vector<Feature>& features) {
+  const auto form = std::ranges::find_if(kForms, [&](const Form& each) { return body.contains(each.field); });
+  if (form == std::end(kForms))
+    return fail(Code::bad_data,
+                "body: of a form that this version does not know; use the version that wrote the file, or "
+                "train the model again");
+  return form->read(body, features);
+}
+
+Result<SharedRanker> read_body(const JsonObject& body, const std::vector<Feature>& features) {
+  return similarity::read_with_similarity(read_plain_body, body, features);
 }
 
 }  // namespace
 
-std::span<const Learner> learners() {
+Learners product_learners() {
   static const std::vector<Learner> table = make_table();
   return table;
 }
 
-const Learner* find_learner(std::string_view name) {
-  const auto at = std::ranges::find(learners(), name, &Learner::name);
-  return at == learners().end() ? nullptr : &*at;
+const Learner* find_learner(std::string_view name, Learners table) {
+  const auto at = std::ranges::find(table, name, &Learner::name);
+  return at == table.end() ? nullptr : &*at;
+}
+
+std::span<const std::string_view> laboratory_learners() {
+  return kLaboratoryLearners;
+}
+
+Result<const Learner*> learner_named(std::string_view name, Learners table) {
+  if (const Learner* learner = find_learner(name, table)) return learner;
+  std::vector<std::string> names;
+  for (const Learner& row : table) names.push_back(row.name);
+  if (std::ranges::find(kLaboratoryLearners, name) != std::end(kLaboratoryLearners))
+    return fail(Code::usage,
+                fmt::format("the learner {} is in the program metafuse-lab, which has the same verbs; "
+                            "run that, or take one of {}",
+                            name, fmt::join(names, ", ")));
+  return fail(Code::usage, fmt::format("no learner \"{}\"{}", name, did_you_mean(name, names)));
 }
 
 Result<Model> parse_model(std::string_view text, std::string_view name) {
-  return parse_model(text, name, reader_of);
+  return parse_model(text, name, read_body);
 }
 
 Result<Model> read_model(const std::string& path) {
-  return read_model(path, reader_of);
+  return read_model(path, read_body);
 }
 
 }  // namespace metafuse::fusion

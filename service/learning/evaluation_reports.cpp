@@ -134,7 +134,8 @@ Result<void> read_curves(const std::string& file, EvaluationReport& report) {
   TRY(auto text, read_text(file, kMaxReportBytes));
   TRY(auto root, parse_json(text, file));
   if (!root.is_object())
-    return fail(Code::bad_data, file + ": not an object; write it with metafuse experiment learning-curve");
+    return fail(Code::bad_data,
+                file + ": not an object; write it with metafuse-lab experiment learning-curve");
   for (const auto& [collection, points] : root.as_object()) {
     if (!points.is_array() || points.as_array().size() > kMostPoints) continue;
     ReportedCurves curves{std::string(collection), {}};

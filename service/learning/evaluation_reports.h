@@ -64,7 +64,7 @@ struct EvaluationReport {
 };
 
 /// Reads DOMAIN.crossvalidation.json (what `metafuse crossvalidate --json` prints), DOMAIN.trace.jsonl (what
-/// `metafuse train --trace` writes), DOMAIN.learning-curve.json (what `metafuse experiment learning-curve`
+/// `metafuse train --trace` writes), DOMAIN.learning-curve.json (what `metafuse-lab experiment learning-curve`
 /// writes) and DOMAIN.queries.jsonl (the input of `metafuse record`). Missing files are skipped.
 ///
 /// errors: bad_data naming the file and the field

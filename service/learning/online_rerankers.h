@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 #include "fusion/data/features.h"
-#include "fusion/learners/online/reranker.h"
+#include "fusion/model/online/reranker.h"
 #include "service/config/snapshot.h"
 #include "service/learning/feedback.h"
 #include "service/search/search_answer.h"

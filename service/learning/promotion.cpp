@@ -123,9 +123,7 @@ double level_of_test(double level, std::uint32_t test) {
 }
 
 Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const RetrainOptions& options) {
-  const fusion::Learner* learner = fusion::find_learner(options.learner);
-  if (learner == nullptr || learner->train == nullptr)
-    return fail(Code::usage, "no learner \"" + options.learner + "\"; see metafuse train --help");
+  TRY(const fusion::Learner* const learner, fusion::learner_named(options.learner));
   RetrainOutcome outcome;
   StoreTrainingOptions training = options.training;
   training.are_held_out_used = false;

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "fusion/data/features.h"
 #include "fusion/input/input_files.h"
-#include "fusion/learners/baselines/baselines.h"
+#include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/registry.h"
 #include "tests/support/temporary_folder.h"
@@ -229,11 +229,10 @@ TrainingSet similarity_set(const std::string& path, const std::string& derive) {
 }
 
 Result<TrainingResult> train_on(const TrainingSet& set, const std::string& learner,
-                                std::map<std::string, std::string> options, const Model* resume = nullptr) {
+                                std::map<std::string, std::string> options) {
   TrainingRequest request;
   request.train = &set;
   request.options = std::move(options);
-  request.resume = resume;
   return find_learner(learner)->train(request);
 }
 
@@ -247,7 +246,7 @@ TEST_CASE("The feature VSIM has the scores of vector similarity in every way of 
   const TrainingSet derived = similarity_set(path, "vsim");
   REQUIRE(derived.matrix.feature_count() == 4);
   CHECK(derived.matrix.features()[3].name == kSimilarityFeature);
-  const auto similarity = baselines::vector_similarity(plain);
+  const auto similarity = similarity::vector_similarity(plain);
   REQUIRE(similarity.has_value());
   TrainingSet by_hand = plain;
   std::vector<Feature> features = plain.matrix.features();
@@ -259,7 +258,7 @@ TEST_CASE("The feature VSIM has the scores of vector similarity in every way of 
       if (!plain.matrix.is_unranked(row, f)) by_hand.matrix.set(row, f, plain.matrix.value(row, f));
     by_hand.matrix.set(row, 3, column[row]);
   }
-  for (const char* learner : {"rankboost", "mpboost", "regression"}) {
+  for (const char* learner : {"rankboost", "rankboost-blend", "monotone-trees"}) {
     INFO(learner);
     const auto trained = train_on(derived, learner, {});
     const auto expected = train_on(by_hand, learner, {});
@@ -288,7 +287,7 @@ TEST_CASE("The feature VSIM has the scores of vector similarity in every way of 
   }
 }
 
-TEST_CASE("A model with VSIM fuses lists and explains itself and can resume learning", "[fusion][derived]") {
+TEST_CASE("A model with VSIM fuses lists and explains itself", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const TrainingSet set = similarity_set(folder.write("rows.txt", similarity_rows()), "lists,vsim");
   const auto trained = train_on(set, "rankboost", {{"rounds", "20"}});
@@ -301,17 +300,6 @@ TEST_CASE("A model with VSIM fuses lists and explains itself and can resume lear
   double sum = 0.0;
   for (const FeatureShare& share : why.features) sum += share.weight;
   CHECK(sum == Approx(why.score));
-  const auto once = train_on(set, "prank", {{"passes", "1"}});
-  REQUIRE(once.has_value());
-  const auto twice = train_on(set, "prank", {{"passes", "2"}});
-  const auto resumed = train_on(set, "prank", {{"passes", "1"}}, &once->model);
-  REQUIRE(twice.has_value());
-  REQUIRE(resumed.has_value());
-  CHECK(to_text(resumed->model.ranker->body()) == to_text(twice->model.ranker->body()));
-  const auto other =
-      train_on(similarity_set(folder.write("rows.txt", similarity_rows()), "vsim"), "prank", {});
-  REQUIRE(other.has_value());
-  CHECK_FALSE(train_on(set, "prank", {{"passes", "1"}}, &other->model).has_value());
 }
 
 TEST_CASE("A damaged VSIM body is refused with the name of the field", "[fusion][derived]") {

@@ -105,15 +105,14 @@ struct Abilities {
   bool limit_time = false;  ///< whether it respects the time limit
 };
 
-/// One row of the table of learners (fusion/training/registry.h). It holds everything that `train`,
-/// `crossvalidate`, `experiment`, model files and --help need to know about a learner.
+/// One row of the table of learners (fusion/training/registry.h, lab/registry.h). It holds everything that `train`,
+/// `crossvalidate`, `compare-methods` and --help need to know about a learner.
 struct Learner {
   std::string name;
   std::string meaning;
   std::string source;
   std::vector<LearnerOption> options;
   std::function<Result<TrainingResult>(const TrainingRequest&)> train;
-  ReadRanker read;
   bool takes_query_weights = true;  ///< false: all pairs weigh the same, whatever --query-weights says
   Abilities can = {};
   /// Bytes of memory that training takes per document if columns lie in a file; absent: the learner needs

@@ -117,7 +117,6 @@ Learner learner() {
           .source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016",
           .options = option_rows<Options>(),
           .train = train,
-          .read = read_tree_ranker,
           .can = {.validate = true, .stop_early = true, .limit_time = true}};
 }
 

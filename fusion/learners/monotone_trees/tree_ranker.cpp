@@ -8,7 +8,7 @@
 
 #include "core/contract.h"
 #include "core/number.h"
-#include "fusion/learners/common/state_fields.h"
+#include "fusion/model/state_fields.h"
 #include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::monotone_trees {

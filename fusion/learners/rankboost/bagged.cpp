@@ -123,7 +123,6 @@ Learner bagged_learner() {
           .source = "Breiman 1996 over Freund, Iyer, Schapire, Singer 2003",
           .options = option_rows<BaggedOptions>(),
           .train = train_bagged,
-          .read = read_step_ranker,
           .can = {.validate = true, .stop_early = true, .limit_time = true}};
 }
 

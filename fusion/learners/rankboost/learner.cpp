@@ -296,11 +296,6 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   return Run(request, {feedback, features, options, request.threads, request.communicator}).train();
 }
 
-Result<std::shared_ptr<const Ranker>> read(const JsonObject& body, const std::vector<Feature>& features) {
-  return body.contains("value_rankings") ? read_value_ranker(body, features)
-                                         : read_step_ranker(body, features);
-}
-
 }  // namespace
 
 Learner learner() {
@@ -309,7 +304,6 @@ Learner learner() {
           .source = "Freund, Iyer, Schapire, Singer 2003, sec. 3 and 4",
           .options = option_rows<Options>(),
           .train = train,
-          .read = read,
           .can = {.validate = true,
                   .stop_early = true,
                   .distribute = true,

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/number.h"
-#include "fusion/learners/common/state_fields.h"
+#include "fusion/model/state_fields.h"
 
 namespace metafuse::fusion::rankboost {
 

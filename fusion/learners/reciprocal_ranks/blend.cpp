@@ -143,6 +143,8 @@ Result<const JsonObject*> part_of(const JsonObject& body, std::string_view key) 
   return &part->get_object();
 }
 
+}  // namespace
+
 Result<SharedRanker> read_blend(const JsonObject& body, const std::vector<Feature>& features) {
   TRY(const JsonObject* fused_body, part_of(body, "fused"));
   TRY(const JsonObject* steps_body, part_of(body, "steps"));
@@ -154,8 +156,6 @@ Result<SharedRanker> read_blend(const JsonObject& body, const std::vector<Featur
                                        StepRanker(std::move(steps), features),
                                        dynamic_cast<const rankboost::ValueRanker&>(*values));
 }
-
-}  // namespace
 
 JsonObject BlendRanker::body() const {
   return {{"fused", fused_.body()}, {"steps", steps_.body()}, {"values", values_.body()}};
@@ -175,7 +175,6 @@ Learner blend_learner() {
               "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours",
           .options = option_rows<BlendOptions>(),
           .train = train_blend,
-          .read = read_blend,
           .can = {.limit_time = true}};
 }
 

@@ -379,7 +379,6 @@ Learner learner() {
           .source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1",
           .options = option_rows<ReciprocalOptions>(),
           .train = train_reciprocal,
-          .read = read_reciprocal,
           .can = {.limit_time = true}};
 }
 

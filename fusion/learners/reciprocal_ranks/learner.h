@@ -85,6 +85,9 @@ class BlendRanker final : public SumRanker {
   rankboost::ValueRanker values_;
 };
 
+/// errors: bad_data naming the field
+Result<SharedRanker> read_blend(const JsonObject& body, const std::vector<Feature>& features);
+
 /// The learner rankboost-blend.
 Learner blend_learner();
 

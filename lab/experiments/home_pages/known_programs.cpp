@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "fusion/model/fuse.h"
+#include "lab/experiments/home_pages/home_pages.h"
+#include "lab/experiments/trials.h"
+
+namespace metafuse::lab::experiments::home_pages {
+namespace {
+
+/// A query that newcomers type first, and the source packages of well-known programs for it. The experiment
+/// prints the results beside its verdict, so that readers can judge for themselves.
+struct FirstQuery {
+  const char* words;
+  std::vector<std::string> known;
+};
+
+const FirstQuery kFirstQueries[] = {
+    {"text editor",
+     {"emacs", "vim", "neovim", "nano", "gedit", "kate", "geany", "mousepad", "notepadqq", "pluma"}},
+    {"image editor",
+     {"gimp", "krita", "inkscape", "kolourpaint", "pinta", "digikam", "darktable", "imagemagick"}},
+    {"email client",
+     {"thunderbird", "evolution", "kmail", "claws-mail", "mutt", "neomutt", "geary", "alpine"}},
+    {"web browser",
+     {"firefox-esr", "firefox", "chromium", "epiphany-browser", "konqueror", "falkon", "lynx", "w3m"}},
+    {"terminal emulator",
+     {"gnome-terminal", "gnome-console", "konsole", "xterm", "xfce4-terminal", "kitty", "alacritty", "foot",
+      "rxvt-unicode", "terminator"}},
+    {"music player",
+     {"rhythmbox", "clementine", "amarok", "audacious", "mpd", "vlc", "elisa-player", "cmus", "strawberry",
+      "quodlibet"}},
+    {"pdf viewer", {"evince", "okular", "mupdf", "zathura", "xpdf", "atril", "qpdfview"}},
+    {"database server", {"postgresql", "mariadb", "mysql-8.0", "redis", "firebird3.0", "sqlite3"}},
+    {"version control", {"git", "subversion", "mercurial", "cvs", "breezy", "fossil", "darcs"}},
+    {"spreadsheet", {"libreoffice", "gnumeric", "calligra", "sc", "onlyoffice"}},
+};
+
+/// The name of a source package without a version at its end: "postgresql-15" becomes "postgresql".
+std::string without_version(std::string name) {
+  const std::size_t dash = name.rfind('-');
+  const bool is_versioned = dash != std::string::npos && dash + 1 < name.size() &&
+                            name.find_first_not_of("0123456789.", dash + 1) == std::string::npos;
+  return is_versioned ? name.substr(0, dash) : name;
+}
+
+/// The titles of the first results when a model fuses the lists, best first.
+std::vector<std::string> first_titles(const fusion::Model& model, const std::vector<RankedList>& lists,
+                                      std::size_t count) {
+  std::map<std::string_view, const Hit*> hit_of;
+  for (const RankedList& list : lists)
+    for (const Hit& hit : list.hits) hit_of.emplace(hit.key, &hit);
+  const auto keys = keys_of(lists);
+  const std::vector<fusion::RankedIds> ranked(keys.begin(), keys.end());
+  const fusion::FusedRanking fused = fusion::fuse(model, ranked);
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < std::min(count, fused.order.size()); ++i)
+    titles.push_back(hit_of.at(fused.instances.documents[fused.order[i]])->title);
+  return titles;
+}
+
+}  // namespace
+
+Result<std::vector<KnownProgram>> known_programs(const IndexedPages& pages, const fusion::Model& model) {
+  std::vector<KnownProgram> out;
+  for (const FirstQuery& query : kFirstQueries) {
+    TRY(const auto lists, pages.lists({{{"TOPIC", query.words}}}));
+    KnownProgram row{query.words, first_titles(model, lists, kFirstResults), false};
+    row.is_known = std::any_of(row.titles.begin(), row.titles.end(), [&](const std::string& title) {
+      return std::find(query.known.begin(), query.known.end(), title) != query.known.end() ||
+             std::find(query.known.begin(), query.known.end(), without_version(title)) != query.known.end();
+    });
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<fusion::Model> demonstration_model(const IndexedPages& pages, std::uint64_t seed, unsigned threads) {
+  SampleOptions sampling;
+  sampling.seed = seed;
+  TRY(const auto set, pages.record(sampling, threads));
+  return train("rankboost", set, {{"rounds", std::to_string(kDemonstrationRounds)}});
+}
+
+}  // namespace metafuse::lab::experiments::home_pages

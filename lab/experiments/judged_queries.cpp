@@ -1,0 +1,236 @@
+#include "lab/experiments/judged_queries.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/number.h"
+#include "core/text_file.h"
+#include "evaluation/runs/lines.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/input/input_files.h"
+#include "lab/experiments/data_sets.h"
+#include "lab/experiments/home_pages/home_pages.h"
+
+namespace metafuse::lab::experiments {
+namespace {
+
+/// A line of a file that contains many runs.
+struct JoinedLine {
+  std::string_view topic;
+  evaluation::RunLine line;
+};
+
+/// The topics of one run's lines; each list is sorted as in any run: by score, rank, document.
+std::vector<evaluation::RunTopic> topics_of(std::vector<JoinedLine>& lines) {
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const JoinedLine& a, const JoinedLine& b) { return a.topic < b.topic; });
+  std::vector<evaluation::RunTopic> topics;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    std::vector<evaluation::RunLine> list;
+    std::size_t at = begin;
+    for (; at < lines.size() && lines[at].topic == lines[begin].topic; ++at) list.push_back(lines[at].line);
+    evaluation::sort_as_listed(list);
+    evaluation::RunTopic topic{lines[begin].topic, {}};
+    for (const evaluation::RunLine& line : list) topic.entries.push_back({line.document, line.score});
+    topics.push_back(std::move(topic));
+    begin = at;
+  }
+  return topics;
+}
+
+/// Reads the runs of one file, which its sixth column tells apart.
+Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
+  TRY(auto file, open_text(path));
+  std::map<std::string_view, std::vector<JoinedLine>> by_tag;
+  const char* const end = file.text.data() + file.text.size();
+  evaluation::LineParser parser(file.text.data(), end);
+  while (parser.at() < end) {
+    JoinedLine item;
+    item.topic = parser.field();
+    parser.field();
+    item.line.document = parser.field();
+    const std::string_view rank = parser.field();
+    const std::string_view score = parser.field();
+    const std::string_view tag = parser.field();
+    if (!to_integer(rank, item.line.rank) || !to_double(score, item.line.score) || tag.empty() ||
+        !parser.at_line_end())
+      return evaluation::bad_line(file, parser.at(), "not a run line");
+    by_tag[tag].push_back(item);
+    parser.move_to(parser.next_line());
+  }
+  std::vector<evaluation::Run> runs;
+  for (auto& [tag, lines] : by_tag) runs.push_back({std::string(tag), path, topics_of(lines), file.storage});
+  return runs;
+}
+
+Result<RunCollection> trec_collection(const std::string& data, const std::string& name,
+                                      const std::string& stem) {
+  RunCollection collection;
+  collection.name = name;
+  collection.measures = "map,ndcg_cut_10,P_10,recip_rank";
+  const std::string path = data + "/trec-runs-top100/" + stem;
+  TRY(collection.runs, read_joined_runs(path + ".top100.runs.xz"));
+  TRY(collection.judgments, evaluation::read_qrels(path + ".qrels.xz"));
+  return collection;
+}
+
+/// The number of documents of each grade from 1 on, in ascending order of grades.
+template <class Grades>
+std::vector<evaluation::GradeCount> counted(const Grades& grades) {
+  std::map<int, std::size_t> counts;
+  for (const int grade : grades)
+    if (grade >= 1) ++counts[grade];
+  std::vector<evaluation::GradeCount> out;
+  for (const auto& [grade, count] : counts) out.push_back({grade, count});
+  return out;
+}
+
+/// Per query, the relevant documents in its lists.
+std::vector<std::vector<evaluation::GradeCount>> judged_in_lists(const fusion::TrainingSet& set) {
+  std::vector<std::vector<evaluation::GradeCount>> out;
+  for (const fusion::QueryRange& query : set.queries) {
+    std::vector<int> grades;
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      grades.push_back(static_cast<int>(set.grades[row]));
+    out.push_back(counted(grades));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RunCollection> read_trec3(const std::string& data) {
+  return trec_collection(data, "TREC-3 ad hoc", "TREC-3");
+}
+
+Result<RunCollection> read_covid_round1(const std::string& data) {
+  return trec_collection(data, "TREC-COVID round 1", "covid-round1");
+}
+
+/// Ids are FW13-e<engine>-<topic>-<position>; an engine's list is its documents ordered by position.
+Result<RunCollection> read_fedweb(const std::string& data) {
+  const std::string folder = data + "/fedweb2013-qrels";
+  RunCollection collection;
+  collection.name = "FedWeb 2013, 157 engines";
+  collection.measures = "ndcg_cut_20,P_10,recip_rank,map";
+  collection.folds = 10;
+  collection.limit = 0;
+  TRY(collection.judgments, evaluation::read_qrels(folder + "/FW13-QRELS-RM.txt.xz"));
+  std::map<std::string_view, evaluation::Run> runs;
+  for (const evaluation::QueryJudgments& query : collection.judgments.queries)
+    for (const evaluation::Judgment& judgment : query.documents) {
+      const std::string_view id = judgment.document;
+      const std::size_t engine_end = id.find('-', 5);
+      const std::size_t position_begin = id.rfind('-');
+      std::int64_t position = 0;
+      if (!id.starts_with("FW13-e") || engine_end == std::string_view::npos ||
+          !to_integer(id.substr(position_begin + 1), position))
+        return fail(Code::bad_data, folder + ": the document id " + std::string(id) +
+                                        " does not contain an engine and a position");
+      evaluation::Run& run = runs[id.substr(5, engine_end - 5)];
+      if (run.topics.empty() || run.topics.back().topic != query.query)
+        run.topics.push_back({query.query, {}});
+      run.topics.back().entries.push_back({id, 1.0 / static_cast<double>(position)});
+    }
+  for (auto& [engine, run] : runs) {
+    run.name = engine;
+    for (evaluation::RunTopic& topic : run.topics)
+      std::stable_sort(topic.entries.begin(), topic.entries.end(),
+                       [](const auto& a, const auto& b) { return a.score > b.score; });
+    collection.runs.push_back(std::move(run));
+  }
+  return collection;
+}
+
+Result<std::vector<std::size_t>> random_parts(const fusion::TrainingSet& set, std::size_t count,
+                                              std::uint64_t seed) {
+  std::vector<std::string_view> ids;
+  for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
+  TRY(auto folds, evaluation::random_folds(ids, count, seed));
+  return std::move(folds.fold_of);
+}
+
+Division divided(const std::vector<std::size_t>& part_of, std::size_t part) {
+  Division out;
+  for (std::size_t query = 0; query < part_of.size(); ++query)
+    (part_of[query] == part ? out.test : out.train).push_back(query);
+  return out;
+}
+
+bool has_demonstration(const ExperimentOptions& options, PaperReport& report) {
+  if (std::filesystem::exists(options.data + "/packages.txt")) return true;
+  report.leave("the same on the demonstration's lists",
+               "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");
+  return false;
+}
+
+Result<JudgedQueries> read_aggregation(const std::string& data, const std::string& name) {
+  fusion::TrainingInput all;
+  std::map<std::string, std::size_t, std::less<>> part_of;
+  for (std::size_t i = 0; i < kFifths; ++i) {
+    const std::string path = aggregation_part(data, name, i + 1);
+    all.letor_ranks.push_back(path);
+    fusion::TrainingInput input;
+    input.letor_ranks = {path};
+    TRY(const auto part, fusion::read_training_set(input));
+    for (const fusion::QueryRange& query : part.queries) part_of[query.id] = i;
+  }
+  TRY(auto set, fusion::read_training_set(all));
+  JudgedQueries out{name, std::move(set), {}, {}, true, 0};
+  out.judged = judged_in_lists(out.set);
+  for (const fusion::QueryRange& query : out.set.queries) out.part_of.push_back(part_of[query.id]);
+  return out;
+}
+
+Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed) {
+  TRY(auto collection, std::move(read));
+  fusion::TrainingInputReport report;
+  TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
+  JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
+  for (const fusion::QueryRange& query : out.set.queries) {
+    std::vector<int> grades;
+    for (const auto& each : collection.judgments.find(query.id)->documents) grades.push_back(each.grade);
+    out.judged.push_back(counted(grades));
+  }
+  TRY(out.part_of, random_parts(out.set, kFifths, seed));
+  return out;
+}
+
+Result<JudgedQueries> record_demonstration(const ExperimentOptions& options, std::uint64_t seed) {
+  TRY(const auto pages, home_pages::IndexedPages::open(options.data));
+  home_pages::SampleOptions sampling;
+  sampling.seed = seed;
+  TRY(auto set, pages->record(sampling, options.threads));
+  JudgedQueries out{"home pages", std::move(set), {}, {}, false, 0};
+  out.judged = judged_in_lists(out.set);
+  TRY(out.part_of, random_parts(out.set, kFifths, options.seed));
+  return out;
+}
+
+std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
+                              const fusion::TrainingSet& set, const std::vector<double>& scores,
+                              const evaluation::MeasureSet& measures) {
+  const std::size_t limit = queries.limit > 0 ? queries.limit : set.matrix.document_count();
+  std::vector<double> values;
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    values.push_back(0.0);
+    if (queries.judged[test[i]].empty()) continue;
+    const fusion::QueryRange& query = set.queries[i];
+    evaluation::JudgedRanking ranking;
+    const std::vector<double> own(scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                                  scores.begin() + static_cast<std::ptrdiff_t>(query.end));
+    for (const std::size_t row : fusion::fused_order(set.matrix, query.begin, query.end, own, set.documents))
+      if (ranking.grades.size() < limit) ranking.grades.push_back(static_cast<int>(set.grades[row]));
+    ranking.judged = queries.judged[test[i]];
+    values.back() = evaluation::evaluate(measures, ranking, {})[0];
+  }
+  return values;
+}
+
+}  // namespace metafuse::lab::experiments

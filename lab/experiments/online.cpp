@@ -1,0 +1,350 @@
+// Tables 1 and 2 and figures 2 and 3 of Harrington 2003: online rankers, their test losses with 95 %
+// intervals, and running losses. All methods of a task learn from the same drawn streams and are tested
+// on the same examples. The three OAP methods differ only in how they combine the same N PRanks, so one
+// bank serves all three. PRank and OAP with ROMMA's steps, which sec. 5 proposes, are added to the
+// paper's methods.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "core/contract.h"
+#include "fusion/model/online/online_model.h"
+#include "fusion/model/online/prank_bank.h"
+#include "lab/experiments/online_tasks.h"
+#include "lab/experiments/report.h"
+#include "lab/experiments/trials.h"
+
+namespace metafuse::lab::experiments {
+namespace online {
+namespace {
+
+using namespace fusion;
+using namespace fusion::online;
+
+constexpr const char* kRomma = ", ROMMA";  // the suffix of such rows' names
+
+/// The losses of one method at one setting in one trial.
+struct Outcome {
+  std::string name;           ///< "oap-bpm 0.3"
+  double loss = 0.0;          ///< mean |y_hat - y| on the test examples
+  double rounded_loss = 0.0;  ///< with predictions rounded to ranks
+  std::vector<double> curve;  ///< running mean loss over the stream, at curve_steps()
+};
+
+struct Trial {
+  std::vector<Outcome> outcomes;
+  double floor = 0.0;  ///< loss of the best rule, if it is known
+};
+
+/// The numbers of examples at which the running loss is recorded, evenly spaced on a logarithmic scale.
+std::vector<std::size_t> curve_steps(std::size_t examples) {
+  std::vector<std::size_t> steps;
+  for (int i = 0; i <= 60; ++i) {
+    const auto step = static_cast<std::size_t>(
+        std::llround(std::pow(10.0, 1.0 + (std::log10(static_cast<double>(examples)) - 1.0) * i / 60.0)));
+    if (steps.empty() || step > steps.back()) steps.push_back(step);
+  }
+  return steps;
+}
+
+/// Collects one method's losses; stream(t) and test(t) are its predictions.
+template <class Stream, class Test>
+Outcome outcome_of(std::string name, const Task& task, const Sample& sample, const Stream& stream,
+                   const Test& test) {
+  Outcome outcome;
+  outcome.name = std::move(name);
+  const std::vector<std::size_t> steps = curve_steps(sample.train_ranks.size());
+  double sum = 0.0;
+  for (std::size_t t = 0; t < sample.train_ranks.size(); ++t) {
+    sum += std::abs(stream(t) - sample.train_ranks[t]);
+    if (outcome.curve.size() < steps.size() && t + 1 == steps[outcome.curve.size()])
+      outcome.curve.push_back(sum / static_cast<double>(t + 1));
+  }
+  const auto n = static_cast<double>(sample.test_ranks.size());
+  for (std::size_t t = 0; t < sample.test_ranks.size(); ++t) {
+    const double prediction = test(t);
+    outcome.loss += std::abs(prediction - sample.test_ranks[t]) / n;
+    outcome.rounded_loss += std::abs(nearest_rank(prediction, task.ranks) - sample.test_ranks[t]) / n;
+  }
+  return outcome;
+}
+
+struct Single {
+  OnlineMethod method = OnlineMethod::prank;
+  double step = 1.0;  ///< of Widrow-Hoff
+  StepOptions prank_step;
+};
+
+Result<Outcome> run_single(const Single& single, const Task& task, const Sample& sample) {
+  OnlineOptions options;
+  options.method = single.method;
+  options.prank_step = single.prank_step;
+  options.inputs = task.inputs;
+  options.ranks = task.ranks;
+  options.step = single.step;
+  options.max_votes = 1'000'000;
+  options.kernel.is_polynomial = task.is_polynomial;
+  TRY(auto model, OnlineModel::make(options));
+  TRY(auto stream, model.learn(sample.train, sample.train_ranks));
+  std::string name(to_name(single.method));
+  if (single.method == OnlineMethod::widrow_hoff) name += fmt::format(" {}", single.step);
+  if (single.prank_step.rule != StepRule::perceptron) name += kRomma;
+  return outcome_of(
+      name, task, sample, [&](std::size_t t) { return stream[t].rank; },
+      [&](std::size_t t) {
+        return model.predict({&sample.test[t * task.inputs], task.inputs}).rank;
+      });
+}
+
+std::vector<double> mapped_rows(const std::vector<double>& rows, const Task& task, const ExactMap& map,
+                                std::size_t stride) {
+  const std::size_t examples = rows.size() / task.inputs;
+  std::vector<double> mapped(examples * stride, 0.0);
+  for (std::size_t t = 0; t < examples; ++t) {
+    const std::span<const double> input(&rows[t * task.inputs], task.inputs);
+    if (task.is_polynomial)
+      map.apply(input, &mapped[t * stride]);
+    else
+      std::copy(input.begin(), input.end(), mapped.begin() + static_cast<std::ptrdiff_t>(t * stride));
+  }
+  return mapped;
+}
+
+/// How a bank of PRanks learns.
+struct BankSetting {
+  double tau = 1.0;
+  StepOptions step;
+  std::uint64_t seed = 1;
+};
+
+/// Runs OAP-VP, OAP-Bagg and OAP-BPM at one setting.
+void run_bank(const BankSetting& setting, const Task& task, const Sample& sample,
+              std::vector<Outcome>& outcomes) {
+  const ExactMap map = task.is_polynomial ? ExactMap(task.inputs, 2) : ExactMap();
+  PrankBank bank({task.rankers, task.is_polynomial ? map.size() : task.inputs, task.ranks, setting.tau,
+                  setting.seed, setting.step});
+  const auto train = mapped_rows(sample.train, task, map, bank.stride());
+  const auto test = mapped_rows(sample.test, task, map, bank.stride());
+  std::vector<BankPrediction> stream(sample.train_ranks.size());
+  bank.learn({train.data(), sample.train_ranks, 0}, 1, stream);
+  std::vector<BankPrediction> tested;
+  for (std::size_t t = 0; t < sample.test_ranks.size(); ++t)
+    tested.push_back(bank.predict(&test[t * bank.stride()]));
+  using Part = double (*)(const BankPrediction&);
+  constexpr std::pair<const char*, Part> kCombinations[] = {
+      {"oap-vp", [](const BankPrediction& p) { return p.voted; }},
+      {"oap-bagg", [](const BankPrediction& p) { return p.bagged; }},
+      {"oap-bpm", [](const BankPrediction& p) { return static_cast<double>(p.point); }}};
+  const char* const rule = setting.step.rule == StepRule::perceptron ? "" : kRomma;
+  for (const auto& combination : kCombinations)
+    outcomes.push_back(outcome_of(
+        fmt::format("{} {:.1f}{}", combination.first, setting.tau, rule), task, sample,
+        [&](std::size_t t) { return combination.second(stream[t]); },
+        [&](std::size_t t) { return combination.second(tested[t]); }));
+}
+
+Result<Trial> run_trial(const Task& task, std::uint64_t seed) {
+  Random random(seed);
+  const Sample sample = task.draw(random);
+  const StepOptions romma{StepRule::romma, 1.0};
+  std::vector<Single> singles;
+  for (const double step : task.steps) singles.push_back({OnlineMethod::widrow_hoff, step, {}});
+  singles.push_back({OnlineMethod::prank, 1.0, {}});
+  singles.push_back({OnlineMethod::prank_vp, 1.0, {}});
+  singles.push_back({OnlineMethod::prank, 1.0, romma});
+  Trial trial;
+  for (const Single& single : singles) {
+    TRY(auto outcome, run_single(single, task, sample));
+    trial.outcomes.push_back(std::move(outcome));
+  }
+  std::vector<BankSetting> banks;
+  for (const double tau : task.taus) banks.push_back({tau, {}, random.next()});
+  banks.push_back({task.taus[0], romma, banks[0].seed});
+  for (const BankSetting& bank : banks) run_bank(bank, task, sample, trial.outcomes);
+  for (std::size_t t = 0; t < sample.ideal_test_ranks.size(); ++t)
+    trial.floor += std::abs(sample.ideal_test_ranks[t] - sample.test_ranks[t]) /
+                   static_cast<double>(sample.ideal_test_ranks.size());
+  return trial;
+}
+
+/// One method at one setting, over all trials.
+struct Row {
+  std::string name;
+  Interval loss;
+  Interval rounded_loss;
+  std::vector<double> curve;  ///< mean over the trials
+  std::string published;      ///< the paper's figure, or "-"
+};
+
+struct Summary {
+  std::vector<double> steps;  ///< numbers of examples seen, the x values of the curves
+  std::vector<Row> rows;
+  double noise_floor = -1.0;  ///< loss of the best rule if it is known, else negative
+};
+
+Summary summary_of(const Task& task, const std::vector<Trial>& trials, const Sample& first) {
+  Summary summary;
+  const auto n = static_cast<double>(trials.size());
+  for (std::size_t m = 0; m < trials[0].outcomes.size(); ++m) {
+    Row row;
+    row.name = trials[0].outcomes[m].name;
+    row.published = "-";
+    for (const auto& [name, figure] : task.published)
+      if (name == row.name) row.published = figure;
+    row.curve.assign(trials[0].outcomes[m].curve.size(), 0.0);
+    std::vector<double> losses;
+    std::vector<double> rounded;
+    for (const Trial& trial : trials) {
+      losses.push_back(trial.outcomes[m].loss);
+      rounded.push_back(trial.outcomes[m].rounded_loss);
+      for (std::size_t i = 0; i < row.curve.size(); ++i) row.curve[i] += trial.outcomes[m].curve[i] / n;
+    }
+    row.loss = interval_of(losses);
+    row.rounded_loss = interval_of(rounded);
+    summary.rows.push_back(std::move(row));
+  }
+  for (const std::size_t step : curve_steps(first.train_ranks.size()))
+    summary.steps.push_back(static_cast<double>(step));
+  if (first.ideal_test_ranks.empty()) return summary;
+  summary.noise_floor = 0.0;
+  for (const Trial& trial : trials) summary.noise_floor += trial.floor / n;
+  return summary;
+}
+
+/// Runs every method of the task on the same trials. The seed determines the table, whatever the number
+/// of threads.
+Result<Summary> run_task(const Task& task, const ExperimentOptions& options) {
+  const Random seeds(options.seed);
+  TRY(const auto trials, run_all(task.trials, options.threads, options.progress,
+                                 [&](std::size_t i) { return run_trial(task, seeds.split(i).next()); }));
+  Random first(seeds.split(0).next());
+  return summary_of(task, trials, task.draw(first));
+}
+
+std::string table_text(const Task& task, const Summary& summary) {
+  std::string out = fmt::format(
+      "{}: mean |rank predicted - rank| on the test examples, {} trials, 95 % intervals (Student's t)\n  "
+      "{}\n",
+      task.name, task.trials, task.note);
+  const auto add = [&](const std::string& name, const std::string& loss, const std::string& rounded,
+                       const std::string& published) {
+    out += fmt::format("{:<20} {:<17} {:<17} {}\n", name, loss, rounded, published);
+  };
+  add("method", "loss", "rounded to ranks", "paper");
+  for (const Row& row : summary.rows)
+    add(row.name, to_text(row.loss, 3), to_text(row.rounded_loss, 3), row.published);
+  if (summary.noise_floor >= 0.0) out += fmt::format("{:<20} {:.3f}\n", "noise floor", summary.noise_floor);
+  return out + "\n";
+}
+
+const char* drawn_widrow_hoff(const Task& task) {
+  return task.is_polynomial ? "widrow-hoff 0.1" : "widrow-hoff 0.01";
+}
+
+/// The row with the least loss among those of one kind of method, with or without ROMMA's steps.
+const Row& best_row(const Summary& summary, std::string_view kind, bool is_romma) {
+  const Row* best = nullptr;
+  for (const Row& row : summary.rows)
+    if (row.name.starts_with(kind) && row.name.ends_with(kRomma) == is_romma &&
+        (best == nullptr || row.loss.mean < best->loss.mean))
+      best = &row;
+  require(best != nullptr, "a row of each kind");
+  return *best;
+}
+
+/// How fast a method learns: its running loss, averaged over the logarithm of the number of examples.
+double mean_running_loss(const Summary& summary, const std::string& name) {
+  const auto row = std::find_if(summary.rows.begin(), summary.rows.end(),
+                                [&](const Row& one) { return one.name == name; });
+  require(row != summary.rows.end(), "a row of that name");
+  return mean_of(row->curve);
+}
+
+void add_claims(const Task& task, const Summary& summary, PaperReport& report) {
+  const auto loss_of = [](const Row& row) { return row.name + " " + to_text(row.loss, 3); };
+  const Row& point = best_row(summary, "oap-bpm", false);
+  const Row* least = nullptr;
+  for (const char* kind : {"widrow-hoff", "prank", "oap-vp", "oap-bagg"})
+    if (const Row& row = best_row(summary, kind, false); least == nullptr || row.loss.mean < least->loss.mean)
+      least = &row;
+  report.judge(task.name + ": OAP-BPM has the lowest test loss of all methods",
+               point.loss.mean < least->loss.mean, loss_of(point) + "; next " + loss_of(*least));
+  const std::string tau = " " + fixed(task.taus[0], 1);
+  const double voted = mean_running_loss(summary, "oap-vp" + tau);
+  const double others =
+      std::min(mean_running_loss(summary, "oap-bagg" + tau), mean_running_loss(summary, "oap-bpm" + tau));
+  const char* const running =
+      "{:.3f} against {:.3f}, running loss averaged over the logarithm of the examples";
+  report.judge(task.name + ": OAP-VP learns faster than OAP-Bagg and OAP-BPM (fig. 2, 3)", voted < others,
+               fmt::format(fmt::runtime(running), voted, others));
+  if (task.inputs == 3) {
+    const double gradient = mean_running_loss(summary, drawn_widrow_hoff(task));
+    const double next = std::min({voted, others, mean_running_loss(summary, "prank")});
+    report.judge(task.name + ": Widrow-Hoff learns fastest (fig. 3 b)", gradient < next,
+                 fmt::format(fmt::runtime(running), gradient, next));
+  }
+  const Row& romma = best_row(summary, "oap-bpm", true);
+  report.judge(
+      task.name + ": ROMMA's steps, proposed in sec. 5, are better for OAP-BPM than the perceptron's",
+      romma.loss.mean < point.loss.mean, loss_of(romma) + "; " + loss_of(point));
+}
+
+/// Draws one setting of each method, as in figs. 2 and 3.
+std::string plot_of(const Task& task, const Summary& summary) {
+  std::vector<evaluation::Curve> curves;
+  for (const Row& row : summary.rows) {
+    const bool is_first_tau = row.name.ends_with(" " + fixed(task.taus[0], 1)) && row.name.starts_with("oap");
+    if (is_first_tau || row.name == drawn_widrow_hoff(task) || row.name == "prank")
+      curves.push_back({row.name, summary.steps, row.curve});
+  }
+  return evaluation::svg_plot(curves, {task.name, "examples seen", "mean rank loss so far", true});
+}
+
+JsonObject json_of(const Task& task, const Summary& summary) {
+  JsonArray rows;
+  for (const Row& row : summary.rows)
+    rows.push_back(JsonObject{{"method", row.name},
+                              {"loss", row.loss.mean},
+                              {"half_width", row.loss.half_width},
+                              {"rounded_loss", row.rounded_loss.mean},
+                              {"rounded_half_width", row.rounded_loss.half_width},
+                              {"paper", row.published},
+                              {"curve", json_array(row.curve)}});
+  JsonObject out{{"task", task.name}, {"trials", task.trials}, {"note", task.note}};
+  out["steps"] = json_array(summary.steps);
+  if (summary.noise_floor >= 0.0) out["noise_floor"] = summary.noise_floor;
+  out["rows"] = std::move(rows);
+  return out;
+}
+
+}  // namespace
+}  // namespace online
+
+Result<std::string> run_online(const ExperimentOptions& options) {
+  using namespace online;
+  const std::size_t trials = options.is_quick() ? 20 : 500;
+  std::vector<Task> tasks = {synthetic_task(options.is_quick() ? 3 : 20)};
+  for (const CysticFibrosisForm form : {CysticFibrosisForm{false, false}, CysticFibrosisForm{false, true},
+                                        CysticFibrosisForm{true, false}, CysticFibrosisForm{true, true}}) {
+    TRY(auto task, cystic_fibrosis_task(options.data, trials, form));
+    tasks.push_back(std::move(task));
+  }
+  TRY(auto movielens, movielens_task(options.data, trials));
+  tasks.push_back(std::move(movielens));
+  PaperReport report{"online", "Online rankers (Harrington 2003)"};
+  JsonArray json;
+  for (const Task& task : tasks) {
+    TRY(const auto summary, run_task(task, options));
+    report.text += table_text(task, summary);
+    report.plots.push_back(plot_of(task, summary));
+    json.push_back(json_of(task, summary));
+    add_claims(task, summary, report);
+  }
+  report.json["tasks"] = std::move(json);
+  report.leave("OHSUMED's column of table 2", "the file with three judges per pair is no longer available");
+  return deliver(std::move(report), options);
+}
+
+}  // namespace metafuse::lab::experiments

@@ -1,0 +1,123 @@
+#include "lab/experiments/rankboost_plus_tasks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+namespace metafuse::lab::experiments::rankboost_plus {
+namespace {
+
+using fusion::TrainingSet;
+
+/// Some documents of a set, as a set of one query.
+TrainingSet rows_of(const TrainingSet& set, std::span<const std::size_t> rows) {
+  TrainingSet part;
+  part.matrix = fusion::FeatureMatrix(set.matrix.features(), rows.size());
+  part.queries = {{"task", 0, rows.size(), 1.0}};
+  part.documents = TextList(rows.size(), "");
+  part.in_feedback.assign(rows.size(), 1);
+  part.feedback = set.feedback;
+  for (std::size_t x = 0; x < rows.size(); ++x) {
+    part.grades.push_back(set.grades[rows[x]]);
+    for (std::size_t f = 0; f < set.matrix.feature_count(); ++f)
+      if (!set.matrix.is_unranked(rows[x], f)) part.matrix.set(x, f, set.matrix.value(rows[x], f));
+  }
+  return part;
+}
+
+std::size_t pair_count(const std::vector<double>& grades) {
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < grades.size(); ++i)
+    for (std::size_t j = i + 1; j < grades.size(); ++j) pairs += grades[i] != grades[j] ? 1U : 0U;
+  return pairs;
+}
+
+/// One user's movies, with features from the other users who rated at least half of them.
+TrainingSet user_set(const Ratings& ratings, std::size_t user) {
+  const std::vector<std::size_t>& rated = ratings.rated[user];
+  std::vector<std::size_t> viewers;
+  std::vector<fusion::Feature> features;
+  for (std::size_t v = 0; v < ratings.viewer_count(); ++v) {
+    const auto common = std::count_if(rated.begin(), rated.end(),
+                                      [&](std::size_t movie) { return ratings.stars[v][movie] > 0.0; });
+    if (v == user || 2 * static_cast<std::size_t>(common) < rated.size()) continue;
+    viewers.push_back(v);
+    features.push_back({"user " + std::to_string(v + 1), fusion::FeatureKind::value, 0});
+  }
+  TrainingSet set;
+  set.matrix = fusion::FeatureMatrix(std::move(features), rated.size());
+  for (std::size_t x = 0; x < rated.size(); ++x) {
+    set.grades.push_back(ratings.stars[user][rated[x]]);
+    for (std::size_t f = 0; f < viewers.size(); ++f)
+      if (const double stars = ratings.stars[viewers[f]][rated[x]]; stars > 0.0) set.matrix.set(x, f, stars);
+  }
+  return set;
+}
+
+void add_task(Tasks& tasks, std::string name, std::vector<Split> folds) {
+  if (folds.empty())
+    ++tasks.left_out;
+  else
+    tasks.tasks.push_back({std::move(name), std::move(folds)});
+}
+
+}  // namespace
+
+std::vector<Split> split_documents(const TrainingSet& set, Random random) {
+  const std::vector<std::size_t> order = shuffled(set.grades.size(), random);
+  std::vector<Split> folds;
+  for (std::size_t f = 0; f < kFifths; ++f) {
+    const auto parts = turn_of_fifths(order, f);
+    if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); })) return {};
+    folds.push_back({rows_of(set, parts[0]), rows_of(set, parts[1]), rows_of(set, parts[2])});
+    const Split& split = folds.back();
+    if (!is_mixed(split.train.grades) || !is_mixed(split.validate.grades) || !is_mixed(split.test.grades))
+      return {};
+  }
+  return folds;
+}
+
+Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random random) {
+  TRY(const auto ratings, read_ratings(with_packing(data + "/movielens-100k/u.data")));
+  std::vector<std::size_t> users;
+  for (std::size_t user = 0; user < ratings.viewer_count(); ++user)
+    if (ratings.rated[user].size() >= 100) users.push_back(user);
+  random.shuffle(users);
+  users.resize(std::min(users.size(), most));
+  Tasks tasks;
+  for (const std::size_t user : users) {
+    const TrainingSet set = user_set(ratings, user);
+    std::vector<Split> folds;
+    if (set.matrix.feature_count() > 0) folds = split_documents(set, random.split(user));
+    add_task(tasks, "user " + std::to_string(user + 1), std::move(folds));
+  }
+  return tasks;
+}
+
+Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random) {
+  constexpr std::size_t kMostPairs = 50000;
+  TRY(const auto set, read_mslr_sample(data));
+  Tasks tasks;
+  for (const fusion::QueryRange& query : set.queries) {
+    if (tasks.tasks.size() >= most) break;
+    std::vector<std::size_t> rows(query.end - query.begin);
+    std::iota(rows.begin(), rows.end(), query.begin);
+    const TrainingSet own = rows_of(set, rows);
+    std::vector<Split> folds;
+    if (pair_count(own.grades) < kMostPairs) folds = split_documents(own, random.split(query.begin));
+    add_task(tasks, "query " + query.id, std::move(folds));
+  }
+  return tasks;
+}
+
+Result<Tasks> letor_tasks(const std::string& data, std::size_t most) {
+  Tasks tasks;
+  for (std::size_t f = 0; f < std::min(most, kFifths); ++f) {
+    TRY(auto split, read_letor_split(data + "/letor4-MQ2008", f));
+    tasks.tasks.push_back({"Fold" + std::to_string(f + 1), {}});
+    tasks.tasks.back().folds.push_back(std::move(split));
+  }
+  return tasks;
+}
+
+}  // namespace metafuse::lab::experiments::rankboost_plus

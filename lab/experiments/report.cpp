@@ -1,0 +1,117 @@
+#include "lab/experiments/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <boost/math/distributions/students_t.hpp>
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "core/contract.h"
+
+namespace metafuse::lab::experiments {
+
+std::string fixed(double value, int digits) {
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string named(std::span<const std::string> names, std::span<const double> values, int digits,
+                  std::string_view between) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}{}{:.{}f}", i == 0 ? "" : ", ", names[i], between, values[i], digits);
+  return text;
+}
+
+Interval interval_of(std::span<const double> values) {
+  require(!values.empty(), "an interval needs a value");
+  const auto n = static_cast<double>(values.size());
+  Interval interval;
+  for (const double value : values) interval.mean += value / n;
+  if (values.size() == 1) return interval;
+  double squares = 0.0;
+  for (const double value : values) squares += (value - interval.mean) * (value - interval.mean);
+  interval.deviation = std::sqrt(squares / (n - 1.0));
+  const double error = std::sqrt(squares / (n - 1.0) / n);
+  interval.half_width = error * boost::math::quantile(boost::math::students_t(n - 1.0), 0.975);
+  return interval;
+}
+
+std::string to_text(const Interval& interval, int digits) {
+  if (interval.mean > 1e6) return "diverged";
+  return fixed(interval.mean, digits) + " ± " + fixed(interval.half_width, digits);
+}
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+void Table::add(std::string name, std::span<const double> values, int digits) {
+  rows.push_back({std::move(name)});
+  for (const double value : values) rows.back().push_back(fixed(value, digits));
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(widths[c] - row[c].size(), ' ');
+      text += c == 0 ? row[c] + pad : "  " + pad + row[c];
+    }
+    text += '\n';
+  }
+  return text + '\n';
+}
+
+JsonArray json_array(std::span<const double> values) {
+  return JsonArray(values.begin(), values.end());
+}
+
+evaluation::Curve curve_of(std::string name, std::vector<double> values, double first, double step) {
+  evaluation::Curve curve{std::move(name), {}, std::move(values)};
+  for (std::size_t i = 0; i < curve.y.size(); ++i) curve.x.push_back(first + step * static_cast<double>(i));
+  return curve;
+}
+
+void PaperReport::judge(std::string claim, bool holds, std::string evidence) {
+  claims.push_back({std::move(claim), holds ? "confirmed" : "not confirmed", std::move(evidence)});
+}
+
+void PaperReport::leave(std::string claim, std::string reason) {
+  claims.push_back({std::move(claim), "cannot be tested here", std::move(reason)});
+}
+
+void PaperReport::plot(const std::vector<evaluation::Curve>& curves, const std::string& plot_title,
+                       const std::string& x_name, const std::string& y_name) {
+  plots.push_back(evaluation::svg_plot(curves, {plot_title, x_name, y_name, false}));
+}
+
+Result<std::string> deliver(PaperReport report, const ExperimentOptions& options) {
+  std::string text = report.text;
+  JsonArray claims;
+  std::vector<std::string> sentences;
+  if (!report.claims.empty()) text += "The paper's claims\n";
+  for (const Claim& claim : report.claims) {
+    sentences.push_back(fmt::format("{}: {} ({})", claim.verdict, claim.text, claim.evidence));
+    text += "- " + sentences.back() + "\n";
+    claims.push_back(
+        JsonObject{{"claim", claim.text}, {"verdict", claim.verdict}, {"evidence", claim.evidence}});
+  }
+  if (options.output.empty()) return text;
+  report.json["claims"] = std::move(claims);
+  report.json["seed"] = options.seed;
+  const std::string base = options.output + "/" + report.name;
+  TRY_VOID(write_file(base + ".txt", text));
+  TRY_VOID(write_file(base + ".json", to_pretty_text(Json(report.json))));
+  TRY_VOID(
+      write_file(base + ".html", evaluation::html_page(report.title, report.text, report.plots, sentences)));
+  return text;
+}
+
+}  // namespace metafuse::lab::experiments

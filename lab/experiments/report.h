@@ -1,0 +1,84 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "evaluation/reports/plots.h"
+#include "lab/experiments/experiment.h"
+
+namespace metafuse::lab::experiments {
+
+/// A number with a fixed number of decimals.
+std::string fixed(double value, int digits);
+
+/// Numbers with their names: "WORD 0.1234, WORD 0.5678".
+std::string named(std::span<const std::string> names, std::span<const double> values, int digits,
+                  std::string_view between = " ");
+
+/// A mean and the half-width of its 95 % interval (Student's t).
+struct Interval {
+  double mean = 0.0;
+  double half_width = 0.0;  ///< 0 for a single value
+  double deviation = 0.0;   ///< the standard deviation of the values; 0 for a single one
+};
+
+/// Requires at least one value.
+Interval interval_of(std::span<const double> values);
+
+/// "0.23 ± 0.01" with `digits` decimals; "diverged" for a mean above a million.
+std::string to_text(const Interval& interval, int digits);
+
+double mean_of(std::span<const double> values);
+
+/// A table whose rows have equally many cells: the first column is left-aligned, the others
+/// are right-aligned.
+struct Table {
+  std::vector<std::vector<std::string>> rows;
+
+  void add(std::vector<std::string> cells) { rows.push_back(std::move(cells)); }
+  void add(std::string name, std::span<const double> values, int digits);
+  std::string text() const;
+};
+
+JsonArray json_array(std::span<const double> values);
+
+/// A curve over x = `first`, `first` + `step`, ...
+evaluation::Curve curve_of(std::string name, std::vector<double> values, double first = 1.0,
+                           double step = 1.0);
+
+/// A statement of a paper and our verdict on it.
+struct Claim {
+  std::string text;
+  std::string verdict;   ///< confirmed, not confirmed, or cannot be tested here
+  std::string evidence;  ///< the numbers, or the reason why it cannot be tested
+};
+
+/// The report that an experiment delivers.
+struct PaperReport {
+  std::string name;       ///< the name of the experiment and of its files
+  std::string title;      ///< the title of the page
+  std::string text = {};  ///< the tables
+  std::vector<Claim> claims = {};
+  JsonObject json = {};  ///< the numbers; deliver() adds the claims
+  std::vector<std::string> plots = {};
+
+  /// Adds a claim of the paper, which is confirmed if `holds`.
+  void judge(std::string claim, bool holds, std::string evidence);
+  /// Adds a claim that cannot be tested here.
+  void leave(std::string claim, std::string reason);
+  void plot(const std::vector<evaluation::Curve>& curves, const std::string& title, const std::string& x_name,
+            const std::string& y_name);
+};
+
+/// Appends the claims to the tables; writes NAME.txt, NAME.json and NAME.html to options.output if that
+/// is given.
+///
+/// out:    the text
+/// errors: those of writing
+Result<std::string> deliver(PaperReport report, const ExperimentOptions& options);
+
+}  // namespace metafuse::lab::experiments

@@ -1,0 +1,61 @@
+#include "lab/experiments/trials.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "evaluation/measures/measure.h"
+#include "fusion/data/fused_order.h"
+
+namespace metafuse::lab::experiments {
+
+Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
+                            std::map<std::string, std::string> options, fusion::TrainingRequest request) {
+  request.train = &set;
+  request.options = std::move(options);
+  request.trace.is_wanted = false;
+  TRY(auto result, fusion::find_learner(learner)->train(request));
+  return std::move(result.model);
+}
+
+Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
+  const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(model.ranker);
+  if (!ranker) return fail(Code::internal, "the model is not a sum of thresholded features");
+  return ranker->rankings();
+}
+
+std::vector<double> means_of(const std::vector<std::vector<double>>& rows) {
+  std::vector<double> means(rows.front().size(), 0.0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < means.size(); ++c) means[c] += row[c] / static_cast<double>(rows.size());
+  return means;
+}
+
+QueryMeasures::QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures)
+    : set_(&set), measures_(&measures) {
+  for (const fusion::QueryRange& query : set.queries) {
+    const std::vector<double> equal(query.end - query.begin, 0.0);
+    std::vector<std::uint32_t> order;
+    for (const std::size_t row :
+         fusion::fused_order(set.matrix, query.begin, query.end, equal, set.documents))
+      order.push_back(static_cast<std::uint32_t>(row - query.begin));
+    tie_order_.push_back(std::move(order));
+  }
+}
+
+std::vector<std::vector<double>> QueryMeasures::of(const std::vector<double>& scores) const {
+  std::vector<std::vector<double>> values;
+  values.reserve(set_->queries.size());
+  for (std::size_t query = 0; query < set_->queries.size(); ++query) {
+    const fusion::QueryRange& range = set_->queries[query];
+    std::vector<std::uint32_t> order = tie_order_[query];
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return scores[range.begin + a] > scores[range.begin + b];
+    });
+    const std::span<const double> grades(set_->grades.data() + range.begin, range.end - range.begin);
+    values.push_back(evaluation::evaluate(*measures_, evaluation::judged_ranking(grades, order), {}));
+  }
+  return values;
+}
+
+}  // namespace metafuse::lab::experiments

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/parallel.h"
+#include "core/result.h"
+#include "evaluation/measures/measure.h"
+#include "fusion/data/training_set.h"
+#include "fusion/model/weak_ranking.h"
+#include "fusion/training/registry.h"
+#include "lab/experiments/experiment.h"
+
+namespace metafuse::lab::experiments {
+
+/// Calls work(i) for every i below `count` on several threads and reports progress after each.
+///
+/// out:    the results in the order of i, so they do not depend on the number of threads
+/// errors: the one of the lowest i
+template <class Work>
+auto run_all(std::size_t count, unsigned threads, const ProgressReport& progress, const Work& work)
+    -> Result<std::vector<typename std::invoke_result_t<Work, std::size_t>::value_type>> {
+  std::vector<std::optional<std::invoke_result_t<Work, std::size_t>>> slots(count);
+  std::size_t done = 0;
+  std::mutex mutex;
+  parallel_for(count, threads, [&](std::size_t i) {
+    slots[i].emplace(work(i));
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (progress) progress(done, count);
+  });
+  std::vector<typename std::invoke_result_t<Work, std::size_t>::value_type> results;
+  results.reserve(count);
+  for (auto& slot : slots) {
+    if (!*slot) return slot->error();
+    results.push_back(std::move(**slot));
+  }
+  return results;
+}
+
+/// Trains a learner of the registry.
+/// in:     request - everything but the set and the options
+Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
+                            std::map<std::string, std::string> options, fusion::TrainingRequest request = {});
+
+/// The weak rankings, in the order of the rounds, of a model that is a sum of thresholded features.
+/// errors: internal for another model
+Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
+
+/// The mean of each column; requires a row.
+std::vector<double> means_of(const std::vector<std::vector<double>>& rows);
+
+/// Computes measures of every query of a set. Equal scores are ordered by the rule of fusion: more lists,
+/// better best rank, id.
+class QueryMeasures {
+ public:
+  /// Both arguments must outlive this object.
+  QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures);
+
+  /// in:  one score per document
+  /// out: queries x measures
+  std::vector<std::vector<double>> of(const std::vector<double>& scores) const;
+  /// The means over the queries, one per measure.
+  std::vector<double> means(const std::vector<double>& scores) const { return means_of(of(scores)); }
+
+ private:
+  const fusion::TrainingSet* set_;
+  const evaluation::MeasureSet* measures_;
+  std::vector<std::vector<std::uint32_t>> tie_order_;  // per query: row numbers relative to its first row
+};
+
+}  // namespace metafuse::lab::experiments

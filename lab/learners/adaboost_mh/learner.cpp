@@ -1,0 +1,133 @@
+#include "lab/learners/adaboost_mh/learner.h"
+
+#include <fmt/format.h>
+
+#include "fusion/learners/common/options.h"
+#include "fusion/model/votes/vote_rankers.h"
+#include "lab/learners/adaboost_mh/boost.h"
+#include "lab/learners/adaboost_mh/training_data.h"
+
+namespace metafuse::lab::adaboost_mh {
+
+namespace {
+
+struct Options {
+  enum class Base { tree, product, stump };
+
+  Base base = Base::tree;
+  std::size_t leaves = 20;
+  std::size_t terms = 3;
+  std::size_t rounds = 100;
+  std::size_t max_thresholds = 255;
+
+  BaseSetting setting() const {
+    if (base == Base::tree) return {BaseKind::tree, leaves};
+    return {BaseKind::product, base == Base::product ? terms : 1};
+  }
+};
+
+void declare_options(OptionTable& table, Options& options) {
+  using enum Options::Base;
+  table.choice("base", options.base, {{"tree", tree}, {"product", product}, {"stump", stump}},
+               "base classifier");
+  table.count("leaves", options.leaves, 2, 1000, "leaves of a tree");
+  table.count("terms", options.terms, 1, 100, "terms of a product");
+  table.count(
+      "rounds", options.rounds, 1, 1'000'000,
+      "rounds of boosting; with --resume, fewer keep only the first rounds, more continue on the same "
+      "documents");
+  table.count("max-thresholds", options.max_thresholds, 1, 255, "thresholds per feature, at most 255");
+}
+
+Result<Options> options_of(const TrainingRequest& request) {
+  TRY(const auto options, read_options<Options>(request.options));
+  if (options.base != Options::Base::tree && request.options.contains("leaves"))
+    return fail(Code::usage, "--leaves needs --base tree; leave it out");
+  if (options.base != Options::Base::product && request.options.contains("terms"))
+    return fail(Code::usage, "--terms needs --base product; leave it out");
+  return options;
+}
+
+/// The classifier to continue from, or nullptr.
+Result<const MhRanker*> start_of(const TrainingRequest& request, const GradedCuts& graded) {
+  const MhRanker* none = nullptr;
+  if (request.resume == nullptr) return none;
+  const auto* ranker = dynamic_cast<const MhRanker*>(request.resume->ranker.get());
+  if (ranker == nullptr)
+    return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
+                                 ", not adaboost-mh");
+  if (ranker->graded() != graded)
+    return fail(Code::bad_data,
+                "--resume: the model was trained on other documents; boosting continues only on the "
+                "same ones");
+  return ranker;
+}
+
+std::vector<JsonObject> trace_of(const BoostRun& run) {
+  std::vector<JsonObject> trace;
+  double bound = 1.0;
+  for (std::size_t t = 0; t < run.rounds.size(); ++t) {
+    const BoostRound& round = run.rounds[t];
+    bound *= round.z;
+    trace.push_back(JsonObject{{"round", t + 1},
+                               {"edge", round.edge},
+                               {"alpha", round.alpha},
+                               {"z", round.z},
+                               {"bound", bound},
+                               {"hamming_loss", round.hamming_loss}});
+  }
+  return trace;
+}
+
+std::string summary_of(const Options& options, const BoostRun& run, std::size_t documents,
+                       std::size_t classes) {
+  std::string text =
+      fmt::format("adaboost-mh ({}): {} rounds over {} documents of {} grades; {}", options.setting().name(),
+                  run.rounds.size(), documents, classes, run.stop_reason);
+  if (!run.rounds.empty()) text += fmt::format("; Hamming loss {:g}", run.rounds.back().hamming_loss);
+  return text + "\n";
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  TRY(const auto options, options_of(request));
+  GradedCuts graded;
+  TRY(graded.grades, class_grades(*request.train));
+  TRY(const auto documents, graded_documents(*request.train, graded.grades));
+  const CodedFeatures coded(documents.matrix, ThresholdOptions{options.max_thresholds});
+  graded.table = cut_table(coded);
+  TRY(const auto start, start_of(request, graded));
+  const CodedRows rows(documents.matrix, graded.table);
+  const BoostStart from{start == nullptr ? nullptr : &start->classifier(), &rows};
+  BoostRun run = boost(
+      {&coded, documents.classes, graded.grades.size(), request.threads}, options.setting(), options.rounds,
+      [&](std::size_t done) {
+        if (request.progress) request.progress(done, options.rounds);
+      },
+      from);
+  if (request.progress) request.progress(options.rounds, options.rounds);
+  TrainingResult result;
+  result.trace = trace_of(run);
+  result.summary = summary_of(options, run, documents.classes.size(), graded.grades.size());
+  result.model.learner = "adaboost-mh";
+  result.model.features = request.train->matrix.features();
+  result.model.training = JsonObject{{"base", options.setting().name()},
+                                     {"rounds", run.rounds.size()},
+                                     {"stopped", run.stop_reason},
+                                     {"documents", documents.classes.size()}};
+  result.model.ranker = std::make_shared<MhRanker>(std::move(graded), std::move(run.classifier));
+  return result;
+}
+
+}  // namespace
+
+Learner learner() {
+  return {.name = "adaboost-mh",
+          .meaning = "multi-class boosting of trees, products or stumps, ordered by expected gain",
+          .source = "Schapire, Singer 1999; Kegl, Busa-Fekete 2009; Busa-Fekete et al. 2011",
+          .options = option_rows<Options>(),
+          .train = train,
+          .takes_query_weights = false,
+          .can = {.resume = true}};
+}
+
+}  // namespace metafuse::lab::adaboost_mh
