@@ -69,7 +69,8 @@ int run(Program& program, const std::vector<std::string>& typed) {
   app.footer(program.name + " help VERB explains a verb, with examples.");
   auto [words, is_help_whole] = understand(typed);
   app.formatter(help_formatter(is_help_whole));  // set before the verbs are added, because they inherit it
-  for (const AddVerb add : kVerbs) add(app, program);
+  for (const AddVerb add : program.verbs) add(app, program);
+  show_own_name(app, program.name);
   check_all_numbers(app);
   if (auto checked = check_words(app, words); !checked) return report(checked.error());
   try {

@@ -88,14 +88,14 @@ TEST_CASE("Help and version are available in every usual form", "[cli]") {
 TEST_CASE("Option --help shows the common options and --help=all shows all", "[cli]") {
   const std::string brief = run_metafuse({"train", "--help"}).out;
   CHECK(brief.find("--qrels") != std::string::npos);
-  CHECK(brief.find("--budget") == std::string::npos);
+  CHECK(brief.find("--tree-depth") == std::string::npos);
   CHECK(brief.find("--grade-weights") == std::string::npos);
   CHECK(brief.find("metafuse train --help=all shows all options") != std::string::npos);
   const std::string whole = run_metafuse({"train", "--help=all"}).out;
   CHECK(whole.find("--qrels") != std::string::npos);
   CHECK(whole.find("--grade-weights") != std::string::npos);
   CHECK(whole.find("Options of several learners:") != std::string::npos);
-  CHECK(whole.find("Options of mpboost:") < whole.find("--distance"));
+  CHECK(whole.find("Options of monotone-trees:") < whole.find("--tree-depth"));
   CHECK(whole.find("--help=all shows") == std::string::npos);
   CHECK(run_metafuse({"model", "show", "--help"}).out == run_metafuse({"model", "show", "--help=all"}).out);
 }
@@ -277,7 +277,7 @@ TEST_CASE("A closed standard stream is an error and no file takes its descriptor
     return test::run_command({"sh", "-c", METAFUSE_EXECUTABLE + (" " + arguments) + " >&-"});
   };
   CHECK(closed("--help").status == 75);
-  CHECK(closed("experiment list").status == 75);
+  CHECK(closed("engines list").status == 75);
   CHECK(closed("fuse --method rrf --runs '" + run + "'").status == 66);
   CHECK(closed("fuse --method rrf --runs '" + run + "' --output '" + fused + "'").status == 0);
   CHECK(read_text(fused, 1000).value() == "1 Q0 a 1 1 metafuse\n");

@@ -204,8 +204,8 @@ TEST_CASE("Shell completions have every verb and all named values", "[cli][compl
        "source <(" METAFUSE_EXECUTABLE " completion bash)\n"
        "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _metafuse; echo "
        "\"${COMPREPLY[*]}\"; }\n"
-       "ask metafuse mod; ask metafuse model sh; ask metafuse serve --li; ask metafuse train --learner mpb"});
-  CHECK(completed.out == "model\nshow\n--listen\nmpboost\n");
+       "ask metafuse mod; ask metafuse model sh; ask metafuse serve --li; ask metafuse train --learner monot"});
+  CHECK(completed.out == "model\nshow\n--listen\nmonotone-trees\n");
   CHECK(run_metafuse({"completion", "bsh"}).err.find("did you mean bash") != std::string::npos);
 }
 

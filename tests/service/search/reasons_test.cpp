@@ -1,6 +1,6 @@
-#include "tests/support/served_learners.h"
-
 #include <catch2/catch.hpp>
+
+#include "tests/support/served_learners.h"
 
 using namespace metafuse;
 
