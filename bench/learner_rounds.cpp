@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 #include "fusion/input/input_files.h"
-#include "fusion/training/registry.h"
+#include "lab/registry.h"
 
 namespace {
 
@@ -46,7 +46,7 @@ struct Job {
 
 Job read_job(int count, char** arguments) {
   Job job;
-  job.learner = metafuse::fusion::find_learner(arguments[1]);
+  job.learner = metafuse::lab::find_learner(arguments[1]);
   job.input.is_absent_unranked = true;
   bool is_ranks = false;
   for (int i = 3; i < count; ++i) {

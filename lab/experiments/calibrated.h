@@ -21,7 +21,7 @@ inline constexpr const char* kEqualRankBoost = "RankBoost, equal query weights";
 inline constexpr const char* kAutoRow = "auto";
 inline constexpr const char* kFileOrder = "the files' own order";
 inline constexpr std::size_t kDepth = 10;
-inline constexpr std::size_t kTargets = std::size(adaboost_mh::kSigmoidTargets);
+inline constexpr std::size_t kTargets = std::size(lab::adaboost_mh::kSigmoidTargets);
 
 /// A LETOR set of five parts, with the figures published for it.
 struct DataSet {
@@ -38,7 +38,7 @@ std::vector<DataSet> data_sets(const std::string& data);
 /// One part of a fold, as a training set and as graded documents.
 struct Part {
   fusion::TrainingSet set;
-  adaboost_mh::GradedDocuments documents;
+  lab::adaboost_mh::GradedDocuments documents;
 };
 
 /// One fold, in LETOR's division.
@@ -67,7 +67,7 @@ enum class SplitKind { own_documents, shared_documents, own_queries, own_trainin
 enum class StartKind { by_label, equal, resampled };
 
 struct Plan {
-  std::vector<adaboost_mh::BaseSetting> settings;
+  std::vector<lab::adaboost_mh::BaseSetting> settings;
   std::vector<std::size_t> round_counts;
   std::vector<std::size_t> rankboost_rounds;  ///< empty: without RankBoost
   std::vector<double> bases = {0,   10,  20,  30,  40,  50,  60,  70,  80,  90, 100,

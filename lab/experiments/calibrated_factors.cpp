@@ -42,7 +42,7 @@ std::vector<Factor> factors_of(const Plan& base, const ExperimentOptions& option
     factors.push_back({fmt::format("the same, draw {}", draw + 1), base, true});
   for (std::size_t i = 1; i < factors.size(); ++i) factors[i].plan.seed = base.seed + i;
   if (!options.is_quick())
-    add("all eighteen classifiers", [](Plan& plan) { plan.settings = adaboost_mh::all_settings(); });
+    add("all eighteen classifiers", [](Plan& plan) { plan.settings = lab::adaboost_mh::all_settings(); });
   add("T by steps of 5 up to 50",
       [](Plan& plan) { plan.round_counts = {5, 10, 15, 20, 25, 30, 35, 40, 45, 50}; });
   add("31 cuts per feature", [](Plan& plan) { plan.max_thresholds = 31; });

@@ -163,8 +163,8 @@ class FoldRunner {
                                                          : learned_[place].split.left_out;
       const Problem problem{&coded_, data_.training.documents.classes, data_.grades.size(), 1, left_out,
                             weights};
-      BoostRun run =
-          adaboost_mh::boost(problem, plan_.settings[place], rounds_, {}, {&classifier, &rows_.training});
+      BoostRun run = lab::adaboost_mh::boost(problem, plan_.settings[place], rounds_, {},
+                                             {&classifier, &rows_.training});
       classifier = std::move(run.classifier);
     });
   }

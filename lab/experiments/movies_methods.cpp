@@ -129,7 +129,7 @@ class Runner {
     }
     if (method != Method::adaboost) return baseline(method, test_);
     const std::size_t rounds = 40 + task_.features.size() / 10;
-    return fusion::StepRanker(baselines::adaboost_ordering(half_, best, rounds), half_.matrix.features())
+    return fusion::StepRanker(lab::baselines::adaboost_ordering(half_, best, rounds), half_.matrix.features())
         .score(test_);
   }
 

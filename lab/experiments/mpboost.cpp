@@ -19,7 +19,7 @@ namespace metafuse::lab::experiments {
 namespace mpboost {
 namespace {
 
-using mpboost::Distance;
+using lab::mpboost::Distance;
 
 constexpr std::size_t kDepth = 10;
 constexpr std::size_t kChosenBy = 5;  // validation chooses parameter and rounds by NDCG@5
@@ -110,13 +110,13 @@ Result<Trial> run_trial(const Split& fold, std::size_t form, double parameter, s
     TRY(const auto rankings, rounds_of(model));
     return follow(rankings, rounds, fold);
   }
-  mpboost::BoostOptions options;
+  lab::mpboost::BoostOptions options;
   options.distance = kForms[form].distance;
   options.parameter = parameter;
   options.rounds = rounds;
-  TRY(const auto run, mpboost::boost_stumps(fold.train, options));
+  TRY(const auto run, lab::mpboost::boost_stumps(fold.train, options));
   std::vector<fusion::WeakRanking> rankings;
-  for (const mpboost::BoostRound& round : run.rounds) rankings.push_back(round.weak_ranking);
+  for (const lab::mpboost::BoostRound& round : run.rounds) rankings.push_back(round.weak_ranking);
   // Condition (9) requires distances of about 1; above that, a round's Z may exceed 1 and boosting diverges.
   Trial trial = run.mean_distance > 1.0 + 1e-9 ? Trial{} : follow(rankings, rounds, fold);
   trial.parameter = parameter;
@@ -200,10 +200,10 @@ void distance_figure(PaperReport& report) {
   Table table{{{"directed distance of grades apart by", "1", "2", "3", "4"}}};
   for (const auto& [kind, parameter] :
        {std::pair{Distance::ldd, 0.2}, {Distance::logdd, 3.0}, {Distance::logitdd, 0.5}}) {
-    evaluation::Curve curve{fmt::format("{} {:.1f}", mpboost::distance_name(kind), parameter), {}, {}};
+    evaluation::Curve curve{fmt::format("{} {:.1f}", lab::mpboost::distance_name(kind), parameter), {}, {}};
     for (int step = 1; step <= 40; ++step) {
       curve.x.push_back(0.1 * step);
-      curve.y.push_back(mpboost::directed_distance(kind, parameter, 0.1 * step));
+      curve.y.push_back(lab::mpboost::directed_distance(kind, parameter, 0.1 * step));
     }
     table.add(curve.name, std::array{curve.y[9], curve.y[19], curve.y[29], curve.y[39]}, 4);
     curves.push_back(std::move(curve));

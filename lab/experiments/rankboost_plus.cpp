@@ -23,10 +23,10 @@ namespace rankboost_plus {
 namespace {
 
 using fusion::TrainingSet;
-using rankboost_plus::BoostOptions;
-using rankboost_plus::BoostRound;
-using rankboost_plus::Form;
-using rankboost_plus::StumpTable;
+using lab::rankboost_plus::BoostOptions;
+using lab::rankboost_plus::BoostRound;
+using lab::rankboost_plus::Form;
+using lab::rankboost_plus::StumpTable;
 
 constexpr auto kAnyCount = static_cast<std::size_t>(-1);
 
@@ -63,7 +63,7 @@ struct Trial {
 /// A set that is scored and measured after every round.
 class Follower {
  public:
-  Follower(const TrainingSet& set, rankboost_plus::PairRows pairs, bool has_map)
+  Follower(const TrainingSet& set, lab::rankboost_plus::PairRows pairs, bool has_map)
       : set_(set), pairs_(std::move(pairs)), has_map_(has_map), scores_(set.matrix.document_count(), 0.0) {
     history_.push_back(measure());
   }
@@ -77,7 +77,7 @@ class Follower {
 
  private:
   Metrics measure() const {
-    const auto losses = rankboost_plus::rank_losses(pairs_, scores_);
+    const auto losses = lab::rankboost_plus::rank_losses(pairs_, scores_);
     Metrics metrics{};
     metrics[kR1] = losses.r1;
     metrics[kR2] = losses.r2;
@@ -107,7 +107,7 @@ class Follower {
   }
 
   const TrainingSet& set_;
-  rankboost_plus::PairRows pairs_;
+  lab::rankboost_plus::PairRows pairs_;
   bool has_map_;
   std::vector<double> scores_;
   std::vector<Metrics> history_;
@@ -134,9 +134,9 @@ void choose(const std::vector<Metrics>& validation, bool has_map, Trial& trial) 
 
 /// errors: bad_data when a part has no crucial pair
 Result<Trial> run_trial(const Split& split, Form form, const Plan& plan, std::uint64_t seed) {
-  TRY(const auto train, rankboost_plus::pair_rows(split.train, kAnyCount));
-  TRY(auto validate_pairs, rankboost_plus::pair_rows(split.validate, kAnyCount));
-  TRY(auto test_pairs, rankboost_plus::pair_rows(split.test, kAnyCount));
+  TRY(const auto train, lab::rankboost_plus::pair_rows(split.train, kAnyCount));
+  TRY(auto validate_pairs, lab::rankboost_plus::pair_rows(split.validate, kAnyCount));
+  TRY(auto test_pairs, lab::rankboost_plus::pair_rows(split.test, kAnyCount));
   const fusion::CodedFeatures coded(split.train.matrix,
                                     fusion::ThresholdOptions{fusion::ThresholdOptions::kAll});
   const StumpTable stumps(coded, 255, Random(seed));
@@ -145,12 +145,12 @@ Result<Trial> run_trial(const Split& split, Form form, const Plan& plan, std::ui
   boosting.rounds = plan.rounds;
   boosting.has_all_losses = plan.has_all_losses;
   boosting.seed = seed;
-  boosting.is_pruning = stumps.stumps().size() <= rankboost_plus::kMostToPrune;
+  boosting.is_pruning = stumps.stumps().size() <= lab::rankboost_plus::kMostToPrune;
   Follower validate(split.validate, std::move(validate_pairs), plan.has_map);
   Follower test(split.test, std::move(test_pairs), plan.has_map);
   Trial trial;
   trial.e1 = trial.e2 = {1.0};
-  const auto run = rankboost_plus::boost_stumps(stumps, train, boosting, [&](const BoostRound& round) {
+  const auto run = lab::rankboost_plus::boost_stumps(stumps, train, boosting, [&](const BoostRound& round) {
     const auto& stump = stumps.stumps()[round.stump];
     const double threshold = coded.thresholds(stump.feature).values[stump.place];
     const fusion::WeakRanking weak_ranking{stump.feature, threshold, 0.0, round.alpha};
@@ -423,7 +423,7 @@ TrainingSet synthetic_set(Random random) {
 void speed_figure(const ExperimentOptions& options, PaperReport& report) {
   using Clock = std::chrono::steady_clock;
   const TrainingSet set = synthetic_set(Random(options.seed));
-  const auto pairs = rankboost_plus::pair_rows(set, kAnyCount);
+  const auto pairs = lab::rankboost_plus::pair_rows(set, kAnyCount);
   if (!pairs) return;
   const StumpTable stumps(fusion::CodedFeatures(set.matrix, {}), 255, Random(1));
   std::vector<evaluation::Curve> curves;
@@ -436,7 +436,7 @@ void speed_figure(const ExperimentOptions& options, PaperReport& report) {
     boosting.seed = options.seed;
     std::vector<double> times;
     Clock::time_point last = Clock::now();
-    (void)rankboost_plus::boost_stumps(stumps, *pairs, boosting, [&](const auto&) {
+    (void)lab::rankboost_plus::boost_stumps(stumps, *pairs, boosting, [&](const auto&) {
       times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - last).count());
       last = Clock::now();
       return true;
@@ -447,7 +447,8 @@ void speed_figure(const ExperimentOptions& options, PaperReport& report) {
     const bool is_efficient = form == Form::plus_efficient;
     if (!times.empty())
       curves.push_back(curve_of(
-          is_efficient ? "RankBoost+ (efficient)" : std::string(rankboost_plus::form_name(form)), times));
+          is_efficient ? "RankBoost+ (efficient)" : std::string(lab::rankboost_plus::form_name(form)),
+          times));
   }
   if (curves.empty()) return;
   report.plot(curves, "milliseconds a round, synthetic data (fig. 1)", "round", "ms");

@@ -13,6 +13,8 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "fetchers/engines/index/index_words.h"
+#include "lab/experiments/experiment.h"
+#include "lab/experiments/home_pages/home_pages.h"
 #include "service/base/vocabulary.h"
 
 namespace metafuse::lab::experiments {

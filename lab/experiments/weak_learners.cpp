@@ -34,7 +34,7 @@ using CurvesOfLearners = std::array<Curves, kLearners.size()>;
 /// The loss after each round; a run that ended early keeps its last loss.
 Result<std::vector<double>> losses_of(const TrainingSet& set, const std::vector<fusion::WeakRanking>& rounds,
                                       std::size_t count) {
-  TRY(const auto pairs, rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
+  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
   std::vector<double> scores(set.matrix.document_count(), 0.0);
   std::vector<double> losses = {0.5};
   for (std::size_t t = 0; t < count; ++t) {
@@ -43,7 +43,7 @@ Result<std::vector<double>> losses_of(const TrainingSet& set, const std::vector<
       continue;
     }
     fusion::add_to_scores(set.matrix, rounds[t], scores);
-    losses.push_back(rankboost_plus::rank_losses(pairs, scores).r2);
+    losses.push_back(lab::rankboost_plus::rank_losses(pairs, scores).r2);
   }
   return losses;
 }

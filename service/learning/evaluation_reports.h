@@ -64,8 +64,9 @@ struct EvaluationReport {
 };
 
 /// Reads DOMAIN.crossvalidation.json (what `metafuse crossvalidate --json` prints), DOMAIN.trace.jsonl (what
-/// `metafuse train --trace` writes), DOMAIN.learning-curve.json (what `metafuse-lab experiment learning-curve`
-/// writes) and DOMAIN.queries.jsonl (the input of `metafuse record`). Missing files are skipped.
+/// `metafuse train --trace` writes), DOMAIN.learning-curve.json (what `metafuse-lab experiment
+/// learning-curve` writes) and DOMAIN.queries.jsonl (the input of `metafuse record`). Files that are missing
+/// are skipped.
 ///
 /// errors: bad_data naming the file and the field
 Result<EvaluationReport> read_evaluation_report(const std::string& folder, std::string_view domain);

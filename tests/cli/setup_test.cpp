@@ -199,12 +199,13 @@ TEST_CASE("Shell completions have every verb and all named values", "[cli][compl
     for (const char* word : {"compare-methods", "listen", "rankboost", "combmnz"})
       CHECK(done.out.find(word) != std::string::npos);
   }
-  const auto completed = test::run_command(
-      {"bash", "-c",
-       "source <(" METAFUSE_EXECUTABLE " completion bash)\n"
-       "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _metafuse; echo "
-       "\"${COMPREPLY[*]}\"; }\n"
-       "ask metafuse mod; ask metafuse model sh; ask metafuse serve --li; ask metafuse train --learner monot"});
+  const auto completed =
+      test::run_command({"bash", "-c",
+                         "source <(" METAFUSE_EXECUTABLE " completion bash)\n"
+                         "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _metafuse; echo "
+                         "\"${COMPREPLY[*]}\"; }\n"
+                         "ask metafuse mod; ask metafuse model sh; ask metafuse serve --li; ask metafuse "
+                         "train --learner monot"});
   CHECK(completed.out == "model\nshow\n--listen\nmonotone-trees\n");
   CHECK(run_metafuse({"completion", "bsh"}).err.find("did you mean bash") != std::string::npos);
 }

@@ -33,12 +33,12 @@ std::vector<std::string> training(const test::TemporaryFolder& folder, const std
 
 TEST_CASE("The product knows by name exactly the learners that only the laboratory has", "[lab]") {
   std::set<std::string_view> more;
-  for (const fusion::Learner& learner : lab::learners())
+  for (const fusion::Learner& learner : metafuse::lab::learners())
     if (fusion::find_learner(learner.name) == nullptr) more.insert(learner.name);
   const auto named = fusion::laboratory_learners();
   CHECK(more == std::set<std::string_view>(named.begin(), named.end()));
   for (const fusion::Learner& learner : fusion::product_learners())
-    CHECK(lab::find_learner(learner.name) != nullptr);
+    CHECK(metafuse::lab::find_learner(learner.name) != nullptr);
 }
 
 TEST_CASE("The product says where a learner of the laboratory is, and reads what it trained", "[lab][cli]") {

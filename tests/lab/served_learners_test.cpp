@@ -33,8 +33,8 @@ bool is_sum_over_lists(const std::string& learner) {  // the others vote or have
 TEST_CASE("The product serves and explains a model of any learner of the laboratory", "[lab][service]") {
   std::vector<fusion::Learner> only_here;
   for (const std::string_view name : fusion::laboratory_learners()) {
-    REQUIRE(lab::find_learner(name) != nullptr);
-    only_here.push_back(*lab::find_learner(name));
+    REQUIRE(metafuse::lab::find_learner(name) != nullptr);
+    only_here.push_back(*metafuse::lab::find_learner(name));
   }
   test::check_served(only_here, small_options, is_sum_over_lists);
 }

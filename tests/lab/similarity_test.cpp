@@ -45,7 +45,7 @@ Result<TrainingResult> train_on(const TrainingSet& set, const std::string& learn
   request.train = &set;
   request.options = std::move(options);
   request.resume = resume;
-  return lab::find_learner(learner)->train(request);
+  return metafuse::lab::find_learner(learner)->train(request);
 }
 
 }  // namespace

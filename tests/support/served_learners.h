@@ -62,8 +62,7 @@ inline void check_explanation(const JsonObject& result, bool is_sum) {
 
 /// Trains each learner, serves its model and checks the explanations.
 ///
-/// in: options_of - options with which a learner trains quickly; is_sum - whether its scores are sums over
-///     lists
+/// in: options_of - options with which a learner trains quickly; is_sum - whether it sums over lists
 inline void check_served(
     fusion::Learners learners,
     const std::function<std::map<std::string, std::string>(const std::string&)>& options_of,

@@ -105,8 +105,8 @@ struct Abilities {
   bool limit_time = false;  ///< whether it respects the time limit
 };
 
-/// One row of the table of learners (fusion/training/registry.h, lab/registry.h). It holds everything that `train`,
-/// `crossvalidate`, `compare-methods` and --help need to know about a learner.
+/// One row of a table of learners (fusion/training/registry.h, lab/registry.h). It holds everything that
+/// `train`, `crossvalidate`, `compare-methods` and --help need to know about a learner.
 struct Learner {
   std::string name;
   std::string meaning;

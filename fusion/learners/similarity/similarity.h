@@ -1,7 +1,6 @@
 #pragma once
 
-// VSIM, a mean of features weighted by their cosines with the grades, and VSIM as one more feature of any
-// learner.
+// VSIM, a mean of features weighted by their cosines with the grades, and VSIM as a feature of any learner.
 
 #include <cstddef>
 #include <vector>

@@ -1,7 +1,6 @@
 #pragma once
 
-// Models that vote for grades, as AdaBoost.MH learns them, and weighted means of such and other models, each
-// calibrated.
+// Models that vote for grades, as AdaBoost.MH learns them, and weighted means of calibrated models.
 
 #include <memory>
 #include <span>

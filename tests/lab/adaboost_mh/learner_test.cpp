@@ -6,12 +6,12 @@
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
 #include "lab/learners/adaboost_mh/ensemble.h"
-#include "lab/learners/adaboost_mh/ranker.h"
 #include "lab/registry.h"
 #include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;
 using metafuse::Random;
+using namespace metafuse;
 using namespace metafuse::fusion;
 
 namespace {
@@ -44,7 +44,7 @@ metafuse::Result<TrainingResult> train(const std::string& learner, const Trainin
   request.options = std::move(options);
   request.threads = threads;
   request.resume = resume;
-  return lab::find_learner(learner)->train(request);
+  return metafuse::lab::find_learner(learner)->train(request);
 }
 
 const std::map<std::string, std::string> kSmall = {
@@ -108,7 +108,8 @@ TEST_CASE("The calibrated ensemble orders unseen documents with any threads and 
     CHECK(model_text(*read) == text);
     CHECK(read->ranker->score(fresh.matrix) == scores);
     double weights = 0.0;
-    const auto& ranker = dynamic_cast<const adaboost_mh::EnsembleRanker&>(*result->model.ranker);
+    const auto& ranker =
+        dynamic_cast<const metafuse::lab::adaboost_mh::EnsembleRanker&>(*result->model.ranker);
     for (const auto& member : ranker.members()) weights += member.weight;
     CHECK(weights == Approx(1.0));
     CHECK(ranker.members().size() == 3U * (calibration[0] == 'b' ? 13U : calibration[0] == 'c' ? 5U : 8U));
@@ -127,7 +128,8 @@ TEST_CASE("Other learners are members of an ensemble", "[fusion][adaboost_mh]") 
   auto read = parse_model(model_text(result->model), "model");
   REQUIRE(read.has_value());
   CHECK(read->ranker->score(set.matrix) == scores);
-  CHECK(dynamic_cast<const adaboost_mh::EnsembleRanker&>(*read->ranker).members().size() == 2 * 13 + 3 * 8);
+  CHECK(dynamic_cast<const metafuse::lab::adaboost_mh::EnsembleRanker&>(*read->ranker).members().size() ==
+        2 * 13 + 3 * 8);
 }
 
 TEST_CASE("With constant features calibrations fall back and say so", "[fusion][adaboost_mh]") {
@@ -157,14 +159,14 @@ TEST_CASE("Bad options and sets are refused by name", "[fusion][adaboost_mh]") {
   for (double& grade : gap.grades) grade = grade == 1.0 ? 0.0 : grade;
   CHECK(train("adaboost-mh", gap, {{"rounds", "5"}}).has_value());
   CHECK(train("calibrated-adaboost", gap, kSmall).has_value());
-  CHECK(lab::find_learner("calibrated-adaboost")->can.validate);
+  CHECK(metafuse::lab::find_learner("calibrated-adaboost")->can.validate);
   TrainingSet validation = graded_set(14, 4);
   validation.grades[0] = 7.0;
   TrainingRequest request;
   request.train = &set;
   request.validate = &validation;
   request.options = kSmall;
-  CHECK(lab::find_learner("calibrated-adaboost")->train(request).error().text.find("grade 7") !=
+  CHECK(metafuse::lab::find_learner("calibrated-adaboost")->train(request).error().text.find("grade 7") !=
         std::string::npos);
 }
 
@@ -173,7 +175,7 @@ TEST_CASE("Damaged classifiers are refused when they are read", "[fusion][adaboo
   const auto result = train("adaboost-mh", set, {{"rounds", "3"}, {"leaves", "4"}});
   REQUIRE(result.has_value());
   const auto good = result->model.ranker->body();
-  const auto read = lab::find_learner("adaboost-mh")->read;
+  const auto read = votes::read_ranker;
   const auto& features = set.matrix.features();
   REQUIRE(read(good, features).has_value());
   const auto node_with = [&](std::size_t place, int value) {
@@ -198,13 +200,13 @@ TEST_CASE("NDCG@10 and exponential weights have the values of worked examples", 
   // = 3.6309.
   const std::vector<int> classes = {2, 0, 1, 0};
   const std::vector<double> gains = {0.0, 1.0, 3.0};
-  const std::vector<adaboost_mh::RowRange> queries = {{0, 3}, {3, 4}};
+  const std::vector<metafuse::lab::adaboost_mh::RowRange> queries = {{0, 3}, {3, 4}};
   const std::vector<double> scores = {0.5, 0.9, 0.1, 0.0};
-  CHECK(adaboost_mh::ndcg_10(scores, {classes, gains, queries}) ==
+  CHECK(metafuse::lab::adaboost_mh::ndcg_10(scores, {classes, gains, queries}) ==
         Approx(0.5 * 2.392789 / 3.630930).epsilon(1e-5));
   const std::vector<double> qualities = {0.4, 0.5};
-  const auto weights = adaboost_mh::exponential_weights(qualities, 10.0);
+  const auto weights = metafuse::lab::adaboost_mh::exponential_weights(qualities, 10.0);
   CHECK(weights[1] / weights[0] == Approx(std::exp(1.0)));
   CHECK(weights[0] + weights[1] == Approx(1.0));
-  CHECK(adaboost_mh::exponential_weights(qualities, 0.0)[0] == 0.5);
+  CHECK(metafuse::lab::adaboost_mh::exponential_weights(qualities, 0.0)[0] == 0.5);
 }

@@ -72,12 +72,12 @@ TEST_CASE("AdaBoost orders a separable set correctly and learns nothing from one
   set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 4);
   for (std::size_t x = 0; x < 3; ++x) set.matrix.set(x, 0, static_cast<double>(x));
   set.grades = {0, 0, 1, 1};  // the unranked document is relevant: only a q_default of 1 separates
-  const auto rankings = baselines::adaboost_ordering(set, 1.0, 5);
+  const auto rankings = metafuse::lab::baselines::adaboost_ordering(set, 1.0, 5);
   REQUIRE(!rankings.empty());
   CHECK(rankings[0].q_default == 1.0);
   CHECK(rankings[0].threshold == 1.0);
   CHECK(rankings[0].alpha > 0.0);
-  CHECK(baselines::adaboost_ordering(set, 0.0, 5).empty());
+  CHECK(metafuse::lab::baselines::adaboost_ordering(set, 0.0, 5).empty());
 }
 
 TEST_CASE("The AdaBoost ordering equals the slow reference on random sets", "[fusion][baselines]") {
@@ -85,7 +85,7 @@ TEST_CASE("The AdaBoost ordering equals the slow reference on random sets", "[fu
   int compared = 0;
   for (int trial = 0; trial < 60; ++trial) {
     const TrainingSet set = test::random_training_set(random);
-    const auto rankings = baselines::adaboost_ordering(set, 1.0, 6);
+    const auto rankings = metafuse::lab::baselines::adaboost_ordering(set, 1.0, 6);
     if (rankings.empty()) continue;
     ++compared;
     const auto scores = StepRanker(rankings, set.matrix.features()).score(set.matrix);
@@ -105,7 +105,7 @@ TEST_CASE("The AdaBoost ordering is a learner and refuses sets that it cannot le
   TrainingRequest request;
   request.train = &set;
   request.options = {{"rounds", "3"}};
-  const auto trained = lab::find_learner("adaboost-ordering")->train(request);
+  const auto trained = metafuse::lab::find_learner("adaboost-ordering")->train(request);
   REQUIRE(trained.has_value());
   const auto back = parse_model(model_text(trained->model), "m.json");
   REQUIRE(back.has_value());
@@ -113,7 +113,7 @@ TEST_CASE("The AdaBoost ordering is a learner and refuses sets that it cannot le
   CHECK(scores[3] > scores[0]);
   CHECK(trained->trace.size() >= 1);
   set.grades = {1, 1, 1, 1};
-  CHECK(lab::find_learner("adaboost-ordering")->train(request).error().code == Code::bad_data);
+  CHECK(metafuse::lab::find_learner("adaboost-ordering")->train(request).error().code == Code::bad_data);
   set.pairs = {{0, 1, 1.0}};
-  CHECK(lab::find_learner("adaboost-ordering")->train(request).error().code == Code::usage);
+  CHECK(metafuse::lab::find_learner("adaboost-ordering")->train(request).error().code == Code::usage);
 }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/model_file.h"
 #include "lab/registry.h"
 
@@ -123,7 +124,7 @@ TEST_CASE("Regression is the shortest least squares solution", "[fusion][baselin
 // Feature 2 shares no document. So the third document is predicted 3 + (2 - 5/3), the fourth 3.
 TEST_CASE("Vector similarity predicts by its formula", "[fusion][baselines]") {
   const TrainingSet set = set_of({{4, 2, kUnranked}, {2, 1, kUnranked}, {-1, 2, 5}, {-1, kUnranked, 1}});
-  const auto ranker = vector_similarity(set);
+  const auto ranker = similarity::vector_similarity(set);
   REQUIRE(ranker.has_value());
   REQUIRE(ranker->terms().size() == 1);
   const std::vector<double> scores = ranker->score(set.matrix);
@@ -132,7 +133,7 @@ TEST_CASE("Vector similarity predicts by its formula", "[fusion][baselines]") {
   const TrainingSet two = set_of({{4, 2, 1}, {2, 1, 3}});
   const double first = 10.0 / (std::sqrt(5.0) * std::sqrt(20.0));
   const double second = 10.0 / (std::sqrt(10.0) * std::sqrt(20.0));
-  const auto both = vector_similarity(two);
+  const auto both = similarity::vector_similarity(two);
   CHECK(both->terms()[0].weight == Approx(first / (first + second)));
   CHECK(both->score(two.matrix)[0] ==
         Approx(3.0 + (first * (2 - 1.5) + second * (1 - 2.0)) / (first + second)));
@@ -144,7 +145,7 @@ TEST_CASE("Vector similarity rates a rank as depth + 1 - rank", "[fusion][baseli
   TrainingSet set = set_of({{2, -1}, {1, -2}, {0, -3}});
   set.matrix = FeatureMatrix({{"list", FeatureKind::rank, 3}}, 3);
   for (std::size_t x = 0; x < 3; ++x) set.matrix.set(x, 0, -1.0 - static_cast<double>(x));
-  const auto ranker = vector_similarity(set);
+  const auto ranker = similarity::vector_similarity(set);
   REQUIRE(ranker.has_value());
   REQUIRE(ranker->terms().size() == 1);
   CHECK(ranker->terms()[0].weight == Approx(1.0));
@@ -158,7 +159,7 @@ TEST_CASE("Vector similarity rates a rank as depth + 1 - rank", "[fusion][baseli
   two.matrix.set(1, 0, -2.0);
   two.matrix.set(0, 1, -4.0);
   two.matrix.set(1, 1, -1.0);
-  const auto both = vector_similarity(two);
+  const auto both = similarity::vector_similarity(two);
   REQUIRE(both.has_value());
   const double a = 2.0 / std::sqrt(5.0);
   const double b = 1.0 / std::sqrt(17.0);
@@ -185,7 +186,7 @@ TEST_CASE("Every baseline survives its model file and has a defined outcome on b
   for (const char* name :
        {"nearest-neighbour", "regression", "vector-similarity", "best-feature", "random-guessing"}) {
     INFO(name);
-    const Learner* learner = lab::find_learner(name);
+    const Learner* learner = metafuse::lab::find_learner(name);
     REQUIRE(learner != nullptr);
     TrainingRequest request;
     request.train = &good;
@@ -219,9 +220,9 @@ TEST_CASE("Baseline options out of range and broken models are refused by name",
   TrainingRequest request;
   request.train = &good;
   request.options = {{"neighbours", "0"}};
-  CHECK(lab::find_learner("nearest-neighbour")->train(request).error().code == Code::usage);
+  CHECK(metafuse::lab::find_learner("nearest-neighbour")->train(request).error().code == Code::usage);
   request.options = {{"normalised", "perhaps"}};
-  CHECK(lab::find_learner("regression")->train(request).error().text.find("--normalised") !=
+  CHECK(metafuse::lab::find_learner("regression")->train(request).error().text.find("--normalised") !=
         std::string::npos);
   const std::vector<Feature> features = {{"f", FeatureKind::value, 0}};
   for (const char* body :

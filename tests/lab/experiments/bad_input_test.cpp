@@ -91,7 +91,7 @@ TEST_CASE("Unusual ratings give a model with finite scores or an error with the 
         TrainingRequest request;
         request.train = &set;
         request.options = options;
-        const auto result = lab::find_learner(learner)->train(request);
+        const auto result = metafuse::lab::find_learner(learner)->train(request);
         CAPTURE(name, learner, options);
         if (!result) {
           CHECK(result.error().code == Code::bad_data);
@@ -110,7 +110,7 @@ TEST_CASE("Boosting reports that it cannot learn from equal ratings", "[experime
   for (const char* learner : {"rankboost-plus", "mpboost"}) {
     TrainingRequest request;
     request.train = &set;
-    const auto result = lab::find_learner(learner)->train(request);
+    const auto result = metafuse::lab::find_learner(learner)->train(request);
     REQUIRE(!result.has_value());
     CHECK(result.error().text.find("no crucial pair") != std::string::npos);
   }
@@ -128,7 +128,7 @@ TEST_CASE("Parameters out of range are refused by name", "[experiments][bad_inpu
     TrainingRequest request;
     request.train = &set;
     request.options = {{option, value}};
-    const auto result = lab::find_learner(learner)->train(request);
+    const auto result = metafuse::lab::find_learner(learner)->train(request);
     CAPTURE(learner, option, value);
     REQUIRE(!result.has_value());
     CHECK(result.error().code == Code::usage);
@@ -140,19 +140,19 @@ TEST_CASE("A user whose ratings leave a part without feedback is skipped", "[exp
   const auto value = [](std::size_t x, std::size_t f) { return static_cast<double>((x + f) % 5); };
   TrainingSet set = set_of(value, [](std::size_t) { return 4.0; });
   set.queries = {{"user", 0, 12, 1.0}};
-  CHECK(lab::experiments::rankboost_plus::split_documents(set, Random(1)).empty());
+  CHECK(metafuse::lab::experiments::rankboost_plus::split_documents(set, Random(1)).empty());
   for (std::size_t x = 0; x < set.grades.size(); ++x) set.grades[x] = x == 0 ? 5.0 : 4.0;
-  CHECK(lab::experiments::rankboost_plus::split_documents(set, Random(1)).empty());
+  CHECK(metafuse::lab::experiments::rankboost_plus::split_documents(set, Random(1)).empty());
   for (std::size_t x = 0; x < set.grades.size(); ++x) set.grades[x] = static_cast<double>(x % 2);
-  CHECK(lab::experiments::rankboost_plus::split_documents(set, Random(1)).size() <= 5);
+  CHECK(metafuse::lab::experiments::rankboost_plus::split_documents(set, Random(1)).size() <= 5);
 }
 
 TEST_CASE("Every experiment names the data that is missing", "[experiments][bad_input]") {
   const test::TemporaryFolder folder;
-  for (const auto& experiment : lab::experiments::experiments()) {
-    lab::experiments::ExperimentOptions options;
+  for (const auto& experiment : metafuse::lab::experiments::experiments()) {
+    metafuse::lab::experiments::ExperimentOptions options;
     options.data = folder.path("nothing");
-    options.size = lab::experiments::ExperimentOptions::Size::quick;
+    options.size = metafuse::lab::experiments::ExperimentOptions::Size::quick;
     const auto table = experiment.run(options);
     CAPTURE(experiment.name);
     REQUIRE(!table.has_value());

@@ -33,7 +33,7 @@ fusion::CrossValidation cross_validated(const fusion::TrainingSet& set, const st
   const auto folds = evaluation::random_folds(ids, 4, 1);
   REQUIRE(folds.has_value());
   fusion::CrossValidationOptions options;
-  options.learner = lab::find_learner("rankboost");
+  options.learner = fusion::find_learner("rankboost");
   options.learner_options = {{"rounds", rounds}};
   options.baselines = fusion::rank_baselines();
   const auto result = fusion::cross_validate(set, *folds, options);

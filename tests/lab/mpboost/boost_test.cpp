@@ -225,14 +225,14 @@ TEST_CASE("The model of MPBoost records its table of distances and its shrinkage
   request.options = {{"rounds", "3"},
                      {"shrinkage", "0.5"},
                      {"distance", "table:" + folder.write("distances", "0 1 0.75\n")}};
-  const auto result = lab::find_learner("mpboost")->train(request);
+  const auto result = metafuse::lab::find_learner("mpboost")->train(request);
   REQUIRE(result.has_value());
   const JsonObject& training = result->model.training;
   CHECK(training.at("distance") == Json("table"));
   CHECK(training.at("distances").at(0).at(2).to_number<double>() == 0.75);
   CHECK(training.at("shrinkage").to_number<double>() == 0.5);
   request.options["distance"] = "far";
-  CHECK(lab::find_learner("mpboost")->train(request).error().code == Code::usage);
+  CHECK(metafuse::lab::find_learner("mpboost")->train(request).error().code == Code::usage);
 }
 
 // Grades 0 and 3: |dist| = 3 lambda for the linear function, above 1 from lambda = .35 on (condition (9)).
@@ -335,7 +335,7 @@ TEST_CASE("A model of mpboost survives its file and validation chooses its param
   request.train = &train;
   request.validate = &validate;
   request.options = {{"distance", "logdd"}, {"rounds", "10"}};
-  const auto result = lab::find_learner("mpboost")->train(request);
+  const auto result = metafuse::lab::find_learner("mpboost")->train(request);
   REQUIRE(result.has_value());
   const std::string text = model_text(result->model);
   const auto again = parse_model(text, "m.json");
@@ -350,7 +350,7 @@ TEST_CASE("A model of mpboost survives its file and validation chooses its param
     CHECK(select_on_validation(train, validate, options, {parameter})->validation_ndcg <= chosen);
   }
   request.options["parameter"] = "-1";
-  CHECK(lab::find_learner("mpboost")->train(request).error().code == Code::usage);
+  CHECK(metafuse::lab::find_learner("mpboost")->train(request).error().code == Code::usage);
 }
 
 TEST_CASE("MPBoost learns the same bytes on any number of threads", "[fusion][mpboost]") {
@@ -370,7 +370,7 @@ TEST_CASE("MPBoost learns the same bytes on any number of threads", "[fusion][mp
     request.train = &set;
     request.threads = threads;
     request.options = {{"rounds", "6"}};
-    return model_text(lab::find_learner("mpboost")->train(request)->model);
+    return model_text(metafuse::lab::find_learner("mpboost")->train(request)->model);
   };
   std::string one = trained(1);
   CHECK(trained(3) == one);
@@ -393,7 +393,7 @@ TEST_CASE("The trace of MPBoost shows the threshold minus infinity as the deepes
   TrainingRequest request;
   request.train = &set;
   request.options = {{"rounds", "1"}};
-  const auto result = lab::find_learner("mpboost")->train(request);
+  const auto result = metafuse::lab::find_learner("mpboost")->train(request);
   REQUIRE(result.has_value());
   REQUIRE(result->trace.size() == 1);
   CHECK(result->trace[0].at("rank").to_number<double>() == 17.0);

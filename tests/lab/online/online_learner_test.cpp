@@ -13,6 +13,7 @@
 
 using metafuse::Code;
 using metafuse::Random;
+using namespace metafuse;
 using namespace metafuse::fusion;
 using namespace metafuse::fusion::online;
 
@@ -75,7 +76,7 @@ metafuse::Result<TrainingResult> train(const std::string& learner, const Trainin
   request.train = &set;
   request.options = std::move(options);
   request.threads = threads;
-  return lab::find_learner(learner)->train(request);
+  return metafuse::lab::find_learner(learner)->train(request);
 }
 
 const char* const kNames[] = {"prank", "prank-vp", "widrow-hoff", "oap-bpm", "oap-bagg", "oap-vp"};
@@ -139,7 +140,7 @@ TEST_CASE("Two passes equal one pass resumed by another", "[fusion][online]") {
     TrainingRequest request;
     request.train = &set;
     request.resume = &first->model;
-    const auto second = lab::find_learner(name)->train(request);
+    const auto second = metafuse::lab::find_learner(name)->train(request);
     REQUIRE(second.has_value());
     CHECK(metafuse::to_text(second->model.ranker->body()) == metafuse::to_text(whole->model.ranker->body()));
   }
@@ -169,18 +170,19 @@ TEST_CASE("A resumed stream equals the whole and a bad document changes nothing"
     const OnlineMethod method = *online::method_of(name);
     std::map<std::string, std::string> options = {{"grades", "0,1,2"}};
     if (is_ensemble(method)) options["rankers"] = "7";
-    const auto settings = online::read_settings(method, options, 3);
+    const auto settings = metafuse::lab::online::read_settings(method, options, 3);
     REQUIRE(settings.has_value());
-    auto whole = online::DocumentStream::start(*settings);
-    auto part = online::DocumentStream::start(*settings);
+    auto whole = metafuse::lab::online::DocumentStream::start(*settings);
+    auto part = metafuse::lab::online::DocumentStream::start(*settings);
     REQUIRE(whole.has_value());
     REQUIRE(part.has_value());
     CHECK_FALSE(part->model().has_value());
-    const std::vector<online::StreamCell> wrong = {{9, false, 1.0}};
+    const std::vector<metafuse::lab::online::StreamCell> wrong = {{9, false, 1.0}};
     CHECK_FALSE(part->take(5.0, wrong).has_value());
     for (int t = 0; t < 200; ++t) {
       const double a = random.uniform();
-      const std::vector<online::StreamCell> cells = {{1, false, a}, {2, t % 3 == 0, a}, {4, false, 1.0}};
+      const std::vector<metafuse::lab::online::StreamCell> cells = {
+          {1, false, a}, {2, t % 3 == 0, a}, {4, false, 1.0}};
       const double grade = std::floor(a * 3.0);
       const auto expected = whole->take(grade, cells);
       const auto said = part->take(grade, cells);
@@ -189,11 +191,12 @@ TEST_CASE("A resumed stream equals the whole and a bad document changes nothing"
       REQUIRE(said->score == expected->score);
       CHECK_FALSE(part->take(7.0, cells).has_value());
       CHECK_FALSE(part->take(grade, wrong).has_value());
-      CHECK_FALSE(part->take(grade, std::vector<online::StreamCell>{{1, false, 1e300}}).has_value());
+      CHECK_FALSE(
+          part->take(grade, std::vector<metafuse::lab::online::StreamCell>{{1, false, 1e300}}).has_value());
       if (t != 120) continue;
       auto model = parse_model(model_text(*part->model()), "model");
       REQUIRE(model.has_value());
-      auto resumed = online::DocumentStream::resume(*model);
+      auto resumed = metafuse::lab::online::DocumentStream::resume(*model);
       REQUIRE(resumed.has_value());
       part = std::move(resumed);
     }

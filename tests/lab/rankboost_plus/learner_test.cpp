@@ -48,7 +48,7 @@ Result<TrainingResult> train_with(const TrainingSet& set, std::map<std::string, 
   request.threads = threads;
   request.train = &set;
   request.options = std::move(options);
-  return lab::find_learner("rankboost-plus")->train(request);
+  return metafuse::lab::find_learner("rankboost-plus")->train(request);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ TEST_CASE("Learner rankboost-plus limits the thresholds per feature to the memor
 TEST_CASE("Learner rankboost-plus learns the same bytes on any number of threads",
           "[fusion][rankboost_plus]") {
   const TrainingSet set = many_pairs();
-  REQUIRE(rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1))->chunks.size() > 3);
+  REQUIRE(metafuse::lab::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1))->chunks.size() > 3);
   for (const char* form : {"plus", "rb-d", "rb-c", "pair-free"}) {
     const auto one = train_with(set, {{"form", form}, {"rounds", "6"}});
     REQUIRE(one.has_value());
