@@ -263,7 +263,7 @@ TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {
 
 TEST_CASE("Options with the same meaning for several learners are explained once", "[cli]") {
   const std::string help = run_metafuse({"train", "--help=all"}).out;
-  const std::string meaning = "each in a new seeded order";
+  const std::string meaning = "value of a weak ranking for unranked documents";
   const std::size_t at = help.find(meaning);
   REQUIRE(at != std::string::npos);
   CHECK(help.find(meaning, at + 1) == std::string::npos);

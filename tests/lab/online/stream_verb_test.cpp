@@ -98,7 +98,7 @@ TEST_CASE("An option without effect is refused with the option that it belongs t
   write(data, lines(0, 30));
   const auto train = [&](std::vector<std::string> options) {
     options.insert(options.begin(),
-                   {METAFUSE_EXECUTABLE, "train", "--letor", data, "--model", folder.path("m.json")});
+                   {METAFUSE_LAB_EXECUTABLE, "train", "--letor", data, "--model", folder.path("m.json")});
     return run_command(options);
   };
   CHECK(train({"--rounds", "3"}).status == 0);
