@@ -4,14 +4,15 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
+#include <fmt/format.h>
 
 #include "core/diagnostics.h"
+#include "core/keyed_hash.h"
 
 namespace metafuse {
 namespace {
@@ -37,10 +38,15 @@ class OpenKeys {
     keys_.push_back({text_.size(), key.size()});
     text_ += key;
     if (keys_.size() - object.first_key < kMany) return true;
-    object.many = std::make_unique<std::unordered_set<std::string>>();
+    object.many = std::make_unique<TextSet>();
     for (std::size_t i = object.first_key; i < keys_.size(); ++i)
       object.many->insert(text_.substr(keys_[i].begin, keys_[i].size));
     return true;
+  }
+  /// The number of keys of the innermost object.
+  std::size_t count() const {
+    const Object& object = objects_.back();
+    return object.many != nullptr ? object.many->size() : keys_.size() - object.first_key;
   }
 
  private:
@@ -50,7 +56,7 @@ class OpenKeys {
   };
   struct Object {
     std::size_t first_key, first_byte;
-    std::unique_ptr<std::unordered_set<std::string>> many;  ///< replaces the text when there are many keys
+    std::unique_ptr<TextSet> many;  ///< replaces the text when there are many keys
   };
   std::vector<Object> objects_;
   std::vector<Key> keys_;
@@ -102,7 +108,10 @@ class Handler : public TreeBuilder {
   std::string problem;
 
   Json release() { return stack_.release(); }
-  void prepare(json::storage_ptr storage) { stack_.reset(std::move(storage)); }
+  void prepare(const JsonLimits& limits) {
+    stack_.reset(limits.memory);
+    max_members_ = limits.max_members;
+  }
 
   bool on_object_begin(json::error_code&) {
     keys_.open();
@@ -122,6 +131,8 @@ class Handler : public TreeBuilder {
     key_ += part;
     stack_.push_key(part);
     if (!keys_.add(key_)) return refuse("the key \"" + key_ + "\" occurs twice", error);
+    if (keys_.count() > max_members_)
+      return refuse(fmt::format("an object has more than {} members", max_members_), error);
     key_.clear();
     return true;
   }
@@ -160,6 +171,7 @@ class Handler : public TreeBuilder {
   }
 
   OpenKeys keys_;
+  std::size_t max_members_ = 0;
   std::string key_;
   std::string digits_;
 };
@@ -179,7 +191,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, Code code,
   json::parse_options options;
   options.max_depth = limits.max_depth;
   json::basic_parser<Handler> parser(options);
-  parser.handler().prepare(limits.memory);
+  parser.handler().prepare(limits);
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos)

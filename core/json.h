@@ -17,7 +17,8 @@ using JsonArray = boost::json::array;
 struct JsonLimits {
   std::size_t max_bytes = std::size_t{64} << 20;
   std::size_t max_depth = 64;
-  std::size_t first_line = 1;  ///< the line of its file at which the text begins, for errors
+  std::size_t max_members = 10'000;  ///< of one object
+  std::size_t first_line = 1;        ///< the line of its file at which the text begins, for errors
   /// Where the values lie; the heap unless set. A monotonic_resource suits a document for short-lived use.
   boost::json::storage_ptr memory{};
 };

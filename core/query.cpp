@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/keyed_hash.h"
 #include "core/url.h"
 
 namespace metafuse {
@@ -22,7 +23,7 @@ void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tr
       if (!key) continue;
       hits[i].key = std::move(*key);
     }
-    const std::size_t hash = std::hash<std::string>()(hits[i].key);
+    const std::size_t hash = KeyedHash()(hits[i].key);
     const auto begin = hashes.begin();
     auto same = std::find(begin, hashes.end(), hash);
     while (same != hashes.end() && hits[static_cast<std::size_t>(same - begin)].key != hits[i].key)

@@ -4,8 +4,9 @@
 #include <list>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
+
+#include "core/keyed_hash.h"
 
 namespace metafuse {
 
@@ -75,7 +76,7 @@ class RecentlyUsed {
   using Place = typename std::list<Entry>::iterator;
 
   std::list<Entry> order_;
-  std::unordered_map<std::string_view, Place> index_;  ///< the keys point into the entries
+  TextViewMap<Place> index_;  ///< the keys point into the entries
 };
 
 }  // namespace metafuse

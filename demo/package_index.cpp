@@ -2,11 +2,11 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 
 #include <fmt/ranges.h>
 
 #include "core/json.h"
+#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "core/text_file.h"
 #include "core/url.h"
@@ -169,8 +169,8 @@ class Collector {
   Stanza stanza_;
   bool is_in_tags_ = false;
   std::map<std::string, Collected> pages_;
-  std::unordered_map<std::string, Collected*> page_of_;  ///< by package
-  std::map<std::string, std::vector<Needs>> needs_;      ///< by source package
+  TextMap<Collected*> page_of_;                      ///< by package
+  std::map<std::string, std::vector<Needs>> needs_;  ///< by source package
 };
 
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
+#include "core/keyed_hash.h"
 #include "core/number.h"
 #include "library/handles.h"
 
@@ -83,7 +83,7 @@ struct QueryRows {
 
 Result<std::vector<QueryRows>> rows_by_query(const char* const* queries, std::size_t count) {
   std::vector<QueryRows> out;
-  std::unordered_map<std::string_view, std::size_t> places;
+  TextViewMap<std::size_t> places;
   std::size_t place = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (queries[i] == nullptr)

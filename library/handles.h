@@ -15,11 +15,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include <metafuse.h>
 
+#include "core/keyed_hash.h"
 #include "core/progress.h"
 #include "core/result.h"
 #include "core/text.h"
@@ -140,7 +140,7 @@ struct metafuse_run {
   const metafuse::evaluation::Run& sorted() const;
 
   metafuse::library::KeptTexts texts;
-  std::unordered_set<std::string_view> queries;
+  metafuse::TextViewSet queries;
   bool has_scores = true;  ///< whether every list has scores
   mutable metafuse::evaluation::Run run;
   mutable std::mutex sorting;
@@ -151,7 +151,7 @@ struct metafuse_qrels {
   const metafuse::evaluation::Judgments& sorted() const;
 
   metafuse::library::KeptTexts texts;
-  std::unordered_set<std::string_view> queries;
+  metafuse::TextViewSet queries;
   mutable metafuse::evaluation::Judgments judgments;
   mutable std::mutex sorting;
   mutable std::atomic<bool> is_sorted{true};

@@ -158,7 +158,8 @@ void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& r
   if (auto refusal = gate_.check(match.route != nullptr ? &match.route->rules : nullptr, exchange))
     return reply.send(refusal_response(dialect, *refusal));
   if (match.route != nullptr) {
-    if (auto again = searcher_.answer_again(exchange)) return reply.send(std::move(*again));
+    if (!exchange.awaits_key)
+      if (auto again = searcher_.answer_again(exchange)) return reply.send(std::move(*again));
     return dispatch(call, reply);
   }
   const bool is_known = !match.allowed.empty();
@@ -186,12 +187,14 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
 }
 
 void App::run(Call& call, Reply& reply) {
+  const Dialect dialect = error_dialect(call.route, call.exchange.request);
+  if (const auto refusal = gate_.check_key_in_body(call.route->rules, call.exchange))
+    return reply.send(refusal_response(dialect, *refusal));
   Answered answered =
       call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_, operations_,
                           telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures});
   if (reply.has_begun()) return reply.end();
   if (answered) return reply.send(std::move(*answered));
-  const Dialect dialect = error_dialect(call.route, call.exchange.request);
   const auto why = answered.error();
   if (const auto* refused = std::get_if<AccessRefusal>(&why))
     return reply.send(refusal_response(dialect, *refused));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/keyed_hash.h"
 #include "core/result.h"
 #include "core/text_file.h"
 
@@ -104,15 +105,16 @@ class IdTable {
   }
 
   /// Mixes sixteen bytes per multiplication; the last sixteen may overlap those before them. The
-  /// multiply-and-fold step is that of wyhash (Wang Yi 2019).
-  static std::uint64_t hash_of(std::string_view id) {
+  /// multiply-and-fold step is that of wyhash (Wang Yi 2019). The constants are secrets: whoever knew them
+  /// could choose ids of which all have one hash.
+  std::uint64_t hash_of(std::string_view id) const {
     const char* const at = id.data();
     const std::size_t size = id.size();
-    std::uint64_t hash = 0x9e3779b97f4a7c15U ^ size;
+    std::uint64_t hash = secret_.first ^ size;
     std::uint64_t last[2] = {};
     if (size >= 16) {
       for (std::size_t i = 0; i + 16 < size; i += 16)
-        hash = mix(hash ^ eight_bytes(at + i), 0xd1342543de82ef95U ^ eight_bytes(at + i + 8));
+        hash = mix(hash ^ eight_bytes(at + i), secret_.second ^ eight_bytes(at + i + 8));
       last[0] = eight_bytes(at + size - 16);
       last[1] = eight_bytes(at + size - 8);
     } else if (size >= 8) {
@@ -124,12 +126,13 @@ class IdTable {
     } else {
       for (std::size_t i = 0; i < size; ++i) last[0] = last[0] << 8 | static_cast<unsigned char>(at[i]);
     }
-    return mix(hash ^ last[0], 0xaf251af3b0f025b5U ^ last[1]);
+    return mix(hash ^ last[0], secret_.third ^ last[1]);
   }
 
   void grow();
   std::uint32_t insert_new(std::string_view id, std::size_t at, std::uint32_t check, bool& is_new);
 
+  HashSecret secret_ = hash_secret();
   std::vector<Slot> slots_;
   std::vector<std::string_view> ids_;
   std::size_t mask_ = 0;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <unordered_map>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "core/keyed_hash.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "fetchers/answers/answer_parser.h"
@@ -113,7 +113,7 @@ bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
 /// Puts results into the order in which the previous step found their identifiers; unknown ones come last.
 void put_in_order(RankedList& list, const std::vector<std::string>& ids,
                   const std::vector<std::string>& ids_of_hits) {
-  std::unordered_map<std::string_view, std::size_t> place;
+  TextViewMap<std::size_t> place;
   for (std::size_t i = 0; i < ids.size(); ++i) place.emplace(ids[i], i);
   std::vector<std::pair<std::size_t, Hit>> hits;
   for (std::size_t i = 0; i < list.hits.size(); ++i) {

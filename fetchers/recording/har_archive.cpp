@@ -242,7 +242,7 @@ Result<void> HarWriter::close() {
   ::close(journal_);
   journal_ = -1;
   std::vector<std::string> order;
-  std::unordered_map<std::string, std::string> lines;
+  TextMap<std::string> lines;
   const auto keep = [&](const Json& json, const std::string& place, std::string_view line) -> Result<void> {
     TRY(auto exchange, read_har_entry(json, place));
     if (!lines.contains(exchange.key)) order.push_back(exchange.key);

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "core/keyed_hash.h"
 #include "core/query.h"
 #include "core/result.h"
 #include "fetchers/http/transport.h"
@@ -47,7 +47,7 @@ class HarArchive {
   std::size_t size() const { return answers_.size(); }
 
  private:
-  std::unordered_map<std::string, HttpAnswer> answers_;
+  TextMap<HttpAnswer> answers_;
 };
 
 /// Sends through `inner` and records each exchange. The writer must outlive it.

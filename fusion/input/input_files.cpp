@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <unordered_map>
 
 #include "core/diagnostics.h"
+#include "core/keyed_hash.h"
 #include "core/number.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/lines.h"
@@ -195,7 +195,7 @@ Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
     for (QueryRange& query : set.queries) query.weight = static_cast<double>(query.end - query.begin);
     return {};
   }
-  std::unordered_map<std::string, double> weights;
+  TextMap<double> weights;
   const auto take = [&](std::span<const std::string_view> fields, std::size_t) -> Result<void> {
     double weight = 0.0;
     if (fields.size() != 2 || !to_double(fields[1], weight) || !std::isfinite(weight) || weight < 0.0)

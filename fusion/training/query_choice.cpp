@@ -5,8 +5,8 @@
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
+#include "core/keyed_hash.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "evaluation/measures/measure.h"
@@ -106,8 +106,7 @@ QueryChoice judged_by(const std::vector<MemberScores>& members, const TrainingSe
 }
 
 /// The share of a query's documents that no chosen query contains.
-double new_share(const TrainingSet& pool, const QueryRange& query,
-                 const std::unordered_set<std::string_view>& seen) {
+double new_share(const TrainingSet& pool, const QueryRange& query, const TextViewSet& seen) {
   std::size_t fresh = 0;
   for (std::size_t row = query.begin; row < query.end; ++row)
     fresh += pool.documents[row].empty() || !seen.contains(pool.documents[row]) ? 1 : 0;
@@ -123,7 +122,7 @@ Result<std::vector<QueryChoice>> choose_queries(const TrainingSet& judged, const
   std::vector<QueryChoice> waiting;
   for (std::size_t query = 0; query < pool.queries.size(); ++query)
     waiting.push_back(judged_by(members, pool, query, options.documents));
-  std::unordered_set<std::string_view> seen;
+  TextViewSet seen;
   std::vector<QueryChoice> chosen;
   while (chosen.size() < options.count && !waiting.empty()) {
     std::size_t best = 0;

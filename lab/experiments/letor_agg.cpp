@@ -9,10 +9,10 @@
 #include <iterator>
 #include <numeric>
 #include <string_view>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "core/keyed_hash.h"
 #include "evaluation/runs/run_file.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/input/input_files.h"
@@ -98,7 +98,7 @@ Result<Values> peer_values(const std::string& folder, const std::string& configu
   TRY(const auto run, evaluation::read_run(path));
   std::vector<double> scores(set.grades.size(), 0.0);
   for (const fusion::QueryRange& query : set.queries) {
-    std::unordered_map<std::string_view, double> by_document;
+    TextViewMap<double> by_document;
     if (const evaluation::RunTopic* topic = run.find(query.id))
       for (const evaluation::RunEntry& entry : topic->entries) by_document[entry.document] = entry.score;
     for (std::size_t row = query.begin; row < query.end; ++row) {

@@ -42,6 +42,8 @@ constexpr BodyRow kBodies[] = {
      "application/yaml"},
 };
 
+constexpr std::size_t kMostSearched = 8192;  // bytes of a body
+
 constexpr std::array<double, 4> kTokens = {0, 0.1, 1, 5};  ///< by Cost
 
 double tokens_of(Cost cost) {
@@ -187,22 +189,23 @@ std::optional<std::string_view> credentials(const HttpRequest& request, std::str
   return value.substr(scheme.size() + 1);
 }
 
-/// Older clients of Tavily send their key as a member of the body.
+/// Whether the body may hold a key: older clients of Tavily send theirs as a member of the body. This is asked
+/// on a thread that reads sockets, so a long body is not searched.
+bool may_hold_key(const RouteRules& rules, const HttpRequest& request) {
+  return rules.body == BodyType::json_or_form && media_type(request.header("Content-Type")) == kJsonType &&
+         (request.body.size() > kMostSearched || request.body.find("\"api_key\"") != std::string::npos);
+}
+
 std::string key_in_body(const HttpRequest& request) {
-  if (media_type(request.header("Content-Type")) != kJsonType ||
-      request.body.find("\"api_key\"") == std::string::npos)
-    return {};
   const auto body = json_body(request);
   const Json* key = body ? body->if_contains("api_key") : nullptr;
   return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
 }
 
-/// The API key that a program shows, or "": `Authorization: Bearer KEY`, `X-API-Key: KEY`, or Tavily's
-/// `api_key` in the body.
-std::string presented_key(const RouteRules& rules, const HttpRequest& request) {
+/// The API key that a program shows, or "": `Authorization: Bearer KEY` or `X-API-Key: KEY`.
+std::string presented_key(const HttpRequest& request) {
   if (const auto token = credentials(request, "Bearer"); token && !token->empty()) return std::string(*token);
-  if (const std::string_view key = request.header("X-API-Key"); !key.empty()) return std::string(key);
-  return rules.body == BodyType::json_or_form ? key_in_body(request) : std::string();
+  return std::string(request.header("X-API-Key"));
 }
 
 /// The API key that a person gave to a browser as a password (`Authorization: Basic`, any user name), or "".
@@ -216,11 +219,15 @@ std::string typed_key(const HttpRequest& request) {
   return colon == std::string::npos ? std::string() : name_and_password->substr(colon + 1);
 }
 
-/// The key that a request shows; "" if the route needs no key or the configuration has none.
+/// Whether a key matters: the route needs one, and the configuration has some.
+bool looks_for_key(const RouteRules& rules, const Exchange& exchange) {
+  return (rules.access != Access::open || !rules.actions.empty()) && !exchange.snapshot->config.keys.empty();
+}
+
+/// The key that the head of a request shows, or "".
 std::string key_of(const RouteRules& rules, const Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  if ((rules.access == Access::open && rules.actions.empty()) || config.keys.empty()) return {};
-  std::string key = presented_key(rules, exchange.request);
+  std::string key = presented_key(exchange.request);
   // where searching is open, a password is meant for the proxy in front; administrators' routes accept none
   if (key.empty() && config.needs_key && rules.access == Access::search) key = typed_key(exchange.request);
   return key;
@@ -270,7 +277,16 @@ Gate::Gate(const GateOptions& options)
       quotas_(quota_counter(options, shared_limits_.get())) {}
 
 std::optional<AccessRefusal> Gate::check(const RouteRules* rules, Exchange& exchange) {
-  auto refusal = checked(rules, exchange);
+  return noted(checked(rules, exchange), exchange);
+}
+
+std::optional<AccessRefusal> Gate::check_key_in_body(const RouteRules& rules, Exchange& exchange) {
+  if (!exchange.awaits_key) return std::nullopt;
+  exchange.awaits_key = false;
+  return noted(checked_with(key_in_body(exchange.request), rules, exchange), exchange);
+}
+
+std::optional<AccessRefusal> Gate::noted(std::optional<AccessRefusal> refusal, Exchange& exchange) {
   if (!refusal) return std::nullopt;
   exchange.refused = refusal->reason;
   if (!refusal->reason.empty()) metrics_.refused(refusal->reason);
@@ -285,9 +301,15 @@ std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& ex
   if (!is_own_host(config, exchange.request.header("Host")))
     return AccessRefusal{421, "host", "this server does not answer for that Host; add it to server_names"};
   if (rules == nullptr) return std::nullopt;
-  if (auto refusal = find_key(*rules, exchange)) return refusal;
-  if (auto refusal = check_role(rules->access, exchange)) return refusal;
-  if (auto refusal = check_scope(rules->access, exchange)) return refusal;
+  if (looks_for_key(*rules, exchange)) {
+    const std::string presented = key_of(*rules, exchange);
+    if (auto refusal = find_key(*rules, presented, exchange)) return refusal;
+    exchange.awaits_key = presented.empty() && may_hold_key(*rules, exchange.request);
+  }
+  if (!exchange.awaits_key) {
+    if (auto refusal = check_role(rules->access, exchange)) return refusal;
+    if (auto refusal = check_scope(rules->access, exchange)) return refusal;
+  }
   if (auto refusal = take_tokens(exchange, tokens_of(rules->cost))) return refusal;
   if (auto refusal = check_sender(*rules, exchange)) return refusal;
   if (auto refusal = check_body(*rules, exchange)) return refusal;
@@ -295,8 +317,20 @@ std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& ex
   return std::nullopt;
 }
 
-std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, Exchange& exchange) {
-  const std::string presented = key_of(rules, exchange);
+/// The checks that had to wait for the key. The request was charged to its address, which gets that back if
+/// there is a key.
+std::optional<AccessRefusal> Gate::checked_with(const std::string& presented, const RouteRules& rules,
+                                                Exchange& exchange) {
+  if (auto refusal = find_key(rules, presented, exchange)) return refusal;
+  if (auto refusal = check_role(rules.access, exchange)) return refusal;
+  if (auto refusal = check_scope(rules.access, exchange)) return refusal;
+  if (exchange.key == nullptr) return std::nullopt;
+  limiter_.give_back(address_prefix(exchange.client), clock_.now(), tokens_of(rules.cost));
+  return take_tokens(exchange, tokens_of(rules.cost));
+}
+
+std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, const std::string& presented,
+                                            Exchange& exchange) {
   if (presented.empty()) return std::nullopt;
   const auto& keys = exchange.snapshot->config.keys;
   const std::string prefix = address_prefix(exchange.client);

@@ -46,6 +46,10 @@ class Gate {
   ///         429 too many requests or wrong keys
   std::optional<AccessRefusal> check(const RouteRules* rules, Exchange& exchange);
 
+  /// Looks for the key in the body of a request for which check() left that open (`awaits_key`), and makes the
+  /// checks that depend on it. Parses the body: only a worker may call this.
+  std::optional<AccessRefusal> check_key_in_body(const RouteRules& rules, Exchange& exchange);
+
   /// Charges the key's quota for the expanded queries that are about to be sent to engines.
   ///
   /// in:     has_raw - some of them skip the engine's syntax filter
@@ -63,7 +67,11 @@ class Gate {
   void set_limits(const ServerConfig& config);
 
  private:
-  std::optional<AccessRefusal> find_key(const RouteRules& rules, Exchange& exchange);
+  std::optional<AccessRefusal> find_key(const RouteRules& rules, const std::string& presented,
+                                        Exchange& exchange);
+  std::optional<AccessRefusal> checked_with(const std::string& presented, const RouteRules& rules,
+                                            Exchange& exchange);
+  std::optional<AccessRefusal> noted(std::optional<AccessRefusal> refusal, Exchange& exchange);
   std::optional<AccessRefusal> take_tokens(const Exchange& exchange, double tokens);
   void check_action(const RouteRules& rules, Exchange& exchange);
   Admission take_of_key(const KeyConfig& key, double tokens);

@@ -64,6 +64,15 @@ Admission RateLimiter::take(std::string_view client, TimePoint now, double token
   return {false, (cost - bucket.tokens) / per_second_};
 }
 
+void RateLimiter::give_back(std::string_view client, TimePoint now, double tokens) {
+  const std::lock_guard lock(mutex_);
+  if (per_second_ <= 0) return;
+  Bucket& bucket = bucket_of(client, now);
+  const double cost = std::min({tokens, burst_, burst_ - bucket.tokens});
+  bucket.tokens += cost;
+  bucket.used -= cost;
+}
+
 Admission RateLimiter::look(std::string_view client, TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (per_second_ <= 0) return {};

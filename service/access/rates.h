@@ -33,6 +33,8 @@ class RateLimiter {
 
   /// in: client - an address_prefix(); tokens - what the request costs; more than `burst` counts as `burst`
   Admission take(std::string_view client, TimePoint now, double tokens = 1);
+  /// Returns what take() took.
+  void give_back(std::string_view client, TimePoint now, double tokens);
   /// Whether the client has one token, without taking it.
   Admission look(std::string_view client, TimePoint now);
   std::size_t size() const;

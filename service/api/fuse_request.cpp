@@ -7,6 +7,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <fmt/format.h>
 
+#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "core/url.h"
 #include "service/api/fusing.h"
@@ -170,7 +171,7 @@ class ListReader {
 
   FuseRequest& request_;
   const TrackingParameters& tracking_;
-  boost::unordered_flat_map<std::string_view, std::uint32_t> numbers_;
+  boost::unordered_flat_map<std::string_view, std::uint32_t, KeyedHash> numbers_;
   std::vector<std::size_t> last_list_;  // by document: the last list that named it, from 1
   std::set<std::string> names_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <unordered_map>
 
 #include <boost/json/array.hpp>
 #include <boost/json/monotonic_resource.hpp>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/json_writer.h"
+#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/search/list_fusion.h"
@@ -234,7 +234,7 @@ std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
 
 /// The document number of each result.
 std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAnswer& answer) {
-  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  TextViewMap<std::uint32_t> numbers;
   for (std::size_t i = 0; i < request.documents.size(); ++i)
     numbers.emplace(request.documents[i], static_cast<std::uint32_t>(i));
   std::vector<std::uint32_t> out;

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <shared_mutex>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include <prometheus/counter.h>
@@ -18,6 +17,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "core/contract.h"
+#include "core/keyed_hash.h"
 
 namespace metafuse::service {
 namespace detail {
@@ -132,7 +132,7 @@ class Members {
  private:
   prometheus::Registry& registry_;
   std::shared_mutex mutex_;
-  std::unordered_map<std::string, Metric*> members_;
+  TextMap<Metric*> members_;
 };
 
 }  // namespace detail

@@ -49,6 +49,7 @@ struct Exchange {
   std::string client;                    ///< the client's address, also behind trusted proxies
   std::shared_ptr<const Snapshot> snapshot;
   const KeyConfig* key = nullptr;  ///< of the snapshot's configuration; nullptr without a key
+  bool awaits_key = false;         ///< the key may stand in the body, where a worker looks for it
   std::string_view route;          ///< the route's name, for metrics
   std::string traceparent;         ///< the one that the answer carries
   TimePoint arrived;

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
+#include "core/keyed_hash.h"
 #include "service/http/server.h"
 #include "service/http/session_io.h"
 
@@ -62,7 +62,7 @@ class ConnectionTable {
   std::mutex mutex_;
   std::list<Entry> entries_;  ///< in the order in which they last became idle or busy
   /// Connections per client, without those that are leaving.
-  std::unordered_map<std::string, std::size_t> count_;
+  TextMap<std::size_t> count_;
   std::size_t staying_ = 0;
 };
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "core/contract.h"
 #include "core/encoding.h"
+#include "core/keyed_hash.h"
 #include "service/base/dates.h"
 
 namespace metafuse::service {
@@ -156,11 +156,11 @@ class Counter {
   const std::int64_t first_day_;
   const UnixTime half_;
   Analytics out_;
-  std::unordered_map<std::string, QueryFigures> queries_;
+  TextMap<QueryFigures> queries_;
   std::map<std::int64_t, std::uint64_t> shown_of_length_;
   std::map<std::uint32_t, std::uint64_t> clicks_at_;  ///< by position from 0
-  std::unordered_map<std::string, std::vector<std::uint32_t>> clicked_;
-  std::unordered_map<std::string, std::int64_t> first_clicks_;
+  TextMap<std::vector<std::uint32_t>> clicked_;
+  TextMap<std::int64_t> first_clicks_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/keyed_hash.h"
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
 #include "service/base/digest.h"
@@ -94,7 +94,7 @@ std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const Sear
   SearchAnswer other;
   other.typed = answer.typed;
   fuse_lists(challenger, answer.lists, other);
-  std::unordered_map<std::string_view, std::size_t> position;
+  TextViewMap<std::size_t> position;
   for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
   std::vector<std::size_t> order;
   for (const FusedResult& result : other.results) order.push_back(position.at(result.key));

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/keyed_hash.h"
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/training/query_choice.h"
@@ -189,7 +189,7 @@ Result<std::vector<SuggestedQuery>> suggested_queries(Store& store, const Sugges
   });
   fusion::TrainingSetBuilder builder;
   std::vector<fusion::Feature> features = options.features;
-  std::unordered_map<std::string, const AskedQuery*> by_digest;
+  TextMap<const AskedQuery*> by_digest;
   for (const AskedQuery& query : asked) {
     TRY(const auto search, store.searches.find(query.search));
     if (!search || search->documents.empty()) continue;
@@ -216,7 +216,7 @@ Result<std::vector<SuggestedQuery>> suggested_queries(Store& store, const Sugges
 }
 
 void order_by(const std::vector<SuggestedQuery>& suggestions, JudgingState& state) {
-  std::unordered_map<std::string_view, std::size_t> place;
+  TextViewMap<std::size_t> place;
   for (std::size_t i = 0; i < suggestions.size(); ++i) place.emplace(suggestions[i].asked.query, i);
   const auto key = [&](const QueuedQuery& query) {
     const auto at = place.find(query.asked.query);

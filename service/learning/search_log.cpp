@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <unordered_map>
 #include <utility>
 
 #include "core/contract.h"
+#include "core/keyed_hash.h"
 #include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
@@ -114,7 +114,7 @@ void SearchLog::flush(Duration patience) {
 /// Writes one row per search, however often it was shown.
 Result<void> SearchLog::write(std::span<const std::shared_ptr<const StoredSearch>> shown) {
   std::vector<StoredSearch> rows;
-  std::unordered_map<std::string_view, std::size_t> row_of;
+  TextViewMap<std::size_t> row_of;
   for (const auto& search : shown) {
     const auto [at, is_new] = row_of.try_emplace(search->id, rows.size());
     if (is_new)

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/deadline.h"
+#include "core/keyed_hash.h"
 #include "core/result.h"
 #include "service/base/expiring_cache.h"
 #include "service/config/snapshot.h"
@@ -73,7 +73,7 @@ class AnswerCache {
   mutable std::mutex mutex_;
   std::size_t waiting_ = 0;
   ExpiringCache<SharedAnswer> cache_;
-  std::unordered_multimap<std::string, std::shared_ptr<Flight>> flights_;
+  TextMultimap<std::shared_ptr<Flight>> flights_;
 };
 
 /// An answer's lists as JSON, for a cache shared by several processes. It holds what is needed to fuse the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/keyed_hash.h"
 #include "service/base/process.h"
 
 namespace metafuse::service {
@@ -28,9 +29,9 @@ std::shared_ptr<fetchers::Transport> GuardedTransport::get() {
 
 fetchers::HttpRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,
                                       std::string accept) {
-  constexpr std::size_t kLanes = 64;
+  constexpr std::size_t kLanes = 1024;  // many more than pages can be read at once
   fetchers::HttpRequest request;
-  request.engine = what + ' ' + std::to_string(std::hash<std::string>{}(parts.host) % kLanes);
+  request.engine = what + ' ' + std::to_string(KeyedHash()(parts.host) % kLanes);
   request.url = std::move(url);
   request.headers = {{"User-Agent", "metafuse/" + std::string(version())}, {"Accept", std::move(accept)}};
   return request;

@@ -6,10 +6,10 @@
 #include <limits>
 #include <map>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "core/contract.h"
+#include "core/keyed_hash.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/auto_learner.h"
@@ -269,7 +269,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
 
 std::vector<std::size_t> places_without(const LoadedDomain& domain, const SearchAnswer& answer,
                                         std::size_t list) {
-  std::unordered_map<std::string_view, std::size_t> position;
+  TextViewMap<std::size_t> position;
   for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
   const auto made = ordered(domain, answer.state->keys, answer, list);
   std::vector<std::size_t> out(answer.results.size(), 0);

@@ -3,13 +3,13 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/keyed_hash.h"
 #include "service/store/sql_database.h"
 #include "service/store/tables.h"
 
@@ -78,7 +78,7 @@ class Connection final : public SqlSession {
   }
 
   SqliteDatabase database_;
-  std::unordered_map<std::string, SqliteStatement> statements_;
+  TextMap<SqliteStatement> statements_;
 };
 
 class SqliteStore final : public SqlDatabase {

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "core/json.h"
+#include "core/keyed_hash.h"
 #include "core/query.h"
 #include "core/result.h"
 
@@ -144,7 +144,7 @@ class DocumentNumbers {
 
  private:
   StoredSearch& search_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
+  TextMap<std::uint32_t> numbers_;
 };
 
 /// {"SLOT":"value",...}

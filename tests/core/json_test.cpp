@@ -66,6 +66,28 @@ TEST_CASE("Bad JSON is one error with the place of the mistake", "[core][json]")
   CHECK(error_of(std::string(100, '[')).find("m.json:1:") == 0);
 }
 
+TEST_CASE("One object has at most as many members as the limits say", "[core][json]") {
+  const auto object_of = [](std::size_t count, const std::string& prefix) {
+    std::string text = "{";
+    for (std::size_t i = 0; i < count; ++i)
+      text += (i == 0 ? "\"" : ",\"") + prefix + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  JsonLimits limits;
+  CHECK(limits.max_members == 10'000);
+  for (const std::size_t most : {3U, 24U, 100U}) {
+    limits.max_members = most;
+    CHECK(parse_json(object_of(most, "k"), "text", Code::usage, limits).has_value());
+    const auto refused = parse_json(object_of(most + 1, "k"), "text", Code::usage, limits);
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().text.find("more than " + std::to_string(most) + " members") != std::string::npos);
+    const auto two = "[" + object_of(most, "k") + "," + object_of(most, "k") + "]";
+    CHECK(parse_json(two, "text", Code::usage, limits).has_value());
+  }
+  CHECK(parse_json(object_of(30, "k"), "text").has_value());
+  CHECK(parse_json(R"({"a":0,"a":1})", "text").has_error());
+}
+
 TEST_CASE("A BOM and surrounding white space are accepted", "[core][json]") {
   const auto value = parse_json("\xef\xbb\xbf \r\n{\"a\": [true, null]}\r\n", "text");
   REQUIRE(value.has_value());

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/contract.h"
+#include "core/keyed_hash.h"
 #include "fetchers/engines/index/number_bytes.h"
 
 namespace metafuse::fetchers {
@@ -39,11 +40,9 @@ bool take_code(std::string_view& bytes, PostingCode& code) {
 
 }  // namespace
 
-std::size_t PostingListWriter::Hash::operator()(const ColumnCounts& counts) const {
-  std::uint64_t sum = counts.size();
-  for (const auto& [column, count] : counts)
-    sum = (sum ^ column ^ (std::uint64_t{count} << 6)) * 0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>(sum ^ (sum >> 32));
+std::size_t PostingListWriter::KeyedHashOfCounts::operator()(const ColumnCounts& counts) const {
+  static_assert(sizeof(ColumnCounts::value_type) == 8, "a pair has no unused bytes");
+  return KeyedHash()({reinterpret_cast<const char*>(counts.data()), counts.size() * 8});
 }
 
 std::uint32_t PostingListWriter::code_of(const ColumnCounts& counts) {

@@ -44,7 +44,7 @@ class PostingListWriter {
   std::string finish();
 
  private:
-  struct Hash {
+  struct KeyedHashOfCounts {
     std::size_t operator()(const ColumnCounts& counts) const;
   };
   struct Entry {
@@ -55,7 +55,7 @@ class PostingListWriter {
                      const std::vector<std::uint32_t>& code_places) const;
 
   const std::vector<std::uint32_t>* lengths_;
-  std::unordered_map<ColumnCounts, std::uint32_t, Hash> codes_;
+  std::unordered_map<ColumnCounts, std::uint32_t, KeyedHashOfCounts> codes_;
   std::vector<Entry> entries_;
 };
 

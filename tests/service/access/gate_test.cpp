@@ -48,7 +48,8 @@ struct GateCase {
   }
   /// The status of the refusal; 0 if there is none.
   int status_of(const RouteRules& rules, Exchange request) {
-    const auto refusal = gate->check(&rules, request);
+    auto refusal = gate->check(&rules, request);
+    if (!refusal) refusal = gate->check_key_in_body(rules, request);
     return refusal ? refusal->status : 0;
   }
   int status(const RouteRules& rules, HeaderLines headers = {}, const std::string& method = "GET") {
@@ -235,6 +236,34 @@ TEST_CASE("Keys are accepted from their headers on routes that check keys", "[se
   CHECK(in_body(BodyType::json_or_form, "application/json", "search-key") == 403);
   CHECK(in_body(BodyType::json_or_form, "text/plain", "admin-key") == 401);
   CHECK(in_body(BodyType::json, "application/json", "admin-key") == 401);
+}
+
+TEST_CASE("A key in the body is looked for after the tokens, which its address gets back",
+          "[service][access][security]") {
+  ServerConfig config = with_keys();
+  config.limits.requests_per_second = 1;
+  config.limits.burst = 2;
+  GateCase gate(config);
+  const RouteRules rules =
+      rules_of(Access::search, Effect::asks, Cost::normal, BodyType::json_or_form, Dialect::tavily);
+  const auto passes_of = [&](const std::string& body) {
+    int passes = 0;
+    for (int i = 0; i < 5; ++i) {
+      Exchange exchange = gate.exchange({{"Content-Type", "application/json"}}, "POST");
+      exchange.request.body = body;
+      if (gate.gate->check(&rules, exchange)) continue;
+      CHECK(exchange.key == nullptr);
+      CHECK(exchange.awaits_key);
+      if (gate.gate->check_key_in_body(rules, exchange)) continue;
+      CHECK_FALSE(exchange.awaits_key);
+      passes += exchange.key != nullptr ? 100 : 1;
+    }
+    return passes;
+  };
+  CHECK(passes_of(R"({"api_key":"search-key"})") == 500);
+  CHECK(passes_of(R"({"x":")" + std::string(10'000, 'x') + R"(","api_key":"search-key"})") == 500);
+  CHECK(passes_of(R"({"api_key":"made-up"})") == 2);
+  CHECK(passes_of(R"({"api_key":"search-key"})") == 0);  // the address has no token left
 }
 
 TEST_CASE("A form's key is refused with the reason that applies to it", "[service][access][security]") {
