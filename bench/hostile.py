@@ -31,6 +31,13 @@ ENGINES = ("one", "two", "three")
 PREVIEW = "/v1/templates/d/preview"
 JSON = {"Content-Type": "application/json"}
 HOSTILE = "127.0.0.2"
+MOST = 1 << 20
+SITE_PORT = []
+# What the script's engines serve besides answers: pages that once took time by the square of their size, and a robots.txt.
+SITE = {"/robots.txt": b"User-agent: *\n" + (b"Disallow: /" + b"*" * 500 + b"z\n") * 900,
+        "/list": (b"<body><ol>" + b"<li>a" * MOST)[:MOST - 1],
+        "/attributes": b"<body><p " + b"".join(b"a%d=1 " % i for i in range(100_000))[:MOST - 20] + b">x",
+        "/open": (b"<body>" + b"<b>" * MOST)[:MOST - 1]}
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
@@ -38,12 +45,19 @@ class Engine(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # head and body are two writes; with Nagle, the second would wait 40 ms for an acknowledgement
 
     def do_GET(self):
+        page = self.path.split("?")[0]
+        if page in SITE:
+            return self.send("text/html", SITE[page])
         query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query).get("q", [""])[0]
         is_nonsense = query.startswith("nonsense")
         time.sleep(0 if is_nonsense else 0.02)
         names = [] if is_nonsense else [f"{query}-{i}" for i in range(10)]
         body = json.dumps({"r": [{"u": f"http://{name.replace(' ', '')}.example/", "t": name, "c": name} for name in names]}).encode()
-        self.send_response(414 if len(query) > 2000 else 200)
+        self.send("application/json", body, 414 if len(query) > 2000 else 200)
+
+    def send(self, content_type, body, status=200):
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -66,9 +80,14 @@ class Server:
                                        f"  - {{id: all, engine: [{', '.join(ENGINES)}], query: '{{Q}}'}}\n")
         (folder / "engines.yaml").write_text("engines:\n" + "".join(
             f"  - {{name: {name}, engine: json_engine, search_url: \"http://127.0.0.1:{port}/{name}?q={{query}}\", results_query: r, "
-            "url_query: u, title_query: t, content_query: c, timeout: 3}\n" for name in ENGINES))
-        (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [engines.yaml]\n"
-                                           f"store: \"{store}\"\nstore_secret: secret\nlimits: {{max_connections: 60}}\n")
+            "url_query: u, title_query: t, content_query: c, timeout: 3}\n" for name in ENGINES)
+            + f"  - {{name: heavy, engine: xpath, search_url: \"http://127.0.0.1:{port}/attributes?q={{query}}\", results_xpath: //li, "
+            "url_xpath: .//a/@href, title_xpath: .//a, timeout: 3}\n")
+        (folder / "heavy.yaml").write_text("version: 1\ndomain: heavy\nslots: {Q: {required: true}}\ntemplates:\n"
+                                           "  - {id: all, engine: heavy, query: '{Q}'}\n")
+        (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml, heavy.yaml]\ndefault_domain: d\nengines: [engines.yaml]\n"
+                                           f"store: \"{store}\"\nstore_secret: secret\nlimits: {{max_connections: 60}}\n"
+                                           f"fetch_pages: {{allow_private: ['127.0.0.1:{port}']}}\n")
         self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(folder / "serve.yaml")], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
@@ -125,6 +144,24 @@ def attack_18():
 
 def attack_20():
     yield "GET", "/search?q=cached&format=json", None
+
+
+def attack_members():
+    """An object of 80,000 members, beside a key: neither may be read on a thread that serves all."""
+    members = ",".join(f'"{i:x}":0' for i in range(80_000))
+    yield "POST", "/search", f'{{"api_key":"x",{members}}}'
+    yield "POST", "/v1/search", f'{{"query":"x",{members}}}'
+
+
+def attack_page(name):
+    def attack():
+        yield "POST", "/extract", json.dumps({"urls": [f"http://127.0.0.1:{SITE_PORT[0]}/{name}?{random.random()}"]})
+    return attack
+
+
+def attack_parse():
+    """An engine of another domain whose answer takes long to parse."""
+    yield "GET", f"/search?domain=heavy&q=heavy{random.random()}&format=json", None
 
 
 def abandon_feedback(postgres):
@@ -204,6 +241,8 @@ def main():
     engines = Engines(("127.0.0.1", 0), Engine)
     threading.Thread(target=engines.serve_forever, daemon=True).start()
     rows = {1: attack_1, 2: attack_2, 7: attack_7, 8: attack_8, 9: attack_9, 15: attack_15, 18: attack_18, 20: attack_20}
+    SITE_PORT.append(engines.server_address[1])
+    rows |= {"members": attack_members, "parse": attack_parse} | {name: attack_page(name) for name in ("list", "attributes", "open")}
     attacks = {f"row {row}": [lambda server, until, make=make: repeat(server, until, make)] for row, make in rows.items()}
     attacks["row 16"] = [hold_connections]
     with tempfile.TemporaryDirectory() as name:

@@ -70,8 +70,8 @@ Result<void> check_writable(const std::string& path) {
   return {};
 }
 
-Result<void> write_file(const std::string& path, std::string_view content) {
-  TRY(auto writer, FileWriter::open(path));
+Result<void> write_file(const std::string& path, std::string_view content, FileAccess access) {
+  TRY(auto writer, FileWriter::open(path, access));
   TRY_VOID(writer.write(content));
   return writer.commit();
 }
@@ -111,7 +111,7 @@ FileWriter::FileWriter(std::unique_ptr<State> state) : state_(std::move(state)) 
 FileWriter::FileWriter(FileWriter&&) noexcept = default;
 FileWriter::~FileWriter() = default;
 
-Result<FileWriter> FileWriter::open(const std::string& path) {
+Result<FileWriter> FileWriter::open(const std::string& path, FileAccess access) {
   auto state = std::make_unique<State>();
   state->path = path == "-" ? "standard output" : path;
   struct stat status {};
@@ -123,7 +123,9 @@ Result<FileWriter> FileWriter::open(const std::string& path) {
     state->descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     state->open_beside();
-    if (is_there && state->descriptor >= 0) ::fchmod(state->descriptor, status.st_mode & 0777);
+    const mode_t mode = (is_there ? status.st_mode : kMode) & (access == FileAccess::owner ? 0700 : 0777);
+    if ((is_there || access == FileAccess::owner) && state->descriptor >= 0)
+      ::fchmod(state->descriptor, mode);
   }
   if (state->descriptor < 0) return write_error(state->path, errno);
   return FileWriter(std::move(state));

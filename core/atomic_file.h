@@ -9,12 +9,16 @@
 
 namespace metafuse {
 
+/// Who may read a written file: those who may read the file that it replaces, or its owner alone.
+enum class FileAccess { usual, owner };
+
 /// Writes a whole file atomically: the content goes into a file beside it, which is synced and then renamed,
 /// so that a reader sees either the old file or the new one. "-" writes to standard output.
 ///
 /// errors: no_input when the folder does not exist or is not writable; try_again when the disk is full. No
 ///         half-written file is left behind.
-Result<void> write_file(const std::string& path, std::string_view content);
+Result<void> write_file(const std::string& path, std::string_view content,
+                        FileAccess access = FileAccess::usual);
 
 /// Checks that write_file could start. Call it before long work whose result goes into the file, so that the
 /// result is not lost.
@@ -32,7 +36,7 @@ Error write_error(const std::string& path, int number);
 class FileWriter {
  public:
   /// errors: as write_file
-  static Result<FileWriter> open(const std::string& path);
+  static Result<FileWriter> open(const std::string& path, FileAccess access = FileAccess::usual);
 
   FileWriter(FileWriter&&) noexcept;
   ~FileWriter();  ///< without commit(), the written data is discarded

@@ -1,6 +1,6 @@
 #pragma once
 
-// Hash tables whose keys come from outside: from requests, engines, pages and files. With a hash that everybody
+// Hash tables whose keys come from outside: requests, engines, pages and files. With a hash that everybody
 // can compute, a sender can choose keys that all fall into one bucket, and every look-up walks through all of
 // them. The hash here depends on random bytes that each process draws for itself. It therefore also changes
 // the order in which a table is iterated: sort before writing. `.ci/include-rules` refuses other hash tables.

@@ -404,6 +404,12 @@ std::optional<std::string> resolved_url(std::string_view text, const std::string
   return part_of(url, CURLUPART_URL);
 }
 
+bool is_onion_host(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  constexpr std::string_view kEnd = ".onion";
+  return host.size() >= kEnd.size() && ascii_lower(host.substr(host.size() - kEnd.size())) == kEnd;
+}
+
 std::optional<UrlParts> parts_of_url(const std::string& text) {
   if (auto plain = parts_of_plain_url(text)) return plain;
   const Url url(curl_url());

@@ -46,4 +46,7 @@ struct UrlParts {
 /// user name.
 std::optional<UrlParts> parts_of_url(const std::string& url);
 
+/// Whether a host lies in the Tor network. Such a name must not be looked up (RFC 7686).
+bool is_onion_host(std::string_view host);
+
 }  // namespace metafuse

@@ -132,6 +132,7 @@ void App::stop() {
   if (caretaker_ != nullptr) caretaker_->stop();
   reloader_.stop();
   others_.stop();
+  readers_.pages.stop();
   pool_.stop();
   store_pool_.stop();
 }

@@ -6,6 +6,7 @@
 
 #include "core/query.h"
 #include "core/result.h"
+#include "fetchers/answers/work_end.h"
 #include "fetchers/model/engine.h"
 
 namespace metafuse::fetchers {
@@ -28,6 +29,7 @@ struct AnswerContext {
   AnswerFindings* findings = nullptr;
   std::vector<std::string>* ids = nullptr;  ///< receives the identifier of every hit (AnswerRules::id)
   std::size_t spare_bytes = 0;              ///< bytes after the body that may be read, though not used
+  mutable WorkEnd end{};                    ///< when to stop; the answer is lost then
 };
 
 /// Extracts the ranked list from an answer.

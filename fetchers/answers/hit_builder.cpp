@@ -88,7 +88,22 @@ void note_findings(AnswerFindings* findings, const RawHit& raw) {
   for (const OtherPart& part : kOtherParts) texts.emplace_back((raw.*part.text).view());
 }
 
+/// The absolute URL of a link in an answer, without user name and password.
+std::optional<std::string> linked_url(std::string_view link, const std::string& base) {
+  auto url = resolved_url(link, base);
+  if (!url) return std::nullopt;
+  const std::size_t begin = std::min(url->find("://"), url->size() - 3) + 3;
+  const std::size_t end = std::min(url->find_first_of("/?#", begin), url->size());
+  const std::size_t at = url->rfind('@', end);
+  if (at != std::string::npos && at >= begin && at < end) url->erase(begin, at + 1 - begin);
+  return url;
+}
+
 }  // namespace
+
+Error parsed_too_long() {
+  return fail(Code::bad_data, "reading the answer takes too long");
+}
 
 std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator) {
   return fmt::format("{}", fmt::join(texts, separator));
@@ -115,7 +130,7 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
                 bool is_text_html) {
   note_findings(context.findings, raw);
   if (!raw.url) return;
-  auto url = resolved_url(raw.url->view(), context.url);
+  auto url = linked_url(raw.url->view(), context.url);
   if (!url) return;
   if (context.ids != nullptr) context.ids->emplace_back(raw.id.view());
   Hit& hit = list.hits.emplace_back();
@@ -124,7 +139,7 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
   hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
   if (!raw.published.empty()) hit.published = clean_date(raw.published.view());
   if (!raw.language.empty()) hit.language = language_tag(raw.language.view());
-  if (!raw.thumbnail.empty()) hit.thumbnail = resolved_url(raw.thumbnail.view(), context.url).value_or("");
+  if (!raw.thumbnail.empty()) hit.thumbnail = linked_url(raw.thumbnail.view(), context.url).value_or("");
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
 }
 

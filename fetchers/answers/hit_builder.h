@@ -51,6 +51,9 @@ struct RawHit {
 /// all values joined by it.
 using PartOf = std::function<std::optional<PartText>(const std::string& path, const std::string* separator)>;
 
+/// The failure of an answer whose parsing reached the context's end.
+Error parsed_too_long();
+
 /// Texts with a separator between them.
 std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator);
 

@@ -162,8 +162,10 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
       return fail(Code::bad_data, "evaluating the results' XPath takes too many steps on this page");
     const int count =
         results->type == XPATH_NODESET && results->nodesetval != nullptr ? results->nodesetval->nodeNr : 0;
-    for (int i = 0; i < count && i < kMaxHtmlHits; ++i)
+    for (int i = 0; i < count && i < kMaxHtmlHits; ++i) {
+      if (given.end.has_come()) return parsed_too_long();
       append_node(list, page, results->nodesetval->nodeTab[i], rules, context);
+    }
   }
   for (const std::string& text : page.texts(rules.suggestion, page.root())) append_suggestion(list, text);
   return list;

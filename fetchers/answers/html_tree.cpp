@@ -1,6 +1,8 @@
 #include "fetchers/answers/html_tree.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "core/text.h"
 #include "fetchers/answers/answer_text.h"
@@ -18,6 +20,101 @@ std::string charset_of_page(std::string_view body, std::string_view content_type
   return std::string(value.substr(0, std::min<std::size_t>(value.find_first_of("\"'/>; \t\r\n"), 40)));
 }
 
+// libxml2 compares each attribute of an element with all before it, so their number is limited here.
+constexpr std::size_t kMostAttributes = 300;
+constexpr std::size_t kMaxTagBytes = std::size_t{64} << 10;
+
+/// Reads a page's text only as far as tags are concerned: where each begins and ends, and its attributes.
+class TagScanner {
+ public:
+  explicit TagScanner(std::string_view text) : text_(text) {}
+
+  /// The text without what tags have beyond the limits; nothing if all tags keep them.
+  std::optional<std::string> cut() {
+    std::string out;
+    std::size_t copied = 0;
+    while (const auto excess = next_excess()) {
+      out += text_.substr(copied, excess->first - copied);
+      copied = excess->second;
+    }
+    if (copied == 0) return std::nullopt;
+    return out.append(text_.substr(copied));
+  }
+
+ private:
+  using Excess = std::pair<std::size_t, std::size_t>;  ///< from its first byte to behind its last
+
+  char at(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+
+  std::optional<Excess> next_excess() {
+    while ((at_ = text_.find('<', at_)) != std::string_view::npos) {
+      if (text_.substr(at_).starts_with("<!--")) {
+        at_ += 4;
+        skip_comment();
+      } else if (is_ascii_letter(at(at_ + 1))) {
+        if (const auto excess = skip_tag()) return excess;
+      } else {
+        ++at_;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void skip_comment() {
+    while (at_ < text_.size() && !text_.substr(at_).starts_with("-->") &&
+           !text_.substr(at_).starts_with("--!>"))
+      at_ = std::min(text_.find("--", at_ + 1), text_.size());
+  }
+
+  std::optional<Excess> skip_tag() {
+    const std::size_t begin = at_++;
+    const std::size_t name = at_;
+    while (is_ascii_letter_or_digit(at(at_))) ++at_;
+    const std::string tag = ascii_lower(text_.substr(name, std::min<std::size_t>(at_ - name, 16)));
+    std::size_t attributes = 0;
+    std::optional<std::size_t> cut_from;
+    bool follows_separator = false;
+    while (at_ < text_.size() && text_[at_] != '>') {
+      const char c = text_[at_];
+      if (!cut_from && (attributes > kMostAttributes || at_ - begin > kMaxTagBytes)) cut_from = at_;
+      if (c == '=') {
+        skip_value();
+        follows_separator = true;
+        continue;
+      }
+      const bool is_separator = is_blank(c) || c == '/';
+      attributes += follows_separator && !is_separator ? 1 : 0;
+      follows_separator = is_separator;
+      ++at_;
+    }
+    const std::size_t end = at_;
+    if (tag == "script" || tag == "style") skip_raw_text(tag);
+    if (!cut_from) return std::nullopt;
+    return Excess{*cut_from, end};
+  }
+
+  void skip_value() {
+    ++at_;
+    while (is_blank(at(at_))) ++at_;
+    const char quote = at(at_);
+    if (quote != '"' && quote != '\'') return;
+    at_ = std::min(text_.find(quote, at_ + 1), text_.size());
+    at_ = std::min(at_ + 1, text_.size());
+  }
+
+  /// What a script contains ends with "</script".
+  void skip_raw_text(std::string_view tag) {
+    while ((at_ = std::min(text_.find("</", at_), text_.size())) < text_.size()) {
+      if (ascii_lower(text_.substr(at_ + 2, tag.size())) == tag) return;
+      at_ += 2;
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
 }  // namespace
 
 HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
@@ -25,6 +122,8 @@ HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   // always pass UTF-8 to libxml2: its own conversion prints messages about invalid bytes
   if (first_invalid_utf8(body) != std::string_view::npos)
     body = text = as_utf8(body, charset_of_page(body, content_type)).value_or(to_valid_utf8(body));
+  std::string shortened;
+  if (auto cut = TagScanner(body).cut()) body = shortened = std::move(*cut);
   const int options =
       HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_COMPACT;
   return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));

@@ -96,15 +96,50 @@ std::string without_half_characters(std::string_view text) {
   return out;
 }
 
+/// The length of NaN, Infinity or -Infinity at the beginning of a text; 0 for anything else.
+std::size_t size_of_no_number(std::string_view text) {
+  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"})
+    if (text.starts_with(word)) return word.size();
+  return 0;
+}
+
+/// Outside of strings, null in place of the numbers that JSON does not have, and no comma before a bracket.
+std::string without_javascript(std::string_view text) {
+  std::string out;
+  bool is_string = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at, 9);
+    if (text[at] == '"') is_string = !is_string;
+    if (is_string && text[at] == '\\') {
+      out += rest.substr(0, 2);
+      at += std::min<std::size_t>(2, rest.size());
+      continue;
+    }
+    const std::size_t number = is_string ? 0 : size_of_no_number(rest);
+    if (number > 0) {
+      out += "null";
+      at += number;
+      continue;
+    }
+    if (!is_string && (text[at] == ']' || text[at] == '}'))
+      if (const std::size_t last = out.find_last_not_of(kBlanks);
+          last != std::string::npos && out[last] == ',')
+        out.resize(last);
+    out += text[at++];
+  }
+  return out;
+}
+
 /// What engines send that is nearly JSON, as JSON: a call around it (JSONP), a guard in front of it (")]}'",
-/// "while(1);"), a document per line (NDJSON: an array of them), escapes of half a character (U+FFFD).
+/// "while(1);"), a document per line (NDJSON: an array of them), escapes of half a character (U+FFFD), NaN,
+/// Infinity, and commas behind the last item.
 ///
 /// in:     text - valid UTF-8 that does not parse
 /// out:    nothing when it is none of these; what comes out may still not parse
 std::optional<std::string> repaired_json(std::string_view text) {
   const std::string_view inner = without_call(without_guard(trimmed(text)));
-  if (auto lines = lines_as_array(inner)) return lines;
-  std::string out = without_half_characters(inner);
+  if (auto lines = lines_as_array(inner)) return without_javascript(without_half_characters(*lines));
+  std::string out = without_javascript(without_half_characters(inner));
   if (out == text) return std::nullopt;
   return out;
 }

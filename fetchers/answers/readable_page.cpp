@@ -4,10 +4,12 @@
 #include <array>
 #include <optional>
 
+#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/html_tree.h"
+#include "fetchers/answers/page_style.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -17,7 +19,8 @@ constexpr int kDeepestElement = 300;
 constexpr std::size_t kMaxReadableBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxTitle = 300;
 constexpr std::size_t kMaxLink = 2000;
-constexpr std::size_t kLeastMain = 200;  // bytes of text below which <main> is regarded as an empty shell
+constexpr std::size_t kMostLinks = 5000;  // resolving one takes time that grows with the page's base
+constexpr std::size_t kLeastMain = 200;   // bytes of text below which <main> is regarded as an empty shell
 
 template <std::size_t N>
 bool is_page_part(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -36,24 +39,41 @@ bool has_attribute(const xmlNode& node, const char* name) {
   return xmlHasProp(const_cast<xmlNode*>(&node), reinterpret_cast<const xmlChar*>(name)) != nullptr;
 }
 
-/// Whether the element is invisible to viewers of the page. Hidden text is not what people would read, and it
-/// is the usual place for text that tries to instruct machines.
-bool is_unseen(const xmlNode& node) {
-  if (node.properties == nullptr) return false;
-  if (has_attribute(node, "hidden") || attribute_of(node, "aria-hidden") == "true") return true;
-  std::string style = ascii_lower(attribute_of(node, "style"));
-  std::erase_if(style, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
-  return style.find("display:none") != std::string::npos ||
-         style.find("visibility:hidden") != std::string::npos ||
-         style.find("font-size:0") != std::string::npos || style.find("opacity:0;") != std::string::npos ||
-         style.ends_with("opacity:0");
-}
+/// Decides which elements are invisible to viewers of a page. Hidden text is not what people would read, and
+/// it is the usual place for text that tries to instruct machines.
+class Visibility {
+ public:
+  explicit Visibility(const xmlNode* root) {
+    for (const xmlNode* node = root; node != nullptr; node = next_node(root, node))
+      if (tag_name(*node) == "style")
+        add_hidden_classes(owned_text(xmlNodeGetContent(const_cast<xmlNode*>(node))), hidden_);
+  }
 
-bool is_unread(const xmlNode& node) {
-  const std::string_view name = tag_name(node);
-  if (is_page_part(kUnread, name) || is_unseen(node)) return true;
-  return name == "header" && node.parent != nullptr && tag_name(*node.parent) == "body";
-}
+  bool is_unread(const xmlNode& node) const {
+    const std::string_view name = tag_name(node);
+    if (is_page_part(kUnread, name) || is_unseen(node)) return true;
+    return name == "header" && node.parent != nullptr && tag_name(*node.parent) == "body";
+  }
+
+ private:
+  bool is_unseen(const xmlNode& node) const {
+    if (node.properties == nullptr) return false;
+    if (has_attribute(node, "hidden") || attribute_of(node, "aria-hidden") == "true") return true;
+    if (has_attribute(node, "style") && hides(attribute_of(node, "style"))) return true;
+    return !hidden_.empty() && has_attribute(node, "class") && has_hidden_class(attribute_of(node, "class"));
+  }
+
+  bool has_hidden_class(std::string_view classes) const {
+    while (!classes.empty()) {
+      const std::size_t end = std::min(classes.find_first_of(" \t\r\n\f"), classes.size());
+      if (hidden_.contains(ascii_lower(classes.substr(0, end)))) return true;
+      classes.remove_prefix(std::min(end + 1, classes.size()));
+    }
+    return false;
+  }
+
+  TextSet hidden_;
+};
 
 /// The first element for which `is_it` holds; nullptr if there is none.
 template <class Is>
@@ -80,11 +100,14 @@ bool is_data_row(const xmlNode& row) {
 /// Writes words, line ends and marks in order, with white space as a reader expects it.
 class PageWriter {
  public:
-  PageWriter(PageForm form, std::string base)
-      : is_markdown_(form == PageForm::markdown), base_(std::move(base)) {}
+  PageWriter(PageForm form, std::string base, const Visibility& visibility, WorkEnd& end)
+      : is_markdown_(form == PageForm::markdown),
+        base_(std::move(base)),
+        visibility_(visibility),
+        end_(end) {}
 
   void write(const xmlNode& node, int depth) {
-    if (depth > kDeepestElement || out_.size() > kMaxReadableBytes) return;
+    if (depth > kDeepestElement || is_full() || end_.has_come()) return;
     if (node.type == XML_TEXT_NODE || node.type == XML_CDATA_SECTION_NODE) {
       if (node.content != nullptr) words(reinterpret_cast<const char*>(node.content));
     } else if (node.type == XML_ELEMENT_NODE && !is_unread(node)) {
@@ -98,6 +121,9 @@ class PageWriter {
   std::string take() { return std::move(out_); }
 
  private:
+  bool is_unread(const xmlNode& node) const { return visibility_.is_unread(node); }
+  bool is_full() const { return out_.size() > kMaxReadableBytes; }
+
   void write_element(const xmlNode& node, std::string_view name, int depth) {
     if (is_heading(node))
       return in_block(node, depth,
@@ -105,7 +131,8 @@ class PageWriter {
     if (name == "br") return line_end(1);
     if (name == "hr") return line_end(2);
     if (name == "pre") return write_code(node);
-    if (name == "li") return write_item(node, depth);
+    if (name == "li") return write_item(node, depth, "- ");
+    if (is_markdown_ && name == "ol") return write_numbered(node, depth);
     if (name == "blockquote") return write_quote(node, depth);
     if (name == "tr") return write_row(node, depth);
     if (name == "dt" || name == "dd" || name == "td" || name == "th" || name == "figcaption" ||
@@ -130,16 +157,24 @@ class PageWriter {
     line_end(2);
   }
 
-  void write_item(const xmlNode& node, int depth) {
-    std::string mark = is_markdown_ ? "- " : "";
-    if (is_markdown_ && node.parent != nullptr && tag_name(*node.parent) == "ol") {
-      std::size_t number = 1;
-      for (const xmlNode* before = node.prev; before != nullptr; before = before->prev)
-        number += tag_name(*before) == "li" ? 1 : 0;
-      mark = std::to_string(std::min<std::size_t>(number, 9999)) + ". ";
+  void write_numbered(const xmlNode& list, int depth) {
+    line_end(2);
+    std::size_t number = 0;
+    for (const xmlNode* child = list.children; child != nullptr && !end_.has_come(); child = child->next) {
+      const bool is_item = tag_name(*child) == "li";
+      number += is_item ? 1 : 0;
+      if (!is_item || depth + 1 > kDeepestElement || is_full() || is_unread(*child))
+        write(*child, depth + 1);
+      else
+        write_item(*child, depth + 1, std::to_string(std::min<std::size_t>(number, 9999)) + ". ");
     }
+    pending_mark_.clear();
+    line_end(2);
+  }
+
+  void write_item(const xmlNode& node, int depth, const std::string& mark) {
     line_end(1);
-    pending_mark_ = mark;
+    if (is_markdown_) pending_mark_ = mark;
     const std::size_t indent = prefix_.size();
     if (is_markdown_ && prefix_.size() < 40) prefix_ += "  ";
     is_tight_ = true;
@@ -187,6 +222,7 @@ class PageWriter {
     if (is_markdown_) code = "```\n" + code + "\n```";
     flush();
     for (const char c : code) {
+      if (is_full()) break;
       out_ += c;
       if (c == '\n') out_ += prefix_;
     }
@@ -195,8 +231,9 @@ class PageWriter {
 
   void write_link(const xmlNode& node, int depth) {
     const std::string href = attribute_of(node, "href");
-    const auto target = href.empty() || href.front() == '#' ? std::nullopt : resolved_url(href, base_);
-    if (!target || target->size() > kMaxLink || is_code_) return write_children(node, depth);
+    const bool is_link = !href.empty() && href.front() != '#' && href.size() <= kMaxLink && !is_code_;
+    const auto target = is_link && ++links_ <= kMostLinks ? resolved_url(href, base_) : std::nullopt;
+    if (!target || target->size() > kMaxLink) return write_children(node, depth);
     surround(node, depth, "[", "](" + *target + ")");
   }
 
@@ -284,6 +321,9 @@ class PageWriter {
 
   const bool is_markdown_;
   const std::string base_;
+  const Visibility& visibility_;
+  WorkEnd& end_;
+  std::size_t links_ = 0;
   std::string out_;
   std::string prefix_;        ///< at the beginning of each line: indentation and quote marks
   std::string pending_mark_;  ///< the mark of a heading or item that precedes the next words
@@ -307,19 +347,18 @@ const xmlNode* main_part(const xmlNode* root) {
   return second == nullptr ? article : nullptr;
 }
 
-std::string text_of(const xmlNode& node, PageForm form, const std::string& base) {
-  PageWriter writer(form, base);
+std::string text_of(const xmlNode& node, PageWriter writer) {
   writer.write_children(node, 0);
   std::string text = writer.take();
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
 }
 
-std::string title_of(const xmlNode* root) {
+std::string title_of(const xmlNode* root, const Visibility& visibility, WorkEnd& end) {
   for (const char* name : {"title", "h1"}) {
     const xmlNode* node = find_named(root, name);
     if (node == nullptr) continue;
-    PageWriter writer(PageForm::text, "");
+    PageWriter writer(PageForm::text, "", visibility, end);
     writer.write_children(*node, 0);
     std::string title = writer.take();
     std::replace(title.begin(), title.end(), '\n', ' ');
@@ -331,19 +370,23 @@ std::string title_of(const xmlNode* root) {
 }  // namespace
 
 ReadablePage readable_page(std::string_view body, std::string_view content_type, const std::string& url,
-                           PageForm form) {
+                           PageForm form, WorkEnd end) {
   ReadablePage out;
   const HtmlDocument document = parse_html(body, content_type);
   const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
   if (root == nullptr) return out;
   std::string base = url;
-  if (const xmlNode* node = find_named(root, "base"); node != nullptr)
-    base = resolved_url(attribute_of(*node, "href"), url).value_or(url);
-  out.title = title_of(root);
-  if (const xmlNode* part = main_part(root); part != nullptr) out.text = text_of(*part, form, base);
+  if (const xmlNode* node = find_named(root, "base"); node != nullptr) {
+    const auto own = resolved_url(attribute_of(*node, "href"), url);
+    if (own && own->size() <= kMaxLink) base = *own;
+  }
+  const Visibility visibility(root);
+  const auto writer = [&] { return PageWriter(form, base, visibility, end); };
+  out.title = title_of(root, visibility, end);
+  if (const xmlNode* part = main_part(root); part != nullptr) out.text = text_of(*part, writer());
   if (out.text.size() < kLeastMain) {
     const xmlNode* page = find_named(root, "body");
-    std::string whole = text_of(page == nullptr ? *root : *page, form, base);
+    std::string whole = text_of(page == nullptr ? *root : *page, writer());
     if (whole.size() > out.text.size()) out.text = std::move(whole);
   }
   return out;

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "fetchers/answers/work_end.h"
+
 namespace metafuse::fetchers {
 
 enum class PageForm { markdown, text };
@@ -19,9 +21,11 @@ struct ReadablePage {
 /// keeps only the words.
 ///
 /// in:     url - of the page, to resolve its links; any bytes are accepted as a page
-/// cost:   O(bytes); elements nested deeper than 300 levels are left out
+///         end - when to stop; the rest of the page is left out then
+/// cost:   O(bytes); elements nested deeper than 300 levels, and attributes beyond some hundred of one
+///         element, are left out
 ReadablePage readable_page(std::string_view body, std::string_view content_type, const std::string& url,
-                           PageForm form);
+                           PageForm form, WorkEnd end = {});
 
 /// The same for an answer that is already plain text.
 std::string readable_text(std::string_view body, std::string_view content_type);

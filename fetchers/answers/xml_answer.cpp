@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kMaxXmlBytes = std::size_t{8} << 20;
 constexpr int kMaxDepth = 256;
 constexpr std::size_t kMaxXmlHits = 1000;
+constexpr std::size_t kMaxTextBytes = 20'000;  // of one element; nested elements share their texts
+constexpr int kMostTextNodes = 20'000;
 
 bool is_too_deep(const pugi::xml_document& document) {
   struct Walker : pugi::xml_tree_walker {
@@ -22,13 +24,14 @@ bool is_too_deep(const pugi::xml_document& document) {
   return !const_cast<pugi::xml_document&>(document).traverse(walker);
 }
 
-/// All text below a node in document order.
+/// The text below a node in document order.
 std::string text_of_element(const pugi::xml_node& node) {
   struct Collector : pugi::xml_tree_walker {
     std::string text;
+    int nodes = 0;
     bool for_each(pugi::xml_node& child) override {
       if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) text += child.value();
-      return true;
+      return text.size() < kMaxTextBytes && ++nodes < kMostTextNodes;
     }
   } collector;
   if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) return node.value();
@@ -85,14 +88,34 @@ std::string link_of(const pugi::xml_node& item) {
   return text_of_element(child_named(item, {"id"}));
 }
 
-/// The language that a feed item declares, else that of the feed.
-std::string language_of(const pugi::xml_node& item, const pugi::xml_node& root) {
-  for (const pugi::xml_node& node : {item, item.parent(), root}) {
-    if (const auto element = child_named(node, {"language"})) return text_of_element(element);
-    if (const auto attribute = node.attribute("xml:lang")) return attribute.value();
-  }
-  return text_of_element(child_named(child_named(root, {"channel"}), {"language"}));
+std::optional<std::string> declared_language(const pugi::xml_node& node) {
+  if (const auto element = child_named(node, {"language"})) return text_of_element(element);
+  if (const auto attribute = node.attribute("xml:lang")) return attribute.value();
+  return std::nullopt;
 }
+
+/// The languages of a feed's items. What surrounds the items is looked at once, not for each of them.
+class FeedLanguages {
+ public:
+  explicit FeedLanguages(const pugi::xml_node& root)
+      : of_feed_(declared_language(root).value_or(
+            text_of_element(child_named(child_named(root, {"channel"}), {"language"})))) {}
+
+  /// The language that an item declares, else the element around it, else the feed.
+  std::string of(const pugi::xml_node& item) {
+    if (auto own = declared_language(item)) return std::move(*own);
+    if (item.parent() != parent_) {
+      parent_ = item.parent();
+      of_parent_ = declared_language(parent_).value_or(of_feed_);
+    }
+    return of_parent_;
+  }
+
+ private:
+  const std::string of_feed_;
+  pugi::xml_node parent_;
+  std::string of_parent_ = of_feed_;
+};
 
 /// Reads RSS 0.9 to 2.0, Atom, and their OpenSearch extensions.
 Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRules& rules,
@@ -114,13 +137,15 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   pugi::xml_node walked = root;
   walked.traverse(items);
   RankedList list;
+  FeedLanguages languages(root);
   for (const pugi::xml_node& item : items.found) {
+    if (context.end.has_come()) return parsed_too_long();
     RawHit raw;
     raw.url = PartText(rules.url_prefix + link_of(item));
     raw.title = text_of_element(child_named(item, {"title"}));
     raw.content = text_of_element(child_named(item, {"description", "summary", "encoded", "content"}));
     raw.published = text_of_element(child_named(item, {"pubDate", "published", "date", "updated"}));
-    raw.language = language_of(item, root);
+    raw.language = languages.of(item);
     raw.score = text_of_element(child_named(item, {"score"}));
     append_hit(list, raw, rules, context, true);
   }
@@ -138,6 +163,7 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
   const std::string_view root = without_prefix(document.document_element().name());
   RankedList list;
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
+    if (context.end.has_come()) return parsed_too_long();
     note_children(context.findings, found.node());
     const PartOf part_of = [&](const std::string& xpath,
                                const std::string* separator) -> std::optional<PartText> {

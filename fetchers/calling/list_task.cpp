@@ -18,6 +18,7 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxSaidBytes = 160;
+constexpr auto kLongestParse = std::chrono::seconds(1);
 constexpr std::size_t kMostIds = 1000;
 constexpr std::size_t kMaxIdBytes = 200;
 constexpr std::size_t kMaxCursorBytes = 4096;
@@ -37,17 +38,28 @@ std::optional<Duration> retry_after(const HttpAnswer& answer) {
   return std::chrono::seconds(date - sent);
 }
 
-/// Recognises pages that ask for a human, by texts that large engines and bot protection services use
-/// in them.
-bool asks_for_human(std::string_view body) {
-  constexpr std::array kMarks = {"g-recaptcha",      "h-captcha",     "hcaptcha.com",      "cf-challenge",
-                                 "challenge-form",   "/sorry/index",  "unusual traffic",   "captcha-delivery",
-                                 "smart-captcha",    "SmartCaptcha",  "are you a robot",   "not a robot",
-                                 "Just a moment...", "anomaly-modal", "wappass.baidu.com", "id=\"captcha",
-                                 "class=\"captcha",  "name=\"captcha"};
-  const std::string_view head = body.substr(0, 256 * 1024);
-  return std::any_of(kMarks.begin(), kMarks.end(),
-                     [&](std::string_view mark) { return head.find(mark) != std::string_view::npos; });
+constexpr std::array<std::string_view, 18> kHumanMarks = {
+    "g-recaptcha",     "h-captcha",       "hcaptcha.com",     "cf-challenge",  "challenge-form",
+    "/sorry/index",    "unusual traffic", "captcha-delivery", "smart-captcha", "smartcaptcha",
+    "are you a robot", "not a robot",     "just a moment...", "anomaly-modal", "wappass.baidu.com",
+    "id=\"captcha",    "class=\"captcha", "name=\"captcha"};
+
+/// Google's page for clients without scripts, Baidu's check of the client, DuckDuckGo's refusal.
+constexpr std::array<std::string_view, 4> kRefusalMarks = {"/httpservice/retry/enablejs", "passmod_",
+                                                           "\u767e\u5ea6\u5b89\u5168\u9a8c\u8bc1",
+                                                           "unusual traffic detected"};
+
+/// Why a page without results is no empty list: an engine refuses programs, or asks for a human. Recognised
+/// by texts, in lower case, that large engines and bot protection services use in such pages.
+std::optional<ReadAnswer> page_of_refusal(std::string_view body) {
+  const std::string head = ascii_lower(body.substr(0, 256 * 1024));
+  const auto has = [&](std::string_view mark) { return head.find(mark) != std::string::npos; };
+  if (std::any_of(kRefusalMarks.begin(), kRefusalMarks.end(), has))
+    return ReadAnswer{
+        {}, Failure::blocked, "a page without results that the engine sends to programs", {}, Blame::nobody};
+  if (std::any_of(kHumanMarks.begin(), kHumanMarks.end(), has))
+    return ReadAnswer{{}, Failure::captcha, "a CAPTCHA page instead of results", {}, Blame::nobody};
+  return std::nullopt;
 }
 
 std::string said(const HttpAnswer& answer) {
@@ -83,8 +95,9 @@ std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& ans
   if (answer.status < 200 || answer.status > 299) {
     const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
     if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
-    if (is_html && asks_for_human(answer.body))
-      return refused(Failure::captcha, status + ", a CAPTCHA page", wait);
+    if (is_html)
+      if (const auto page = page_of_refusal(answer.body))
+        return refused(page->failure, status + ", " + page->message, wait);
     return refused(Failure::http_status, status + said(answer), wait);
   }
   return std::nullopt;
@@ -124,21 +137,30 @@ void put_in_order(RankedList& list, const std::vector<std::string>& ids,
   for (std::size_t i = 0; i < hits.size(); ++i) list.hits[i] = std::move(hits[i].second);
 }
 
+/// Some engines repeat the key of a request in the links of its answer.
+void hide_secrets(RankedList& list, const std::vector<std::string>& secrets) {
+  for (Hit& hit : list.hits)
+    for (std::string* text : {&hit.url, &hit.title, &hit.snippet, &hit.thumbnail}) redact(*text, secrets);
+  for (std::string& text : list.suggestions) redact(text, secrets);
+}
+
 }  // namespace
 
 ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language, const std::vector<std::string>& ids) {
+                       const std::string& language, const std::vector<std::string>& ids, WorkEnd end) {
   const bool is_html = is_page(access.answer.format, answer);
   if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
   std::vector<std::string> ids_of_hits;
   AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
   context.spare_bytes = answer.body.capacity() - answer.body.size();
+  context.end = std::move(end);
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
-  if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
-    return {{}, Failure::captcha, "a CAPTCHA page instead of results", {}, Blame::nobody};
+  if ((!list || list->hits.empty()) && is_html)
+    if (auto refusal = page_of_refusal(answer.body)) return std::move(*refusal);
   if (!list) return {{}, Failure::bad_answer, engine.name + ": " + list.error().text, {}, Blame::nobody};
   if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
+  if (access.secrets != nullptr) hide_secrets(*list, *access.secrets);
   return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
 }
 
@@ -354,8 +376,11 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   pages_.slowest = std::max(pages_.slowest, answer.elapsed);
   const HttpAccess& access = ready_->access;
   const PagePlan& plan = pages_.plan;
+  const WorkEnd end([until = shared_->clock->now() + kLongestParse, clock = shared_->clock] {
+    return clock->now() >= until;
+  });
   ReadAnswer read =
-      read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids);
+      read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids, end);
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
     if (page == 0) return finish(read);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fetchers/answers/work_end.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/calling/engine_state.h"
 #include "fetchers/calling/fetcher.h"
@@ -33,8 +34,10 @@ struct ReadAnswer {
 /// Checks the status, recognises pages that ask for a human, and parses the answer.
 ///
 /// in:     ids - identifiers from an earlier step; the results are put into their order
+///         end - when parsing must end; an answer that takes longer is bad_answer
 ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language, const std::vector<std::string>& ids = {});
+                       const std::string& language, const std::vector<std::string>& ids = {},
+                       WorkEnd end = {});
 
 /// One expanded query on its way through an HTTP engine: description document, token, lookup steps, pages,
 /// and at most one retry. Its events may come from any thread.

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/text_file.h"
+#include "core/url.h"
 #include "core/yaml_reader.h"
 #include "fetchers/definition/catalogue.h"
 #include "fetchers/definition/engine_types.h"
@@ -32,6 +34,14 @@ std::string names_of(const Rows& rows) {
   std::string out;
   for (const auto& row : rows) out += (out.empty() ? "" : ", ") + std::string(row.name);
   return out;
+}
+
+/// The host of a URL that may hold placeholders.
+std::string_view host_in(std::string_view url) {
+  const std::size_t begin = url.find("://");
+  if (begin == std::string_view::npos) return {};
+  url.remove_prefix(begin + 3);
+  return url.substr(0, url.find_first_of("/?#:"));
 }
 
 void add_entry(YamlNode& map, const std::string& key, const YamlNode& value) {
@@ -67,6 +77,7 @@ class FileReader {
       return entry.first.text == "use_default_settings" || entry.first.text == "search" ||
              entry.first.text == "server" || entry.first.text == "general";
     });
+    read_outgoing(root);
     const YamlNode* defaults = map.take("use_default_settings");
     const YamlNode* list = defaults == nullptr ? map.take_required("engines") : map.take("engines");
     if (list != nullptr && !list->is_list())
@@ -140,6 +151,7 @@ class FileReader {
     engine.type = type->name;
     take_common_keys(reading, *type);
     type->read(reading);
+    refuse_protected(reading);
     take_embedding(reading);
     map.finish(unused_searxng_keys());
     engines_.push_back(std::move(engine));
@@ -212,6 +224,54 @@ class FileReader {
     take_query_syntax(block, type);
   }
 
+  /// Some of SearXNG's keys protect an engine or those who ask it. They have no effect here, so an engine
+  /// that relies on them is not used.
+  void refuse_protected(EngineBlock& block) {
+    const auto is_set = [&](std::string_view key) {
+      const YamlNode* node = block.map.take(key);
+      return node != nullptr && (!node->items.empty() || !node->entries.empty() ||
+                                 (node->is_scalar() && !node->text.empty() && node->text != "false" &&
+                                  node->text != "null" && node->text != "~"));
+    };
+    if (is_set("tokens"))
+      block.error_at("tokens",
+                     "tokens: everybody could ask this engine, because tokens have no effect here; remove "
+                     "them, or give keys with `engines:` to those who may ask it");
+    const YamlNode* network = block.map.take("network");
+    const bool is_tor =
+        network != nullptr && (network->text == "tor" || proxied_networks_.contains(network->text));
+    for (const std::string_view key : {"proxies", "using_tor_proxy", "network"})
+      if (key == "network" ? is_tor : is_set(key))
+        block.error_at(key, std::string(key) +
+                                ": proxies and Tor are not supported, so queries would leave from the "
+                                "server's own address; remove the key if they may");
+    if (const auto* http = std::get_if<HttpAccess>(&block.engine.access))
+      for (const std::string& url : {http->url, http->description_url})
+        if (is_onion_host(host_in(url)))
+          block.error("the engine \"" + block.engine.name +
+                      "\" is in the Tor network (.onion), which is not supported");
+  }
+
+  /// Notes which of SearXNG's networks go through a proxy, and refuses a proxy for all engines.
+  void read_outgoing(const YamlNode& root) {
+    const YamlNode* outgoing = root.find("outgoing");
+    if (!is_whole_settings_ || outgoing == nullptr) return;
+    const auto proxy_of = [](const YamlNode& network) -> const YamlNode* {
+      const YamlNode* proxies = network.find("proxies");
+      if (proxies != nullptr && (!proxies->entries.empty() || !proxies->items.empty())) return proxies;
+      const YamlNode* tor = network.find("using_tor_proxy");
+      return tor != nullptr && tor->text == "true" ? tor : nullptr;
+    };
+    if (const YamlNode* proxy = proxy_of(*outgoing))
+      diagnostics_.error(
+          proxy->place,
+          "outgoing: proxies and Tor are not supported, so queries would leave from the server's own "
+          "address; remove the key if they may");
+    if (const YamlNode* networks = outgoing->find("networks"))
+      for (const YamlEntry& network : networks->entries)
+        if (proxy_of(network.second) != nullptr) proxied_networks_.insert(network.first.text);
+  }
+
   /// Takes the engine's own embedding, or else the file's if the engine needs one.
   void take_embedding(EngineBlock& block) {
     Engine& engine = block.engine;
@@ -261,6 +321,7 @@ class FileReader {
   std::vector<std::string> refused_;
   std::optional<Embedding> embedding_;
   std::map<std::string, Place> places_;
+  std::set<std::string> proxied_networks_;
 };
 
 }  // namespace

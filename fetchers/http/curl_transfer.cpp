@@ -94,6 +94,11 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
     refuse(Failure::not_allowed, "not a valid http or https URL: " + answer_.url.substr(0, 200));
     return false;
   }
+  if (is_onion_host(parts->host)) {
+    refuse(Failure::not_allowed,
+           "a Tor address, which this server cannot reach: " + answer_.url.substr(0, 200));
+    return false;
+  }
   origin_ = parts->origin();
   if (first_origin_.empty()) first_origin_ = origin_;
   answer_.headers.clear();

@@ -84,7 +84,8 @@ class CurlTransport final : public Transport {
       wakes_poll =
           is_polling_ && arrived_.empty();  // the worker drains the queue: only the first sender wakes it
       arrived_.push_back(std::move(transfer));
-      wakes_thread = worker_ == Worker::nobody;
+      const bool is_left_alone = worker_ == Worker::away && away_ != std::this_thread::get_id();
+      wakes_thread = worker_ == Worker::nobody || is_left_alone;
       if (wakes_thread) worker_ = Worker::own_thread;
     }
     if (wakes_poll) curl_multi_wakeup(multi_);
@@ -102,11 +103,17 @@ class CurlTransport final : public Transport {
   bool work(TimePoint until, const std::function<bool()>& has_news) override {
     const BlockedPipeSignal blocked;
     std::unique_lock lock(mutex_);
+    if (worker_ == Worker::away) worker_ = Worker::waiting_thread;
+    if (worker_ != Worker::waiting_thread) return false;
     while (true) {
       pass(lock);
       if (waiting_threads_ > 1)
-        break;  // its callback may take long, and the other answers must not wait for it
-      if (has_news() || now() >= until) return true;
+        break;  // what it does with an answer may take long, and the other answers must not wait for it
+      if (has_news() || now() >= until) {
+        worker_ = Worker::away;
+        away_ = std::this_thread::get_id();
+        return true;
+      }
       poll(lock, until);
     }
     hand_over(lock);
@@ -116,12 +123,13 @@ class CurlTransport final : public Transport {
   void end_wait(bool is_working) override {
     std::unique_lock lock(mutex_);
     --waiting_threads_;
-    if (is_working) hand_over(lock);
+    if (is_working && (worker_ == Worker::waiting_thread || worker_ == Worker::away)) hand_over(lock);
   }
 
  private:
-  /// Which thread drives the multi handle; only that thread may touch what belongs to it.
-  enum class Worker { nobody, own_thread, waiting_thread };
+  /// Which thread drives the multi handle; only that thread may touch what belongs to it. A waiting thread is
+  /// away while it reads the answers that it got: if another thread sends then, the own thread takes over.
+  enum class Worker { nobody, own_thread, waiting_thread, away };
 
   /// Blocks SIGPIPE in the worker: writing to a TLS connection that the peer has closed raises it, and with
   /// CURLOPT_NOSIGNAL libcurl leaves it to the caller.
@@ -336,6 +344,7 @@ class CurlTransport final : public Transport {
   std::condition_variable own_turn_;
   std::vector<Transfer> arrived_;
   Worker worker_ = Worker::nobody;
+  std::thread::id away_;
   int waiting_threads_ = 0;
   bool is_polling_ = false;
   bool is_stopping_ = false;

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMaxRobotsBytes = 500 * 1024;
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kMaxPattern = 512;
+constexpr std::size_t kMostStars = 16;  // of one rule
 constexpr std::size_t kMaxPath = 2048;
 
 std::string_view without_blanks(std::string_view text) {
@@ -66,19 +67,31 @@ std::string product_of(std::string_view value) {
 
 }  // namespace
 
-RobotsRules::Rule RobotsRules::rule_of(std::string_view pattern, bool is_allowing) {
+std::optional<RobotsRules::Rule> RobotsRules::rule_of(std::string_view pattern, bool is_allowing) {
   Rule rule;
   rule.is_allowing = is_allowing;
   rule.is_anchored = pattern.ends_with('$');
   if (rule.is_anchored) pattern.remove_suffix(1);
   const std::string path = normal_path(pattern);
   rule.length = path.size();
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t star = std::min(path.find('*', begin), path.size());
-    rule.parts.push_back(path.substr(begin, star - begin));
-    begin = star + 1;
+  std::size_t stars = 0;
+  for (const char c : path) {
+    if (c == '*' && rule.pattern.ends_with('*')) continue;
+    if (c == '*' && ++stars > kMostStars) {
+      if (is_allowing) return std::nullopt;
+      rule.is_anchored = false;
+      break;
+    }
+    rule.pattern += c;
   }
+  rule.pattern.shrink_to_fit();
   return rule;
+}
+
+std::size_t RobotsRules::bytes() const {
+  std::size_t sum = rules_.capacity() * sizeof(Rule);
+  for (const Rule& rule : rules_) sum += rule.pattern.capacity() + 1;
+  return sum;
 }
 
 RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) {
@@ -111,20 +124,25 @@ RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) 
     if (key != "allow" && key != "disallow") continue;
     in_agents = false;
     if (value.empty() || value.size() > kMaxPattern) continue;
-    Rule rule = rule_of(value, key == "allow");
-    if (is_own && own.rules_.size() < kMostRules) own.rules_.push_back(rule);
-    if (is_of_all && of_all.rules_.size() < kMostRules) of_all.rules_.push_back(std::move(rule));
+    auto rule = rule_of(value, key == "allow");
+    if (rule && is_own && own.rules_.size() < kMostRules) own.rules_.push_back(*rule);
+    if (rule && is_of_all && of_all.rules_.size() < kMostRules) of_all.rules_.push_back(std::move(*rule));
   }
-  return has_own_group ? own : of_all;
+  RobotsRules& out = has_own_group ? own : of_all;
+  out.rules_.shrink_to_fit();
+  return std::move(out);
 }
 
 bool RobotsRules::fits(const Rule& rule, std::string_view path) {
-  if (!path.starts_with(rule.parts.front())) return false;
-  std::size_t at = rule.parts.front().size();
-  for (std::size_t i = 1; i < rule.parts.size(); ++i) {
-    const std::string& part = rule.parts[i];
-    if (rule.is_anchored && i + 1 == rule.parts.size())
-      return path.size() >= at + part.size() && path.ends_with(part);
+  std::string_view rest = rule.pattern;
+  bool has_more = rest.find('*') != std::string_view::npos;
+  const std::string_view first = take_until(rest, '*');
+  if (!path.starts_with(first)) return false;
+  std::size_t at = first.size();
+  while (has_more) {
+    has_more = rest.find('*') != std::string_view::npos;
+    const std::string_view part = take_until(rest, '*');
+    if (rule.is_anchored && !has_more) return path.size() >= at + part.size() && path.ends_with(part);
     const std::size_t found = path.find(part, at);
     if (found == std::string_view::npos) return false;
     at = found + part.size();

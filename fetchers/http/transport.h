@@ -23,6 +23,7 @@ struct HttpRequest {
   std::string body;
   std::string record_url;  ///< URL and body with secrets replaced, for recordings
   std::string record_body;
+  std::shared_ptr<const std::vector<std::string>> secrets{};  ///< values that recordings must not hold
   bool is_confidential = false;  ///< concerns a token: neither recorded nor shown
   /// "host:port" of the definition. Only this origin receives headers and credentials, and only it may be
   /// private. Empty if the definition's host contains a placeholder.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -184,6 +185,7 @@ struct HttpAccess {
   std::string body;             ///< with the same placeholders
   std::string content_type;     ///< of the body
   StringPairs headers;          ///< "${NAME}" in a value is a secret
+  std::shared_ptr<const std::vector<std::string>> secrets{};  ///< the values that were filled in
   StringPairs cookies;
   std::string username, password;  ///< basic authentication
   Authorization auth;

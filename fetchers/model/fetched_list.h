@@ -23,6 +23,7 @@ enum class Failure {
   http_status,   ///< a status other than 2xx
   rate_limited,  ///< 429, or our own limit for the host
   captcha,       ///< a page that demands proof of a human visitor
+  blocked,       ///< a page without results that the engine sends to programs
   bad_answer,    ///< the answer cannot be parsed, or has nothing where the definition looks
   too_large,
   not_allowed,     ///< a forbidden address, an undefined or disabled engine, a federation loop
@@ -32,11 +33,10 @@ enum class Failure {
 };
 
 constexpr std::string_view name_of(Failure failure) {
-  constexpr std::string_view kNames[] = {// in the order of Failure
-                                         "none",        "timeout",      "refused",        "tls",
-                                         "http_status", "rate_limited", "captcha",        "bad_answer",
-                                         "too_large",   "not_allowed",  "query_too_long", "breaker_open",
-                                         "not_recorded"};
+  constexpr std::string_view kNames[] = {
+      // in the order of Failure
+      "none",    "timeout",    "refused",   "tls",         "http_status",    "rate_limited", "captcha",
+      "blocked", "bad_answer", "too_large", "not_allowed", "query_too_long", "breaker_open", "not_recorded"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Failure::not_recorded) + 1);
   return kNames[static_cast<std::size_t>(failure)];
 }

@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "core/text_file.h"
 #include "core/url.h"
+#include "fetchers/engines/http/engine_request.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -45,11 +46,19 @@ bool is_secret_header(std::string_view name) {
   return false;
 }
 
-JsonArray headers_json(const StringPairs& headers) {
+/// A text of an exchange without the secrets of its request.
+std::string without_secrets(const HttpRequest& request, std::string_view text) {
+  std::string out = to_valid_utf8(text);
+  if (request.secrets != nullptr) redact(out, *request.secrets);
+  return out;
+}
+
+JsonArray headers_json(const HttpRequest& request, const StringPairs& headers) {
   JsonArray out;
   for (const auto& [name, value] : headers)
-    out.push_back(JsonObject{{"name", to_valid_utf8(name)},
-                             {"value", is_secret_header(name) ? "REDACTED" : to_valid_utf8(value)}});
+    out.push_back(
+        JsonObject{{"name", to_valid_utf8(name)},
+                   {"value", is_secret_header(name) ? "REDACTED" : without_secrets(request, value)}});
   return out;
 }
 
@@ -57,11 +66,11 @@ std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z", fmt::gmtime(std::time(nullptr)));
 }
 
-JsonObject content_json(const HttpAnswer& answer) {
+JsonObject content_json(const HttpRequest& request, const HttpAnswer& answer) {
   JsonObject content{{"size", answer.body.size()},
                      {"mimeType", to_valid_utf8(answer.header("content-type"))}};
   if (first_invalid_utf8(answer.body) == std::string_view::npos) {
-    content["text"] = answer.body;
+    content["text"] = without_secrets(request, answer.body);
   } else {
     content["text"] = base64_encoded(answer.body);
     content["encoding"] = "base64";
@@ -74,17 +83,17 @@ JsonObject response_json(const HttpRequest& request, const HttpAnswer& answer) {
                       {"statusText", ""},
                       {"httpVersion", "HTTP/1.1"},
                       {"cookies", JsonArray()},
-                      {"headers", headers_json(answer.headers)},
-                      {"content", content_json(answer)},
+                      {"headers", headers_json(request, answer.headers)},
+                      {"content", content_json(request, answer)},
                       {"redirectURL", ""},
                       {"headersSize", -1},
                       {"bodySize", answer.body.size()}};
   if (answer.failure != Failure::none) {
     received["_failure"] = std::string(name_of(answer.failure));
-    received["_message"] = to_valid_utf8(answer.message);
+    received["_message"] = without_secrets(request, answer.message);
   }
   // Only written if a redirect changed it, because the requested URL may contain secrets.
-  if (answer.url != request.url) received["_finalUrl"] = to_valid_utf8(answer.url);
+  if (answer.url != request.url) received["_finalUrl"] = without_secrets(request, answer.url);
   return received;
 }
 
@@ -120,10 +129,14 @@ Result<void> read_content(const JsonObject& received, const std::string& place, 
 /// written as base64, and a failure as `_failure`.
 std::string har_entry(const HttpRequest& request, const HttpAnswer& answer) {
   const double elapsed_ms = std::chrono::duration<double, std::milli>(answer.elapsed).count();
-  JsonObject sent{
-      {"method", request.method}, {"url", to_valid_utf8(request.record_url)}, {"httpVersion", "HTTP/1.1"},
-      {"cookies", JsonArray()},   {"headers", headers_json(request.headers)}, {"queryString", JsonArray()},
-      {"headersSize", -1},        {"bodySize", request.record_body.size()}};
+  JsonObject sent{{"method", request.method},
+                  {"url", to_valid_utf8(request.record_url)},
+                  {"httpVersion", "HTTP/1.1"},
+                  {"cookies", JsonArray()},
+                  {"headers", headers_json(request, request.headers)},
+                  {"queryString", JsonArray()},
+                  {"headersSize", -1},
+                  {"bodySize", request.record_body.size()}};
   if (!request.record_body.empty())
     sent["postData"] = JsonObject{{"mimeType", ""}, {"text", to_valid_utf8(request.record_body)}};
   const JsonObject entry{{"startedDateTime", now_text()},
@@ -258,7 +271,7 @@ Result<void> HarWriter::close() {
   std::string text(kHead);
   for (std::size_t i = 0; i < order.size(); ++i) text += (i == 0 ? "" : ",\n") + lines[order[i]];
   text += kTail;
-  if (auto written = write_file(path_, text); !written) return written;
+  if (auto written = write_file(path_, text, FileAccess::owner); !written) return written;
   std::error_code ignored;
   std::filesystem::remove(path_ + ".part", ignored);
   return {};

@@ -189,8 +189,8 @@ std::optional<std::string_view> credentials(const HttpRequest& request, std::str
   return value.substr(scheme.size() + 1);
 }
 
-/// Whether the body may hold a key: older clients of Tavily send theirs as a member of the body. This is asked
-/// on a thread that reads sockets, so a long body is not searched.
+/// Whether the body may hold a key: older clients of Tavily send theirs as a member of the body. This is
+/// asked on a thread that reads sockets, so a long body is not searched.
 bool may_hold_key(const RouteRules& rules, const HttpRequest& request) {
   return rules.body == BodyType::json_or_form && media_type(request.header("Content-Type")) == kJsonType &&
          (request.body.size() > kMostSearched || request.body.find("\"api_key\"") != std::string::npos);

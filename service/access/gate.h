@@ -46,8 +46,8 @@ class Gate {
   ///         429 too many requests or wrong keys
   std::optional<AccessRefusal> check(const RouteRules* rules, Exchange& exchange);
 
-  /// Looks for the key in the body of a request for which check() left that open (`awaits_key`), and makes the
-  /// checks that depend on it. Parses the body: only a worker may call this.
+  /// Looks for the key in the body of a request for which check() left that open (`awaits_key`), and makes
+  /// the checks that depend on it. Parses the body: only a worker may call this.
   std::optional<AccessRefusal> check_key_in_body(const RouteRules& rules, Exchange& exchange);
 
   /// Charges the key's quota for the expanded queries that are about to be sent to engines.

@@ -30,8 +30,8 @@ class GuardedTransport {
   std::shared_ptr<fetchers::Transport> transport_;
 };
 
-/// Makes a request that names this program. Hosts share 1,024 lanes: one per host would let clients create any
-/// number of them.
+/// Makes a request that names this program. Hosts share 1,024 lanes: one per host would let clients create
+/// any number of them.
 ///
 /// in:     what - prefix of the lane's name; accept - the media types that are asked for
 fetchers::HttpRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,

@@ -70,7 +70,8 @@ Result<fetchers::RobotsRules> robots_of(const fetchers::HttpAnswer& answer) {
 }
 
 /// The page in an answer.
-Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm form) {
+Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm form,
+                         const fetchers::WorkEnd& end) {
   if (answer.failure != fetchers::Failure::none) return failure_of(answer);
   if (answer.status < 200 || answer.status > 299)
     return fail(Code::no_input, "the site answered with status " + std::to_string(answer.status));
@@ -79,7 +80,7 @@ Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm 
   ReadPage page;
   page.url = answer.url;
   if (type == "text/html" || type == "application/xhtml+xml" || type.empty()) {
-    auto read = fetchers::readable_page(answer.body, content_type, answer.url, form);
+    auto read = fetchers::readable_page(answer.body, content_type, answer.url, form, end);
     page.title = std::move(read.title);
     page.text = std::move(read.text);
   } else if (type.starts_with("text/") || type == "application/json" || type.ends_with("+json")) {
@@ -146,10 +147,10 @@ void PageReader::look_for_robots(const Transport& transport, std::vector<Reading
       unreadable.emplace(sites[i], rules.error());
       continue;
     }
+    auto shared = std::make_shared<const fetchers::RobotsRules>(std::move(*rules));
+    const std::size_t bytes = 2 * sites[i].size() + shared->bytes() + sizeof(fetchers::RobotsRules);
     const std::lock_guard lock(mutex_);
-    robots_.keep(sites[i], std::make_shared<const fetchers::RobotsRules>(std::move(*rules)),
-                 clock_.now() + kRobotsFor,
-                 sites[i].size() + answers[i].body.size() + sizeof(fetchers::RobotsRules));
+    robots_.keep(sites[i], std::move(shared), clock_.now() + kRobotsFor, bytes);
   }
   for (Reading& reading : readings) {
     if (reading.outcome) continue;
@@ -186,11 +187,12 @@ void PageReader::fetch_pages(const Transport& transport, std::vector<Reading>& r
       targets[i].fail_with(fail(Code::no_input, "the page redirects to a URL that is not http or https"));
   }
   look_for_robots(transport, targets, end);
+  const fetchers::WorkEnd work_end([this, end] { return is_stopping_ || clock_.now() >= end; });
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Reading& reading = readings[wanted[i]];
     reading.outcome = std::move(targets[i].outcome);
     if (reading.outcome) continue;
-    auto page = page_of(answers[i], reading.form);
+    auto page = page_of(answers[i], reading.form, work_end);
     if (!page) {
       reading.fail_with(page.error());
       continue;

@@ -51,6 +51,9 @@ class PageReader {
   std::vector<Result<SharedPage>> read(std::span<const std::string> urls, fetchers::PageForm form,
                                        Duration timeout);
 
+  /// Ends the reading of pages under way: the process stops.
+  void stop() { is_stopping_ = true; }
+
   static constexpr std::size_t kMostPages = 20;
 
  private:
@@ -63,6 +66,7 @@ class PageReader {
 
   const Clock& clock_;
   std::atomic<std::size_t> under_way_{0};
+  std::atomic<bool> is_stopping_{false};
   std::mutex mutex_;
   PagesConfig config_;
   GuardedTransport transport_;

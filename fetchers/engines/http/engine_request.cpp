@@ -19,6 +19,7 @@ namespace {
 constexpr int kAssumedPageSize = 10;
 constexpr int kMostPages = 5;
 constexpr std::string_view kRedacted = "REDACTED";
+constexpr std::size_t kLeastSecret = 6;  // a shorter value occurs in texts by chance
 
 Duration seconds(double value) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
@@ -168,6 +169,7 @@ void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& r
   request.engine = engine.name;
   request.own_origin = ready.own_origin;
   request.own_host = ready.own_host;
+  request.secrets = ready.access.secrets;
   request.username = access.username;
   request.password = access.password;
   request.ca_file = access.ca_file;
@@ -235,12 +237,38 @@ Result<std::string> with_secrets(std::string text, const Engine& engine, const S
   return text;
 }
 
+void redact(std::string& text, const std::vector<std::string>& secrets) {
+  const auto replace_all = [&](const std::string& value) {
+    std::size_t at = text.find(value);
+    if (at == std::string::npos) return;
+    std::string out;
+    std::size_t copied = 0;
+    for (; at != std::string::npos; at = text.find(value, copied)) {
+      out.append(text, copied, at - copied).append(kRedacted);
+      copied = at + value.size();
+    }
+    text = out.append(text, copied);
+  };
+  for (const std::string& secret : secrets) {
+    replace_all(secret);
+    if (const std::string encoded = percent_encoded(secret); encoded != secret) replace_all(encoded);
+  }
+}
+
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
   const auto& access = std::get<HttpAccess>(engine.access);
   ReadyAccess ready{access, access, {}, {}};
   std::string missing;
   fill_all(ready.redacted, nullptr, missing);
-  if (!fill_all(ready.access, secret_of, missing)) return secret_is_missing(engine, missing);
+  auto values = std::make_shared<std::vector<std::string>>();
+  const SecretLookup noted = [&](std::string_view name) {
+    auto value = secret_of(name);
+    if (value && value->size() >= kLeastSecret) values->push_back(*value);
+    return value;
+  };
+  if (!fill_all(ready.access, secret_of ? noted : secret_of, missing))
+    return secret_is_missing(engine, missing);
+  if (!values->empty()) ready.access.secrets = std::move(values);
   const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
   const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
   const std::string host = literal.substr(0, host_end);

@@ -39,6 +39,9 @@ struct ReadyAccess {
 /// errors: bad_config, naming the engine and the secret that is not set
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of);
 
+/// Replaces every secret in the text, as it is or percent-encoded, by "REDACTED".
+void redact(std::string& text, const std::vector<std::string>& secrets);
+
 /// Replaces every "${NAME}" in the text by its secret.
 ///
 /// errors: bad_config, naming the engine and the secret that is not set

@@ -108,16 +108,17 @@ std::string without_marks(std::string_view line) {
   line = ascii_trimmed(line, kBlanks);
   const std::size_t begin = line.find_first_not_of("#>*-+ ");
   if (begin == std::string_view::npos) return {};
+  const std::size_t last_link = line.rfind("](");
+  const std::size_t last_end = line.rfind(')');
+  const auto is_before = [&](std::size_t i, std::size_t last) {
+    return last != std::string_view::npos && i < last;
+  };
   std::string out;
   for (std::size_t i = begin; i < line.size(); ++i) {
-    if (line[i] == '`' || line[i] == '*' || (line[i] == '[' && line.find("](", i) != std::string_view::npos))
+    if (line[i] == '`' || line[i] == '*' || (line[i] == '[' && is_before(i, last_link))) continue;
+    if (line[i] == ']' && i + 1 < line.size() && line[i + 1] == '(' && is_before(i, last_end)) {
+      i = line.find(')', i);
       continue;
-    if (line[i] == ']' && i + 1 < line.size() && line[i + 1] == '(') {
-      const std::size_t end = line.find(')', i);
-      if (end != std::string_view::npos) {
-        i = end;
-        continue;
-      }
     }
     out += line[i];
   }
@@ -350,12 +351,9 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
 
 SourceDocument html_document(std::string_view page) {
   SourceDocument document;
-  constexpr int kOptions = HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET;
-  // libxml2 reads undeclared bytes as Latin-1, but pages without a declaration are UTF-8 today.
+  // Undeclared bytes would be read as windows-1252, but files without a declaration are UTF-8 today.
   const bool is_declared = page.substr(0, 4096).find("charset") != std::string_view::npos;
-  const std::string valid = is_declared ? std::string(page) : to_valid_utf8(page);
-  const HtmlDocument tree(htmlReadMemory(valid.data(), static_cast<int>(valid.size()), nullptr,
-                                         is_declared ? nullptr : "UTF-8", kOptions));
+  const HtmlDocument tree = is_declared ? parse_html(page, "") : parse_html(to_valid_utf8(page), "");
   if (!tree) return document;
   PageText found;
   xmlNode* root = xmlDocGetRootElement(tree.get());

@@ -195,6 +195,25 @@ const std::vector<AnswerFormat> kFormats = {
 
 }  // namespace
 
+TEST_CASE("JSON as programs in Python and JavaScript write it is read", "[fetchers][parsers]") {
+  AnswerRules rules;
+  rules.results = "results";
+  rules.url = "url";
+  rules.title = "title";
+  rules.score = "score";
+  const auto list = parse_answer(rules, R"({"took": -Infinity, "results": [
+      {"url": "http://a/", "title": "NaN, ] \"Infinity\",", "score": NaN,},
+      {"url": "http://b/", "title": "two", "score": 0.5},
+  ], "max": Infinity, })",
+                                 {"http://e.example/", "", ""});
+  REQUIRE(list.has_value());
+  REQUIRE(list->hits.size() == 2);
+  CHECK(list->hits[0].title == "NaN, ] \"Infinity\",");
+  CHECK_FALSE(list->hits[0].score.has_value());
+  CHECK(list->hits[1].score == 0.5);
+  CHECK(parse_answer(rules, R"({"results": [NaNs]})", {"http://e.example/", "", ""}).has_error());
+}
+
 TEST_CASE("Unknown engines are parsed by their definitions alone", "[fetchers][parsers]") {
   for (const AnswerFormat& format : kFormats) {
     INFO(format.what);

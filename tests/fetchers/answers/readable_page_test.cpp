@@ -65,6 +65,64 @@ TEST_CASE("Pages in other charsets and damaged and deep pages are read", "[fetch
   CHECK(readable_text("a\x01\nb\xE4", "text/plain; charset=latin1") == "a\nb\xC3\xA4");
 }
 
+TEST_CASE("Text that style sheets and styles hide is not read", "[fetchers][pages][security]") {
+  for (const std::string style :
+       {"display:none", "display:/**/none", "d\\69splay:none", "DISPLAY : NONE", "visibility:collapse",
+        "opacity:0.0", "font-size:.01px", "font-size:0", "height:0", "left:-9999px", "text-indent: -1000em",
+        "clip-path:inset(50%)", "clip-path: circle(0)", "color:transparent", "a:b;transform:scale(0)"}) {
+    INFO(style);
+    CHECK(markdown_of("<p>seen<p style='" + style + "'>secret") == "seen");
+    CHECK(markdown_of("<style>p{color:red} .x, .h {" + style + "}</style><p>seen<p class='a h'>secret") ==
+          "seen");
+  }
+  for (const std::string style : {"display:block", "opacity:0.9", "font-size:12px", "left:-5px", "color:red",
+                                  "font-size:0.8em", "content:'display:none'", "height:10px"}) {
+    INFO(style);
+    CHECK(markdown_of("<p>seen<p style=\"" + style + "\">more") == "seen\n\nmore");
+  }
+  // what hides in print, or only inside of something else, may be visible
+  CHECK(markdown_of("<style>@media print{.h{display:none}} .a .h{display:none} .h:hover{display:none}</style>"
+                    "<p class=h>seen") == "seen");
+}
+
+TEST_CASE("Reading a page ends at its deadline", "[fetchers][pages][security]") {
+  std::string page = "<body>";
+  for (int i = 0; i < 10'000; ++i) page += "<p>some words";
+  int looks = 0;
+  const WorkEnd end([&] { return ++looks > 3; });
+  const auto text = readable_page(page, "text/html", "http://a.example/", PageForm::text, end).text;
+  CHECK(text.starts_with("some words"));
+  CHECK(text.size() < 20'000);
+}
+
+TEST_CASE("Elements keep their first attributes and a page its text", "[fetchers][pages][security]") {
+  std::string many;
+  for (int i = 0; i < 5000; ++i) many += " a" + std::to_string(i) + "=1";
+  CHECK(markdown_of("<a href=/first" + many + " href=/b>text</a> after") ==
+        "[text](https://a.example/first) after");
+  CHECK(markdown_of("<p title='a > b' " + many + ">text</p>after") == "text\n\nafter");
+  CHECK(markdown_of("<script>if (a<b" + many + ") x();</script>text") == "text");
+  CHECK(markdown_of("<!-- <p" + many + " -->text") == "text");
+  CHECK(markdown_of("<ol><li>a<li>b</ol><ol><li>c</ol>") == "1. a\n2. b\n\n1. c");
+}
+
+TEST_CASE("What robots.txt takes in memory follows its size", "[fetchers][pages][security]") {
+  std::string stars = "User-agent: *\n";
+  for (int i = 0; i < 970; ++i) stars += "Disallow: /" + std::string(500, '*') + "\n";
+  CHECK(RobotsRules::parse(stars, "metafuse").bytes() < 100'000);
+  CHECK_FALSE(RobotsRules::parse(stars, "metafuse").may_read("/x"));
+  // beyond 16 stars a rule that forbids still forbids, and one that allows counts for nothing
+  std::string many = "/";
+  for (int i = 0; i < 17; ++i) many += "*a";
+  const std::string path = "/" + std::string(16, 'a');
+  const auto may = [&](const std::string& rules) {
+    return RobotsRules::parse("User-agent: *\n" + rules, "metafuse").may_read(path);
+  };
+  CHECK_FALSE(may("Disallow: " + many + "\n"));
+  CHECK_FALSE(may("Disallow: /a\nAllow: " + many + "\n"));
+  CHECK(may("Disallow: /b\n"));
+}
+
 TEST_CASE("The rules of robots.txt are applied as in RFC 9309", "[fetchers][pages]") {
   const auto may = [](const std::string& text, const std::string& path) {
     return RobotsRules::parse(text, "metafuse").may_read(path);

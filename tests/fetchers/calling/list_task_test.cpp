@@ -62,6 +62,51 @@ TEST_CASE("A CAPTCHA page is recognised by each of its marks", "[fetchers][captc
   CHECK(failure_of(403, html, std::string(256 * 1024 - mark.size() + 1, ' ') + mark) == Failure::http_status);
 }
 
+TEST_CASE("A page that an engine sends to programs is no empty list", "[fetchers][captcha]") {
+  const std::string ask =
+      "  - {name: e, engine: xpath, search_url: 'http://e.example/?q={query}', results_xpath: //li, "
+      "url_xpath: .//a/@href, title_xpath: .//a}\n";
+  const auto failure_of = [&](const std::string& body) {
+    Script script{[&](const HttpRequest&) {
+                    return status_answer(200, {{"content-type", "text/html"}}, body);
+                  },
+                  {}};
+    return ask_alone(ask, script).failure;
+  };
+  for (const std::string page :
+       {"<noscript><iframe src=\"/httpservice/retry/enablejs?sei=x\"></iframe></noscript><div id=main></div>",
+        "<title>\u767e\u5ea6\u5b89\u5168\u9a8c\u8bc1</title>", "<div class='passMod_dialog-wrapper'></div>",
+        "<h1>Please verify</h1><p>Unusual traffic detected. Solve the puzzle.</p>"})
+    CHECK(failure_of(page) == Failure::blocked);
+  CHECK(failure_of("<p>No results</p>") == Failure::none);
+  CHECK(failure_of("<li><a href='http://a/'>How to enablejs: /httpservice/retry/enablejs</a></li>") ==
+        Failure::none);
+  CHECK(name_of(Failure::blocked) == "blocked");
+}
+
+TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][security]") {
+  const std::string answer = R"({"results":[
+      {"url":"http://a.example/1?utm_campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret"},
+      {"url":"http://anna:pw@b.example/2?mail=c@d","title":"One"},
+      {"url":"//anna@b.example/3","title":"Two"}]})";
+  Script script{[&](const HttpRequest&) { return answer_of(answer); }, {}};
+  FetcherOptions options = scripted_options(script);
+  options.secret_of = [](std::string_view) { return std::string("hunter2secret"); };
+  static const SteadyClock clock;
+  const ExpandedQuery query{"t", "e", "x"};
+  const auto list = fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}"), options)
+                        ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
+                        .front()
+                        .list;
+  REQUIRE(list.hits.size() == 3);
+  CHECK(script.requests.front().url.find("hunter2secret") != std::string::npos);
+  CHECK(list.hits[0].url == "http://a.example/1?utm_campaign=REDACTED");
+  CHECK(list.hits[0].title == "REDACTED");
+  CHECK(list.hits[0].snippet == "by REDACTED");
+  CHECK(list.hits[1].url == "http://b.example/2?mail=c@d");
+  CHECK(list.hits[2].url == "http://b.example/3");
+}
+
 TEST_CASE("A status that a definition declares empty gives a list without results", "[fetchers][request]") {
   const std::string ask = block("e", "http://e.example/?q={query}", "no_result_for_http_status: [404, 410]");
   for (const auto& [status, failure] : std::vector<std::pair<int, Failure>>{{404, Failure::none},

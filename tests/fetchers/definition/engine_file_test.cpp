@@ -248,3 +248,37 @@ TEST_CASE("The engine type mongodb is named as gone, with what replaces it", "[f
       "e.yaml:2:23: the engine type \"mongodb\" no longer exists; ask MongoDB through an engine of the type "
       "odbc (MongoDB's own ODBC driver) or command");
 }
+
+TEST_CASE("Settings that would protect an engine or its users are never dropped silently",
+          "[fetchers][definition][security]") {
+  const std::string url =
+      "search_url: 'http://e.example/?q={query}', results_query: r, url_query: u, title_query: t";
+  const auto refused = [&](const std::string& keys) {
+    return errors_of("engines:\n  - {name: e, engine: json_engine, " + url + ", " + keys + "}\n");
+  };
+  for (const std::string keys : {"tokens: [x]", "tokens: x"})
+    CHECK(refused(keys).find("everybody could ask this engine") != std::string::npos);
+  for (const std::string keys :
+       {"proxies: {'all://': 'http://p:1'}", "using_tor_proxy: true", "network: tor"})
+    CHECK(refused(keys).find("would leave from the server's own address") != std::string::npos);
+  for (const std::string keys : {"tokens: []", "proxies: {}", "using_tor_proxy: false", "network: other"})
+    CHECK(refused(keys).empty());
+  for (const std::string host : {"abc.onion", "ABC.Onion:80", "abc.onion."})
+    CHECK(errors_of("engines:\n  - {name: e, engine: json_engine, search_url: 'http://" + host +
+                    "/?q={query}', results_query: r, url_query: u, title_query: t}\n")
+              .find("Tor network") != std::string::npos);
+
+  // a whole settings.yml loses such blocks alone, unless all its queries should go through a proxy
+  const std::string blocks = "engines:\n  - {name: e, engine: json_engine, " + url +
+                             ", network: hidden}\n  - {name: f, engine: json_engine, " + url + "}\n";
+  const std::string networks =
+      "general: {debug: false}\noutgoing: {networks: {hidden: {using_tor_proxy: true}}}\n";
+  const auto file = parse_engine_file(networks + blocks, "settings.yml");
+  REQUIRE(file.has_value());
+  CHECK(file->engines.size() == 1);
+  CHECK(file->refused.size() == 1);
+  for (const std::string outgoing : {"{proxies: {'all://': ['http://p:1']}}", "{using_tor_proxy: true}"})
+    CHECK(errors_of("general: {debug: false}\noutgoing: " + outgoing + "\n" + blocks).find("outgoing:") !=
+          std::string::npos);
+  CHECK(errors_of("general: {debug: false}\noutgoing: {request_timeout: 3}\n" + blocks).empty());
+}

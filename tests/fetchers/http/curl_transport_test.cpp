@@ -76,6 +76,49 @@ TEST_CASE("A thread that waits alone does the transport's work itself", "[fetche
   }
 }
 
+TEST_CASE("While a thread reads its answer, the requests of other threads are answered",
+          "[fetchers][transport][security]") {
+  const ChaosServer server;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_reading = false;
+  bool has_other = false;
+  std::thread other([&] {
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return is_reading; });
+    }
+    TransportWait wait(*transport, true);
+    transport->send(chaos_request(server, "ok"), [&](const HttpAnswer&) {
+      const std::lock_guard lock(mutex);
+      has_other = true;
+      changed.notify_all();
+    });
+    CHECK_FALSE(wait.work(in_seconds(10), [] { return false; }));
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, seconds(10), [&] { return has_other; });
+  });
+  {
+    TransportWait wait(*transport, true);
+    int answered = 0;
+    transport->send(chaos_request(server, "ok"), [&](const HttpAnswer&) { ++answered; });
+    while (answered == 0) REQUIRE(wait.work(in_seconds(10), [&] { return answered > 0; }));
+    std::unique_lock lock(mutex);
+    is_reading = true;  // and takes long: it ends only with the other thread's answer
+    changed.notify_all();
+    CHECK(changed.wait_for(lock, seconds(10), [&] { return has_other; }));
+    lock.unlock();
+    CHECK_FALSE(wait.work(in_seconds(10), [] { return false; }));
+  }
+  other.join();
+
+  TransportWait wait(*transport, true);
+  int answered = 0;
+  transport->send(chaos_request(server, "ok"), [&](const HttpAnswer&) { ++answered; });
+  while (answered == 0) REQUIRE(wait.work(in_seconds(10), [&] { return answered > 0; }));
+}
+
 TEST_CASE("A wait that ends early leaves its transfers to the transport's thread", "[fetchers][transport]") {
   const ChaosServer server;
   const auto transport = make_curl_transport(*AddressGuard::make({}));

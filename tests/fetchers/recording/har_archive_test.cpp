@@ -1,6 +1,8 @@
 #include "fetchers/recording/har_archive.h"
 
+#include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include <catch2/catch.hpp>
 
@@ -33,6 +35,33 @@ HttpAnswer answer_with(std::string body) {
 }
 
 }  // namespace
+
+TEST_CASE("A recording is its owner's alone and holds no value of a secret", "[fetchers][har][security]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("archive.har");
+  HttpRequest request;
+  request.url = request.record_url = "http://e.example/?q=1";
+  request.headers = {{"X-Auth", "hunter2 value"}, {"Accept", "text/html"}};
+  request.secrets =
+      std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"hunter2 value"});
+  HttpAnswer answer = answer_with("<a href='/?key=hunter2%20value'>you sent hunter2 value</a>");
+  answer.headers.emplace_back("x-echo", "hunter2 value");
+  answer.url = "http://e.example/moved?k=hunter2%20value";
+  {
+    auto writer = HarWriter::open(path);
+    REQUIRE(writer.has_value());
+    (*writer)->append(request, answer);
+    REQUIRE((*writer)->close().has_value());
+  }
+  const auto text = read_text(path, 1 << 20);
+  REQUIRE(text.has_value());
+  CHECK(text->find("hunter2") == std::string::npos);
+  CHECK(text->find("you sent REDACTED") != std::string::npos);
+  CHECK(text->find("text/html") != std::string::npos);
+  using std::filesystem::perms;
+  CHECK((std::filesystem::status(path).permissions() & perms::mask) ==
+        (perms::owner_read | perms::owner_write));
+}
 
 TEST_CASE("A recording is replayed byte for byte and has no secrets", "[fetchers][har]") {
   const test::TemporaryFolder folder;
