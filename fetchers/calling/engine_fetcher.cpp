@@ -400,7 +400,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     }
   }
 
-  std::shared_ptr<SharedState> shared_;
+  std::shared_ptr<FetcherState> shared_;
   const FetchOptions options_;
   const OnList on_list_;
   TimePoint start_;

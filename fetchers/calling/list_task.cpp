@@ -97,7 +97,7 @@ std::int64_t unix_now() {
 
 bool passes_on(const Authorization& auth, std::string_view name) {
   return std::any_of(auth.forwarded.begin(), auth.forwarded.end(),
-                     [&](const std::string& one) { return ascii_lower(one) == ascii_lower(name); });
+                     [&](const std::string& one) { return equal_ignoring_case(one, name); });
 }
 
 bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
@@ -142,7 +142,7 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
 }
 
-ListTask::ListTask(std::shared_ptr<SharedState> shared, Job job)
+ListTask::ListTask(std::shared_ptr<FetcherState> shared, Job job)
     : shared_(std::move(shared)), job_(std::move(job)), start_(shared_->clock->now()) {
   const std::lock_guard lock(job_.state.mutex);
   ready_ = job_.state.described ? job_.state.described : job_.state.http;
@@ -201,7 +201,7 @@ void ListTask::begin() {
   });
 }
 
-void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
+void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
   const Authorization& auth = ready_->access.auth;
   const auto now = [&] { return shared_->options.unix_time ? shared_->options.unix_time() : unix_now(); };
   if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
@@ -214,8 +214,8 @@ void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
 }
 
 /// If the engine rejects the token, the token is discarded and the request is sent once more with a new one.
-void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool is_second) {
-  HttpRequest plain = request;
+void ListTask::send_with_token(EngineRequest request, Transport::Done done, bool is_second) {
+  EngineRequest plain = request;
   request.headers.emplace_back("Authorization", "Bearer " + token_);
   job_.transport.send(
       std::move(request), [self = shared_from_this(), is_second, token = token_, plain = std::move(plain),
@@ -226,7 +226,7 @@ void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool i
           task->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
             if (!newer) return done(refused);
             task->token_ = *newer;
-            HttpRequest again = plain;
+            EngineRequest again = plain;
             task->keep_within_time(again);
             task->send_with_token(std::move(again), done, true);
           });
@@ -238,7 +238,7 @@ void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool i
 void ListTask::ask_for_token(TokenKeeper::Take take) {
   TokenKeeper::get(
       job_.state.tokens, *shared_->clock,
-      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+      [this](EngineRequest request, std::function<void(HttpAnswer)> done) {
         job_.transport.send(std::move(request), std::move(done));
       },
       [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
@@ -270,13 +270,13 @@ void ListTask::send_first() {
 }
 
 /// Limits a later request to what the earlier ones have left of the engine's time-out.
-void ListTask::keep_within_time(HttpRequest& request) const {
+void ListTask::keep_within_time(EngineRequest& request) const {
   const Duration left = engine_timeout(job_.state.engine) - (shared_->clock->now() - start_);
   request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
 }
 
 void ListTask::send_step() {
-  HttpRequest request =
+  EngineRequest request =
       build_step_request(job_.state.engine, *ready_, job_.query.text, job_.options, next_step_, found_);
   keep_within_time(request);
   send_authorized(std::move(request), passed_to([this](const HttpAnswer& answer) { take_step(answer); }));
@@ -331,7 +331,7 @@ void ListTask::send_page(int page, bool is_retry) {
   Found found{found_.cursor, {}, found_.vector};
   if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
   const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
-  HttpRequest request =
+  EngineRequest request =
       build_request(job_.state.engine, *ready_, job_.query.text, job_.options, number, found);
   if (!parts_.empty() || !found.cursor.empty()) keep_within_time(request);
   send_authorized(std::move(request), passed_to([this, page, is_retry](const HttpAnswer& answer) {

@@ -53,7 +53,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     Deliver deliver;
   };
 
-  ListTask(std::shared_ptr<SharedState> shared, Job job);
+  ListTask(std::shared_ptr<FetcherState> shared, Job job);
 
   void start();
 
@@ -79,8 +79,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void begin();
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
-  void send_authorized(HttpRequest request, Transport::Done done);
-  void send_with_token(HttpRequest request, Transport::Done done, bool is_second);
+  void send_authorized(EngineRequest request, Transport::Done done);
+  void send_with_token(EngineRequest request, Transport::Done done, bool is_second);
   void ask_for_token(TokenKeeper::Take take);
   void send_details();
   void send_first();
@@ -92,14 +92,14 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void take_description(const HttpAnswer& answer);
   void send_step();
   void take_step(const HttpAnswer& answer);
-  void keep_within_time(HttpRequest& request) const;
+  void keep_within_time(EngineRequest& request) const;
   bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
   /// Ends the task with the failure in `read`, if any, or that of the last failed page. The list in `read` is
   /// not used.
   void finish(const ReadAnswer& read);
   void refuse(Failure failure, std::string message) { finish({{}, failure, std::move(message), {}, {}}); }
 
-  std::shared_ptr<SharedState> shared_;
+  std::shared_ptr<FetcherState> shared_;
   Job job_;
   TimePoint start_;
 

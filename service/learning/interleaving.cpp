@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
-#include "service/base/digest.h"
 #include "service/search/list_fusion.h"
 
 namespace metafuse::service {

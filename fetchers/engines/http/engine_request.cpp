@@ -163,7 +163,7 @@ bool has_placeholder(const HttpAccess& access, std::string_view placeholder) {
          access.body.find(placeholder) != std::string::npos;
 }
 
-void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& ready) {
+void set_common(EngineRequest& request, const Engine& engine, const ReadyAccess& ready) {
   const HttpAccess& access = ready.access;
   request.engine = engine.name;
   request.own_origin = ready.own_origin;
@@ -183,7 +183,7 @@ void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& r
 
 bool has_header(const StringPairs& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
-                     [&](const auto& header) { return ascii_lower(header.first) == ascii_lower(name); });
+                     [&](const auto& header) { return equal_ignoring_case(header.first, name); });
 }
 
 constexpr const char* kAccepted[] = {  // in the order of AnswerRules::Format
@@ -191,7 +191,7 @@ constexpr const char* kAccepted[] = {  // in the order of AnswerRules::Format
     "application/rss+xml, application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.5",
     "text/html, application/xhtml+xml, */*;q=0.5", "application/json"};
 
-void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOptions& options,
+void set_headers(EngineRequest& request, const HttpAccess& access, const FetchOptions& options,
                  AnswerRules::Format format, const std::string& content_type) {
   request.headers = access.headers;
   const auto preset = [&](const std::string& name, const std::string& value) {
@@ -215,7 +215,7 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
                             const std::string& body) {
   if (!declared.empty()) return declared;
   for (const auto& [name, value] : headers)
-    if (ascii_lower(name) == "content-type") return value;
+    if (equal_ignoring_case(name, "content-type")) return value;
   const Quoting quoting = body_quoting(body, "");
   if (quoting == Quoting::json) return "application/json";
   return quoting == Quoting::xml ? "application/xml" : "application/x-www-form-urlencoded";
@@ -330,9 +330,9 @@ struct Templates {
   AnswerRules::Format format;
 };
 
-HttpRequest filled_request(const Engine& engine, const ReadyAccess& ready, const Templates& templates,
-                           const RequestValues& values, const FetchOptions& options) {
-  HttpRequest request;
+EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, const Templates& templates,
+                             const RequestValues& values, const FetchOptions& options) {
+  EngineRequest request;
   set_common(request, engine, ready);
   const Quoting quoting = body_quoting(templates.body, templates.content_type);
   request.method = templates.method;
@@ -350,8 +350,8 @@ HttpRequest filled_request(const Engine& engine, const ReadyAccess& ready, const
 
 }  // namespace
 
-HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                          const FetchOptions& options, int page, const Found& found) {
+EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                            const FetchOptions& options, int page, const Found& found) {
   const HttpAccess& access = ready.access;
   const bool is_next = !found.cursor.empty();
   const auto chosen = [&](const HttpAccess& from, std::string NextPage::*next,
@@ -369,8 +369,8 @@ HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::s
                         values, options);
 }
 
-HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                               const FetchOptions& options, std::size_t index, const Found& found) {
+EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                                 const FetchOptions& options, std::size_t index, const Found& found) {
   const HttpAccess& access = ready.access;
   const LookupStep& step = access.steps[index];
   const LookupStep& redacted = ready.redacted.steps[index];
@@ -382,8 +382,8 @@ HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, s
                         values, options);
 }
 
-HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready) {
-  HttpRequest request;
+EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready) {
+  EngineRequest request;
   set_common(request, engine, ready);
   request.url = ready.access.description_url;
   request.record_url = without_secret_parameters(ready.redacted.description_url);

@@ -69,15 +69,15 @@ struct Found {
 };
 
 /// The request for one page of the engine's results.
-HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                          const FetchOptions& options, int page, const Found& found = {});
+EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                            const FetchOptions& options, int page, const Found& found = {});
 /// The request of one of the lookup steps.
 ///
 /// in:     step - less than access.steps.size()
-HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                               const FetchOptions& options, std::size_t step, const Found& found);
+EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                                 const FetchOptions& options, std::size_t step, const Found& found);
 /// The request for the engine's description document.
-HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
+EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
 
 /// Fills in the access's URL from an OpenSearch description document.
 ///
