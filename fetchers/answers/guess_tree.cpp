@@ -33,8 +33,8 @@ struct List {
   std::vector<const Json*> items;
 };
 
-// What the last key of a path suggests, in lower case without - and _ and prefixes. A number is the worth of the
-// words behind it. A match of the whole key counts fully, a word within a longer key counts half.
+// What the last key of a path suggests, in lower case without - and _ and prefixes. A number is the worth of
+// the words behind it. A match of the whole key counts fully, a word within a longer key counts half.
 constexpr std::string_view kUrlWords =
     "7 htmlurl weburl permalink webviewlink 6 url link landingurl concepturi 5 href apid ee 4 "
     "guid uri 3 doi 2 homepage";
