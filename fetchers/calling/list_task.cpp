@@ -69,16 +69,23 @@ bool is_engines_fault(const HttpAnswer& answer) {
   }
 }
 
+FetchedList failed(Failure failure, std::string message, Blame blame = Blame::nobody,
+                   std::optional<Duration> retry_after = {}) {
+  return {{}, {}, failure, std::move(message), {}, blame, retry_after};
+}
+
+Blame blame_for(const HttpAnswer& answer) {
+  return is_engines_fault(answer) ? Blame::engine : Blame::nobody;
+}
+
 /// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
-std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
-  const auto refused = [&](Failure failure, std::string message,
-                           std::optional<Duration> wait = std::nullopt) {
-    return ReadAnswer{
-        {}, failure, std::move(message), wait, is_engines_fault(answer) ? Blame::engine : Blame::nobody};
+std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
+  const auto refused = [&](Failure failure, std::string message, std::optional<Duration> wait = {}) {
+    return failed(failure, std::move(message), blame_for(answer), wait);
   };
   if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
   const auto& empty = access.no_result_statuses;
-  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return ReadAnswer{};
+  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return FetchedList{};
   const std::string status = fmt::format("HTTP {}", answer.status);
   if (answer.status < 200 || answer.status > 299) {
     const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
@@ -126,8 +133,8 @@ void put_in_order(RankedList& list, const std::vector<std::string>& ids,
 
 }  // namespace
 
-ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language, const std::vector<std::string>& ids) {
+FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                        const std::string& language, const std::vector<std::string>& ids) {
   const bool is_html = is_page(access.answer.format, answer);
   if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
   std::vector<std::string> ids_of_hits;
@@ -136,10 +143,12 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
-    return {{}, Failure::captcha, "a CAPTCHA page instead of results", {}, Blame::nobody};
-  if (!list) return {{}, Failure::bad_answer, engine.name + ": " + list.error().text, {}, Blame::nobody};
+    return failed(Failure::captcha, "a CAPTCHA page instead of results");
+  if (!list) return failed(Failure::bad_answer, engine.name + ": " + list.error().text);
   if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
-  return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
+  FetchedList read;
+  read.list = std::move(*list);
+  return read;
 }
 
 ListTask::ListTask(std::shared_ptr<FetcherState> shared, Job job)
@@ -151,7 +160,6 @@ ListTask::ListTask(std::shared_ptr<FetcherState> shared, Job job)
 template <class Event>
 void ListTask::post(Event event) {
   job_.post([self = shared_from_this(), event = std::move(event)] {
-    const std::lock_guard lock(self->mutex_);
     if (!self->is_finished_) event();
   });
 }
@@ -164,19 +172,17 @@ Transport::Done ListTask::passed_to(Take take) {
 }
 
 void ListTask::start() {
-  const std::lock_guard lock(mutex_);
   if (!ready_->access.url.empty()) return begin();
   job_.transport.send(build_description_request(job_.state.engine, *ready_),
                       passed_to([this](const HttpAnswer& answer) { take_description(answer); }));
 }
 
 void ListTask::take_description(const HttpAnswer& answer) {
-  const Blame blame = is_engines_fault(answer) ? Blame::engine : Blame::nobody;
   if (answer.failure != Failure::none)
-    return finish({{}, answer.failure, "description document: " + answer.message, {}, blame});
+    return refuse(answer.failure, "description document: " + answer.message, blame_for(answer));
   if (answer.status != 200)
-    return finish(
-        {{}, Failure::http_status, fmt::format("description document: HTTP {}", answer.status), {}, blame});
+    return refuse(Failure::http_status, fmt::format("description document: HTTP {}", answer.status),
+                  blame_for(answer));
   auto described = std::make_shared<ReadyAccess>(*ready_);
   if (const auto applied = apply_description(*described, answer.body); !applied)
     return refuse(Failure::bad_answer, applied.error().text);
@@ -289,7 +295,7 @@ void ListTask::take_step(const HttpAnswer& answer) {
   const std::string name = fmt::format("step {}: ", next_step_);
   if (auto refusal = judged(access, answer, is_page(step.format, answer))) {
     if (refusal->failure != Failure::none) refusal->message = name + refusal->message;
-    return finish(*refusal);
+    return finish(std::move(*refusal));
   }
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
   const std::size_t most = std::min<std::size_t>(static_cast<std::size_t>(job_.options.depth), kMostIds);
@@ -339,7 +345,7 @@ void ListTask::send_page(int page, bool is_retry) {
                   }));
 }
 
-bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
+bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry) {
   if (is_retry || job_.state.engine.retries == 0 || ready_->access.method != "GET" ||
       job_.options.deadline.has_passed())
     return false;
@@ -354,11 +360,11 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   pages_.slowest = std::max(pages_.slowest, answer.elapsed);
   const HttpAccess& access = ready_->access;
   const PagePlan& plan = pages_.plan;
-  ReadAnswer read =
+  FetchedList read =
       read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids);
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
-    if (page == 0) return finish(read);
+    if (page == 0) return finish(std::move(read));
   }
   --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
@@ -372,7 +378,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   if (pages_.under_way > 0) return;
   if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
   read.failure = Failure::none;  // the pages that did arrive form a list
-  finish(read);
+  finish(std::move(read));
 }
 
 /// Takes the cursor of the next page. False on the last page, which has no cursor or repeats the one it was
@@ -409,17 +415,18 @@ RankedList ListTask::Pages::joined() {
   return out;
 }
 
-void ListTask::finish(const ReadAnswer& read) {
+void ListTask::refuse(Failure failure, std::string message, Blame blame) {
+  finish(failed(failure, std::move(message), blame));
+}
+
+void ListTask::finish(FetchedList ended) {
   if (is_finished_) return;
   is_finished_ = true;
-  FetchedList fetched;
-  fetched.query = job_.query;
-  fetched.failure = read.failure;
-  fetched.message = read.message;
+  ended.query = job_.query;
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
-  fetched.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
-  if (read.failure == Failure::none) fetched.list = pages_.joined();
-  job_.deliver(std::move(fetched), read.blame, read.retry_after);
+  ended.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
+  ended.list = ended.failure == Failure::none ? pages_.joined() : RankedList();
+  job_.deliver(std::move(ended));
 }
 
 }  // namespace metafuse::fetchers

@@ -175,9 +175,8 @@ EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const Eng
   answer.url = request.url;
   answer.headers = {{"content-type", options.saved_content_type}};
   answer.body = *options.saved_answer;
-  ReadAnswer read =
+  const FetchedList fetched =
       read_answer(engine, access, answer, request_language(access, {.deadline = {SteadyClock(), {}}}));
-  FetchedList fetched{{}, std::move(read.list), read.failure, std::move(read.message), {}};
   return finished(engine, answer, options,
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
