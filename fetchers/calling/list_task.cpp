@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-
-#include <pugixml.hpp>
 
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "core/url.h"
-#include "fetchers/answers/answer_text.h"
 #include "fetchers/http/request_template.h"
 
 namespace metafuse::fetchers {
@@ -18,74 +13,13 @@ namespace {
 
 constexpr int kAssumedPageSize = 10;
 constexpr int kMostPages = 5;
-constexpr std::string_view kRedacted = "REDACTED";
 
 Duration seconds(double value) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
 }
 
-/// Replaces every "${NAME}" by the secret, encoded for its place. False when a secret is not set; `missing`
-/// then holds its name.
-template <class Encode = std::identity>
-bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing,
-                  const Encode& encode = {}) {
-  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
-    const std::size_t end = text.find('}', at);
-    if (end == std::string::npos) return true;
-    const std::string name = text.substr(at + 2, end - at - 2);
-    const auto value = secret_of ? secret_of(name) : std::optional<std::string>(kRedacted);
-    if (!value) {
-      missing = name;
-      return false;
-    }
-    const std::string written = encode(*value);
-    text.replace(at, end + 1 - at, written);
-    at += written.size();
-  }
-  return true;
-}
-
-bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& missing) {
-  const auto fill = [&](std::string& text) { return fill_secrets(text, secret_of, missing); };
-  const auto fill_url = [&](std::string& text) {
-    return fill_secrets(text, secret_of, missing,
-                        [](const std::string& secret) { return percent_encoded(secret); });
-  };
-  const auto fill_body = [&](std::string& text) {
-    return fill_secrets(text, secret_of, missing, with_doubled_braces);
-  };
-  bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
-                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
-  Authorization& auth = access.auth;
-  for (std::string* text :
-       {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
-        &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
-    is_filled = is_filled && fill(*text);
-  for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
-  for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
-  for (StringPairs* fields : {&access.headers, &access.cookies})
-    for (auto& [name, value] : *fields) is_filled = is_filled && fill(value);
-  return is_filled;
-}
-
 bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-}
-
-/// Masks the values of URL parameters whose names mark them as secrets.
-std::string without_secret_parameters(std::string url) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};
-  for (std::size_t at = url.find('?'); at != std::string::npos; at = url.find('&', at + 1)) {
-    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](std::string_view one) {
-      return url.compare(at + 1, one.size(), one) == 0;
-    });
-    if (name == kNames.end()) continue;
-    const std::size_t begin = at + 1 + name->size();
-    const std::size_t end = std::min(url.find_first_of("&#", begin), url.size());
-    url.replace(begin, end - begin, kRedacted);
-  }
-  return url;
 }
 
 std::string value_of(const StringPairs& pairs, std::string_view key) {
@@ -221,33 +155,7 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
   return quoting == Quoting::xml ? "application/xml" : "application/x-www-form-urlencoded";
 }
 
-Error secret_is_missing(const Engine& engine, const std::string& name) {
-  return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
-                                    "; set the environment variable or put a file with that name into the "
-                                    "credentials folder");
-}
-
 }  // namespace
-
-Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of) {
-  std::string missing;
-  if (!fill_secrets(text, secret_of, missing)) return secret_is_missing(engine, missing);
-  return text;
-}
-
-Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
-  const auto& access = std::get<HttpAccess>(engine.access);
-  ReadyAccess ready{access, access, {}, {}};
-  std::string missing;
-  fill_all(ready.redacted, nullptr, missing);
-  if (!fill_all(ready.access, secret_of, missing)) return secret_is_missing(engine, missing);
-  const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
-  const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
-  const std::string host = literal.substr(0, host_end);
-  if (host.find('{') == std::string::npos)
-    if (const auto parts = parts_of_url(host + "/")) ready.own_origin = parts->origin();
-  return ready;
-}
 
 std::string request_language(const HttpAccess& access, const FetchOptions& options) {
   const std::string& wanted = options.language;
@@ -390,84 +298,6 @@ EngineRequest build_description_request(const Engine& engine, const ReadyAccess&
   request.headers = ready.access.headers;
   request.headers.emplace_back("Accept", "application/opensearchdescription+xml, application/xml");
   return request;
-}
-
-namespace {
-
-constexpr std::size_t kMaxDescriptionBytes = 256 * 1024;
-
-struct Parameter {
-  std::string_view name;
-  std::string_view placeholder;
-};
-constexpr std::array kParameters = {
-    Parameter{"searchTerms", "{query}"}, Parameter{"count", "{count}"},
-    Parameter{"startPage", "{pageno}"},  Parameter{"language", "{lang}"},
-    Parameter{"inputEncoding", "UTF-8"}, Parameter{"outputEncoding", "UTF-8"}};
-
-/// Translates "{searchTerms}" to "{query}" and so on; empty when a required parameter is unknown.
-///
-/// source: OpenSearch 1.1 draft 6, URL template syntax
-std::string translated(std::string_view text, int index_offset) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t open = text.find('{');
-    const std::size_t close = text.find('}', open);
-    if (open == std::string_view::npos || close == std::string_view::npos) return out + std::string(text);
-    out += text.substr(0, open);
-    std::string_view name = text.substr(open + 1, close - open - 1);
-    text.remove_prefix(close + 1);
-    const bool is_optional = name.ends_with('?');
-    if (is_optional) name.remove_suffix(1);
-    bool is_known = name == "startIndex";
-    if (is_known) out += index_offset == 0 ? "{offset}" : "{start}";
-    for (const Parameter& parameter : kParameters)
-      if (parameter.name == name) {
-        out += parameter.placeholder;
-        is_known = true;
-      }
-    if (!is_known && !is_optional) return {};
-  }
-  return out;
-}
-
-/// How preferable answers of a type are; 0 for those that cannot be read.
-int preference(std::string_view type, const AnswerRules& rules) {
-  if (type.find("atom+xml") != std::string_view::npos) return 3;
-  if (type.find("rss+xml") != std::string_view::npos) return 4;
-  if (type == "application/xml" || type == "text/xml") return rules.results.empty() ? 0 : 2;
-  return 0;
-}
-
-}  // namespace
-
-Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
-  if (text.size() > kMaxDescriptionBytes)
-    return fail(Code::bad_data, "the description document is larger than 256 KB");
-  const std::string valid = to_valid_utf8(text);
-  pugi::xml_document document;
-  if (!document.load_buffer(valid.data(), valid.size()) ||
-      without_prefix(document.document_element().name()) != "OpenSearchDescription")
-    return fail(Code::bad_data, "no OpenSearch description document at " + ready.redacted.description_url);
-  int best = 0;
-  std::string found;
-  for (const pugi::xml_node& node : document.document_element().children()) {
-    if (without_prefix(node.name()) != "Url") continue;
-    const std::string_view rel = node.attribute("rel").as_string("results");
-    const int worth = preference(node.attribute("type").as_string(), ready.access.answer);
-    if (worth <= best || rel.find("results") == std::string_view::npos) continue;
-    std::string url =
-        translated(node.attribute("template").as_string(), node.attribute("indexOffset").as_int(1));
-    if (url.empty() || !check_url_template(url, true)) continue;
-    best = worth;
-    found = std::move(url);
-  }
-  if (found.empty())
-    return fail(Code::bad_data,
-                "the description document offers no RSS or Atom search that needs only a query");
-  ready.access.url = found;
-  ready.redacted.url = found;
-  return {};
 }
 
 }  // namespace metafuse::fetchers

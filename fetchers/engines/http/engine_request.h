@@ -1,48 +1,21 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "fetchers/engines/http/ready_access.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
 #include "fetchers/model/fetched_list.h"
 
 namespace metafuse::fetchers {
 
-// Turns an engine's definition and an expanded query into HTTP requests: secrets and placeholders are filled
-// in, and a page of results is mapped to pages of the engine.
+// Turns an engine's definition and an expanded query into HTTP requests: placeholders are filled in, and a
+// page of results is mapped to pages of the engine.
 
 inline constexpr std::string_view kHopHeader = "X-Metafuse-Hops";
 inline constexpr int kMostHops = 2;
-
-using SecretLookup = std::function<std::optional<std::string>(std::string_view name)>;
-
-/// An HTTP engine with its secrets filled in (`access`), and with markers in their place, for
-/// recordings (`redacted`).
-struct ReadyAccess {
-  HttpAccess access;
-  HttpAccess redacted;
-  std::string
-      /// "host:port" as in the definition; empty if the host contains a placeholder.
-      own_origin;
-  std::shared_ptr<const OwnHost> own_host{};
-};
-
-/// Fills in the secrets.
-///
-/// in:     secret_of - nullptr: no secrets are needed (replay), and markers take their place
-/// errors: bad_config, naming the engine and the secret that is not set
-Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of);
-
-/// Replaces every "${NAME}" in the text by its secret.
-///
-/// errors: bad_config, naming the engine and the secret that is not set
-Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of);
 
 /// Which of the engine's pages together make one page of `depth` results.
 struct PagePlan {
@@ -78,12 +51,6 @@ EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready,
                                  const FetchOptions& options, std::size_t step, const Found& found);
 /// The request for the engine's description document.
 EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
-
-/// Fills in the access's URL from an OpenSearch description document.
-///
-/// errors: bad_data: not such a document, none of its URLs gives RSS, Atom or JSON answers, or the URL needs
-///         more than a query
-Result<void> apply_description(ReadyAccess& ready, std::string_view document);
 
 /// The language that replaces {lang}.
 std::string request_language(const HttpAccess& access, const FetchOptions& options);

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "fetchers/engines/http/engine_request.h"
+#include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/model/engine.h"
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/manual_clock.h"
