@@ -23,9 +23,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "core/random.h"
-#include "service/base/digest.h"
 #include "service/store/store.h"
 
 using namespace metafuse;

@@ -43,9 +43,9 @@ Result<std::vector<fetchers::Engine>> read_engines(const std::string& path) {
   return std::move(file.engines);
 }
 
-Result<templates::AskedQuery> read_asked_query(const templates::Domain& domain,
-                                               const ExpandArguments& arguments) {
-  templates::AskedQuery asked;
+Result<templates::TypedBaseQuery> read_asked_query(const templates::Domain& domain,
+                                                   const ExpandArguments& arguments) {
+  templates::TypedBaseQuery asked;
   if (!arguments.query.empty()) {
     TRY(auto plain, templates::plain_base_query(domain, arguments.query));
     asked = std::move(plain);

@@ -7,8 +7,8 @@
 
 #include "cli/environment.h"
 #include "cli/verbs.h"
+#include "core/digest.h"
 #include "service/base/dates.h"
-#include "service/base/digest.h"
 #include "service/config/config.h"
 
 namespace metafuse::cli {
@@ -50,9 +50,9 @@ Result<void> make_key(const NewKeyArguments& arguments) {
   for (const std::string& role : arguments.roles)
     if (!service::role_named(role))
       return fail(Code::usage, "unknown role \"" + role + "\"; roles are search, judge, admin, raw, metrics");
-  const std::string key = "mf_" + service::random_hex(kKeyBytes);
+  const std::string key = "mf_" + random_hex(kKeyBytes);
   std::string entry = fmt::format("  - name: \"{}\"\n    sha256: {}\n    roles: {}\n", arguments.name,
-                                  service::sha256_hex(key), yaml_list(arguments.roles));
+                                  sha256_hex(key), yaml_list(arguments.roles));
   if (!arguments.domains.empty()) entry += "    domains: " + yaml_list(arguments.domains) + "\n";
   if (!arguments.engines.empty()) entry += "    engines: " + yaml_list(arguments.engines) + "\n";
   if (arguments.days > 0) {

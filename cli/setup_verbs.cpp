@@ -21,11 +21,11 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "core/digest.h"
 #include "core/json.h"
 #include "core/parallel.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
-#include "service/base/digest.h"
 #include "service/store/model_versions.h"
 
 namespace metafuse::cli {
@@ -205,14 +205,14 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
     engines += other.definition;
     templates += other.templates;
   }
-  const std::string key = service::random_hex(24);
+  const std::string key = random_hex(24);
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
   TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
   TRY_VOID(write_file((folder / "templates" / (a.domain + ".yaml")).string(), templates));
   return write_file(
       (folder / "metafuse.yaml").string(),
       fmt::format(kConfigurationText, fmt::arg("listen", a.listen), fmt::arg("domain", a.domain),
-                  fmt::arg("digest", service::sha256_hex(key)), fmt::arg("files", files_key(a))));
+                  fmt::arg("digest", sha256_hex(key)), fmt::arg("files", files_key(a))));
 }
 
 /// Indexes the documents.

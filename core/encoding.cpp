@@ -43,6 +43,17 @@ std::optional<std::string> base64_decoded(std::string_view text) {
   return out;
 }
 
+std::string hex_encoded(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
 std::string percent_encoded(std::string_view text, bool has_plus_for_blank) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;

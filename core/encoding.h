@@ -11,6 +11,9 @@ std::string base64_encoded(std::string_view bytes);
 /// The decoded bytes; nullopt when the text is not padded base64.
 std::optional<std::string> base64_decoded(std::string_view text);
 
+/// Two lower-case hexadecimal digits for each byte.
+std::string hex_encoded(std::string_view bytes);
+
 /// Percent-encodes "a b&c" as "a%20b%26c", or as "a+b%26c" when blanks become plus signs (the query part of
 /// a URL).
 std::string percent_encoded(std::string_view text, bool has_plus_for_blank = false);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <boost/json/array.hpp>
@@ -29,6 +30,11 @@ class JsonMembers {
     const Json* value = find(name);
     return value == nullptr ? nullptr : value->if_string();
   }
+  /// The text; empty for a member that is absent or has another type.
+  std::string text_or_empty(std::string_view name) const {
+    const boost::json::string* value = text(name);
+    return value == nullptr ? std::string() : std::string(*value);
+  }
   const std::int64_t* integer(std::string_view name) const {
     const Json* value = find(name);
     return value == nullptr ? nullptr : value->if_int64();
@@ -50,8 +56,11 @@ class JsonMembers {
     const Json* value = find(name);
     return value == nullptr ? nullptr : value->if_object();
   }
+  /// The members of an object inside; none for a member that is absent or has another type.
+  JsonMembers inner(std::string_view name) const { return JsonMembers(object(name)); }
 
  private:
+  explicit JsonMembers(const JsonObject* object) : object_(object) {}
   const JsonObject* object_;
 };
 

@@ -41,6 +41,12 @@ inline std::string ascii_lower(std::string_view text) {
   return lower;
 }
 
+/// Whether two texts are equal but for the case of ASCII letters.
+constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
+}
+
 /// The value of a hexadecimal digit; -1 for any other character.
 constexpr int hex_value(char c) {
   if (is_ascii_digit(c)) return c - '0';

@@ -188,13 +188,15 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
   return root;
 }
 
+Result<std::string> read_config_text(const std::string& path, std::size_t max_bytes) {
+  auto text = read_text(path, max_bytes);
+  if (!text && text.error().code == Code::bad_data) return fail(Code::bad_config, text.error().text);
+  return text;
+}
+
 Result<YamlNode> read_yaml(const std::string& path, const YamlLimits& limits) {
-  auto text = read_text(path, limits.max_bytes);
-  if (!text) {
-    if (text.error().code == Code::bad_data) return fail(Code::bad_config, text.error().text);
-    return text.error();
-  }
-  return parse_yaml(*text, path, limits);
+  TRY(const auto text, read_config_text(path, limits.max_bytes));
+  return parse_yaml(text, path, limits);
 }
 
 YamlMap::YamlMap(const YamlNode& node, std::string_view what, Diagnostics& diagnostics)

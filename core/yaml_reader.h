@@ -54,6 +54,8 @@ struct YamlLimits {
 ///         that are not scalars, more than one document, invalid UTF-8, or a document that exceeds the limits
 ///         on depth, nodes, bytes or time (an alias counts each time it is used)
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits = {});
+/// The text of a file that somebody configures us with: as read_text, but unusable contents are bad_config.
+Result<std::string> read_config_text(const std::string& path, std::size_t max_bytes);
 Result<YamlNode> read_yaml(const std::string& path, const YamlLimits& limits = {});
 
 /// Reads the fields of one map and collects every mistake in `diagnostics`. Construct it, take each field,

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "service/app.h"
-#include "service/base/digest.h"
 #include "service/http/message.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/temporary_folder.h"

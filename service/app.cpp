@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "service/base/addresses.h"
-#include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/http/exchange.h"
 #include "service/http/worker_pool.h"

@@ -290,7 +290,7 @@ Result<void> relay_stdio(const std::string& url, const StdioEnds& ends) {
   Output output(ends.output);
   const auto transport = fetchers::make_curl_transport(std::move(guard));
   return run_stdio(ends, output, [&](Posted posted) {
-    fetchers::HttpRequest request;
+    fetchers::EngineRequest request;
     request.engine = "server";
     request.method = "POST";
     request.url = target;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "service/base/digest.h"
+#include "core/digest.h"
 
 namespace metafuse::service {
 namespace {

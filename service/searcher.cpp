@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/digest.h"
 #include "core/number.h"
 #include "core/random.h"
 #include "service/base/addresses.h"
 #include "service/base/dates.h"
-#include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/learning/feedback.h"
 #include "service/learning/interleaving.h"

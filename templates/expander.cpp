@@ -36,7 +36,7 @@ Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query)
 /// Writes the text of one template for one engine.
 class Writer {
  public:
-  Writer(const AskedQuery& asked, const QuerySyntax& syntax, std::size_t max_bytes)
+  Writer(const TypedBaseQuery& asked, const QuerySyntax& syntax, std::size_t max_bytes)
       : asked_(asked), syntax_(syntax), max_bytes_(max_bytes) {}
 
   /// Stops as soon as the text exceeds the limit.
@@ -68,7 +68,7 @@ class Writer {
     });
   }
 
-  const AskedQuery& asked_;
+  const TypedBaseQuery& asked_;
   const QuerySyntax& syntax_;
   std::size_t max_bytes_;
 };
@@ -77,10 +77,10 @@ class Writer {
 
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
                                           const SyntaxLookup& syntax_of, const ExpansionLimits& limits) {
-  return expand_asked(domain, AskedQuery{base_query, {}}, syntax_of, limits);
+  return expand_asked(domain, TypedBaseQuery{base_query, {}}, syntax_of, limits);
 }
 
-Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const AskedQuery& asked,
+Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const TypedBaseQuery& asked,
                                                 const SyntaxLookup& syntax_of,
                                                 const ExpansionLimits& limits) {
   TRY_VOID(check_base_query(domain, asked.base));
@@ -107,7 +107,7 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Aske
   return out;
 }
 
-Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery beside) {
+Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery beside) {
   const Slot* target = domain.find_slot("QUERY");
   for (const Slot& slot : domain.slots)
     if (target == nullptr && slot.is_required) target = &slot;
@@ -115,8 +115,8 @@ Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text,
     return fail(Code::usage, "the domain " + domain.name +
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
                                  some_slot_names(domain));
-  if (beside.slots.count(target->name) > 0) return AskedQuery{std::move(beside), {}};
-  AskedQuery asked{std::move(beside), target->name, parse_typed_query(text)};
+  if (beside.slots.count(target->name) > 0) return TypedBaseQuery{std::move(beside), {}};
+  TypedBaseQuery asked{std::move(beside), target->name, parse_typed_query(text)};
   if (asked.typed.terms.empty())
     return fail(Code::usage, asked.typed.conditions.empty()
                                  ? "the query has no letter or digit; give it words to search for"

@@ -38,7 +38,7 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
                                           const ExpansionLimits& limits = {});
 
 /// A base query of which one slot was typed by a user and may contain conditions.
-struct AskedQuery {
+struct TypedBaseQuery {
   BaseQuery base;          ///< the typed slot holds only the plain words
   std::string typed_slot;  ///< empty: no slot was typed
   TypedQuery typed = {};
@@ -46,7 +46,7 @@ struct AskedQuery {
 
 /// Like expand(), with the conditions of what was typed. Phrases and alternatives are kept in the slot if its
 /// filters keep them. Every condition that the engine's syntax can express is appended to its queries.
-Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const AskedQuery& asked,
+Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const TypedBaseQuery& asked,
                                                 const SyntaxLookup& syntax_of = {},
                                                 const ExpansionLimits& limits = {});
 
@@ -57,6 +57,6 @@ Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const Aske
 ///         value is used and the text ignored
 /// errors: usage: the domain has no such slot, or the text has no letter or digit apart from its conditions,
 ///         or more than kMostConditions of them
-Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
+Result<TypedBaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

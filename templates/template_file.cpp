@@ -8,189 +8,35 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "core/text_file.h"
 #include "core/yaml_reader.h"
 
 namespace metafuse::templates {
 namespace {
 
-/// Reads a scalar's source text again and records the position of each byte of its value. Any construct
-/// that it does not know makes its value differ from the parser's; the caller then falls back to the
-/// scalar's own place.
-class Follower {
- public:
-  /// in: line_begin - the byte where the scalar's line begins
-  Follower(std::string_view source, const YamlNode& scalar, std::size_t line_begin)
-      : source_(source),
-        wanted_(scalar.text),
-        at_(line_begin + scalar.place.column - 1),
-        line_(scalar.place.line),
-        line_begin_(line_begin) {}
-
-  std::vector<Place> follow() {
-    skip_properties();
-    const char first = peek();
-    if (first == '|' || first == '>') {
-      follow_block(first == '>');
-    } else {
-      const bool is_quoted = first == '\'' || first == '"';
-      if (is_quoted) ++at_;
-      while (!is_done() && at_ < source_.size()) follow_flow(is_quoted ? first : '\0');
-    }
-    places_.push_back(here());
-    return value_ == wanted_ ? std::move(places_) : std::vector<Place>{};
-  }
-
- private:
-  char peek(std::size_t ahead = 0) const {
-    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
-  }
-  bool is_done() const { return value_.size() >= wanted_.size(); }
-  Place here() const { return {line_, at_ - line_begin_ + 1}; }
-  bool at_line_end() const { return peek() == '\n' || (peek() == '\r' && peek(1) == '\n'); }
-
-  void take(char c, std::size_t length) {
-    value_ += c;
-    places_.push_back(here());
-    at_ += length;
-  }
-
-  void drop_last() {
-    value_.pop_back();
-    places_.pop_back();
-  }
-
-  void next_line() {
-    at_ = std::min(source_.find('\n', at_), source_.size() - 1) + 1;
-    ++line_;
-    line_begin_ = at_;
-  }
-
-  void skip_blanks() {
-    while (peek() == ' ' || peek() == '\t') ++at_;
-  }
-
-  void skip_properties() {
-    while (peek() == '&' || peek() == '!') {
-      while (at_ < source_.size() && peek() != ' ' && !at_line_end()) ++at_;
-      skip_blanks();
-    }
-  }
-
-  void follow_flow(char quote) {
-    if (at_line_end()) return fold();
-    if (quote == '\'' && peek() == '\'') return take('\'', 2);
-    if (quote == '"' && peek() == '\\') return take_escape();
-    take(peek(), 1);
-  }
-
-  /// Inside a flow scalar, a single line end stands for a blank, and n + 1 line ends stand for n.
-  void fold() {
-    while (!value_.empty() && (value_.back() == ' ' || value_.back() == '\t')) drop_last();
-    std::size_t line_ends = 0;
-    const Place place = here();
-    for (; at_line_end(); ++line_ends) {
-      next_line();
-      skip_blanks();
-    }
-    value_.append(line_ends == 1 ? 1 : line_ends - 1, line_ends == 1 ? ' ' : '\n');
-    places_.resize(value_.size(), place);
-  }
-
-  void take_escape() {
-    if (peek(1) == '\n' || peek(1) == '\r') {
-      next_line();
-      return skip_blanks();
-    }
-    constexpr std::string_view kNames = "0abtnvfre \"/\\";
-    constexpr std::string_view kValues("\0\a\b\t\n\v\f\r\x1b \"/\\", 13);
-    const std::size_t index = kNames.find(peek(1));
-    if (index != std::string_view::npos) return take(kValues[index], 2);
-    take_code(peek(1) == 'x' ? 2 : peek(1) == 'u' ? 4 : 8);
-  }
-
-  /// Reads \xHH and the like. The bytes of the value are already known; only their number is needed, which
-  /// the first byte gives.
-  void take_code(std::size_t digits) {
-    const auto lead = static_cast<unsigned char>(wanted_[value_.size()]);
-    const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    const Place place = here();
-    value_ += wanted_.substr(value_.size(), bytes);
-    places_.resize(value_.size(), place);
-    at_ += 2 + digits;
-  }
-
-  void follow_block(bool is_folded) {
-    next_line();
-    std::size_t indent = 0;
-    for (std::size_t begin = at_; begin < source_.size(); begin = source_.find('\n', begin) + 1) {
-      const std::size_t text = source_.find_first_not_of(' ', begin);
-      indent = text == std::string_view::npos ? 0 : text - begin;
-      if (text == std::string_view::npos || (source_[text] != '\n' && source_[text] != '\r')) break;
-      if (source_.find('\n', begin) == std::string_view::npos) break;
-    }
-    while (!is_done() && at_ < source_.size()) {
-      for (std::size_t i = 0; i < indent && peek() == ' '; ++i) ++at_;
-      while (!is_done() && at_ < source_.size() && !at_line_end()) take(peek(), 1);
-      if (is_done()) return;
-      is_folded ? fold_block_line() : end_block_line();
-    }
-  }
-
-  void end_block_line() {
-    take('\n', 0);
-    next_line();
-  }
-
-  void fold_block_line() {
-    const Place place = here();
-    std::size_t line_ends = 0;
-    while (at_line_end()) {
-      next_line();
-      ++line_ends;
-      const std::size_t text = source_.find_first_not_of(' ', at_);
-      if (text == std::string_view::npos || source_[text] != '\n') break;
-      at_ = text;
-    }
-    const bool is_last = value_.size() + 1 == wanted_.size() && wanted_.back() == '\n';
-    value_.append(line_ends == 1 ? 1 : line_ends - 1, line_ends == 1 && !is_last ? ' ' : '\n');
-    places_.resize(value_.size(), place);
-  }
-
-  std::string_view source_;
-  std::string_view wanted_;
-  std::size_t at_;
-  std::size_t line_;
-  std::size_t line_begin_;
-  std::string value_;
-  std::vector<Place> places_;
-};
-
-/// Finds the positions in a file of the bytes of its scalars.
-class ScalarPlaces {
- public:
-  explicit ScalarPlaces(std::string_view source) : source_(source), line_begins_{0} {
-    for (std::size_t at = source.find('\n'); at != std::string_view::npos; at = source.find('\n', at + 1))
-      line_begins_.push_back(at + 1);
-  }
-
-  /// The position of every byte of a scalar's value, and of its end. Works for plain, quoted and block
-  /// scalars, including escapes and folded lines. If a scalar cannot be followed, all its bytes get the
-  /// scalar's own position.
-  ///
-  /// cost:   O(bytes of the scalar)
-  std::vector<Place> of(const YamlNode& scalar) const {
-    std::vector<Place> places;
-    if (const std::size_t line = scalar.place.line; line > 0 && line <= line_begins_.size())
-      places = Follower(source_, scalar, line_begins_[line - 1]).follow();
-    if (places.size() != scalar.text.size() + 1) places.assign(scalar.text.size() + 1, scalar.place);
-    return places;
-  }
-
- private:
-  std::string_view source_;
-  std::vector<std::size_t> line_begins_;
-};
+/// Where a byte of a scalar's value stands in its file: the word there is looked for in the source, from the
+/// scalar's own place on. Escapes and folded lines do not matter, because words are written as they are.
+///
+/// out:    the scalar's own place if the word is not found
+/// cost:   O(bytes of the source)
+Place place_of_byte(std::string_view source, const YamlNode& scalar, std::size_t offset) {
+  const std::string_view value = scalar.text;
+  const std::string_view rest = value.substr(offset);
+  const std::string_view word = rest.substr(0, std::max<std::size_t>(rest.find_first_of(" \t\r\n'\"\\"), 1));
+  Place place = scalar.place;
+  std::size_t line_begin = 0;
+  for (std::size_t line = 1; line < place.line; ++line) line_begin = source.find('\n', line_begin) + 1;
+  std::size_t at = line_begin + place.column - 1;
+  if (place.line == 0 || word.empty() || at >= source.size()) return place;
+  if (source[at] == '\'' || source[at] == '"') ++at;
+  at = source.find(word, at);
+  for (std::size_t same = value.find(word); same < offset; same = value.find(word, same + 1))
+    at = at == std::string_view::npos ? at : source.find(word, at + 1);
+  if (at == std::string_view::npos) return place;
+  const std::string_view between = source.substr(line_begin, at - line_begin);
+  place.line += static_cast<std::size_t>(std::count(between.begin(), between.end(), '\n'));
+  place.column = between.size() - (between.rfind('\n') + 1) + 1;
+  return place;
+}
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr long long kMaxDepth = 1000;
@@ -220,7 +66,7 @@ bool is_engine_name(std::string_view name) {
 class FileReader {
  public:
   FileReader(std::string_view source, std::size_t max_templates, Diagnostics& diagnostics)
-      : places_(source), max_templates_(max_templates), diagnostics_(diagnostics) {}
+      : source_(source), max_templates_(max_templates), diagnostics_(diagnostics) {}
 
   Domain read(const YamlNode& root) {
     YamlMap map(root, "the file", diagnostics_);
@@ -361,15 +207,20 @@ class FileReader {
     const auto query = yaml_string(node, "query", diagnostics_);
     if (!query) return {};
     const TemplateText text = parse_template_text(*query);
-    const std::vector<Place> places = places_.of(node);
-    for (const TextMistake& mistake : text.mistakes) diagnostics_.error(places[mistake.offset], mistake.text);
-    const std::size_t uses = check_slots(text.pieces, places, false);
+    for (const TextMistake& mistake : text.mistakes)
+      diagnostics_.error(place_in(node, mistake.offset), mistake.text);
+    const std::size_t uses = check_slots(text.pieces, node, false);
     if (uses == 0 && text.mistakes.empty())
       diagnostics_.error(node.place, "no slot in the query; every base query would be the same");
     if (uses > 0 && !always_says_something(text.pieces))
       diagnostics_.warning(
           node.place, "the query is empty when its optional slots are empty; its list will then be empty");
     return *query;
+  }
+
+  /// As place_of_byte, but no more often than places are shown, because each look-up reads the file.
+  Place place_in(const YamlNode& query, std::size_t offset) {
+    return ++looked_up_ > 2 * Diagnostics::kMost ? query.place : place_of_byte(source_, query, offset);
   }
 
   bool always_says_something(const std::vector<Piece>& pieces) const {
@@ -382,23 +233,25 @@ class FileReader {
   }
 
   /// out: the number of slots in the pieces
-  std::size_t check_slots(const std::vector<Piece>& pieces, const std::vector<Place>& places, bool in_group) {
+  std::size_t check_slots(const std::vector<Piece>& pieces, const YamlNode& query, bool in_group) {
     std::size_t uses = 0;
     for (const Piece& piece : pieces) {
-      if (piece.kind == Piece::Kind::group) uses += check_slots(piece.group, places, true);
+      if (piece.kind == Piece::Kind::group) uses += check_slots(piece.group, query, true);
       if (piece.kind != Piece::Kind::slot) continue;
       ++uses;
-      const Place place = places[piece.offset];
       const Slot* slot = domain_.find_slot(piece.slot.slot);
-      if (slot == nullptr && knows_slots_ && is_slot_name(piece.slot.slot))
+      if (slot == nullptr && knows_slots_ && is_slot_name(piece.slot.slot)) {
+        const Place place = place_in(query, piece.offset);
         diagnostics_.error({place.line, place.column + (place.column > 0 ? 1 : 0)},
                            unknown_slot(piece.slot.slot));
+      }
       if (slot == nullptr) continue;
       used_.insert(slot->name);
       if (!slot->is_required && !in_group)
         diagnostics_.warning(
-            place, "the slot " + slot->name +
-                       " may be empty here; put the text that depends on it in [...] so that it is dropped");
+            place_in(query, piece.offset),
+            "the slot " + slot->name +
+                " may be empty here; put the text that depends on it in [...] so that it is dropped");
     }
     return uses;
   }
@@ -421,10 +274,11 @@ class FileReader {
                            "no slot is required or named QUERY, so a plain query has no slot to fill");
   }
 
-  const ScalarPlaces places_;
+  std::string_view source_;
   std::size_t max_templates_;
   Diagnostics& diagnostics_;
   Domain domain_;
+  std::size_t looked_up_ = 0;       ///< places inside queries
   bool knows_slots_ = false;        // otherwise every use of a slot would be reported as a mistake
   std::vector<Place> slot_places_;  ///< of each slot in domain_.slots
   std::set<std::string> used_;
@@ -443,10 +297,8 @@ Result<DomainFile> parse_domain_file(std::string_view text, std::string_view nam
 }
 
 Result<DomainFile> read_domain_file(const std::string& path) {
-  auto text = read_text(path, kMaxFileBytes);
-  if (!text)
-    return text.error().code == Code::bad_data ? fail(Code::bad_config, text.error().text) : text.error();
-  return parse_domain_file(*text, path);
+  TRY(const auto text, read_config_text(path, kMaxFileBytes));
+  return parse_domain_file(text, path);
 }
 
 }  // namespace metafuse::templates

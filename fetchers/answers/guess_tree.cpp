@@ -2,11 +2,9 @@
 // elements of one name become a list.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
-#include <span>
 #include <vector>
 
 #include "core/languages.h"
@@ -35,43 +33,26 @@ struct List {
   std::vector<const Json*> items;
 };
 
-struct Word {
-  std::string_view text;
-  double worth;
-};
-
-// What the last key of a path suggests, in lower case without - and _ and prefixes. A match of the whole key
-// counts fully, a word within a longer key counts half.
-constexpr std::array kUrlWords = {Word{"htmlurl", 7},     Word{"weburl", 7},     Word{"permalink", 7},
-                                  Word{"webviewlink", 7}, Word{"url", 6},        Word{"link", 6},
-                                  Word{"href", 5},        Word{"landingurl", 6}, Word{"concepturi", 6},
-                                  Word{"apid", 5},        Word{"ee", 5},         Word{"guid", 4},
-                                  Word{"uri", 4},         Word{"doi", 3},        Word{"homepage", 2}};
-constexpr std::array kTitleWords = {
-    Word{"title", 7},   Word{"headline", 7}, Word{"fullname", 6}, Word{"displayname", 6}, Word{"name", 5},
-    Word{"subject", 5}, Word{"label", 4},    Word{"heading", 4},  Word{"summary", 2},     Word{"caption", 2}};
-constexpr std::array kTextWords = {Word{"description", 7},   Word{"snippet", 7},  Word{"abstract", 7},
-                                   Word{"excerpt", 6},       Word{"summary", 6},  Word{"content", 5},
-                                   Word{"desc", 6},          Word{"blurb", 6},    Word{"selftext", 6},
-                                   Word{"extract", 6},       Word{"body", 6},     Word{"text", 5},
-                                   Word{"teaser", 6},        Word{"overview", 6}, Word{"intro", 5},
-                                   Word{"comment", 4},       Word{"message", 4},  Word{"lead", 3},
-                                   Word{"firstsentence", 6}, Word{"info", 3},     Word{"note", 4}};
-constexpr std::array kDateWords = {Word{"published", 7}, Word{"pubdate", 7}, Word{"date", 6},
-                                   Word{"created", 5},   Word{"updated", 4}, Word{"modified", 4},
-                                   Word{"time", 3},      Word{"year", 3},    Word{"ts", 3}};
-constexpr std::array kPictureWords = {Word{"thumbnail", 7}, Word{"thumb", 6},   Word{"image", 5},
-                                      Word{"picture", 4},   Word{"artwork", 4}, Word{"icon", 2}};
-
-constexpr std::array kIdWords = {Word{"slug", 7}, Word{"id", 6},   Word{"identifier", 6}, Word{"path", 5},
-                                 Word{"key", 5},  Word{"uuid", 4}, Word{"number", 3},     Word{"code", 3}};
-constexpr std::array kLanguageWords = {Word{"language", 7}, Word{"lang", 7}, Word{"locale", 5},
-                                       Word{"languages", 5}};
+// What the last key of a path suggests, in lower case without - and _ and prefixes. A number is the worth of
+// the words behind it. A match of the whole key counts fully, a word within a longer key counts half.
+constexpr std::string_view kUrlWords =
+    "7 htmlurl weburl permalink webviewlink 6 url link landingurl concepturi 5 href apid ee 4 "
+    "guid uri 3 doi 2 homepage";
+constexpr std::string_view kTitleWords =
+    "7 title headline 6 fullname displayname 5 name subject 4 label heading 2 summary caption";
+constexpr std::string_view kTextWords =
+    "7 description snippet abstract 6 excerpt summary desc blurb selftext extract body teaser "
+    "overview firstsentence 5 content text intro 4 comment message note 3 lead info";
+constexpr std::string_view kDateWords =
+    "7 published pubdate 6 date 5 created 4 updated modified 3 time year ts";
+constexpr std::string_view kPictureWords = "7 thumbnail 6 thumb 5 image 4 picture artwork 2 icon";
+constexpr std::string_view kIdWords = "7 slug 6 id identifier 5 path key 4 uuid 3 number code";
+constexpr std::string_view kLanguageWords = "7 language lang 5 locale languages";
 
 /// Keys inside a path that belong to something other than the result itself.
-constexpr std::array<std::string_view, 20> kOthers = {
-    "author", "user",  "owner", "avatar",  "channel", "publisher", "source", "license", "creator", "profile",
-    "image",  "thumb", "icon",  "picture", "logo",    "account",   "album",  "api",     "self",    "sub"};
+constexpr std::string_view kOthers =
+    "author user owner avatar channel publisher source license creator profile image thumb icon picture logo "
+    "account album api self sub";
 
 std::string plain_key(std::string_view key) {
   std::string out;
@@ -80,19 +61,22 @@ std::string plain_key(std::string_view key) {
   return out;
 }
 
-double worth_of_key(std::string_view key, std::span<const Word> words) {
-  double best = 0;
-  for (const Word& word : words) {
-    if (key == word.text) best = std::max(best, word.worth);
-    if (key.size() > word.text.size() && word.text.size() > 3 &&
-        key.find(word.text) != std::string_view::npos)
-      best = std::max(best, word.worth / 2);
+double worth_of_key(std::string_view key, std::string_view words) {
+  double best = 0, worth = 0;
+  while (!words.empty()) {
+    const std::string_view word = take_until(words, ' ');
+    if (is_ascii_digit(word.front()))
+      worth = word.front() - '0';
+    else if (key == word)
+      best = std::max(best, worth);
+    else if (word.size() > 3 && key.find(word) != std::string_view::npos)
+      best = std::max(best, worth / 2);
   }
   return best;
 }
 
 /// The score of a path's keys: the last key says what the value is, the others say what it belongs to.
-double worth_of_path(const Part& part, std::span<const Word> words) {
+double worth_of_path(const Part& part, std::string_view words) {
   double worth = worth_of_key(plain_key(part.keys.back()), words);
   // In "title/rendered" and "thumbnail/url", the previous key says what it is.
   if (part.keys.size() > 1) {
@@ -104,8 +88,8 @@ double worth_of_path(const Part& part, std::span<const Word> words) {
   for (const std::string& key : part.keys) {
     if (key != "*") worth -= 0.4;
     const std::string plain = plain_key(key);
-    for (const std::string_view other : kOthers)
-      if (plain.find(other) != std::string::npos && words.data() != kPictureWords.data()) worth -= 2;
+    for (std::string_view others = words == kPictureWords ? "" : kOthers; !others.empty();)
+      if (plain.find(take_until(others, ' ')) != std::string::npos) worth -= 2;
   }
   return worth;
 }
@@ -181,7 +165,7 @@ double text_worth(const Part& part, std::size_t items) {
 
 /// The score of a part that its key names, if at least `least` of the items hold such a value.
 template <class Holds>
-double named_worth(const Part& part, std::size_t items, std::span<const Word> words, double least,
+double named_worth(const Part& part, std::size_t items, std::string_view words, double least,
                    const Holds& holds) {
   const double key = worth_of_path(part, words);
   const double share = share_of(part, items, holds);

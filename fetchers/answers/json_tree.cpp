@@ -9,14 +9,6 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 bool is_json_begin(std::string_view text) {
   return text.starts_with('{') || text.starts_with('[');
 }
@@ -24,15 +16,15 @@ bool is_json_begin(std::string_view text) {
 std::string_view without_guard(std::string_view text) {
   for (const std::string_view guard : {")]}'", ")]}',", "while(1);", "for(;;);", "&&&START&&&", "{}&&"})
     if (text.starts_with(guard)) {
-      text = trimmed(text.substr(guard.size()));
-      if (text.starts_with(',')) text = trimmed(text.substr(1));
+      text = ascii_trimmed(text.substr(guard.size()));
+      if (text.starts_with(',')) text = ascii_trimmed(text.substr(1));
     }
   return text;
 }
 
 /// "name.of.function(...);" without the call.
 std::string_view without_call(std::string_view text) {
-  if (text.starts_with("/**/")) text = trimmed(text.substr(4));
+  if (text.starts_with("/**/")) text = ascii_trimmed(text.substr(4));
   const std::size_t open = text.find('(');
   const std::string_view name = text.substr(0, std::min(open, text.size()));
   const bool is_name =
@@ -42,8 +34,9 @@ std::string_view without_call(std::string_view text) {
       });
   if (!is_name || is_json_begin(name)) return text;
   const std::size_t close = text.rfind(')');
-  return close == std::string_view::npos || close < open ? text
-                                                         : trimmed(text.substr(open + 1, close - open - 1));
+  return close == std::string_view::npos || close < open
+             ? text
+             : ascii_trimmed(text.substr(open + 1, close - open - 1));
 }
 
 /// "{...}\n{...}\n" as "[{...},{...}]"; nothing when it is no document a line.
@@ -52,7 +45,7 @@ std::optional<std::string> lines_as_array(std::string_view text) {
   std::size_t lines = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view line = ascii_trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty()) continue;
     const bool is_document =
@@ -122,7 +115,7 @@ std::string without_javascript(std::string_view text) {
       continue;
     }
     if (!is_string && (text[at] == ']' || text[at] == '}'))
-      if (const std::size_t last = out.find_last_not_of(kBlanks);
+      if (const std::size_t last = out.find_last_not_of(kJsonBlanks);
           last != std::string::npos && out[last] == ',')
         out.resize(last);
     out += text[at++];
@@ -137,13 +130,14 @@ std::string without_javascript(std::string_view text) {
 /// in:     text - valid UTF-8 that does not parse
 /// out:    nothing when it is none of these; what comes out may still not parse
 std::optional<std::string> repaired_json(std::string_view text) {
-  const std::string_view inner = without_call(without_guard(trimmed(text)));
+  const std::string_view inner = without_call(without_guard(ascii_trimmed(text)));
   if (auto lines = lines_as_array(inner)) return without_javascript(without_half_characters(*lines));
   std::string out = without_javascript(without_half_characters(inner));
   if (out == text) return std::nullopt;
   return out;
 }
 
+constexpr std::string_view kJsonBlanks = " \t\r\n";
 constexpr std::size_t kMostKept = std::size_t{256} << 10;
 
 simdjson::dom::parser& scratch_parser() {

@@ -63,7 +63,7 @@ Failure failure_of(const Error& error) {
   }
 }
 
-HttpRequest request_of(const FetchedList& fetched, const FetchOptions& options) {
+EngineRequest request_of(const FetchedList& fetched, const FetchOptions& options) {
   return embedded_request(fetched.query.engine, fetched.query.text, options.depth,
                           (options.page - 1) * options.depth);
 }
@@ -89,7 +89,7 @@ void search_embedded(EmbeddedEngine& engine, const FetchOptions& options, const 
 }
 
 void replay_embedded(const HarArchive& archive, const FetchOptions& options, FetchedList& fetched) {
-  const HttpRequest request = request_of(fetched, options);
+  const EngineRequest request = request_of(fetched, options);
   const HttpAnswer* answer = archive.find(exchange_key(request));
   if (answer == nullptr) {
     fetched.failure = Failure::not_recorded;

@@ -27,9 +27,9 @@ Engine engine_of(const Embedding& embedding) {
   return engine;
 }
 
-HttpRequest request_for(const Engine& engine, const ReadyAccess& ready, const Embedding& embedding,
-                        std::span<const std::string> texts, const FetchOptions& options) {
-  HttpRequest request = build_request(engine, ready, "", options, 1);
+EngineRequest request_for(const Engine& engine, const ReadyAccess& ready, const Embedding& embedding,
+                          std::span<const std::string> texts, const FetchOptions& options) {
+  EngineRequest request = build_request(engine, ready, "", options, 1);
   request.body = embedding_body(embedding, texts);
   request.record_body = request.body;
   return request;

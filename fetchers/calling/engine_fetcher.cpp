@@ -1,8 +1,8 @@
 // One fetch is a Round, which runs on the caller's thread. The transport, the workers and the Embedder post
 // their answers as events into the Round's mailbox, where the caller's thread handles them. Once the caller
-// has left, an event runs on the thread that posts it: its list is kept for later queries, and the engine's
-// state is updated. `mutex_` guards the slots and serialises on_list; it is locked before an EngineState's
-// mutex, never after.
+// has left, the threads that post events handle them: lists are kept for later queries, and the engines'
+// states are updated. Events of a Round never overlap. `mutex_` guards the slots and serialises on_list; it
+// is locked before an EngineState's mutex, never after.
 
 #include "fetchers/calling/engine_fetcher.h"
 
@@ -72,7 +72,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         give_up_overdue();
       }
     }
-    mailbox_.run(true);
+    mailbox_.leave();
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
     std::vector<FetchedList> out;
@@ -183,15 +183,12 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
                     "the deadline is shorter than this engine's fastest answer; it was not asked");
     set_wait(slot);
     auto self = shared_from_this();
-    ListTask::Job job{
-        *slot.state,
-        *fetcher.wires_.transport,
-        slot.fetched.query,
-        options_,
-        [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
-        [self, i, is_probe](FetchedList list, Blame blame, std::optional<Duration> retry_after) {
-          self->deliver(i, std::move(list), {blame, is_probe, retry_after});
-        }};
+    ListTask::Job job{*slot.state,
+                      *fetcher.wires_.transport,
+                      slot.fetched.query,
+                      options_,
+                      [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
+                      [self, i, is_probe](FetchedList list) { self->deliver(i, std::move(list), is_probe); }};
     std::make_shared<ListTask>(shared_, std::move(job))->start();
   }
 
@@ -315,14 +312,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (on_list_) on_list_(slot.fetched);
   }
 
-  struct Outcome {
-    Blame blame;
-    bool is_probe;
-    std::optional<Duration> retry_after;
-  };
-
-  void deliver(std::size_t i, FetchedList list, const Outcome& outcome) {
-    note_outcome(i, list, outcome);
+  void deliver(std::size_t i, FetchedList list, bool is_probe) {
+    note_outcome(i, list, is_probe);
     if (list.failure == Failure::none)
       keep_best_of_each(list.list, options_.depth, shared_->options.tracking);
     const std::lock_guard lock(mutex_);
@@ -337,13 +328,13 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     complete(slot);
   }
 
-  void note_outcome(std::size_t i, const FetchedList& list, const Outcome& outcome) {
+  void note_outcome(std::size_t i, const FetchedList& list, bool is_probe) {
     EngineState& state = *slots_[i].state;
     const std::lock_guard lock(state.mutex);
     const TimePoint now = shared_->clock->now();
-    if (outcome.blame == Blame::engine && list.failure != Failure::none)
-      return state.breaker.failed(now, outcome.is_probe, outcome.retry_after);
-    if (list.failure == Failure::none || outcome.is_probe) state.breaker.succeeded();
+    if (list.blame == Blame::engine && list.failure != Failure::none)
+      return state.breaker.failed(now, is_probe, list.retry_after);
+    if (list.failure == Failure::none || is_probe) state.breaker.succeeded();
     if (list.failure != Failure::none) return;
     state.last_success = now;
     // An empty answer tells nothing about how long the engine needs to find something.
@@ -400,7 +391,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     }
   }
 
-  std::shared_ptr<SharedState> shared_;
+  std::shared_ptr<FetcherState> shared_;
   const FetchOptions options_;
   const OnList on_list_;
   TimePoint start_;

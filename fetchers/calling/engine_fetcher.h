@@ -21,7 +21,7 @@ struct Wires {
 /// Sends each expanded query to the engine that it names, and waits for the lists. See make_fetcher().
 class EngineFetcher final : public Fetcher {
  public:
-  EngineFetcher(std::shared_ptr<SharedState> shared, Wires wires)
+  EngineFetcher(std::shared_ptr<FetcherState> shared, Wires wires)
       : shared_(std::move(shared)), wires_(std::move(wires)) {}
   ~EngineFetcher() override;
 
@@ -31,7 +31,7 @@ class EngineFetcher final : public Fetcher {
  private:
   class Round;
 
-  std::shared_ptr<SharedState> shared_;
+  std::shared_ptr<FetcherState> shared_;
   Wires wires_;
   std::unique_ptr<BlockingWorkers> workers_ = std::make_unique<BlockingWorkers>();
 };

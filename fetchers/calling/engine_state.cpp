@@ -40,20 +40,20 @@ void EngineState::give_place() {
   --in_use;
 }
 
-EngineState* SharedState::find(std::string_view name) const {
+EngineState* FetcherState::find(std::string_view name) const {
   for (const auto& state : engines)
     if (state->engine.name == name) return state.get();
   return nullptr;
 }
 
-bool SharedState::take_retry() {
+bool FetcherState::take_retry() {
   const std::lock_guard lock(retry_mutex);
   if (retry_tokens < 1) return false;
   retry_tokens -= 1;
   return true;
 }
 
-void SharedState::earn_retry() {
+void FetcherState::earn_retry() {
   const std::lock_guard lock(retry_mutex);
   retry_tokens = std::min(kMaxRetryTokens, retry_tokens + kRetriesPerRequest);
 }

@@ -62,7 +62,7 @@ class LateLists {
 class Embedder;
 
 /// What all fetches of one fetcher share. Tasks that outlive their fetch keep it alive.
-struct SharedState {
+struct FetcherState {
   FetcherOptions options;
   const Clock* clock = nullptr;
   std::vector<std::unique_ptr<EngineState>> engines;

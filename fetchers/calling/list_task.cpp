@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -49,16 +50,20 @@ constexpr std::array<std::string_view, 4> kRefusalMarks = {"/httpservice/retry/e
                                                            "\u767e\u5ea6\u5b89\u5168\u9a8c\u8bc1",
                                                            "unusual traffic detected"};
 
+FetchedList failed(Failure failure, std::string message, Blame blame = Blame::nobody,
+                   std::optional<Duration> retry_after = {}) {
+  return {{}, {}, failure, std::move(message), {}, blame, retry_after};
+}
+
 /// Why a page without results is no empty list: an engine refuses programs, or asks for a human. Recognised
 /// by texts, in lower case, that large engines and bot protection services use in such pages.
-std::optional<ReadAnswer> page_of_refusal(std::string_view body) {
+std::optional<FetchedList> page_of_refusal(std::string_view body) {
   const std::string head = ascii_lower(body.substr(0, 256 * 1024));
   const auto has = [&](std::string_view mark) { return head.find(mark) != std::string::npos; };
   if (std::any_of(kRefusalMarks.begin(), kRefusalMarks.end(), has))
-    return ReadAnswer{
-        {}, Failure::blocked, "a page without results that the engine sends to programs", {}, Blame::nobody};
+    return failed(Failure::blocked, "a page without results that the engine sends to programs");
   if (std::any_of(kHumanMarks.begin(), kHumanMarks.end(), has))
-    return ReadAnswer{{}, Failure::captcha, "a CAPTCHA page instead of results", {}, Blame::nobody};
+    return failed(Failure::captcha, "a CAPTCHA page instead of results");
   return std::nullopt;
 }
 
@@ -81,16 +86,18 @@ bool is_engines_fault(const HttpAnswer& answer) {
   }
 }
 
+Blame blame_for(const HttpAnswer& answer) {
+  return is_engines_fault(answer) ? Blame::engine : Blame::nobody;
+}
+
 /// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
-std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
-  const auto refused = [&](Failure failure, std::string message,
-                           std::optional<Duration> wait = std::nullopt) {
-    return ReadAnswer{
-        {}, failure, std::move(message), wait, is_engines_fault(answer) ? Blame::engine : Blame::nobody};
+std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
+  const auto refused = [&](Failure failure, std::string message, std::optional<Duration> wait = {}) {
+    return failed(failure, std::move(message), blame_for(answer), wait);
   };
   if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
   const auto& empty = access.no_result_statuses;
-  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return ReadAnswer{};
+  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return FetchedList{};
   const std::string status = fmt::format("HTTP {}", answer.status);
   if (answer.status < 200 || answer.status > 299) {
     const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
@@ -110,7 +117,7 @@ std::int64_t unix_now() {
 
 bool passes_on(const Authorization& auth, std::string_view name) {
   return std::any_of(auth.forwarded.begin(), auth.forwarded.end(),
-                     [&](const std::string& one) { return ascii_lower(one) == ascii_lower(name); });
+                     [&](const std::string& one) { return equal_ignoring_case(one, name); });
 }
 
 bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
@@ -146,8 +153,8 @@ void hide_secrets(RankedList& list, const std::vector<std::string>& secrets) {
 
 }  // namespace
 
-ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language, const std::vector<std::string>& ids, WorkEnd end) {
+FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                        const std::string& language, const std::vector<std::string>& ids, WorkEnd end) {
   const bool is_html = is_page(access.answer.format, answer);
   if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
   std::vector<std::string> ids_of_hits;
@@ -158,13 +165,15 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html)
     if (auto refusal = page_of_refusal(answer.body)) return std::move(*refusal);
-  if (!list) return {{}, Failure::bad_answer, engine.name + ": " + list.error().text, {}, Blame::nobody};
+  if (!list) return failed(Failure::bad_answer, engine.name + ": " + list.error().text);
   if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
   if (access.secrets != nullptr) hide_secrets(*list, *access.secrets);
-  return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
+  FetchedList read;
+  read.list = std::move(*list);
+  return read;
 }
 
-ListTask::ListTask(std::shared_ptr<SharedState> shared, Job job)
+ListTask::ListTask(std::shared_ptr<FetcherState> shared, Job job)
     : shared_(std::move(shared)), job_(std::move(job)), start_(shared_->clock->now()) {
   const std::lock_guard lock(job_.state.mutex);
   ready_ = job_.state.described ? job_.state.described : job_.state.http;
@@ -173,7 +182,6 @@ ListTask::ListTask(std::shared_ptr<SharedState> shared, Job job)
 template <class Event>
 void ListTask::post(Event event) {
   job_.post([self = shared_from_this(), event = std::move(event)] {
-    const std::lock_guard lock(self->mutex_);
     if (!self->is_finished_) event();
   });
 }
@@ -186,19 +194,17 @@ Transport::Done ListTask::passed_to(Take take) {
 }
 
 void ListTask::start() {
-  const std::lock_guard lock(mutex_);
   if (!ready_->access.url.empty()) return begin();
   job_.transport.send(build_description_request(job_.state.engine, *ready_),
                       passed_to([this](const HttpAnswer& answer) { take_description(answer); }));
 }
 
 void ListTask::take_description(const HttpAnswer& answer) {
-  const Blame blame = is_engines_fault(answer) ? Blame::engine : Blame::nobody;
   if (answer.failure != Failure::none)
-    return finish({{}, answer.failure, "description document: " + answer.message, {}, blame});
+    return refuse(answer.failure, "description document: " + answer.message, blame_for(answer));
   if (answer.status != 200)
-    return finish(
-        {{}, Failure::http_status, fmt::format("description document: HTTP {}", answer.status), {}, blame});
+    return refuse(Failure::http_status, fmt::format("description document: HTTP {}", answer.status),
+                  blame_for(answer));
   auto described = std::make_shared<ReadyAccess>(*ready_);
   if (const auto applied = apply_description(*described, answer.body); !applied)
     return refuse(Failure::bad_answer, applied.error().text);
@@ -223,7 +229,7 @@ void ListTask::begin() {
   });
 }
 
-void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
+void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
   const Authorization& auth = ready_->access.auth;
   const auto now = [&] { return shared_->options.unix_time ? shared_->options.unix_time() : unix_now(); };
   if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
@@ -236,8 +242,8 @@ void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
 }
 
 /// If the engine rejects the token, the token is discarded and the request is sent once more with a new one.
-void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool is_second) {
-  HttpRequest plain = request;
+void ListTask::send_with_token(EngineRequest request, Transport::Done done, bool is_second) {
+  EngineRequest plain = request;
   request.headers.emplace_back("Authorization", "Bearer " + token_);
   job_.transport.send(
       std::move(request), [self = shared_from_this(), is_second, token = token_, plain = std::move(plain),
@@ -248,7 +254,7 @@ void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool i
           task->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
             if (!newer) return done(refused);
             task->token_ = *newer;
-            HttpRequest again = plain;
+            EngineRequest again = plain;
             task->keep_within_time(again);
             task->send_with_token(std::move(again), done, true);
           });
@@ -260,7 +266,7 @@ void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool i
 void ListTask::ask_for_token(TokenKeeper::Take take) {
   TokenKeeper::get(
       job_.state.tokens, *shared_->clock,
-      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+      [this](EngineRequest request, std::function<void(HttpAnswer)> done) {
         job_.transport.send(std::move(request), std::move(done));
       },
       [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
@@ -292,13 +298,13 @@ void ListTask::send_first() {
 }
 
 /// Limits a later request to what the earlier ones have left of the engine's time-out.
-void ListTask::keep_within_time(HttpRequest& request) const {
+void ListTask::keep_within_time(EngineRequest& request) const {
   const Duration left = engine_timeout(job_.state.engine) - (shared_->clock->now() - start_);
   request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
 }
 
 void ListTask::send_step() {
-  HttpRequest request =
+  EngineRequest request =
       build_step_request(job_.state.engine, *ready_, job_.query.text, job_.options, next_step_, found_);
   keep_within_time(request);
   send_authorized(std::move(request), passed_to([this](const HttpAnswer& answer) { take_step(answer); }));
@@ -311,7 +317,7 @@ void ListTask::take_step(const HttpAnswer& answer) {
   const std::string name = fmt::format("step {}: ", next_step_);
   if (auto refusal = judged(access, answer, is_page(step.format, answer))) {
     if (refusal->failure != Failure::none) refusal->message = name + refusal->message;
-    return finish(*refusal);
+    return finish(std::move(*refusal));
   }
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
   const std::size_t most = std::min<std::size_t>(static_cast<std::size_t>(job_.options.depth), kMostIds);
@@ -353,7 +359,7 @@ void ListTask::send_page(int page, bool is_retry) {
   Found found{found_.cursor, {}, found_.vector};
   if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
   const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
-  HttpRequest request =
+  EngineRequest request =
       build_request(job_.state.engine, *ready_, job_.query.text, job_.options, number, found);
   if (!parts_.empty() || !found.cursor.empty()) keep_within_time(request);
   send_authorized(std::move(request), passed_to([this, page, is_retry](const HttpAnswer& answer) {
@@ -361,7 +367,7 @@ void ListTask::send_page(int page, bool is_retry) {
                   }));
 }
 
-bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
+bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry) {
   if (is_retry || job_.state.engine.retries == 0 || ready_->access.method != "GET" ||
       job_.options.deadline.has_passed())
     return false;
@@ -379,11 +385,11 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   const WorkEnd end([until = shared_->clock->now() + kLongestParse, clock = shared_->clock] {
     return clock->now() >= until;
   });
-  ReadAnswer read =
+  FetchedList read =
       read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids, end);
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
-    if (page == 0) return finish(read);
+    if (page == 0) return finish(std::move(read));
   }
   --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
@@ -397,7 +403,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   if (pages_.under_way > 0) return;
   if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
   read.failure = Failure::none;  // the pages that did arrive form a list
-  finish(read);
+  finish(std::move(read));
 }
 
 /// Takes the cursor of the next page. False on the last page, which has no cursor or repeats the one it was
@@ -434,17 +440,18 @@ RankedList ListTask::Pages::joined() {
   return out;
 }
 
-void ListTask::finish(const ReadAnswer& read) {
+void ListTask::refuse(Failure failure, std::string message, Blame blame) {
+  finish(failed(failure, std::move(message), blame));
+}
+
+void ListTask::finish(FetchedList ended) {
   if (is_finished_) return;
   is_finished_ = true;
-  FetchedList fetched;
-  fetched.query = job_.query;
-  fetched.failure = read.failure;
-  fetched.message = read.message;
+  ended.query = job_.query;
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
-  fetched.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
-  if (read.failure == Failure::none) fetched.list = pages_.joined();
-  job_.deliver(std::move(fetched), read.blame, read.retry_after);
+  ended.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
+  ended.list = ended.failure == Failure::none ? pages_.joined() : RankedList();
+  job_.deliver(std::move(ended));
 }
 
 }  // namespace metafuse::fetchers

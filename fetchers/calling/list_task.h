@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,36 +14,23 @@
 
 namespace metafuse::fetchers {
 
-/// Who is to blame for a failure. The breaker counts only failures of the engine, never those caused by a
-/// query or by our own limits. Otherwise one user could take an engine away from everybody.
-enum class Blame {
-  nobody,  ///< an answer, or a failure that says nothing about the engine's health
-  engine,  ///< no connection, no answer within the engine's own time-out, 5xx, 429
-};
-
-/// The meaning of an answer: a list, or the reason why there is none.
-struct ReadAnswer {
-  RankedList list;
-  Failure failure = Failure::none;
-  std::string message;
-  std::optional<Duration> retry_after;
-  Blame blame = Blame::nobody;
-};
-
 /// Checks the status, recognises pages that ask for a human, and parses the answer.
 ///
+/// out:    the list or the reason why there is none; the query and the time are left to the caller
 /// in:     ids - identifiers from an earlier step; the results are put into their order
 ///         end - when parsing must end; an answer that takes longer is bad_answer
-ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language, const std::vector<std::string>& ids = {},
-                       WorkEnd end = {});
+FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                        const std::string& language, const std::vector<std::string>& ids = {},
+                        WorkEnd end = {});
 
 /// One expanded query on its way through an HTTP engine: description document, token, lookup steps, pages,
-/// and at most one retry. Its events may come from any thread.
+/// and at most one retry. Answers may come from any thread; each is posted as an event, and events never
+/// overlap, so that nothing here needs a lock.
 class ListTask : public std::enable_shared_from_this<ListTask> {
  public:
-  using Deliver = std::function<void(FetchedList list, Blame blame, std::optional<Duration> retry_after)>;
-  /// Passes an event to the thread that should handle it.
+  using Deliver = std::function<void(FetchedList list)>;
+  /// Passes an event to the thread that should handle it. Events run one after the other, and an event that
+  /// another one posts runs after it.
   using Post = std::function<void(std::function<void()>)>;
 
   struct Job {
@@ -56,7 +42,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     Deliver deliver;
   };
 
-  ListTask(std::shared_ptr<SharedState> shared, Job job);
+  ListTask(std::shared_ptr<FetcherState> shared, Job job);
 
   void start();
 
@@ -73,7 +59,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     RankedList joined();
   };
 
-  /// Runs an event of this task under its mutex, unless the task has ended before.
+  /// Posts an event of this task, which is dropped if the task has ended before.
   template <class Event>
   void post(Event event);
   /// A callback that passes the answer to `take` as an event of this task.
@@ -82,8 +68,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void begin();
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
-  void send_authorized(HttpRequest request, Transport::Done done);
-  void send_with_token(HttpRequest request, Transport::Done done, bool is_second);
+  void send_authorized(EngineRequest request, Transport::Done done);
+  void send_with_token(EngineRequest request, Transport::Done done, bool is_second);
   void ask_for_token(TokenKeeper::Take take);
   void send_details();
   void send_first();
@@ -95,18 +81,16 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void take_description(const HttpAnswer& answer);
   void send_step();
   void take_step(const HttpAnswer& answer);
-  void keep_within_time(HttpRequest& request) const;
-  bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
-  /// Ends the task with the failure in `read`, if any, or that of the last failed page. The list in `read` is
-  /// not used.
-  void finish(const ReadAnswer& read);
-  void refuse(Failure failure, std::string message) { finish({{}, failure, std::move(message), {}, {}}); }
+  void keep_within_time(EngineRequest& request) const;
+  bool retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry);
+  /// Ends the task with the pages that have arrived, or with the failure in `ended`, whose list is not used.
+  void finish(FetchedList ended);
+  void refuse(Failure failure, std::string message, Blame blame = Blame::nobody);
 
-  std::shared_ptr<SharedState> shared_;
+  std::shared_ptr<FetcherState> shared_;
   Job job_;
   TimePoint start_;
 
-  std::recursive_mutex mutex_;  ///< recursive because a replay answers inside send()
   std::shared_ptr<const ReadyAccess> ready_;
   std::string token_;
   std::size_t next_step_ = 0;

@@ -67,7 +67,7 @@ Result<Wires> make_wires(const FetcherOptions& options) {
 
 Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
   static const SteadyClock steady;
-  auto shared = std::make_shared<SharedState>();
+  auto shared = std::make_shared<FetcherState>();
   shared->clock = options.clock == nullptr ? &steady : options.clock;
   if (options.recording != Recording::off) options.learned_wait.is_on = false;
   if (options.recording == Recording::replay) options.uses_breaker = false;

@@ -28,7 +28,7 @@ class WatchingTransport final : public Transport {
   WatchingTransport(std::unique_ptr<Transport> inner, std::string& log, HttpAnswer& last)
       : inner_(std::move(inner)), log_(log), last_(last) {}
 
-  void send(HttpRequest request, Done done) override {
+  void send(EngineRequest request, Done done) override {
     note_request(request);
     const bool is_shown = !request.is_confidential;
     inner_->send(std::move(request), [this, is_shown, done = std::move(done)](HttpAnswer answer) {
@@ -38,7 +38,7 @@ class WatchingTransport final : public Transport {
   }
 
  private:
-  void note_request(const HttpRequest& request) {
+  void note_request(const EngineRequest& request) {
     const std::lock_guard lock(mutex_);
     if (request.is_confidential) {
       log_ += "> POST " + request.record_url + "   (for a token; not shown)\n";
@@ -153,9 +153,9 @@ std::string json_list(const RankedList& list) {
   return to_pretty_text(JsonObject{{"results", std::move(hits)}, {"suggestions", std::move(suggestions)}});
 }
 
-Trial finished(const Engine& engine, const HttpAnswer& answer, const TrialOptions& options, std::string log,
-               const FetchedList& fetched) {
-  Trial trial;
+EngineTrial finished(const Engine& engine, const HttpAnswer& answer, const TrialOptions& options,
+                     std::string log, const FetchedList& fetched) {
+  EngineTrial trial;
   std::string fields;
   std::string remark = remark_on(engine, answer, &fields);
   trial.failure = fetched.failure;
@@ -168,23 +168,22 @@ Trial finished(const Engine& engine, const HttpAnswer& answer, const TrialOption
 }
 
 /// Parses a saved answer as if the engine had just sent it.
-Trial read_saved(const Engine& engine, const HttpAccess& access, const HttpRequest& request,
-                 const TrialOptions& options) {
+EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const EngineRequest& request,
+                       const TrialOptions& options) {
   HttpAnswer answer;
   answer.status = 200;
   answer.url = request.url;
   answer.headers = {{"content-type", options.saved_content_type}};
   answer.body = *options.saved_answer;
-  ReadAnswer read =
+  const FetchedList fetched =
       read_answer(engine, access, answer, request_language(access, {.deadline = {SteadyClock(), {}}}));
-  FetchedList fetched{{}, std::move(read.list), read.failure, std::move(read.message), {}};
   return finished(engine, answer, options,
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
 
 }  // namespace
 
-Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
+Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
   const SteadyClock clock;
   const auto seconds = std::chrono::duration<double>(engine.timeout_seconds + 1);
   FetchOptions fetch{.depth = options.depth,
@@ -215,7 +214,7 @@ Result<HttpAnswer> fetch_page(const std::string& url) {
   const auto parts = parts_of_url(url);
   if (!parts) return fail(Code::bad_config, url + ": not a valid http or https URL");
   TRY(auto guard, AddressGuard::make({}));
-  HttpRequest request;
+  EngineRequest request;
   request.engine = "guess";
   request.url = request.record_url = url;
   request.own_origin = parts->origin();

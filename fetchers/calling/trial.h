@@ -24,7 +24,7 @@ struct TrialOptions {
 };
 
 /// What the author of a definition wants to see.
-struct Trial {
+struct EngineTrial {
   std::string text;  ///< request, answer and parsed list
   Failure failure = Failure::none;
   std::string message;
@@ -34,8 +34,8 @@ struct Trial {
 /// Sends one query, in the engine's own syntax, to one engine.
 ///
 /// errors: bad_config: a secret that is not set, an invalid allow_private. The failure of an engine is no
-///         error: the Trial reports it.
-Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
+///         error: the EngineTrial reports it.
+Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
 
 /// Fetches one page without retries, for a person who starts to write a definition. A private host is allowed
 /// if the URL names it.

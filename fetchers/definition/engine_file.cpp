@@ -337,9 +337,8 @@ Result<EngineFile> parse_engine_file(std::string_view text, const std::string& n
 }
 
 Result<EngineFile> read_engine_file(const std::string& path) {
-  auto text = read_text(path, kMaxDefinitionBytes);
-  if (text) return parse_engine_file(*text, path);
-  return text.error().code == Code::bad_data ? fail(Code::bad_config, text.error().text) : text.error();
+  TRY(const auto text, read_config_text(path, kMaxDefinitionBytes));
+  return parse_engine_file(text, path);
 }
 
 }  // namespace metafuse::fetchers

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "core/name_lookup.h"
 #include "core/url.h"
 
 namespace metafuse::fetchers {
@@ -103,15 +104,11 @@ Reach reach_of(std::string_view numeric_address) {
 namespace {
 
 Reach reach_by_resolver(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return Reach::everyone;
-  Reach reach = Reach::everyone;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
-    if (reach_of(*one->ai_addr) == Reach::us_only) reach = Reach::us_only;
-  ::freeaddrinfo(found);
-  return reach;
+  const auto addresses = look_up_addresses(host);
+  const bool is_private = std::any_of(addresses.begin(), addresses.end(), [](const std::string& address) {
+    return reach_of(std::string_view(address)) == Reach::us_only;
+  });
+  return is_private ? Reach::us_only : Reach::everyone;
 }
 
 /// Names that public servers cannot have (RFC 6761, 6762, 8375, and ICANN's .internal).

@@ -73,7 +73,7 @@ void CurlTransfer::set_common_options(CURL* handle) {
   curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
 }
 
-CurlTransfer::CurlTransfer(HttpRequest request, Transport::Done done, const AddressGuard& guard,
+CurlTransfer::CurlTransfer(EngineRequest request, Transport::Done done, const AddressGuard& guard,
                            TimePoint start)
     : request_(std::move(request)), done_(std::move(done)), guard_(guard), start_(start) {
   answer_.url = request_.url;

@@ -15,7 +15,7 @@ namespace metafuse::fetchers {
 /// One request on one easy handle, including its redirects. Used only by the thread that runs the transport.
 class CurlTransfer {
  public:
-  CurlTransfer(HttpRequest request, Transport::Done done, const AddressGuard& guard, TimePoint start);
+  CurlTransfer(EngineRequest request, Transport::Done done, const AddressGuard& guard, TimePoint start);
   ~CurlTransfer();
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
@@ -35,7 +35,7 @@ class CurlTransfer {
   TimePoint next_limit() const;
   bool is_overdue(TimePoint now) const { return now >= next_limit(); }
 
-  const HttpRequest& request() const { return request_; }
+  const EngineRequest& request() const { return request_; }
   /// True when the next request would not overwrite all options of this one, so that the handle must
   /// be reset.
   bool leaves_traces() const;
@@ -58,7 +58,7 @@ class CurlTransfer {
   void refuse(Failure failure, std::string message) { refused_ = {failure, std::move(message)}; }
   std::size_t announced_bytes() const;
 
-  HttpRequest request_;
+  EngineRequest request_;
   Transport::Done done_;
   const AddressGuard& guard_;
   TimePoint start_;

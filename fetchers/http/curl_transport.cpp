@@ -75,7 +75,7 @@ class CurlTransport final : public Transport {
     curl_multi_cleanup(multi_);
   }
 
-  void send(HttpRequest request, Done done) override {
+  void send(EngineRequest request, Done done) override {
     auto transfer = std::make_shared<CurlTransfer>(std::move(request), std::move(done), guard_, now());
     bool wakes_poll = false;
     bool wakes_thread = false;
@@ -226,7 +226,7 @@ class CurlTransport final : public Transport {
   void start_waiting() {
     for (auto& [engine, lane] : lanes_) {
       while (!lane.waiting.empty()) {
-        const HttpRequest& next = lane.waiting.front()->request();
+        const EngineRequest& next = lane.waiting.front()->request();
         const TimePoint moment = now();
         if (lane.under_way >= next.max_connections || lane.next_start > moment) break;
         if (next.requests_per_second > 0)

@@ -13,19 +13,6 @@ constexpr std::size_t kMaxPattern = 512;
 constexpr std::size_t kMostStars = 16;  // of one rule
 constexpr std::size_t kMaxPath = 2048;
 
-std::string_view without_blanks(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char small = ascii_lower(c);
-  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
 /// Normalises a path so that equal paths become equal texts (RFC 9309, 2.2.2): %41 becomes A, other escapes
 /// get capital digits, and characters that must be escaped are.
 std::string normal_path(std::string_view path) {
@@ -41,11 +28,9 @@ std::string normal_path(std::string_view path) {
     const int low = high >= 0 ? hex_value(path[i + 2]) : -1;
     if (low >= 0) {
       const auto byte = static_cast<unsigned char>(high * 16 + low);
-      const bool is_unreserved = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                                 (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '.' || byte == '_' ||
-                                 byte == '~';
-      if (is_unreserved)
-        out += static_cast<char>(byte);
+      const char c = static_cast<char>(byte);
+      if (is_ascii_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~')
+        out += c;
       else
         escape(byte);
       i += 2;
@@ -110,8 +95,8 @@ RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) 
     line = line.substr(0, line.find('#'));
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string key = ascii_lower(without_blanks(line.substr(0, colon)));
-    const std::string_view value = without_blanks(line.substr(colon + 1));
+    const std::string key = ascii_lower(ascii_trimmed(line.substr(0, colon)));
+    const std::string_view value = ascii_trimmed(line.substr(colon + 1));
     if (key == "user-agent") {
       if (!in_agents) is_own = is_of_all = false;
       in_agents = true;

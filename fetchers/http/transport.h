@@ -15,7 +15,7 @@
 namespace metafuse::fetchers {
 
 /// One HTTP request with all its limits.
-struct HttpRequest {
+struct EngineRequest {
   std::string engine;  ///< all requests of one engine share its limits
   std::string method = "GET";
   std::string url;
@@ -63,7 +63,7 @@ class Transport {
   virtual ~Transport() = default;
   /// Returns immediately. `done` is called exactly once, from any thread, no later than request.timeout,
   /// unless the transport is destroyed first.
-  virtual void send(HttpRequest request, Done done) = 0;
+  virtual void send(EngineRequest request, Done done) = 0;
 
   // A thread that only waits for answers may do the transport's work in the meantime. This saves handing
   // every answer from one thread to another. TransportWait pairs the calls.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,13 @@ constexpr std::string_view name_of(Failure failure) {
   return kNames[static_cast<std::size_t>(failure)];
 }
 
+/// Who is to blame for a failure. The breaker counts only failures of the engine, never those caused by a
+/// query or by our own limits. Otherwise one user could take an engine away from everybody.
+enum class Blame {
+  nobody,  ///< an answer, or a failure that says nothing about the engine's health
+  engine,  ///< no connection, no answer within the engine's own time-out, 5xx, 429
+};
+
 /// The outcome of one expanded query.
 struct FetchedList {
   ExpandedQuery query;
@@ -48,6 +56,8 @@ struct FetchedList {
   Failure failure = Failure::none;
   std::string message;  ///< what happened and where, for people
   Duration elapsed{};
+  Blame blame = Blame::nobody;
+  std::optional<Duration> retry_after{};  ///< how long the engine asks to be left alone
 
   bool has_failed() const { return failure != Failure::none; }
 };

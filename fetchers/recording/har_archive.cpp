@@ -13,7 +13,7 @@
 
 #include "core/atomic_file.h"
 #include "core/encoding.h"
-#include "core/json.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "core/text_file.h"
 #include "core/url.h"
@@ -22,21 +22,9 @@
 namespace metafuse::fetchers {
 namespace {
 
-// Readers of a JSON object's members. A member that is absent or of another type reads as null, "" or 0.
-
-const JsonObject* object_in(const JsonObject& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
-std::string text_in(const JsonObject& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
-double number_in(const JsonObject& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
+double number_in(const JsonMembers& members, std::string_view key) {
+  const Json* value = members.number(key);
+  return value == nullptr ? 0 : value->to_number<double>();
 }
 
 bool is_secret_header(std::string_view name) {
@@ -47,13 +35,13 @@ bool is_secret_header(std::string_view name) {
 }
 
 /// A text of an exchange without the secrets of its request.
-std::string without_secrets(const HttpRequest& request, std::string_view text) {
+std::string without_secrets(const EngineRequest& request, std::string_view text) {
   std::string out = to_valid_utf8(text);
   if (request.secrets != nullptr) redact(out, *request.secrets);
   return out;
 }
 
-JsonArray headers_json(const HttpRequest& request, const StringPairs& headers) {
+JsonArray headers_json(const EngineRequest& request, const StringPairs& headers) {
   JsonArray out;
   for (const auto& [name, value] : headers)
     out.push_back(
@@ -66,7 +54,7 @@ std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z", fmt::gmtime(std::time(nullptr)));
 }
 
-JsonObject content_json(const HttpRequest& request, const HttpAnswer& answer) {
+JsonObject content_json(const EngineRequest& request, const HttpAnswer& answer) {
   JsonObject content{{"size", answer.body.size()},
                      {"mimeType", to_valid_utf8(answer.header("content-type"))}};
   if (first_invalid_utf8(answer.body) == std::string_view::npos) {
@@ -78,7 +66,7 @@ JsonObject content_json(const HttpRequest& request, const HttpAnswer& answer) {
   return content;
 }
 
-JsonObject response_json(const HttpRequest& request, const HttpAnswer& answer) {
+JsonObject response_json(const EngineRequest& request, const HttpAnswer& answer) {
   JsonObject received{{"status", answer.status},
                       {"statusText", ""},
                       {"httpVersion", "HTTP/1.1"},
@@ -103,31 +91,31 @@ Failure failure_named(std::string_view name) {
   return Failure::bad_answer;
 }
 
-void read_headers(const JsonObject& received, HttpAnswer& answer) {
-  const Json* headers = received.if_contains("headers");
-  if (headers == nullptr || !headers->is_array()) return;
-  for (const Json& header : headers->as_array())
-    if (const JsonObject* pair = header.if_object())
-      answer.headers.emplace_back(ascii_lower(text_in(*pair, "name")), text_in(*pair, "value"));
+void read_headers(const JsonMembers& received, HttpAnswer& answer) {
+  const JsonArray* headers = received.array("headers");
+  if (headers == nullptr) return;
+  for (const Json& header : *headers)
+    if (const JsonMembers pair(header); pair.is_object())
+      answer.headers.emplace_back(ascii_lower(pair.text_or_empty("name")), pair.text_or_empty("value"));
 }
 
-Result<void> read_content(const JsonObject& received, const std::string& place, HttpAnswer& answer) {
-  const JsonObject* content = object_in(received, "content");
-  if (content == nullptr) return {};
-  answer.body = text_in(*content, "text");
-  if (text_in(*content, "encoding") == "base64") {
+Result<void> read_content(const JsonMembers& received, const std::string& place, HttpAnswer& answer) {
+  const JsonMembers content = received.inner("content");
+  if (!content.is_object()) return {};
+  answer.body = content.text_or_empty("text");
+  if (content.text_or_empty("encoding") == "base64") {
     auto bytes = base64_decoded(answer.body);
     if (!bytes) return fail(Code::bad_data, place + ": the content is not valid base64");
     answer.body = std::move(*bytes);
   }
   if (answer.header("content-type").empty())
-    answer.headers.emplace_back("content-type", text_in(*content, "mimeType"));
+    answer.headers.emplace_back("content-type", content.text_or_empty("mimeType"));
   return {};
 }
 
 /// One entry of a HAR 1.2 file, in one line. Secrets and cookies are replaced, bytes that are not UTF-8 are
 /// written as base64, and a failure as `_failure`.
-std::string har_entry(const HttpRequest& request, const HttpAnswer& answer) {
+std::string har_entry(const EngineRequest& request, const HttpAnswer& answer) {
   const double elapsed_ms = std::chrono::duration<double, std::milli>(answer.elapsed).count();
   JsonObject sent{{"method", request.method},
                   {"url", to_valid_utf8(request.record_url)},
@@ -149,39 +137,39 @@ std::string har_entry(const HttpRequest& request, const HttpAnswer& answer) {
 }
 
 /// A recorded answer with the key of its request.
-struct Exchange {
+struct RecordedExchange {
   std::string key;  ///< see exchange_key()
   HttpAnswer answer;
 };
 
 /// in:     place - for errors, such as "FILE:LINE"
 /// errors: bad_data: no request or response, or invalid base64 content
-Result<Exchange> read_har_entry(const Json& json, const std::string& place) {
-  const JsonObject* entry = json.if_object();
-  const JsonObject* sent = entry == nullptr ? nullptr : object_in(*entry, "request");
-  const JsonObject* received = entry == nullptr ? nullptr : object_in(*entry, "response");
-  if (sent == nullptr || received == nullptr)
+Result<RecordedExchange> read_har_entry(const Json& json, const std::string& place) {
+  const JsonMembers entry(json);
+  const JsonMembers sent = entry.inner("request");
+  const JsonMembers received = entry.inner("response");
+  if (!sent.is_object() || !received.is_object())
     return fail(Code::bad_data, place + ": an entry has no request or no response");
-  HttpRequest request;
-  request.method = text_in(*sent, "method");
-  request.record_url = text_in(*sent, "url");
+  EngineRequest request;
+  request.method = sent.text_or_empty("method");
+  request.record_url = sent.text_or_empty("url");
   if (request.method.empty() || request.record_url.empty())
     return fail(Code::bad_data, place + ": a request has no method or no url");
-  if (const JsonObject* posted = object_in(*sent, "postData")) request.record_body = text_in(*posted, "text");
-  Exchange exchange;
+  request.record_body = sent.inner("postData").text_or_empty("text");
+  RecordedExchange exchange;
   exchange.key = exchange_key(request);
   HttpAnswer& answer = exchange.answer;
-  answer.status = static_cast<int>(number_in(*received, "status"));
+  answer.status = static_cast<int>(number_in(received, "status"));
   answer.elapsed = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double, std::milli>(std::clamp(number_in(*entry, "time"), 0.0, 1e9)));
-  if (const std::string failure = text_in(*received, "_failure"); !failure.empty()) {
+      std::chrono::duration<double, std::milli>(std::clamp(number_in(entry, "time"), 0.0, 1e9)));
+  if (const std::string failure = received.text_or_empty("_failure"); !failure.empty()) {
     answer.failure = failure_named(failure);
-    answer.message = text_in(*received, "_message");
+    answer.message = received.text_or_empty("_message");
   }
-  answer.url = text_in(*received, "_finalUrl");
+  answer.url = received.text_or_empty("_finalUrl");
   if (answer.url.empty()) answer.url = request.record_url;
-  read_headers(*received, answer);
-  TRY_VOID(read_content(*received, place, answer));
+  read_headers(received, answer);
+  TRY_VOID(read_content(received, place, answer));
   return exchange;
 }
 
@@ -196,13 +184,10 @@ Result<void> for_each_entry(const std::string& path, const Take& take) {
   auto text = open_text(path);
   if (!text) return text.error();
   TRY(auto json, parse_json(text->text, path, Code::bad_data, {kMaxArchiveBytes, 64}));
-  const JsonObject* root = json.if_object();
-  const JsonObject* log = root == nullptr ? nullptr : object_in(*root, "log");
-  const Json* entries = log == nullptr ? nullptr : log->if_contains("entries");
-  if (entries == nullptr || !entries->is_array())
-    return fail(Code::bad_data, path + ": not a HAR file (log.entries is missing)");
+  const JsonArray* entries = JsonMembers(json).inner("log").array("entries");
+  if (entries == nullptr) return fail(Code::bad_data, path + ": not a HAR file (log.entries is missing)");
   std::size_t number = 0;
-  for (const Json& entry : entries->as_array())
+  for (const Json& entry : *entries)
     if (auto taken = take(entry, path + ": entry " + std::to_string(++number)); !taken) return taken;
   return {};
 }
@@ -221,7 +206,7 @@ Result<void> for_each_journal_entry(const std::string& path, const Take& take) {
 
 }  // namespace
 
-std::string exchange_key(const HttpRequest& request) {
+std::string exchange_key(const EngineRequest& request) {
   return request.method + " " + request.record_url + "\n" + request.record_body;
 }
 
@@ -239,7 +224,7 @@ HarWriter::~HarWriter() {
   static_cast<void>(close());
 }
 
-void HarWriter::append(const HttpRequest& request, const HttpAnswer& answer) {
+void HarWriter::append(const EngineRequest& request, const HttpAnswer& answer) {
   const std::string line = har_entry(request, answer) + "\n";
   const std::lock_guard lock(mutex_);
   for (std::size_t at = 0; at < line.size() && journal_ >= 0;) {
@@ -307,9 +292,9 @@ class RecordingTransport final : public Transport {
   RecordingTransport(std::unique_ptr<Transport> inner, HarWriter& writer)
       : inner_(std::move(inner)), writer_(writer) {}
 
-  void send(HttpRequest request, Done done) override {
+  void send(EngineRequest request, Done done) override {
     if (request.is_confidential) return inner_->send(std::move(request), std::move(done));
-    auto kept = std::make_shared<const HttpRequest>(request);
+    auto kept = std::make_shared<const EngineRequest>(request);
     inner_->send(std::move(request), [this, kept, done = std::move(done)](HttpAnswer answer) {
       writer_.append(*kept, answer);
       done(std::move(answer));
@@ -325,7 +310,7 @@ class ReplayTransport final : public Transport {
  public:
   explicit ReplayTransport(const HarArchive& archive) : archive_(archive) {}
 
-  void send(HttpRequest request, Done done) override {
+  void send(EngineRequest request, Done done) override {
     if (const HttpAnswer* answer = archive_.find(exchange_key(request))) return done(*answer);
     HttpAnswer missing;
     missing.failure = Failure::not_recorded;
@@ -348,8 +333,8 @@ std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive) {
   return std::make_unique<ReplayTransport>(archive);
 }
 
-HttpRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset) {
-  HttpRequest request;
+EngineRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset) {
+  EngineRequest request;
   request.url = "metafuse://" + percent_encoded(engine) + "/?query=" + percent_encoded(query) +
                 "&depth=" + std::to_string(depth) + "&offset=" + std::to_string(offset);
   request.record_url = request.url;
@@ -382,20 +367,19 @@ Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
   if (answer.failure != Failure::none)
     return fail(answer.failure == Failure::timeout ? Code::try_again : Code::bad_data, answer.message);
   TRY(auto json, parse_json(answer.body, "recording"));
-  const JsonObject* root = json.if_object();
-  const Json* hits = root == nullptr ? nullptr : root->if_contains("hits");
-  if (hits == nullptr || !hits->is_array()) return fail(Code::bad_data, "a recording without hits");
+  const JsonArray* hits = JsonMembers(json).array("hits");
+  if (hits == nullptr) return fail(Code::bad_data, "a recording without hits");
   RankedList list;
-  for (const Json& item : hits->as_array()) {
-    const JsonObject* object = item.if_object();
-    if (object == nullptr) continue;
+  for (const Json& item : *hits) {
+    const JsonMembers members(item);
+    if (!members.is_object()) continue;
     Hit hit;
-    hit.url = text_in(*object, "url");
-    hit.title = text_in(*object, "title");
-    hit.snippet = text_in(*object, "snippet");
-    hit.published = text_in(*object, "published");
-    hit.language = text_in(*object, "language");
-    if (object->contains("score")) hit.score = number_in(*object, "score");
+    hit.url = members.text_or_empty("url");
+    hit.title = members.text_or_empty("title");
+    hit.snippet = members.text_or_empty("snippet");
+    hit.published = members.text_or_empty("published");
+    hit.language = members.text_or_empty("language");
+    if (members.find("score") != nullptr) hit.score = number_in(members, "score");
     list.hits.push_back(std::move(hit));
   }
   return list;

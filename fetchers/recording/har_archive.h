@@ -14,7 +14,7 @@
 namespace metafuse::fetchers {
 
 /// Identifies a request in a replay: method, URL and body, without secrets. Headers do not count.
-std::string exchange_key(const HttpRequest& request);
+std::string exchange_key(const EngineRequest& request);
 
 /// Writes exchanges into a HAR 1.2 file. Each exchange is written as a line of FILE.part before append()
 /// returns. close() merges them with the previous contents of FILE into a HAR (of equal requests the latest
@@ -25,7 +25,7 @@ class HarWriter {
   static Result<std::unique_ptr<HarWriter>> open(const std::string& path);
   ~HarWriter();
 
-  void append(const HttpRequest& request, const HttpAnswer& answer);
+  void append(const EngineRequest& request, const HttpAnswer& answer);
   /// errors: as write_file; bad_data when FILE exists and is not a HAR
   Result<void> close();
 
@@ -59,7 +59,7 @@ std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive);
 // Engines that are not behind HTTP are recorded and replayed like others, as exchanges in the forms below.
 
 /// The request that represents a query of such an engine.
-HttpRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset);
+EngineRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset);
 HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed);
 /// errors: the recorded failure; bad_data: an answer that embedded_answer did not produce
 Result<RankedList> read_embedded_answer(const HttpAnswer& answer);

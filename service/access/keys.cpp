@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "core/digest.h"
 #include "service/base/dates.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/number.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

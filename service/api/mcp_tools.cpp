@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/digest.h"
 #include "core/text.h"
-#include "service/base/digest.h"
 #include "service/http/json_fields.h"
 #include "service/search/reasons.h"
 #include "service/search/search_requests.h"

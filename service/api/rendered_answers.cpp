@@ -7,9 +7,9 @@
 #include <boost/json/object.hpp>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/json.h"
 #include "service/api/mcp_protocol.h"
-#include "service/base/digest.h"
 #include "service/http/message.h"
 #include "service/pages/preferences.h"
 

@@ -13,10 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "core/text.h"
 #include "core/url.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

@@ -5,8 +5,8 @@
 #include <future>
 #include <iterator>
 
+#include "core/digest.h"
 #include "core/url.h"
-#include "service/base/digest.h"
 #include "service/base/process.h"
 
 namespace metafuse::service {
@@ -110,7 +110,7 @@ void Traces::add(std::vector<Span> spans) {
 }
 
 bool Traces::send(const std::vector<Span>& spans) {
-  fetchers::HttpRequest request;
+  fetchers::EngineRequest request;
   request.engine = "traces";
   request.method = "POST";
   request.url = options_.url;

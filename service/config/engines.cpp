@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <map>
 
+#include "core/digest.h"
 #include "core/text.h"
 #include "core/text_file.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
 #include "service/base/dates.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "core/diagnostics.h"
+#include "core/digest.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "fetchers/engines/index/index_words.h"
 #include "fusion/data/features.h"
 #include "fusion/training/registry.h"
-#include "service/base/digest.h"
 #include "service/store/model_versions.h"
 #include "templates/template_file.h"
 

@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "service/base/digest.h"
+#include "core/digest.h"
+#include "core/text.h"
 
 namespace metafuse::service {
 namespace {

@@ -66,11 +66,6 @@ void append_decimal(std::string& out, std::size_t value, int base = 10) {
 
 }  // namespace
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
-}
-
 std::string_view HttpRequest::header(std::string_view name) const {
   return find_header(headers, name);
 }

@@ -84,8 +84,6 @@ std::string_view reason_of(int status);
 /// "application/json" of "Application/JSON; charset=utf-8", in lower case.
 std::string media_type(std::string_view content_type);
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);
-
 /// The JSON object in a request's body.
 ///
 /// errors: usage that says what is wrong: not JSON, not an object, nested too deeply

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/digest.h"
 #include "core/url.h"
-#include "service/base/digest.h"
 #include "service/http/exchange.h"
 
 namespace metafuse::service {

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/keyed_hash.h"
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
-#include "service/base/digest.h"
 #include "service/search/list_fusion.h"
 
 namespace metafuse::service {

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "core/digest.h"
 #include "core/keyed_hash.h"
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/training/query_choice.h"
-#include "service/base/digest.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::service {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/base/metrics.h"
 #include "service/handlers.h"
 #include "service/http/head.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/json_members.h"
-#include "service/base/digest.h"
 #include "service/search/list_fusion.h"
 #include "service/search/typed_conditions.h"
 

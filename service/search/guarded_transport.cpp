@@ -27,10 +27,10 @@ std::shared_ptr<fetchers::Transport> GuardedTransport::get() {
   return transport_;
 }
 
-fetchers::HttpRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,
-                                      std::string accept) {
+fetchers::EngineRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,
+                                        std::string accept) {
   constexpr std::size_t kLanes = 1024;  // many more than pages can be read at once
-  fetchers::HttpRequest request;
+  fetchers::EngineRequest request;
   request.engine = what + ' ' + std::to_string(KeyedHash()(parts.host) % kLanes);
   request.url = std::move(url);
   request.headers = {{"User-Agent", "metafuse/" + std::string(version())}, {"Accept", std::move(accept)}};
@@ -38,7 +38,7 @@ fetchers::HttpRequest guarded_request(const std::string& what, std::string url, 
 }
 
 std::vector<fetchers::HttpAnswer> answers_to(fetchers::Transport& transport,
-                                             std::vector<fetchers::HttpRequest> requests) {
+                                             std::vector<fetchers::EngineRequest> requests) {
   struct Waiting {
     std::mutex mutex;
     std::condition_variable changed;

@@ -34,13 +34,13 @@ class GuardedTransport {
 /// any number of them.
 ///
 /// in:     what - prefix of the lane's name; accept - the media types that are asked for
-fetchers::HttpRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,
-                                      std::string accept);
+fetchers::EngineRequest guarded_request(const std::string& what, std::string url, const UrlParts& parts,
+                                        std::string accept);
 
 /// Sends the requests together and waits for all answers, at most a second longer than the longest timeout.
 /// Whatever has not answered by then has failed with Failure::timeout.
 std::vector<fetchers::HttpAnswer> answers_to(fetchers::Transport& transport,
-                                             std::vector<fetchers::HttpRequest> requests);
+                                             std::vector<fetchers::EngineRequest> requests);
 
 /// Adds to a count of what is under way for as long as it lives. `before` is the count without it.
 struct UnderWay {

@@ -31,8 +31,8 @@ std::string site_of(const UrlParts& parts) {
   return parts.scheme + "://" + parts.origin();
 }
 
-fetchers::HttpRequest request_for(std::string url, const UrlParts& parts, Duration timeout) {
-  fetchers::HttpRequest request = guarded_request(
+fetchers::EngineRequest request_for(std::string url, const UrlParts& parts, Duration timeout) {
+  fetchers::EngineRequest request = guarded_request(
       "site", std::move(url), parts, "text/html, application/xhtml+xml, text/plain, text/*;q=0.5");
   request.timeout = timeout;
   request.max_redirects = kPageRedirects;
@@ -130,7 +130,7 @@ std::shared_ptr<const fetchers::RobotsRules> PageReader::known_robots(const std:
 /// Fetches the robots.txt files that are not cached, and fails the readings that robots.txt forbids.
 void PageReader::look_for_robots(const Transport& transport, std::vector<Reading>& readings, TimePoint end) {
   std::vector<std::string> sites;
-  std::vector<fetchers::HttpRequest> requests;
+  std::vector<fetchers::EngineRequest> requests;
   for (const Reading& reading : readings) {
     const std::string site = site_of(reading.parts);
     if (reading.outcome || known_robots(site) != nullptr || std::count(sites.begin(), sites.end(), site) > 0)
@@ -166,7 +166,7 @@ void PageReader::look_for_robots(const Transport& transport, std::vector<Reading
 
 void PageReader::fetch_pages(const Transport& transport, std::vector<Reading>& readings, TimePoint end) {
   std::vector<std::size_t> wanted;
-  std::vector<fetchers::HttpRequest> requests;
+  std::vector<fetchers::EngineRequest> requests;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     if (readings[i].outcome) continue;
     wanted.push_back(i);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/digest.h"
 #include "core/url.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {
@@ -71,8 +71,8 @@ PictureType ico_type(std::string_view bytes) {
   return {"image/x-icon", 256, 256};
 }
 
-fetchers::HttpRequest picture_request(PictureKind kind, const std::string& url, const UrlParts& parts) {
-  fetchers::HttpRequest request =
+fetchers::EngineRequest picture_request(PictureKind kind, const std::string& url, const UrlParts& parts) {
+  fetchers::EngineRequest request =
       guarded_request("picture", url, parts, "image/png, image/jpeg, image/gif, image/webp, image/x-icon");
   request.timeout = kPictureTime;
   request.max_bytes = kind == PictureKind::icon ? kMaxIconBytes : kMaxThumbnailBytes;

@@ -20,8 +20,9 @@ constexpr std::size_t kMaxExpandedQueries = 64;
 constexpr std::string_view kVariantSlot = "QUERY";
 
 /// The base query of a request: from its slots, its plain text, or both together.
-Result<templates::AskedQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
-  if (!request.slots.slots.empty() && request.text.empty()) return templates::AskedQuery{request.slots, {}};
+Result<templates::TypedBaseQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
+  if (!request.slots.slots.empty() && request.text.empty())
+    return templates::TypedBaseQuery{request.slots, {}};
   return templates::plain_base_query(domain.domain, request.text, request.slots);
 }
 
@@ -46,7 +47,7 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
   templates::Domain one;
   one.slots.push_back({std::string(kVariantSlot), true, ""});
   one.templates.push_back({item->id, item->engines, "{QUERY}"});
-  const templates::AskedQuery asked{{{{std::string(kVariantSlot), variant.text}}}, {}, typed};
+  const templates::TypedBaseQuery asked{{{{std::string(kVariantSlot), variant.text}}}, {}, typed};
   TRY(auto expanded, templates::expand_asked(one, asked, snapshot.engines.syntax_of));
   out.insert(out.end(), expanded.begin(), expanded.end());
   return {};

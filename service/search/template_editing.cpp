@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "core/diagnostics.h"
+#include "core/digest.h"
 #include "core/number.h"
 #include "core/yaml_reader.h"
-#include "service/base/digest.h"
 #include "service/search/search_pipeline.h"
 #include "templates/template_file.h"
 

@@ -10,9 +10,9 @@
 #include <fmt/ranges.h>
 
 #include "core/atomic_file.h"
+#include "core/digest.h"
 #include "core/json.h"
 #include "core/text_file.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "core/atomic_file.h"
 #include "core/deadline.h"
+#include "core/digest.h"
 #include "core/json_members.h"
 #include "core/text_file.h"
 #include "fusion/training/registry.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "core/deadline.h"
-#include "service/base/name_lookup.h"
+#include "core/name_lookup.h"
 #include "service/store/postgres_session.h"
 
 namespace metafuse::service {

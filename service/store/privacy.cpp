@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/digest.h"
 #include "core/text_file.h"
-#include "service/base/digest.h"
 #include "service/store/tables.h"
 
 namespace metafuse::service {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/name_lookup.h"
 #include "core/result.h"
-#include "service/base/name_lookup.h"
 
 struct redisContext;
 struct redisReply;

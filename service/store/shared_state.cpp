@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "service/base/digest.h"
+#include "core/digest.h"
 #include "service/store/tables.h"
 
 namespace metafuse::service {

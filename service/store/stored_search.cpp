@@ -8,9 +8,9 @@
 #include <unicode/uchar.h>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/json_members.h"
 #include "core/text.h"
-#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {

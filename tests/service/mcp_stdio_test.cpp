@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 #include <unistd.h>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -130,8 +130,8 @@ TEST_CASE("MCP on standard streams speaks both forms and writes nothing but repl
 }
 
 TEST_CASE("MCP on standard streams can relay to a running server", "[service][mcp]") {
-  TestServer server(TestServer::default_answer, "needs_key: true\nkeys: [{name: agent, sha256: " +
-                                                    service::sha256_hex("agent-key") + "}]\n");
+  TestServer server(TestServer::default_answer,
+                    "needs_key: true\nkeys: [{name: agent, sha256: " + sha256_hex("agent-key") + "}]\n");
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
   const auto relay = [](const std::string& to, const std::string& key) {
     return [to, key](int in, int out) { return service::relay_stdio(to, {in, out, key}); };

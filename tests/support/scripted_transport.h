@@ -14,14 +14,14 @@ namespace metafuse::test {
 /// Engines without a network: a function answers each request in the caller's thread, and the requests
 /// are kept.
 struct Script {
-  std::function<fetchers::HttpAnswer(const fetchers::HttpRequest&)> answer;
-  std::vector<fetchers::HttpRequest> requests;
+  std::function<fetchers::HttpAnswer(const fetchers::EngineRequest&)> answer;
+  std::vector<fetchers::EngineRequest> requests;
 };
 
 class ScriptedTransport final : public fetchers::Transport {
  public:
   explicit ScriptedTransport(Script& script) : script_(script) {}
-  void send(fetchers::HttpRequest request, Done done) override {
+  void send(fetchers::EngineRequest request, Done done) override {
     fetchers::HttpAnswer answer = script_.answer(request);
     if (answer.url.empty()) answer.url = request.url;
     script_.requests.push_back(std::move(request));
@@ -35,9 +35,9 @@ class ScriptedTransport final : public fetchers::Transport {
 /// Holds requests until the test answers them.
 class HoldingTransport final : public fetchers::Transport {
  public:
-  using Held = std::vector<std::pair<fetchers::HttpRequest, Done>>;
+  using Held = std::vector<std::pair<fetchers::EngineRequest, Done>>;
   explicit HoldingTransport(Held& held) : held_(held) {}
-  void send(fetchers::HttpRequest request, Done done) override {
+  void send(fetchers::EngineRequest request, Done done) override {
     held_.emplace_back(std::move(request), std::move(done));
   }
 

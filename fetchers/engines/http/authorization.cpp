@@ -4,14 +4,12 @@
 #include <iterator>
 #include <map>
 
-#include <boost/algorithm/hex.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
+#include "core/digest.h"
 #include "core/encoding.h"
-#include "core/json.h"
+#include "core/json_members.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "core/url.h"
@@ -27,31 +25,12 @@ constexpr auto kTokenTimeout = std::chrono::seconds(10);
 
 /// Bytes as text: base64 or lower-case hexadecimal digits.
 std::string written(const std::string& bytes, bool is_base64 = false) {
-  return is_base64 ? base64_encoded(bytes) : boost::algorithm::hex_lower(bytes);
+  return is_base64 ? base64_encoded(bytes) : hex_encoded(bytes);
 }
 
-const EVP_MD* method_named(std::string_view name) {
-  if (name == "sha1") return EVP_sha1();
-  if (name == "sha512") return EVP_sha512();
-  return EVP_sha256();
-}
-
-std::string digest_of(std::string_view text) {
-  std::string bytes(EVP_MAX_MD_SIZE, '\0');
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size, EVP_sha256(),
-             nullptr);
-  bytes.resize(size);
-  return bytes;
-}
-
-std::string hmac_of(const EVP_MD* method, std::string_view key, std::string_view text) {
-  std::string bytes(EVP_MAX_MD_SIZE, '\0');
-  unsigned size = 0;
-  HMAC(method, key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
-       text.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size);
-  bytes.resize(size);
-  return bytes;
+HashMethod method_named(std::string_view name) {
+  if (name == "sha1") return HashMethod::sha1;
+  return name == "sha512" ? HashMethod::sha512 : HashMethod::sha256;
 }
 
 /// A URL's path, and its query without the question mark.
@@ -60,7 +39,7 @@ std::pair<std::string_view, std::string_view> path_and_query(std::string_view ta
   return {target.substr(0, mark), target.substr(std::min(mark + 1, target.size()))};
 }
 
-std::optional<std::string> value_named(std::string_view name, const HttpRequest& request,
+std::optional<std::string> value_named(std::string_view name, const EngineRequest& request,
                                        std::int64_t unix_time, bool is_base64, std::string_view signature) {
   const auto parts = parts_of_url(request.url);
   const auto [path, query] =
@@ -72,14 +51,14 @@ std::optional<std::string> value_named(std::string_view name, const HttpRequest&
   if (name == "timestamp") return std::to_string(unix_time);
   if (name == "date") return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(unix_time));
   if (name == "body") return request.body;
-  if (name == "body_sha256") return written(digest_of(request.body), is_base64);
+  if (name == "body_sha256") return written(sha256(request.body), is_base64);
   if (name == "signature") return std::string(signature);
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<std::string> filled_signature_text(std::string_view text, const HttpRequest& request,
+Result<std::string> filled_signature_text(std::string_view text, const EngineRequest& request,
                                           std::int64_t unix_time, bool is_base64,
                                           std::string_view signature) {
   std::string out;
@@ -102,13 +81,13 @@ Result<std::string> filled_signature_text(std::string_view text, const HttpReque
   return out;
 }
 
-void sign_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time) {
+void sign_request(EngineRequest& request, const Authorization& auth, std::int64_t unix_time) {
   const auto filled = [&](const std::string& text, std::string_view signature) {
     auto out = filled_signature_text(text, request, unix_time, auth.is_base64, signature);
     return out ? std::move(*out) : std::string();  // checked when the definition was read
   };
   const std::string signature =
-      written(hmac_of(method_named(auth.algorithm), auth.secret, filled(auth.message, "")), auth.is_base64);
+      written(hmac(method_named(auth.algorithm), auth.secret, filled(auth.message, "")), auth.is_base64);
   for (const auto& [name, value] : auth.headers) request.headers.emplace_back(name, filled(value, signature));
 }
 
@@ -169,12 +148,12 @@ std::string host_header(const UrlParts& parts) {
 
 /// The headers that are signed, by their lower-case names: the host, those that the signature adds, and the
 /// body's type.
-std::map<std::string, std::string> headers_to_sign(const HttpRequest& request, const UrlParts& parts,
+std::map<std::string, std::string> headers_to_sign(const EngineRequest& request, const UrlParts& parts,
                                                    const StringPairs& added) {
   std::map<std::string, std::string> out = {{"host", host_header(parts)}};
   for (const auto& [name, value] : added) out[ascii_lower(name)] = trimmed_value(value);
   for (const auto& [name, value] : request.headers)
-    if (ascii_lower(name) == "content-type") out["content-type"] = trimmed_value(value);
+    if (equal_ignoring_case(name, "content-type")) out["content-type"] = trimmed_value(value);
   return out;
 }
 
@@ -182,13 +161,13 @@ std::string aws_signature(const Authorization& auth, std::string_view day, std::
   std::string key = "AWS4" + auth.secret;
   for (const std::string_view part : {day, std::string_view(auth.region), std::string_view(auth.service),
                                       std::string_view("aws4_request"), text})
-    key = hmac_of(EVP_sha256(), key, part);
+    key = hmac(HashMethod::sha256, key, part);
   return written(key);
 }
 
 }  // namespace
 
-void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time) {
+void sign_aws_request(EngineRequest& request, const Authorization& auth, std::int64_t unix_time) {
   // Some of Amazon's services take a plus sign in a query literally.
   for (std::size_t at = std::min(request.url.find('?'), request.url.size()); at < request.url.size(); ++at)
     if (request.url[at] == '+') request.url.replace(at, 1, "%20");
@@ -196,7 +175,7 @@ void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int6
   if (!parts) return;  // the transport will reject it
   const std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(unix_time));
   const std::string day = time.substr(0, 8);
-  const std::string body_digest = written(digest_of(request.body));
+  const std::string body_digest = written(sha256(request.body));
   StringPairs added = {{"X-Amz-Date", time}};
   if (auth.signs_content) added.emplace_back("X-Amz-Content-Sha256", body_digest);
   if (!auth.session_token.empty()) added.emplace_back("X-Amz-Security-Token", auth.session_token);
@@ -213,7 +192,7 @@ void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int6
 
   const std::string scope = fmt::format("{}/{}/{}/aws4_request", day, auth.region, auth.service);
   const std::string text =
-      fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, written(digest_of(canonical)));
+      fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, written(sha256(canonical)));
   std::move(added.begin(), added.end(), std::back_inserter(request.headers));
   request.headers.emplace_back(
       "Authorization", fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
@@ -226,19 +205,11 @@ std::string form_field(std::string_view name, const std::string& value) {
   return value.empty() ? "" : "&" + std::string(name) + "=" + percent_encoded(value, true);
 }
 
-std::string text_member(const Json& json, std::string_view key) {
-  const JsonObject* object = json.if_object();
-  const Json* value = object == nullptr ? nullptr : object->if_contains(key);
-  if (value == nullptr) return {};
-  if (value->is_string()) return std::string(value->as_string());
-  return value->is_number() ? to_text(*value) : std::string();
-}
-
 }  // namespace
 
-HttpRequest build_token_request(const Authorization& auth, const std::string& engine,
-                                const std::string& refresh_token) {
-  HttpRequest request;
+EngineRequest build_token_request(const Authorization& auth, const std::string& engine,
+                                  const std::string& refresh_token) {
+  EngineRequest request;
   request.engine = engine + " (token)";
   request.method = "POST";
   request.url = auth.token_url;
@@ -290,13 +261,17 @@ void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
   if (answer.failure != Failure::none) {
     why = fmt::format("no token: {}: {}", name_of(answer.failure), answer.message);
   } else if (const auto json = parse_json(answer.body, "token"); json && answer.status / 100 == 2) {
-    token = text_member(*json, "access_token");
-    newer = text_member(*json, "refresh_token");
-    const std::string seconds = text_member(*json, "expires_in");
-    if (!seconds.empty()) to_double(seconds, lifetime);
+    const JsonMembers members(*json);
+    token = members.text_or_empty("access_token");
+    newer = members.text_or_empty("refresh_token");
+    if (const Json* seconds = members.number("expires_in"))
+      lifetime = seconds->to_number<double>();
+    else
+      to_double(members.text_or_empty("expires_in"), lifetime);
   } else {
     // Show only the error code: a token server's message may repeat the secrets that were sent.
-    why = fmt::format("no token: HTTP {} {}", answer.status, json ? text_member(*json, "error") : "");
+    why = fmt::format("no token: HTTP {} {}", answer.status,
+                      json ? JsonMembers(*json).text_or_empty("error") : "");
   }
   const bool is_header =
       token.size() <= kMaxTokenBytes && std::all_of(token.begin(), token.end(), [](char c) {

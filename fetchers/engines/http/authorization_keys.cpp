@@ -49,7 +49,7 @@ void take_hmac(EngineBlock& block, Authorization& auth) {
   const std::string encoding = block.text("encoding", "hex");
   if (encoding != "hex" && encoding != "base64") block.error("auth: encoding must be hex or base64");
   auth.is_base64 = encoding == "base64";
-  HttpRequest sample;
+  EngineRequest sample;
   sample.url = "https://host.example/";
   bool is_signed = false;
   const auto check = [&](const std::string& text) {

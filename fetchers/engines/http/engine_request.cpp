@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-
-#include <pugixml.hpp>
 
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "core/url.h"
-#include "fetchers/answers/answer_text.h"
 #include "fetchers/http/request_template.h"
 
 namespace metafuse::fetchers {
@@ -18,75 +13,13 @@ namespace {
 
 constexpr int kAssumedPageSize = 10;
 constexpr int kMostPages = 5;
-constexpr std::string_view kRedacted = "REDACTED";
-constexpr std::size_t kLeastSecret = 6;  // a shorter value occurs in texts by chance
 
 Duration seconds(double value) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
 }
 
-/// Replaces every "${NAME}" by the secret, encoded for its place. False when a secret is not set; `missing`
-/// then holds its name.
-template <class Encode = std::identity>
-bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing,
-                  const Encode& encode = {}) {
-  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
-    const std::size_t end = text.find('}', at);
-    if (end == std::string::npos) return true;
-    const std::string name = text.substr(at + 2, end - at - 2);
-    const auto value = secret_of ? secret_of(name) : std::optional<std::string>(kRedacted);
-    if (!value) {
-      missing = name;
-      return false;
-    }
-    const std::string written = encode(*value);
-    text.replace(at, end + 1 - at, written);
-    at += written.size();
-  }
-  return true;
-}
-
-bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& missing) {
-  const auto fill = [&](std::string& text) { return fill_secrets(text, secret_of, missing); };
-  const auto fill_url = [&](std::string& text) {
-    return fill_secrets(text, secret_of, missing,
-                        [](const std::string& secret) { return percent_encoded(secret); });
-  };
-  const auto fill_body = [&](std::string& text) {
-    return fill_secrets(text, secret_of, missing, with_doubled_braces);
-  };
-  bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
-                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
-  Authorization& auth = access.auth;
-  for (std::string* text :
-       {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
-        &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
-    is_filled = is_filled && fill(*text);
-  for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
-  for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
-  for (StringPairs* fields : {&access.headers, &access.cookies})
-    for (auto& [name, value] : *fields) is_filled = is_filled && fill(value);
-  return is_filled;
-}
-
 bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-}
-
-/// Masks the values of URL parameters whose names mark them as secrets.
-std::string without_secret_parameters(std::string url) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};
-  for (std::size_t at = url.find('?'); at != std::string::npos; at = url.find('&', at + 1)) {
-    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](std::string_view one) {
-      return url.compare(at + 1, one.size(), one) == 0;
-    });
-    if (name == kNames.end()) continue;
-    const std::size_t begin = at + 1 + name->size();
-    const std::size_t end = std::min(url.find_first_of("&#", begin), url.size());
-    url.replace(begin, end - begin, kRedacted);
-  }
-  return url;
 }
 
 std::string value_of(const StringPairs& pairs, std::string_view key) {
@@ -164,7 +97,7 @@ bool has_placeholder(const HttpAccess& access, std::string_view placeholder) {
          access.body.find(placeholder) != std::string::npos;
 }
 
-void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& ready) {
+void set_common(EngineRequest& request, const Engine& engine, const ReadyAccess& ready) {
   const HttpAccess& access = ready.access;
   request.engine = engine.name;
   request.own_origin = ready.own_origin;
@@ -185,7 +118,7 @@ void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& r
 
 bool has_header(const StringPairs& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
-                     [&](const auto& header) { return ascii_lower(header.first) == ascii_lower(name); });
+                     [&](const auto& header) { return equal_ignoring_case(header.first, name); });
 }
 
 constexpr const char* kAccepted[] = {  // in the order of AnswerRules::Format
@@ -193,7 +126,7 @@ constexpr const char* kAccepted[] = {  // in the order of AnswerRules::Format
     "application/rss+xml, application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.5",
     "text/html, application/xhtml+xml, */*;q=0.5", "application/json"};
 
-void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOptions& options,
+void set_headers(EngineRequest& request, const HttpAccess& access, const FetchOptions& options,
                  AnswerRules::Format format, const std::string& content_type) {
   request.headers = access.headers;
   const auto preset = [&](const std::string& name, const std::string& value) {
@@ -217,65 +150,13 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
                             const std::string& body) {
   if (!declared.empty()) return declared;
   for (const auto& [name, value] : headers)
-    if (ascii_lower(name) == "content-type") return value;
+    if (equal_ignoring_case(name, "content-type")) return value;
   const Quoting quoting = body_quoting(body, "");
   if (quoting == Quoting::json) return "application/json";
   return quoting == Quoting::xml ? "application/xml" : "application/x-www-form-urlencoded";
 }
 
-Error secret_is_missing(const Engine& engine, const std::string& name) {
-  return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
-                                    "; set the environment variable or put a file with that name into the "
-                                    "credentials folder");
-}
-
 }  // namespace
-
-Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of) {
-  std::string missing;
-  if (!fill_secrets(text, secret_of, missing)) return secret_is_missing(engine, missing);
-  return text;
-}
-
-void redact(std::string& text, const std::vector<std::string>& secrets) {
-  const auto replace_all = [&](const std::string& value) {
-    std::size_t at = text.find(value);
-    if (at == std::string::npos) return;
-    std::string out;
-    std::size_t copied = 0;
-    for (; at != std::string::npos; at = text.find(value, copied)) {
-      out.append(text, copied, at - copied).append(kRedacted);
-      copied = at + value.size();
-    }
-    text = out.append(text, copied);
-  };
-  for (const std::string& secret : secrets) {
-    replace_all(secret);
-    if (const std::string encoded = percent_encoded(secret); encoded != secret) replace_all(encoded);
-  }
-}
-
-Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
-  const auto& access = std::get<HttpAccess>(engine.access);
-  ReadyAccess ready{access, access, {}, {}};
-  std::string missing;
-  fill_all(ready.redacted, nullptr, missing);
-  auto values = std::make_shared<std::vector<std::string>>();
-  const SecretLookup noted = [&](std::string_view name) {
-    auto value = secret_of(name);
-    if (value && value->size() >= kLeastSecret) values->push_back(*value);
-    return value;
-  };
-  if (!fill_all(ready.access, secret_of ? noted : secret_of, missing))
-    return secret_is_missing(engine, missing);
-  if (!values->empty()) ready.access.secrets = std::move(values);
-  const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
-  const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
-  const std::string host = literal.substr(0, host_end);
-  if (host.find('{') == std::string::npos)
-    if (const auto parts = parts_of_url(host + "/")) ready.own_origin = parts->origin();
-  return ready;
-}
 
 std::string request_language(const HttpAccess& access, const FetchOptions& options) {
   const std::string& wanted = options.language;
@@ -358,9 +239,9 @@ struct Templates {
   AnswerRules::Format format;
 };
 
-HttpRequest filled_request(const Engine& engine, const ReadyAccess& ready, const Templates& templates,
-                           const RequestValues& values, const FetchOptions& options) {
-  HttpRequest request;
+EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, const Templates& templates,
+                             const RequestValues& values, const FetchOptions& options) {
+  EngineRequest request;
   set_common(request, engine, ready);
   const Quoting quoting = body_quoting(templates.body, templates.content_type);
   request.method = templates.method;
@@ -378,8 +259,8 @@ HttpRequest filled_request(const Engine& engine, const ReadyAccess& ready, const
 
 }  // namespace
 
-HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                          const FetchOptions& options, int page, const Found& found) {
+EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                            const FetchOptions& options, int page, const Found& found) {
   const HttpAccess& access = ready.access;
   const bool is_next = !found.cursor.empty();
   const auto chosen = [&](const HttpAccess& from, std::string NextPage::*next,
@@ -397,8 +278,8 @@ HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::s
                         values, options);
 }
 
-HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                               const FetchOptions& options, std::size_t index, const Found& found) {
+EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                                 const FetchOptions& options, std::size_t index, const Found& found) {
   const HttpAccess& access = ready.access;
   const LookupStep& step = access.steps[index];
   const LookupStep& redacted = ready.redacted.steps[index];
@@ -410,92 +291,14 @@ HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, s
                         values, options);
 }
 
-HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready) {
-  HttpRequest request;
+EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready) {
+  EngineRequest request;
   set_common(request, engine, ready);
   request.url = ready.access.description_url;
   request.record_url = without_secret_parameters(ready.redacted.description_url);
   request.headers = ready.access.headers;
   request.headers.emplace_back("Accept", "application/opensearchdescription+xml, application/xml");
   return request;
-}
-
-namespace {
-
-constexpr std::size_t kMaxDescriptionBytes = 256 * 1024;
-
-struct Parameter {
-  std::string_view name;
-  std::string_view placeholder;
-};
-constexpr std::array kParameters = {
-    Parameter{"searchTerms", "{query}"}, Parameter{"count", "{count}"},
-    Parameter{"startPage", "{pageno}"},  Parameter{"language", "{lang}"},
-    Parameter{"inputEncoding", "UTF-8"}, Parameter{"outputEncoding", "UTF-8"}};
-
-/// Translates "{searchTerms}" to "{query}" and so on; empty when a required parameter is unknown.
-///
-/// source: OpenSearch 1.1 draft 6, URL template syntax
-std::string translated(std::string_view text, int index_offset) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t open = text.find('{');
-    const std::size_t close = text.find('}', open);
-    if (open == std::string_view::npos || close == std::string_view::npos) return out + std::string(text);
-    out += text.substr(0, open);
-    std::string_view name = text.substr(open + 1, close - open - 1);
-    text.remove_prefix(close + 1);
-    const bool is_optional = name.ends_with('?');
-    if (is_optional) name.remove_suffix(1);
-    bool is_known = name == "startIndex";
-    if (is_known) out += index_offset == 0 ? "{offset}" : "{start}";
-    for (const Parameter& parameter : kParameters)
-      if (parameter.name == name) {
-        out += parameter.placeholder;
-        is_known = true;
-      }
-    if (!is_known && !is_optional) return {};
-  }
-  return out;
-}
-
-/// How preferable answers of a type are; 0 for those that cannot be read.
-int preference(std::string_view type, const AnswerRules& rules) {
-  if (type.find("atom+xml") != std::string_view::npos) return 3;
-  if (type.find("rss+xml") != std::string_view::npos) return 4;
-  if (type == "application/xml" || type == "text/xml") return rules.results.empty() ? 0 : 2;
-  return 0;
-}
-
-}  // namespace
-
-Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
-  if (text.size() > kMaxDescriptionBytes)
-    return fail(Code::bad_data, "the description document is larger than 256 KB");
-  const std::string valid = to_valid_utf8(text);
-  pugi::xml_document document;
-  if (!document.load_buffer(valid.data(), valid.size()) ||
-      without_prefix(document.document_element().name()) != "OpenSearchDescription")
-    return fail(Code::bad_data, "no OpenSearch description document at " + ready.redacted.description_url);
-  int best = 0;
-  std::string found;
-  for (const pugi::xml_node& node : document.document_element().children()) {
-    if (without_prefix(node.name()) != "Url") continue;
-    const std::string_view rel = node.attribute("rel").as_string("results");
-    const int worth = preference(node.attribute("type").as_string(), ready.access.answer);
-    if (worth <= best || rel.find("results") == std::string_view::npos) continue;
-    std::string url =
-        translated(node.attribute("template").as_string(), node.attribute("indexOffset").as_int(1));
-    if (url.empty() || !check_url_template(url, true)) continue;
-    best = worth;
-    found = std::move(url);
-  }
-  if (found.empty())
-    return fail(Code::bad_data,
-                "the description document offers no RSS or Atom search that needs only a query");
-  ready.access.url = found;
-  ready.redacted.url = found;
-  return {};
 }
 
 }  // namespace metafuse::fetchers

@@ -1,51 +1,21 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "fetchers/engines/http/ready_access.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
 #include "fetchers/model/fetched_list.h"
 
 namespace metafuse::fetchers {
 
-// Turns an engine's definition and an expanded query into HTTP requests: secrets and placeholders are filled
-// in, and a page of results is mapped to pages of the engine.
+// Turns an engine's definition and an expanded query into HTTP requests: placeholders are filled in, and a
+// page of results is mapped to pages of the engine.
 
 inline constexpr std::string_view kHopHeader = "X-Metafuse-Hops";
 inline constexpr int kMostHops = 2;
-
-using SecretLookup = std::function<std::optional<std::string>(std::string_view name)>;
-
-/// An HTTP engine with its secrets filled in (`access`), and with markers in their place, for
-/// recordings (`redacted`).
-struct ReadyAccess {
-  HttpAccess access;
-  HttpAccess redacted;
-  std::string
-      /// "host:port" as in the definition; empty if the host contains a placeholder.
-      own_origin;
-  std::shared_ptr<const OwnHost> own_host{};
-};
-
-/// Fills in the secrets.
-///
-/// in:     secret_of - nullptr: no secrets are needed (replay), and markers take their place
-/// errors: bad_config, naming the engine and the secret that is not set
-Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of);
-
-/// Replaces every secret in the text, as it is or percent-encoded, by "REDACTED".
-void redact(std::string& text, const std::vector<std::string>& secrets);
-
-/// Replaces every "${NAME}" in the text by its secret.
-///
-/// errors: bad_config, naming the engine and the secret that is not set
-Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of);
 
 /// Which of the engine's pages together make one page of `depth` results.
 struct PagePlan {
@@ -72,21 +42,15 @@ struct Found {
 };
 
 /// The request for one page of the engine's results.
-HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                          const FetchOptions& options, int page, const Found& found = {});
+EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                            const FetchOptions& options, int page, const Found& found = {});
 /// The request of one of the lookup steps.
 ///
 /// in:     step - less than access.steps.size()
-HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                               const FetchOptions& options, std::size_t step, const Found& found);
+EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                                 const FetchOptions& options, std::size_t step, const Found& found);
 /// The request for the engine's description document.
-HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
-
-/// Fills in the access's URL from an OpenSearch description document.
-///
-/// errors: bad_data: not such a document, none of its URLs gives RSS, Atom or JSON answers, or the URL needs
-///         more than a query
-Result<void> apply_description(ReadyAccess& ready, std::string_view document);
+EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
 
 /// The language that replaces {lang}.
 std::string request_language(const HttpAccess& access, const FetchOptions& options);

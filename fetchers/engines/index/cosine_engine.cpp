@@ -71,7 +71,7 @@ struct CosineReader {
   SqliteDatabase database;
   SqliteStatement part;     ///< selects a part by its key
   SqliteStatement matches;  ///< selects ids by an FTS5 query
-  PageReader pages;
+  ShownPages pages;
   WordFinder words;
   WordFinder stems;
   std::shared_ptr<const CosineLengths> lengths;
@@ -229,7 +229,7 @@ struct CosineEngine::Shared {
     auto part = database.prepare("SELECT documents, postings FROM cosine_parts WHERE part=?", true);
     if (!part) return damaged_cosine(path);
     TRY(auto matches, database.prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
-    TRY(auto pages, PageReader::make(database));
+    TRY(auto pages, ShownPages::make(database));
     TRY(auto words, WordFinder::make("unicode61"));
     TRY(auto stems, WordFinder::make("porter"));
     return std::make_unique<CosineReader>(CosineReader{std::move(database), std::move(*part),

@@ -84,14 +84,14 @@ Hit indexed_hit(const SqliteRow& row, double score) {
 
 }  // namespace
 
-Result<PageReader> PageReader::make(SqliteDatabase& database) {
-  PageReader pages;
+Result<ShownPages> ShownPages::make(SqliteDatabase& database) {
+  ShownPages pages;
   TRY(pages.page_,
       database.prepare("SELECT " + shown_columns(database) + " FROM pages AS p WHERE p.id=?", true));
   return pages;
 }
 
-Result<bool> PageReader::append(std::int64_t id, double score, RankedList& list) {
+Result<bool> ShownPages::append(std::int64_t id, double score, RankedList& list) {
   const std::size_t before = list.hits.size();
   page_.bind(id);
   TRY_VOID(page_.for_each_row([&](const SqliteRow& row) { list.hits.push_back(indexed_hit(row, score)); }));
@@ -105,7 +105,7 @@ namespace detail {
 struct LocalConnection {
   SqliteDatabase database;
   SqliteStatement statement;
-  PageReader pages;
+  ShownPages pages;
   std::optional<WordSearch> words;
 };
 
@@ -193,7 +193,7 @@ Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
   TRY(const auto table, words_table(database, access));
   TRY(const auto sql, search_statement(database, access, table.name, rank_function(columns.weights)));
   TRY(auto statement, database.prepare(sql));
-  TRY(auto pages, PageReader::make(database));
+  TRY(auto pages, ShownPages::make(database));
   std::optional<WordSearch> words;
   if (access.order_by.empty()) {
     TRY(words, WordSearch::open(

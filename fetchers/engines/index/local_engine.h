@@ -98,10 +98,10 @@ struct WordsTable {
 bool has_shown_facts(SqliteDatabase& database);
 
 /// Reads what results show.
-class PageReader {
+class ShownPages {
  public:
   /// errors: those of SQLite
-  static Result<PageReader> make(SqliteDatabase& database);
+  static Result<ShownPages> make(SqliteDatabase& database);
 
   /// Appends a document to the list. False if the index has no such document.
   Result<bool> append(std::int64_t id, double score, RankedList& list);

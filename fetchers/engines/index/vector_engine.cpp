@@ -36,7 +36,7 @@ namespace detail {
 struct VectorReader {
   SqliteDatabase database;
   SqliteStatement row;  ///< selects a vector by its id
-  PageReader pages;
+  ShownPages pages;
   std::optional<SqliteStatement> word;
   std::optional<WordFinder> finder;
 };
@@ -86,7 +86,7 @@ Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& pat
 Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const VectorMeta& meta) {
   TRY(auto database, open_index(path, kMappedBytes));
   TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
-  TRY(auto pages, PageReader::make(database));
+  TRY(auto pages, ShownPages::make(database));
   auto reader = std::make_unique<VectorReader>(
       VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt, std::nullopt});
   if (meta.source != VectorSource::lsi) return reader;

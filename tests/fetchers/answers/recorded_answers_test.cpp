@@ -311,7 +311,7 @@ TEST_CASE("Every recorded answer is parsed by its definition of the catalogue",
     REQUIRE(ready.has_value());
     const SteadyClock clock;
     const FetchOptions options{.deadline = Deadline(clock, Duration(0))};
-    const HttpRequest request = build_request(engine->second, *ready, "x", options, 1);
+    const EngineRequest request = build_request(engine->second, *ready, "x", options, 1);
     const std::string language = request_language(ready->access, options);
     const auto list = parse_answer(ready->access.answer, *body, {request.url, "", language});
     REQUIRE(list.has_value());

@@ -160,7 +160,7 @@ TEST_CASE("Late lists are kept for a minute and the oldest of 256 is removed fir
 }
 
 TEST_CASE("Two requests may be repeated and then one in five and at most ten", "[fetchers][limits]") {
-  SharedState state;
+  FetcherState state;
   const auto retries = [&] {
     int count = 0;
     while (state.take_retry()) ++count;

@@ -35,13 +35,13 @@ std::optional<std::string> secret_for_test(std::string_view name) {
 /// Answers in place of the network and keeps the requests.
 struct FakeServers {
   std::mutex mutex;
-  std::vector<HttpRequest> requests;
-  std::map<std::string, std::function<HttpAnswer(const HttpRequest&)>> answer_of;  ///< by a part of its URL
+  std::vector<EngineRequest> requests;
+  std::map<std::string, std::function<HttpAnswer(const EngineRequest&)>> answer_of;  ///< by a part of its URL
   std::vector<std::function<void()>> held;
   bool holds = false;  ///< answers are held until release()
 
   void answer(const std::string& url_part, const std::string& body, int status = 200) {
-    answer_of[url_part] = [=](const HttpRequest& request) {
+    answer_of[url_part] = [=](const EngineRequest& request) {
       HttpAnswer out;
       out.status = status;
       out.url = request.url;
@@ -55,7 +55,7 @@ struct FakeServers {
     const std::lock_guard lock(mutex);
     return static_cast<std::size_t>(std::count_if(
         requests.begin(), requests.end(),
-        [&](const HttpRequest& request) { return request.url.find(url_part) != std::string::npos; }));
+        [&](const EngineRequest& request) { return request.url.find(url_part) != std::string::npos; }));
   }
 };
 
@@ -64,7 +64,7 @@ class FakeTransport final : public Transport {
   /// in: inner - asked if no fake server answers
   explicit FakeTransport(FakeServers& servers, std::unique_ptr<Transport> inner = {})
       : servers_(servers), inner_(std::move(inner)) {}
-  void send(HttpRequest request, Done done) override {
+  void send(EngineRequest request, Done done) override {
     HttpAnswer answer;
     answer.failure = Failure::refused;
     answer.message = "no such server";
@@ -215,8 +215,8 @@ TEST_CASE("Pinecone and keyword services are asked as documented", "[fetchers][v
   const auto lists = ask_engines(*fetcher, {"p", "a", "t"});
   for (const auto& list : lists) CHECK(list.list.hits.size() == 1);
   CHECK(servers.asked("/v1/embeddings") == 1);
-  std::map<std::string, HttpRequest> by_url;
-  for (const HttpRequest& request : servers.requests) by_url[request.url] = request;
+  std::map<std::string, EngineRequest> by_url;
+  for (const EngineRequest& request : servers.requests) by_url[request.url] = request;
   const auto header = [&](const std::string& url, const std::string& name) {
     for (const auto& [key, value] : by_url.at(url).headers)
       if (key == name) return value;
@@ -249,7 +249,7 @@ TEST_CASE("A query is embedded once for all engines and its vector is cached", "
   ask_engines(*fetcher, {"b"});
   CHECK(servers.asked("/v1/embeddings") == 1);
   CHECK(servers.asked("/points/query") == 4);
-  const HttpRequest& request = servers.requests.front();
+  const EngineRequest& request = servers.requests.front();
   CHECK(request.body == R"({"model":"small","input":["query: open \"door\""],"encoding_format":"float"})");
   CHECK(std::find(request.headers.begin(), request.headers.end(),
                   std::pair<std::string, std::string>("Authorization", "Bearer s3cret")) !=

@@ -25,7 +25,7 @@ namespace {
 /// only engine of a search.
 struct Pair {
   explicit Pair(const std::string& more = "") {
-    script.answer = [this](const HttpRequest& request) {
+    script.answer = [this](const EngineRequest& request) {
       if (request.engine != "e") return answer_of(kOneResult);
       ++asked;
       return answer;
@@ -179,7 +179,7 @@ TEST_CASE("A probe closes the breaker or doubles the pause even if it was forced
 
 TEST_CASE("If all engines are blocked the one that is due next is asked", "[fetchers][breaker]") {
   ManualClock clock;
-  Script script{[](const HttpRequest& request) {
+  Script script{[](const EngineRequest& request) {
                   return status_answer(429, {{"retry-after", request.engine == "near" ? "50" : "100"}});
                 },
                 {}};
@@ -194,7 +194,7 @@ TEST_CASE("If all engines are blocked the one that is due next is asked", "[fetc
     script.requests.clear();
     fetcher->fetch(queries, {.deadline = Deadline(clock, seconds(5))}, {});
     std::vector<std::string> out;
-    for (const HttpRequest& request : script.requests) out.push_back(request.engine);
+    for (const EngineRequest& request : script.requests) out.push_back(request.engine);
     return out;
   };
   CHECK(asked().size() == 3);
@@ -205,7 +205,7 @@ TEST_CASE("An engine with overdue answers is not asked until one arrives unless 
           "[fetchers][breaker][deadline]") {
   struct Owing final : Transport {
     Owing(ManualClock& at, HoldingTransport::Held& into) : clock(at), held(into) {}
-    void send(HttpRequest request, Done done) override {
+    void send(EngineRequest request, Done done) override {
       if (request.engine == "good") return done(answer_of(kOneResult));
       clock.advance(seconds(4));  // longer than the engine's own timeout
       held.emplace_back(std::move(request), std::move(done));
@@ -243,7 +243,7 @@ TEST_CASE("An engine with overdue answers is not asked until one arrives unless 
 TEST_CASE("An engine is asked only if at least half of its quickest time is left",
           "[fetchers][deadline][security]") {
   ManualClock clock;
-  Script script{[&](const HttpRequest&) {
+  Script script{[&](const EngineRequest&) {
                   clock.advance(milliseconds(100));
                   return answer_of(kOneResult);
                 },
@@ -269,7 +269,7 @@ TEST_CASE("No engine is waited for beyond the deadline however slow it usually i
   bool hangs = false;
   struct Slow final : Transport {
     Slow(ManualClock& at, const bool& is_hanging) : clock(at), hangs(is_hanging) {}
-    void send(HttpRequest request, Done done) override {
+    void send(EngineRequest request, Done done) override {
       if (!hangs || request.engine == "good") return done(answer_of(kOneResult));
       clock.advance(seconds(2));
     }

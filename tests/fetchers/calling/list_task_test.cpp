@@ -34,7 +34,7 @@ TEST_CASE("A CAPTCHA page is recognised by each of its marks", "[fetchers][captc
   const StringPairs html = {{"content-type", "text/html"}};
   const std::string ask = block("e", "http://e.example/?q={query}");
   const auto failure_of = [&](int status, const StringPairs& headers, const std::string& body) {
-    Script script{[&](const HttpRequest&) { return status_answer(status, headers, body); }, {}};
+    Script script{[&](const EngineRequest&) { return status_answer(status, headers, body); }, {}};
     return ask_alone(ask, script).failure;
   };
   for (const std::string mark :
@@ -114,7 +114,7 @@ TEST_CASE("A status that a definition declares empty gives a list without result
                                                                             {405, Failure::http_status},
                                                                             {429, Failure::rate_limited}}) {
     INFO(status);
-    Script script{[&, status = status](const HttpRequest&) { return answer_of("nothing", status); }, {}};
+    Script script{[&, status = status](const EngineRequest&) { return answer_of("nothing", status); }, {}};
     const FetchedList list = ask_alone(ask, script);
     CHECK(list.failure == failure);
     CHECK(list.list.hits.empty());
@@ -155,7 +155,7 @@ TEST_CASE("Only failures worth a retry are retried and only once", "[fetchers][l
   };
   for (const Row& row : rows) {
     INFO(row.keys << ": " << row.answer.status << ' ' << name_of(row.answer.failure));
-    Script script{[&](const HttpRequest&) { return row.answer; }, {}};
+    Script script{[&](const EngineRequest&) { return row.answer; }, {}};
     CHECK(ask_alone(block("e", "http://e.example/?q={query}", row.keys), script).has_failed());
     CHECK(script.requests.size() == row.requests);
   }
@@ -176,7 +176,7 @@ TEST_CASE("Only failures worth a retry are retried and only once", "[fetchers][l
 }
 
 TEST_CASE("A failed list sends no further requests", "[fetchers][limits][paging]") {
-  Script script{[](const HttpRequest& request) {
+  Script script{[](const EngineRequest& request) {
                   return request.url.ends_with("p=1") ? answer_of("no", 404)
                                                       : failed_answer(Failure::refused);
                 },
@@ -191,7 +191,7 @@ TEST_CASE("Later requests of a list share the time that the first ones left", "[
   ManualClock clock;
   const auto timeouts = [&](const std::string& url, const std::string& keys, const std::string& answer,
                             Duration each) {
-    Script script{[&](const HttpRequest&) {
+    Script script{[&](const EngineRequest&) {
                     clock.advance(each);
                     return answer_of(answer);
                   },
@@ -202,7 +202,7 @@ TEST_CASE("Later requests of a list share the time that the first ones left", "[
     fetcher_of(block("e", url, keys, "3"), options)
         ->fetch({&query, 1}, {.depth = 3, .deadline = Deadline(clock, seconds(60))}, {});
     std::vector<Duration> out;
-    for (const HttpRequest& request : script.requests) out.push_back(request.timeout);
+    for (const EngineRequest& request : script.requests) out.push_back(request.timeout);
     return out;
   };
   const std::string details = "http://e.example/d?i={ids}";
@@ -217,7 +217,7 @@ TEST_CASE("Later requests of a list share the time that the first ones left", "[
 }
 
 TEST_CASE("The budget for retries grows with first requests and not with retries", "[fetchers][limits]") {
-  Script script{[](const HttpRequest&) { return failed_answer(Failure::refused); }, {}};
+  Script script{[](const EngineRequest&) { return failed_answer(Failure::refused); }, {}};
   const auto fetcher =
       fetcher_of(block("e", "http://e.example/?q={query}", "retries: 1"), scripted_options(script));
   for (int i = 0; i < 4; ++i) CHECK(fetch_one(*fetcher, "e").failure == Failure::refused);
@@ -225,7 +225,7 @@ TEST_CASE("The budget for retries grows with first requests and not with retries
 }
 
 TEST_CASE("A disabled engine is not asked", "[fetchers][request]") {
-  Script script{[](const HttpRequest&) { return answer_of(kOneResult); }, {}};
+  Script script{[](const EngineRequest&) { return answer_of(kOneResult); }, {}};
   for (const std::string key : {"disabled", "inactive"}) {
     const std::string ask = block("e", "http://e.example/?q={query}", key + ": true");
     CHECK(ask_alone(ask, script).failure == Failure::not_allowed);
@@ -296,7 +296,7 @@ TEST_CASE("Identifiers and cursors are used up to exactly their limits", "[fetch
            std::to_string(per_request) + "}]}\n";
   };
   std::string found;
-  Script script{[&](const HttpRequest& request) {
+  Script script{[&](const EngineRequest& request) {
                   return answer_of(request.url.find("/find?") != std::string::npos ? found : kOneResult);
                 },
                 {}};
@@ -338,7 +338,7 @@ TEST_CASE("Identifiers and cursors are used up to exactly their limits", "[fetch
                                   "\"http://e.example/?q={query}&c={cursor}\"}");
   const auto pages = [&](const std::string& first_cursor, const std::string& next_cursor) {
     int page = 0;
-    Script walk{[&](const HttpRequest&) {
+    Script walk{[&](const EngineRequest&) {
                   ++page;
                   return answer_of(R"({"results":[{"url":"http://a.example/)" + std::to_string(page) +
                                    R"(","title":"t"}],"next":")" + (page == 1 ? first_cursor : next_cursor) +
@@ -360,7 +360,7 @@ TEST_CASE("No further page is requested once there are enough results", "[fetche
   for (const auto& [each, requests] :
        std::vector<std::pair<int, std::size_t>>{{10, 3}, {14, 3}, {15, 2}, {30, 1}}) {
     INFO(each);
-    Script script{[each = each](const HttpRequest& request) {
+    Script script{[each = each](const EngineRequest& request) {
                     std::string results;
                     for (int i = 0; i < each; ++i)
                       results += (i == 0 ? "" : ",") + (R"({"url":"http://a.example/)" +
@@ -379,7 +379,7 @@ TEST_CASE("A failed page ends the list and a failed first page fails the whole l
       block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, page_size: 1");
   const auto fetched = [&](int failing, int depth) {
     Script script{
-        [&](const HttpRequest& request) {
+        [&](const EngineRequest& request) {
           const std::string page = request.url.substr(request.url.find("p=") + 2);
           if (page == std::to_string(failing)) return answer_of("oops", 500);
           return answer_of(R"({"results":[{"url":"http://a.example/)" + page + R"(","title":"t"}]})");

@@ -405,7 +405,7 @@ TEST_CASE("A public name that resolves to a private address later is refused", "
                      struct Renamed final : Transport {
                        Renamed(std::unique_ptr<Transport> wrapped, Reach found)
                            : inner(std::move(wrapped)), reach(found) {}
-                       void send(HttpRequest request, Done done) override {
+                       void send(EngineRequest request, Done done) override {
                          request.own_host = OwnHost::find("search.example.org",
                                                           [this](const std::string&) { return reach; });
                          inner->send(std::move(request), std::move(done));

@@ -47,7 +47,7 @@ std::map<std::string, Engine> engines_of_catalogue() {
 
 /// The URL and the body of the request for an engine's second page, or nothing if it has only one page.
 std::string second_page(const Engine& engine, std::string answer) {
-  test::Script script{[&](const HttpRequest&) { return test::answer_of(answer); }, {}};
+  test::Script script{[&](const EngineRequest&) { return test::answer_of(answer); }, {}};
   FetcherOptions options = test::scripted_options(script);
   options.secret_of = [](std::string_view name) { return std::optional("SECRET-" + std::string(name)); };
   const auto fetcher = make_fetcher({engine}, options);
@@ -61,7 +61,7 @@ std::string second_page(const Engine& engine, std::string answer) {
                     {.depth = depth, .deadline = Deadline(clock, std::chrono::seconds(5)), .page = 2}, {});
   if (is_by_cursor && script.requests.size() < 2) return {};
   if (script.requests.empty()) return {};
-  const HttpRequest& request = is_by_cursor ? script.requests[1] : script.requests.front();
+  const EngineRequest& request = is_by_cursor ? script.requests[1] : script.requests.front();
   return request.url + (request.body.empty() ? "" : " " + request.body);
 }
 

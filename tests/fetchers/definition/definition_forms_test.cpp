@@ -41,7 +41,7 @@ std::string error_of_keys(const std::string& keys) {
   return file ? "" : file.error().text;
 }
 
-HttpRequest request_with(const Engine& engine, const std::string& query) {
+EngineRequest request_with(const Engine& engine, const std::string& query) {
   const auto ready = ready_access(engine, SecretLookup());
   REQUIRE(ready.has_value());
   const SteadyClock clock;
@@ -193,7 +193,7 @@ TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers]
       "t, "
       "json_body: {query: \"{query}\", size: \"{count}\", from: 0, flags: [true, null, \"a {{b}}\"], "
       "filter: {\"k{\": \"x-{lang}\"}}");
-  const HttpRequest request = request_with(engine, "say \"hi\" {lang} \\");
+  const EngineRequest request = request_with(engine, "say \"hi\" {lang} \\");
   CHECK(request.method == "POST");
   CHECK(
       request.body ==

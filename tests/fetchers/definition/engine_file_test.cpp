@@ -20,7 +20,7 @@ std::string errors_of(const std::string& text) {
 
 const SteadyClock kClockEngine;
 
-HttpRequest request_of(const Engine& engine, const std::string& query, FetchOptions options) {
+EngineRequest request_of(const Engine& engine, const std::string& query, FetchOptions options) {
   const auto ready = ready_access(engine, SecretLookup());
   REQUIRE(ready.has_value());
   return build_request(engine, *ready, query, options, plan_pages(ready->access, options).first);
@@ -199,7 +199,7 @@ TEST_CASE("Requests are the same as those of SearXNG", "[fetchers][engine_file]"
   const Engine posted = only_engine(head +
                                     "    method: POST\n    search_url: http://a.example/\n"
                                     "    request_body: '{{\"q\": \"{query}\", \"n\": {count}}}'\n");
-  const HttpRequest request = request_of(posted, "say \"hi\" {x}", options_with(30, 1));
+  const EngineRequest request = request_of(posted, "say \"hi\" {x}", options_with(30, 1));
   CHECK(request.method == "POST");
   CHECK(request.body == R"({"q": "say \"hi\" {x}", "n": 30})");
   const Engine form = only_engine(
@@ -211,14 +211,14 @@ TEST_CASE("Engine types for well-known servers build their requests", "[fetchers
   const auto request = [](const std::string& body, int page = 1) {
     return request_of(only_engine("engines:\n  - name: a\n" + body), "x \"y", options_with(30, page));
   };
-  const HttpRequest elastic =
+  const EngineRequest elastic =
       request("    engine: elasticsearch\n    base_url: http://localhost:9200\n    index: pages\n", 2);
   CHECK(elastic.url == "http://localhost:9200/pages/_search");
   CHECK(elastic.body ==
         R"({"from":30,"size":30,"query":{"multi_match":{"query":"x \"y","fields":["*"],"lenient":true}}})");
   CHECK(request("    engine: elasticsearch\n    base_url: http://localhost:9200\n").url ==
         "http://localhost:9200/_search");  // without `index` all indices are searched, as in SearXNG
-  const HttpRequest custom = request(
+  const EngineRequest custom = request(
       "    engine: elasticsearch\n    index: pages\n    query_type: custom\n"
       "    custom_query_json: {match: {title: \"{{VALUE}}\"}, size: 3}\n");
   CHECK(parse_json(custom.body, "body").has_value());

@@ -111,7 +111,7 @@ class Scripted final : public Transport {
  public:
   Scripted(std::unique_ptr<Transport> inner, std::string url)
       : inner_(std::move(inner)), url_(std::move(url)) {}
-  void send(HttpRequest request, Done done) override {
+  void send(EngineRequest request, Done done) override {
     request.url = url_;
     inner_->send(std::move(request), std::move(done));
   }
@@ -213,7 +213,7 @@ TEST_CASE("No query or language or time range can choose the host", "[fetchers][
         const SteadyClock clock;
         const FetchOptions options{
             .deadline = Deadline(clock, Duration(0)), .language = value, .time_range = value};
-        const HttpRequest request = build_request(engines.front(), *ready, value, options, 1);
+        const EngineRequest request = build_request(engines.front(), *ready, value, options, 1);
         INFO(search_url << " with " << value << ": " << request.url);
         const auto parts = parts_of_url(request.url);
         REQUIRE(parts.has_value());

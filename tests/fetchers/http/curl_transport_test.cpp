@@ -20,8 +20,8 @@ using std::chrono::seconds;
 
 namespace {
 
-HttpRequest chaos_request(const ChaosServer& server, const std::string& fault) {
-  HttpRequest request;
+EngineRequest chaos_request(const ChaosServer& server, const std::string& fault) {
+  EngineRequest request;
   request.engine = "e";
   request.url = "http://" + server.origin() + "/" + fault + "?q=x";
   request.own_origin = server.origin();
@@ -169,7 +169,7 @@ TEST_CASE("An engine's running requests are limited and further ones wait for on
   Endings endings;
   const auto transport = make_curl_transport(*AddressGuard::make({}));
   const auto send = [&](const std::string& engine, const std::string& fault, int number, Duration timeout) {
-    HttpRequest request = chaos_request(server, fault);
+    EngineRequest request = chaos_request(server, fault);
     request.engine = engine;
     request.max_connections = 2;
     request.timeout = timeout;
@@ -194,7 +194,7 @@ TEST_CASE("Requests start no faster than the engine's rate and are refused if th
   Endings endings;
   const auto transport = make_curl_transport(*AddressGuard::make({}));
   const auto send = [&](const std::string& engine, double per_second, int number, Duration timeout) {
-    HttpRequest request = chaos_request(server, "ok");
+    EngineRequest request = chaos_request(server, "ok");
     request.engine = engine;
     request.requests_per_second = per_second;
     request.timeout = timeout;
@@ -225,7 +225,7 @@ TEST_CASE("Up to 4096 requests may wait for an engine and the next is refused at
   Endings endings;
   const auto transport = make_curl_transport(*AddressGuard::make({}));
   const auto send = [&](int number) {
-    HttpRequest request = chaos_request(server, "hang-after-request");
+    EngineRequest request = chaos_request(server, "hang-after-request");
     request.max_connections = 1;
     request.timeout = seconds(600);
     transport->send(std::move(request), endings.note(number));

@@ -14,8 +14,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-HttpRequest request_for(const std::string& url) {
-  HttpRequest request;
+EngineRequest request_for(const std::string& url) {
+  EngineRequest request;
   request.url = url + "&key=secret";
   request.record_url = url;
   for (const char* name : {"X-Api-Key", "Authorization", "Proxy-Authorization", "Cookie", "X-Auth-Token",

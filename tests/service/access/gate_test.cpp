@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "service/base/addresses.h"
-#include "service/base/digest.h"
 #include "service/base/metrics.h"
 #include "service/config/snapshot.h"
 #include "tests/support/manual_clock.h"

@@ -5,10 +5,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "core/json.h"
 #include "service/access/gate.h"
-#include "service/base/digest.h"
 #include "service/base/log.h"
 #include "service/http/exchange.h"
 #include "tests/support/manual_clock.h"

@@ -7,10 +7,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/random.h"
 #include "service/access/keys.h"
 #include "service/access/quotas.h"
-#include "service/base/digest.h"
 #include "service/http/exchange.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/sample_search.h"

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "service/base/digest.h"
+#include "core/digest.h"
 #include "service/router.h"
 #include "tests/support/test_server.h"
 

@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/router.h"
 #include "tests/support/test_server.h"
 

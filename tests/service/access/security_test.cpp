@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "service/access/gate.h"
-#include "service/base/digest.h"
 #include "service/http/session.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/serve_process.h"

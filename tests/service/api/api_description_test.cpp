@@ -4,9 +4,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/router.h"
 #include "tests/support/test_server.h"
 
@@ -190,7 +190,7 @@ TEST_CASE("Answers match their schemas in /openapi.json", "[service][openapi]") 
   const std::string key = "Authorization: Bearer key\r\n";
   TestServer server(TestServer::default_answer,
                     "store: metafuse.db\nkeys: [{name: all, roles: [search, judge, admin], sha256: " +
-                        service::sha256_hex("key") + "}]\n");
+                        sha256_hex("key") + "}]\n");
   const JsonObject api = description(server);
   const std::string json = "application/json";
   const std::string form = "application/x-www-form-urlencoded";
@@ -299,8 +299,8 @@ TEST_CASE("The description /openapi.json has exactly the server's routes with un
 }
 
 TEST_CASE("Request bodies are read as /openapi.json describes them", "[service][openapi]") {
-  TestServer server(TestServer::default_answer, "keys: [{name: all, roles: [search, admin], sha256: " +
-                                                    service::sha256_hex("key") + "}]\n");
+  TestServer server(TestServer::default_answer,
+                    "keys: [{name: all, roles: [search, admin], sha256: " + sha256_hex("key") + "}]\n");
   const std::string key = "Authorization: Bearer key\r\n";
   const JsonObject api = description(server);
   for (const std::string path : {"/v1/search", "/search", "/v1/fuse", "/v1/templates/{domain}/preview"}) {

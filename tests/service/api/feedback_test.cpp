@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -10,8 +10,8 @@ using namespace metafuse::test;
 namespace {
 
 std::string store_config(const std::string& more = "") {
-  return "store: metafuse.db\nkeys:\n  - {name: judge, sha256: " + service::sha256_hex("judge-key") +
-         ", roles: [judge]}\n  - {name: small, sha256: " + service::sha256_hex("small-key") +
+  return "store: metafuse.db\nkeys:\n  - {name: judge, sha256: " + sha256_hex("judge-key") +
+         ", roles: [judge]}\n  - {name: small, sha256: " + sha256_hex("small-key") +
          ", roles: [search], quota_per_day: 4}\n" + more;
 }
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -148,8 +148,8 @@ McpReply search_pages(TestServer& server, const std::string& arguments) {
 
 TEST_CASE("Each domain is a tool that describes what it searches and its slots and engines",
           "[service][mcp]") {
-  TestServer server(TestServer::default_answer, "keys: [{name: narrow, domains: [pages], sha256: " +
-                                                    service::sha256_hex("narrow") + "}]\n");
+  TestServer server(TestServer::default_answer,
+                    "keys: [{name: narrow, domains: [pages], sha256: " + sha256_hex("narrow") + "}]\n");
   const JsonArray alone = listed(server);
   REQUIRE(alone.size() == 3);
   CHECK(alone[0].at("description").as_string().find("Home pages") != std::string::npos);
@@ -246,7 +246,7 @@ TEST_CASE("A tool's page and sites and time range select from all results", "[se
 TEST_CASE("An unknown key is ignored where searching is open", "[service][mcp][keys]") {
   const std::string keys =
       "limits: {failed_keys_per_minute: 2}\nkeys: [{name: k, roles: [admin, search], sha256: " +
-      service::sha256_hex("right") + "}]\n";
+      sha256_hex("right") + "}]\n";
   const auto post = [](TestServer& server, const std::string& key) {
     return status_in(server.post("/search", "application/json", R"({"query":"ada"})",
                                  "Authorization: Bearer " + key + "\r\n"));

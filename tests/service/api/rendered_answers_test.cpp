@@ -6,8 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 
@@ -161,7 +161,7 @@ TEST_CASE("Every answer to a search names the engines whose lists it lacks", "[s
 
 TEST_CASE("Rendered answers need a key and count against quotas and rates", "[service][rendered]") {
   TestServer server(TestServer::default_answer,
-                    "needs_key: true\nkeys:\n  - {name: small, sha256: " + service::sha256_hex("small-key") +
+                    "needs_key: true\nkeys:\n  - {name: small, sha256: " + sha256_hex("small-key") +
                         ", roles: [search], quota_per_day: 13}\n");
   const std::string key = "X-API-Key: small-key\r\n";
   const std::string target = "/search?q=ada&format=json";

@@ -3,9 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/config/snapshot.h"
 #include "service/http/head.h"
 #include "tests/support/test_server.h"
@@ -18,8 +18,8 @@ namespace {
 const std::string kKey = "Authorization: Bearer admin-key\r\n";
 
 std::string admin_config() {
-  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
-         ", roles: [admin]}\n  - {name: reader, sha256: " + service::sha256_hex("reader-key") + "}\n";
+  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + sha256_hex("admin-key") +
+         ", roles: [admin]}\n  - {name: reader, sha256: " + sha256_hex("reader-key") + "}\n";
 }
 
 std::string etag_in(const std::string& response) {
@@ -132,8 +132,8 @@ TEST_CASE("The API lists and reads and restores versions of the templates", "[se
   CHECK(etag_in(done) == etag_in(server.get("/v1/templates/pages")));
   // a restored version is the latest one again
   CHECK(parse_json(body_in(server.get(versions, kKey)), "versions")->at("versions").as_array().size() == 3);
-  TestServer bare(TestServer::default_answer, "keys: [{name: admin, sha256: " +
-                                                  service::sha256_hex("admin-key") + ", roles: [admin]}]\n");
+  TestServer bare(TestServer::default_answer,
+                  "keys: [{name: admin, sha256: " + sha256_hex("admin-key") + ", roles: [admin]}]\n");
   CHECK(status_in(bare.get(versions, kKey)) == 404);
 }
 

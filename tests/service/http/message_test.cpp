@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
 #include "service/errors.h"

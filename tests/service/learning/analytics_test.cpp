@@ -4,9 +4,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "service/base/dates.h"
-#include "service/base/digest.h"
 #include "tests/support/sample_search.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"

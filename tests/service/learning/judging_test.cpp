@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/learning/store_training.h"
 #include "service/search/search_pipeline.h"
 #include "tests/support/sample_search.h"

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/store_training.h"
 #include "tests/support/sample_search.h"
@@ -19,9 +19,9 @@ const std::string kAdmin = "Authorization: Bearer admin-key\r\n";
 const std::string kJudge = "Authorization: Bearer judge-key\r\n";
 
 std::string learning_config(const std::string& more = "") {
-  return "store: metafuse.db\nkeys:\n  - {name: judge, sha256: " + service::sha256_hex("judge-key") +
-         ", roles: [judge]}\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
-         ", roles: [admin]}\n" + more;
+  return "store: metafuse.db\nkeys:\n  - {name: judge, sha256: " + sha256_hex("judge-key") +
+         ", roles: [judge]}\n  - {name: admin, sha256: " + sha256_hex("admin-key") + ", roles: [admin]}\n" +
+         more;
 }
 
 JsonObject body_of(const std::string& response) {

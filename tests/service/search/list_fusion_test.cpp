@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -187,7 +187,7 @@ TEST_CASE("Each variant counts and raw ones need their role and 64 queries are t
           "[service][native]") {
   TestServer server(TestServer::default_answer,
                     "keys:\n  - {name: raw, roles: [search, raw], quota_per_day: 12, sha256: " +
-                        service::sha256_hex("raw-key") + "}\n");
+                        sha256_hex("raw-key") + "}\n");
   const std::string key = "Authorization: Bearer raw-key\r\n";
   const auto ask = [&](const std::string& body) {
     return server.post("/v1/search", "application/json", body, key);
@@ -239,8 +239,8 @@ TEST_CASE("Tavily's clients get Tavily's fields", "[service][tavily]") {
 }
 
 TEST_CASE("Older clients of Tavily may send their key in the body", "[service][tavily]") {
-  TestServer server(TestServer::default_answer, "needs_key: true\nkeys: [{name: team, sha256: " +
-                                                    service::sha256_hex("tvly-key") + "}]\n");
+  TestServer server(TestServer::default_answer,
+                    "needs_key: true\nkeys: [{name: team, sha256: " + sha256_hex("tvly-key") + "}]\n");
   const auto ask = [&](const std::string& body, const std::string& headers = "") {
     return status_in(server.post("/search", "application/json", body, headers));
   };

@@ -11,8 +11,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "service/http/server.h"
 #include "service/search/guarded_transport.h"
 #include "tests/support/manual_clock.h"
@@ -282,7 +282,7 @@ TEST_CASE("At most sixteen pages are read at once", "[service][pages][security]"
 TEST_CASE("A late answer that nothing waits for any more is dropped", "[service][pages][security]") {
   HoldingTransport::Held held;
   HoldingTransport transport(held);
-  fetchers::HttpRequest request;
+  fetchers::EngineRequest request;
   request.timeout = Duration(0);
   const auto answers = answers_to(transport, {request});
   REQUIRE(answers.size() == 1);

@@ -7,10 +7,10 @@
 
 #include "core/atomic_file.h"
 #include "core/deadline.h"
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/yaml_reader.h"
-#include "service/base/digest.h"
 #include "service/base/log.h"
 #include "service/errors.h"
 #include "service/http/head.h"
@@ -26,8 +26,8 @@ namespace {
 const std::string kAdminKey = "Authorization: Bearer admin-key\r\n";
 
 std::string keys_config(const std::string& more = "") {
-  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
-         ", roles: [admin, raw]}\n  - {name: small, sha256: " + service::sha256_hex("small-key") +
+  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + sha256_hex("admin-key") +
+         ", roles: [admin, raw]}\n  - {name: small, sha256: " + sha256_hex("small-key") +
          ", roles: [admin], quota_per_day: 2}\n" + more;
 }
 

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "service/base/name_lookup.h"
+#include "core/name_lookup.h"
 #include "service/search/answer_cache.h"
 #include "service/store/redis_client.h"
 #include "service/store/store.h"

@@ -15,8 +15,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "service/base/digest.h"
-#include "service/base/name_lookup.h"
+#include "core/digest.h"
+#include "core/name_lookup.h"
 #include "service/learning/search_log.h"
 #include "service/search/answer_cache.h"
 #include "service/search/list_fusion.h"

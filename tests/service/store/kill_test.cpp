@@ -9,9 +9,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "core/random.h"
-#include "service/base/digest.h"
 #include "service/store/store.h"
 #include "tests/support/serve_process.h"
 
@@ -70,7 +70,7 @@ void kill_under_load(int kills) {
   ServeProcess server(
       "127.0.0.1:0",
       "default_domain: d\nstore: state.db\nkeys: [{name: judge, roles: [search, judge], sha256: " +
-          service::sha256_hex("judge-key") + "}]\n");
+          sha256_hex("judge-key") + "}]\n");
   Random random(11);
   Acknowledged acknowledged;
   std::atomic<int> number{0};

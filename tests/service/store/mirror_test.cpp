@@ -16,9 +16,9 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "core/digest.h"
 #include "core/text_file.h"
 #include "fusion/model/weak_ranking.h"
-#include "service/base/digest.h"
 #include "service/store/model_versions.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"

@@ -9,8 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
-#include "service/base/digest.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/tcp_relay.h"
 #include "tests/support/test_server.h"

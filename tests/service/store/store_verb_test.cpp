@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/result.h"
-#include "service/base/digest.h"
 #include "service/config/config.h"
 #include "service/store/store.h"
 #include "tests/support/command.h"

@@ -51,7 +51,7 @@ FetchedList search_once(Fetcher& fetcher, const Clock& clock, const std::string&
       .front();
 }
 
-std::string header_of(const HttpRequest& request, const std::string& name) {
+std::string header_of(const EngineRequest& request, const std::string& name) {
   for (const auto& [key, value] : request.headers)
     if (key == name) return value;
   return {};
@@ -66,7 +66,7 @@ struct TokenServer {
   int handed_out = 0;
   int refused = 0;
 
-  HttpAnswer operator()(const HttpRequest& request) {
+  HttpAnswer operator()(const EngineRequest& request) {
     if (request.url == "https://login.example/token") {
       const std::string number = std::to_string(++handed_out);
       return answer_of(R"({"access_token":"tok-)" + number +
@@ -82,7 +82,7 @@ struct TokenServer {
 
 TEST_CASE("A token is fetched once and renewed before it expires or when it is refused", "[fetchers][auth]") {
   TokenServer server;
-  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  Script script{[&](const EngineRequest& request) { return server(request); }, {}};
   test::ManualClock clock;
   FetcherOptions options = scripted_options(script);
   options.clock = &clock;
@@ -110,7 +110,7 @@ TEST_CASE("A token is fetched once and renewed before it expires or when it is r
 TEST_CASE("A refused token is renewed only once per search", "[fetchers][auth]") {
   int tokens = 0;
   bool hands_out = true;
-  Script script{[&](const HttpRequest& request) {
+  Script script{[&](const EngineRequest& request) {
                   if (request.url != "https://login.example/token") return answer_of("who are you", 401);
                   if (!hands_out) return answer_of(R"({"error":"invalid_client"})", 400);
                   return answer_of(R"({"access_token":"t)" + std::to_string(++tokens) + "\"}");
@@ -135,7 +135,7 @@ TEST_CASE("A refused token is renewed only once per search", "[fetchers][auth]")
 
 TEST_CASE("A refresh token is used and replaced by the next one that the server sends", "[fetchers][auth]") {
   TokenServer server;
-  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  Script script{[&](const EngineRequest& request) { return server(request); }, {}};
   test::ManualClock clock;
   FetcherOptions options = scripted_options(script);
   options.clock = &clock;
@@ -153,7 +153,7 @@ TEST_CASE("Tokens and the secrets used to fetch them are never written to a file
           "[fetchers][auth][security]") {
   const test::TemporaryFolder folder;
   TokenServer server;
-  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  Script script{[&](const EngineRequest& request) { return server(request); }, {}};
   const SteadyClock clock;
   auto writer = HarWriter::open(folder.path("archive.har"));
   REQUIRE(writer.has_value());
@@ -174,7 +174,7 @@ TEST_CASE("Tokens and the secrets used to fetch them are never written to a file
   replay.recording_file = folder.path("archive.har");
   CHECK(search_once(*fetcher_with(kOauth, replay), clock).list.hits.size() == 1);
   // An error message of a token server may repeat what was sent.
-  script.answer = [](const HttpRequest& request) {
+  script.answer = [](const EngineRequest& request) {
     return answer_of(R"({"error":"invalid_client","error_description":")" + request.body + "\"}", 401);
   };
   const FetchedList failed = search_once(*fetcher_with(kOauth, scripted_options(script)), clock);
@@ -183,7 +183,7 @@ TEST_CASE("Tokens and the secrets used to fetch them are never written to a file
 }
 
 TEST_CASE("Requests are signed over the message of the definition", "[fetchers][auth]") {
-  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  Script script{[](const EngineRequest&) { return answer_of(kAnswer); }, {}};
   const SteadyClock clock;
   FetcherOptions options = scripted_options(script);
   options.unix_time = [] { return std::int64_t{1714550400}; };
@@ -193,12 +193,12 @@ TEST_CASE("Requests are signed over the message of the definition", "[fetchers][
     return script.requests.back();
   };
   // The well-known value of HMAC-SHA256 for the key "key" and this sentence.
-  const HttpRequest fox = signed_by(
+  const EngineRequest fox = signed_by(
       "secret: key, message: \"The quick brown fox jumps over the lazy dog\", headers: {X-Signature: "
       "\"{signature}\"}",
       "x");
   CHECK(header_of(fox, "X-Signature") == "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
-  const HttpRequest whole = signed_by(
+  const EngineRequest whole = signed_by(
       "secret: \"${KEY}\", encoding: base64, message: \"{method} {host}{path}?{query} {timestamp}\", "
       "headers: {X-Date: \"{date}\", Authorization: \"HMAC me:{timestamp}:{signature}\"}",
       "a b");
@@ -220,7 +220,7 @@ TEST_CASE("Requests are signed over the message of the definition", "[fetchers][
 }
 
 TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers][auth]") {
-  const auto signed_request = [](HttpRequest request, const std::string& service, std::int64_t time) {
+  const auto signed_request = [](EngineRequest request, const std::string& service, std::int64_t time) {
     Authorization auth;
     auth.client_id = "AKIDEXAMPLE";
     auth.secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
@@ -229,19 +229,19 @@ TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers
     sign_aws_request(request, auth, time);
     return request;
   };
-  const auto signature = [](const HttpRequest& request) {
+  const auto signature = [](const EngineRequest& request) {
     const std::string header = header_of(request, "Authorization");
     return header.substr(header.find("Signature=") + 10);
   };
   constexpr std::int64_t kMoment = 1440938160;  // 2015-08-30 12:36:00 UTC, as in Amazon's published examples
   const auto of = [&](const std::string& method, const std::string& url) {
-    HttpRequest request;
+    EngineRequest request;
     request.method = method;
     request.url = url;
     return signed_request(request, "service", kMoment);
   };
   // Amazon's test suite: get-vanilla, post-vanilla, get-vanilla-query-order-key-case.
-  const HttpRequest vanilla = of("GET", "https://example.amazonaws.com/");
+  const EngineRequest vanilla = of("GET", "https://example.amazonaws.com/");
   CHECK(header_of(vanilla, "X-Amz-Date") == "20150830T123600Z");
   CHECK(header_of(vanilla, "Authorization") ==
         "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
@@ -253,7 +253,7 @@ TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers
         "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500");
   CHECK(signature(of("GET", "https://example.amazonaws.com/a/../")) == signature(vanilla));
   // The example of Amazon's documentation, IAM's ListUsers.
-  HttpRequest users;
+  EngineRequest users;
   users.url = "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08";
   users.headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}};
   CHECK(signature(signed_request(users, "iam", kMoment)) ==
@@ -263,7 +263,7 @@ TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers
 
 TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay secret",
           "[fetchers][auth][security]") {
-  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  Script script{[](const EngineRequest&) { return answer_of(kAnswer); }, {}};
   const SteadyClock clock;
   FetcherOptions options = scripted_options(script);
   options.unix_time = [] { return std::int64_t{1440938160}; };
@@ -272,7 +272,7 @@ TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay s
       "session_token: \"${TOKEN}\"",
       options);
   CHECK(search_once(*fetcher, clock, "a b").list.hits.size() == 1);
-  const HttpRequest& sent = script.requests.back();
+  const EngineRequest& sent = script.requests.back();
   CHECK(header_of(sent, "X-Amz-Security-Token") == "s3cret-TOKEN");
   CHECK(header_of(sent, "X-Amz-Content-Sha256") ==
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -289,7 +289,7 @@ TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay s
 
 TEST_CASE("A reader's headers are passed on if the definition says so and the lists stay private",
           "[fetchers][auth][security]") {
-  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  Script script{[](const EngineRequest&) { return answer_of(kAnswer); }, {}};
   const SteadyClock clock;
   const auto fetcher = fetcher_with("type: forward, headers: [X-User-Token]", scripted_options(script));
   CHECK(search_once(*fetcher, clock).failure == Failure::not_allowed);

@@ -55,7 +55,7 @@ FetchedList fetched(const std::string& blocks, FetcherOptions options, int depth
       .front();
 }
 
-HttpAnswer answer_library(const HttpRequest& request) {
+HttpAnswer answer_library(const EngineRequest& request) {
   if (request.url.find("/find?") != std::string::npos)
     return answer_of(R"({"found":[{"number":7},{"number":"b/2"},{"number":9}]})");
   return answer_of(R"({"docs":[{"id":9,"title":"Nine"},{"id":7,"title":"Seven"},{"id":"b/2","title":"B"},
@@ -79,12 +79,12 @@ TEST_CASE("Identifiers are found first and then their details are requested in o
 }
 
 TEST_CASE("No identifier means no result and a failed step is named", "[fetchers][steps]") {
-  Script script{[](const HttpRequest&) { return answer_of(R"({"found":[]})"); }, {}};
+  Script script{[](const EngineRequest&) { return answer_of(R"({"found":[]})"); }, {}};
   const FetchedList none = fetched(kDetails, scripted_options(script));
   CHECK(none.failure == Failure::none);
   CHECK(none.list.hits.empty());
   CHECK(script.requests.size() == 1);
-  script.answer = [](const HttpRequest&) { return answer_of("out of order", 503); };
+  script.answer = [](const EngineRequest&) { return answer_of("out of order", 503); };
   const FetchedList failed = fetched(kDetails, scripted_options(script));
   CHECK(failed.failure == Failure::http_status);
   CHECK(failed.message.starts_with("step 1: HTTP 503"));
@@ -94,7 +94,7 @@ TEST_CASE("Details are requested in batches or with one request per identifier",
   const std::string step =
       "    steps:\n      - {search_url: \"https://l.example/find?q={query}\", ids_query: $/*, per_request: "
       "2}\n";
-  Script script{[](const HttpRequest& request) {
+  Script script{[](const EngineRequest& request) {
                   return request.url.find("/find?") != std::string::npos
                              ? answer_of("[1, 2, 3]")
                              : answer_of(R"({"t":"T","u":"https://l.example)" +
@@ -130,7 +130,7 @@ TEST_CASE("Details are requested in batches or with one request per identifier",
 TEST_CASE("All steps are recorded and replayed", "[fetchers][steps][recording]") {
   const test::TemporaryFolder folder;
   const std::string archive = folder.path("archive.har");
-  Script script{[](const HttpRequest& request) {
+  Script script{[](const EngineRequest& request) {
                   HttpAnswer answer = answer_library(request);
                   answer.elapsed =
                       std::chrono::milliseconds(request.url.find("/find?") == std::string::npos ? 20 : 30);
@@ -169,7 +169,7 @@ TEST_CASE("Pages follow the cursor of the previous answer", "[fetchers][paging]"
     results_per_page: 2
     next_page: {cursor_query: $/next, search_url: "https://c.example/s?q={query}&after={cursor}"}
 )";
-  Script script{[](const HttpRequest& request) {
+  Script script{[](const EngineRequest& request) {
                   const auto at = request.url.find("after=");
                   const int page = at == std::string::npos ? 1 : request.url[at + 9] - '0';
                   std::string items;

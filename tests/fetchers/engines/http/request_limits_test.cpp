@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "fetchers/engines/http/engine_request.h"
+#include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/model/engine.h"
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/manual_clock.h"
@@ -35,13 +36,13 @@ FetchOptions options_of(int depth = 10, int page = 1) {
 }
 
 /// The request for "x" to an engine all of whose secrets have this value.
-HttpRequest filled_from(const std::string& url, const std::string& keys, const std::string& secret,
-                        const FetchOptions& options = options_of()) {
+EngineRequest filled_from(const std::string& url, const std::string& keys, const std::string& secret,
+                          const FetchOptions& options = options_of()) {
   const Engine engine = engines_of(block("e", url, keys)).front();
   return build_request(engine, ready_of(engine, secret), "x", options, 1);
 }
 
-std::string header_in(const HttpRequest& request, const std::string& name) {
+std::string header_in(const EngineRequest& request, const std::string& name) {
   for (const auto& [key, value] : request.headers)
     if (key == name) return value;
   return {};
@@ -57,7 +58,7 @@ PagePlan plan_of(const std::string& url, const std::string& keys, int depth, int
 TEST_CASE("A secret stays a value in every place of a request whatever it contains",
           "[fetchers][request][security]") {
   const std::string odd = "a&b c{query}\"\\ ${OTHER}";
-  const HttpRequest request =
+  const EngineRequest request =
       filled_from("http://e.example/?k=${KEY}&q={query}",
                   "method: POST, request_body: 'k=${KEY}&q={query}', headers: {X-Key: \"${KEY}\"}, "
                   "username: \"${KEY}\", password: \"${KEY}\", cookies: {c: \"${KEY}\"}",
@@ -85,7 +86,7 @@ TEST_CASE("Parameters whose names mean secrets are not recorded", "[fetchers][re
 }
 
 TEST_CASE("A request has the limits of its definition", "[fetchers][request][security]") {
-  const HttpRequest usual = filled_from("http://e.example/?q={query}", "", "");
+  const EngineRequest usual = filled_from("http://e.example/?q={query}", "", "");
   CHECK(usual.max_redirects == 3);
   CHECK(usual.requests_per_second == 0);
   CHECK(usual.max_connections == 8);
@@ -93,7 +94,7 @@ TEST_CASE("A request has the limits of its definition", "[fetchers][request][sec
   CHECK(usual.verifies_certificates);
   CHECK(usual.connect_timeout == Duration::zero());
   CHECK(usual.first_byte_timeout == Duration::zero());
-  const HttpRequest own =
+  const EngineRequest own =
       filled_from("http://e.example/?q={query}",
                   "soft_max_redirects: 1, requests_per_second: 2.5, max_connections: 3, max_bytes: "
                   "5000, verify: false, connect_timeout: 0.25, first_byte_timeout: 0.5",
@@ -233,7 +234,7 @@ TEST_CASE("A token is used until it expires and renewed after four fifths of its
       "client_secret: word}}\n";
   int tokens = 0;
   std::string lifetime = "100";
-  Script script{[&](const HttpRequest& request) {
+  Script script{[&](const EngineRequest& request) {
                   if (request.url != "https://login.example/token") return answer_of(R"({"r":[]})");
                   return answer_of(R"({"access_token":"t)" + std::to_string(++tokens) + R"(","expires_in":)" +
                                    lifetime + "}");
@@ -282,7 +283,7 @@ TEST_CASE("A token is used until it expires and renewed after four fifths of its
 
 TEST_CASE("A token that cannot be a header value is refused", "[fetchers][auth][security]") {
   const auto failure = [](const std::string& token, int status = 200) {
-    Script script{[&](const HttpRequest& request) {
+    Script script{[&](const EngineRequest& request) {
                     return request.url == "https://login.example/token"
                                ? answer_of(R"({"access_token":")" + token + "\"}", status)
                                : answer_of(R"({"r":[]})");

@@ -1,4 +1,4 @@
-#include "service/base/name_lookup.h"
+#include "core/name_lookup.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 
-namespace metafuse::service {
+namespace metafuse {
 namespace {
 
 bool is_numeric_address(const std::string& host) {
@@ -17,7 +17,9 @@ bool is_numeric_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-std::vector<std::string> look_up(const std::string& host) {
+}  // namespace
+
+std::vector<std::string> look_up_addresses(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -31,8 +33,6 @@ std::vector<std::string> look_up(const std::string& host) {
   ::freeaddrinfo(found);
   return out;
 }
-
-}  // namespace
 
 /// State shared with the resolving thread, which may outlive the NameLookup.
 struct NameLookup::Pending {
@@ -53,7 +53,7 @@ std::vector<std::string> NameLookup::addresses(Duration patience) {
     pending_->is_done = false;
     try {
       std::thread([pending = pending_, host = host_] {
-        auto found = look_up(host);
+        auto found = look_up_addresses(host);
         const std::lock_guard guard(pending->mutex);
         pending->found = std::move(found);
         pending->is_running = false;
@@ -69,4 +69,4 @@ std::vector<std::string> NameLookup::addresses(Duration patience) {
   return pending_->is_done ? pending_->found : std::vector<std::string>();
 }
 
-}  // namespace metafuse::service
+}  // namespace metafuse

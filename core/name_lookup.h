@@ -6,7 +6,10 @@
 
 #include "core/deadline.h"
 
-namespace metafuse::service {
+namespace metafuse {
+
+/// The numeric addresses of a host in the resolver's order; empty if there are none. May take seconds.
+std::vector<std::string> look_up_addresses(const std::string& host);
 
 /// Looks up the addresses of one host within the caller's time limit. The system's resolver has no time
 /// limit, so it runs on a separate thread. If that takes too long, the call returns without it, and the next
@@ -25,4 +28,4 @@ class NameLookup {
   std::shared_ptr<Pending> pending_;
 };
 
-}  // namespace metafuse::service
+}  // namespace metafuse

@@ -4,7 +4,15 @@
 #include <string>
 #include <string_view>
 
-namespace metafuse::service {
+namespace metafuse {
+
+enum class HashMethod { sha1, sha256, sha512 };
+
+/// SHA-256, 32 bytes.
+std::string sha256(std::string_view text);
+
+/// The keyed hash of RFC 2104, as bytes.
+std::string hmac(HashMethod method, std::string_view key, std::string_view text);
 
 /// SHA-256 as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view text);
@@ -21,4 +29,4 @@ std::string random_hex(std::size_t bytes);
 /// Compares two texts in a time that depends only on their lengths.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-}  // namespace metafuse::service
+}  // namespace metafuse

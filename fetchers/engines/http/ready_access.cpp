@@ -1,0 +1,130 @@
+#include "fetchers/engines/http/ready_access.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "core/encoding.h"
+#include "core/url.h"
+#include "fetchers/http/request_template.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::string_view kRedacted = "REDACTED";
+constexpr std::size_t kLeastSecret = 6;  // a shorter value occurs in texts by chance
+
+/// Replaces every "${NAME}" by the secret, encoded for its place. False when a secret is not set; `missing`
+/// then holds its name.
+template <class Encode = std::identity>
+bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing,
+                  const Encode& encode = {}) {
+  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string::npos) return true;
+    const std::string name = text.substr(at + 2, end - at - 2);
+    const auto value = secret_of ? secret_of(name) : std::optional<std::string>(kRedacted);
+    if (!value) {
+      missing = name;
+      return false;
+    }
+    const std::string written = encode(*value);
+    text.replace(at, end + 1 - at, written);
+    at += written.size();
+  }
+  return true;
+}
+
+bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& missing) {
+  const auto fill = [&](std::string& text) { return fill_secrets(text, secret_of, missing); };
+  const auto fill_url = [&](std::string& text) {
+    return fill_secrets(text, secret_of, missing,
+                        [](const std::string& secret) { return percent_encoded(secret); });
+  };
+  const auto fill_body = [&](std::string& text) {
+    return fill_secrets(text, secret_of, missing, with_doubled_braces);
+  };
+  bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
+                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
+  Authorization& auth = access.auth;
+  for (std::string* text :
+       {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
+        &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
+    is_filled = is_filled && fill(*text);
+  for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
+  for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
+  for (StringPairs* fields : {&access.headers, &access.cookies})
+    for (auto& [name, value] : *fields) is_filled = is_filled && fill(value);
+  return is_filled;
+}
+
+Error secret_is_missing(const Engine& engine, const std::string& name) {
+  return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
+                                    "; set the environment variable or put a file with that name into the "
+                                    "credentials folder");
+}
+
+}  // namespace
+
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of) {
+  std::string missing;
+  if (!fill_secrets(text, secret_of, missing)) return secret_is_missing(engine, missing);
+  return text;
+}
+
+void redact(std::string& text, const std::vector<std::string>& secrets) {
+  const auto replace_all = [&](const std::string& value) {
+    std::size_t at = text.find(value);
+    if (at == std::string::npos) return;
+    std::string out;
+    std::size_t copied = 0;
+    for (; at != std::string::npos; at = text.find(value, copied)) {
+      out.append(text, copied, at - copied).append(kRedacted);
+      copied = at + value.size();
+    }
+    text = out.append(text, copied);
+  };
+  for (const std::string& secret : secrets) {
+    replace_all(secret);
+    if (const std::string encoded = percent_encoded(secret); encoded != secret) replace_all(encoded);
+  }
+}
+
+Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
+  const auto& access = std::get<HttpAccess>(engine.access);
+  ReadyAccess ready{access, access, {}, {}};
+  std::string missing;
+  fill_all(ready.redacted, nullptr, missing);
+  auto values = std::make_shared<std::vector<std::string>>();
+  const SecretLookup noted = [&](std::string_view name) {
+    auto value = secret_of(name);
+    if (value && value->size() >= kLeastSecret) values->push_back(*value);
+    return value;
+  };
+  if (!fill_all(ready.access, secret_of ? noted : secret_of, missing))
+    return secret_is_missing(engine, missing);
+  if (!values->empty()) ready.access.secrets = std::move(values);
+  const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
+  const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
+  const std::string host = literal.substr(0, host_end);
+  if (host.find('{') == std::string::npos)
+    if (const auto parts = parts_of_url(host + "/")) ready.own_origin = parts->origin();
+  return ready;
+}
+
+std::string without_secret_parameters(std::string url) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};
+  for (std::size_t at = url.find('?'); at != std::string::npos; at = url.find('&', at + 1)) {
+    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](std::string_view one) {
+      return url.compare(at + 1, one.size(), one) == 0;
+    });
+    if (name == kNames.end()) continue;
+    const std::size_t begin = at + 1 + name->size();
+    const std::size_t end = std::min(url.find_first_of("&#", begin), url.size());
+    url.replace(begin, end - begin, kRedacted);
+  }
+  return url;
+}
+
+}  // namespace metafuse::fetchers
