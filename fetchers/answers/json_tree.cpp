@@ -9,6 +9,8 @@
 namespace metafuse::fetchers {
 namespace {
 
+constexpr std::string_view kJsonBlanks = " \t\r\n";
+
 bool is_json_begin(std::string_view text) {
   return text.starts_with('{') || text.starts_with('[');
 }
@@ -137,7 +139,6 @@ std::optional<std::string> repaired_json(std::string_view text) {
   return out;
 }
 
-constexpr std::string_view kJsonBlanks = " \t\r\n";
 constexpr std::size_t kMostKept = std::size_t{256} << 10;
 
 simdjson::dom::parser& scratch_parser() {
