@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxXmlBytes = std::size_t{8} << 20;
 constexpr int kMaxDepth = 256;
 constexpr std::size_t kMaxXmlHits = 1000;
-constexpr std::size_t kMaxTextBytes = 20'000;  // of one element; nested elements share their texts
+constexpr std::size_t kMaxElementBytes = 20'000;  // of one element; nested elements share their texts
 constexpr int kMostTextNodes = 20'000;
 
 bool is_too_deep(const pugi::xml_document& document) {
@@ -31,7 +31,7 @@ std::string text_of_element(const pugi::xml_node& node) {
     int nodes = 0;
     bool for_each(pugi::xml_node& child) override {
       if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) text += child.value();
-      return text.size() < kMaxTextBytes && ++nodes < kMostTextNodes;
+      return text.size() < kMaxElementBytes && ++nodes < kMostTextNodes;
     }
   } collector;
   if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) return node.value();
