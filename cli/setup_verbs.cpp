@@ -62,6 +62,12 @@ models: models
 # Searches, clicks and judgments, from which `metafuse train --store` learns.
 store: metafuse.db
 reports: reports
+# Judge results at /judge. Within seconds of a judgment or click a model is trained from all of them. It orders the
+# results unless cross-validation shows it to be worse than the order before; once 30 held-out queries are judged, a
+# test decides. A judged query shows its well-graded results first (judged_first: false switches that off).
+learning:
+  retrain_on_change: true
+  automatic_promotion: true
 {files}# The key itself is in admin.key; here is its SHA-256. Searching needs no key unless you add `needs_key: true`.
 keys:
   - {{name: admin, sha256: "{digest}", roles: [admin, judge]}}

@@ -61,6 +61,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
     log().write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
   });
   caretaker_ = std::make_unique<Caretaker>(care_options());
+  records_->on_feedback = [this](const std::string& domain) { caretaker_->note_feedback(domain); };
   caretaker_->start();
   // Last, because the listener's thread must not outlive what it wakes if the construction fails.
   if (others_.can_change_files()) others_.listen([this] { reloader_.look_soon(); });
@@ -75,6 +76,10 @@ CaretakerOptions App::care_options() {
   care.has_duty = [this] { return others_.has_duty(); };
   care.on_asked = [this](const std::string& domain, std::vector<std::string> queries) {
     searcher_.set_asked(domain, std::move(queries));
+  };
+  care.look_for_judgments = [this](const std::string& domain) {
+    const auto changed = records_->decisions->look(domain);
+    return changed && *changed;
   };
   care.on_models_changed = [this] { reloader_.reload_soon(); };
   care.on_event = [this](std::string_view event, JsonObject fields) {

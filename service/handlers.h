@@ -52,6 +52,13 @@ Answered handle_post_judgments(Records& records, const Exchange& exchange);
 Answered handle_judging_queue(Records& records, const Exchange& exchange);
 Answered handle_judging_results(Searcher& searcher, Records& records, Log& log, const Exchange& exchange);
 Answered handle_grades(Records& records, const Exchange& exchange);
+Answered handle_get_curation(Records& records, const Exchange& exchange);
+Answered handle_put_curation(Reloader& reloader, Records& records, const Exchange& exchange);
+Answered handle_curation_versions(Records& records, const Exchange& exchange);
+Answered handle_curation_version(Records& records, const Exchange& exchange);
+HttpResponse handle_curation_list(const Exchange& exchange);
+Answered handle_curation_page(Records& records, const Exchange& exchange);
+Answered handle_curation_form(Reloader& reloader, Records& records, const Exchange& exchange);
 HttpResponse handle_judge_list(const Exchange& exchange);
 Answered handle_judge_page(Records& records, const Exchange& exchange);
 Answered handle_judge_form(Searcher& searcher, Records& records, PictureReader& pictures, Log& log,
@@ -82,6 +89,25 @@ struct TemplateEdit {
 /// errors: 404 no such domain; 409 cannot be saved here; 412 the file changed; 422 mistakes, one per line;
 ///         503 another process is saving, or the disk or the store failed
 OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, const TemplateEdit& edit);
+
+/// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
+bool names_etag(std::string_view header, std::string_view etag);
+
+/// An edit of a domain's curation.
+struct CurationEdit {
+  const std::string& domain;
+  std::string_view text;
+  std::string_view if_match;  ///< the entity tag of the version that was edited
+  std::string_view author;    ///< name of the key
+};
+
+/// Checks the text and keeps it as the next version. The caller holds Reloader::files_mutex().
+///
+/// in:     records - with a store
+/// out:    the text as stored
+/// errors: 412 it changed meanwhile; 422 mistakes; 503 the store failed
+OrRefusal<std::string> save_curation(Records& records, const CurationEdit& edit,
+                                     const TrackingParameters& tracking);
 
 // The common beginning of the handlers of /judge/DOMAIN and /analytics/DOMAIN: they find the domain, check
 // that the server has a store, and that the sender of a form may use it. `draw` renders a page from its

@@ -29,6 +29,7 @@ Answered with(const Parts& parts) {
 constexpr FormAction kEditorActions[] = {{"", admin}};
 constexpr FormAction kAnalyticsActions[] = {{"", admin}};
 constexpr FormAction kModelActions[] = {{"", admin}};
+constexpr FormAction kCurationActions[] = {{"", admin}};
 constexpr FormAction kJudgeActions[] = {{"", judge}};
 
 // Common declarations of routes: they read, ask engines, or change something.
@@ -125,6 +126,21 @@ constexpr Route kRoutes[] = {
      worker,
      with<handle_judge_form>,
      "Form of the judging page: queue, results, grades, files; needs a key with the role judge"},
+    {"GET", "/v1/curation/{domain}", "v1_curation", reads(native, admin), store_worker,
+     with<handle_get_curation>, "A domain's pinned, hidden and added results by query, and its synonyms"},
+    {"PUT", "/v1/curation/{domain}", "v1_curation", changing(native, admin, Body::json, normal), worker,
+     with<handle_put_curation>, "Saves a domain's curation; needs If-Match"},
+    {"GET", "/v1/curation/{domain}/versions", "v1_curation", reads(native, admin), store_worker,
+     with<handle_curation_versions>, "Every saved version of a domain's curation, the latest first"},
+    {"GET", "/v1/curation/{domain}/versions/{number}", "v1_curation", reads(native, admin), store_worker,
+     with<handle_curation_version>, "One version, to be restored by PUT"},
+    {"GET", "/curation", "curation", reads(page, Access::search), inline_thread, with<handle_curation_list>,
+     "Page to choose a domain's curation"},
+    {"GET", "/curation/{domain}", "curation", reads(page, Access::search), inline_thread,
+     with<handle_curation_page>, "Page of a domain's curation"},
+    {"POST", "/curation/{domain}", "curation", changing(page, open, Body::form, normal, kCurationActions),
+     worker, with<handle_curation_form>,
+     "Form of the curation page: pin, hide, add, synonyms; needs a key with the role admin"},
     {"GET", "/v1/models", "v1_models", reads(native, admin), store_worker, with<handle_get_models>,
      "Champion, challenger and versions of each domain, with the score of interleaving"},
     {"POST", "/v1/models/{name}/activate", "v1_models", changing(native, admin, Body::json, much), worker,

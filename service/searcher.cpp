@@ -141,7 +141,8 @@ HttpResponse Searcher::serve(const Exchange& exchange, Dialect dialect, const Wa
 }
 
 /// errors: 403 a domain or engines beyond the key's scope; those of expand_request()
-OrRefusal<Searcher::Plan> Searcher::plan_of(const Exchange& exchange, SearchRequest request) const {
+OrRefusal<Searcher::Plan> Searcher::plan_of(const Exchange& exchange, const WantedSearch& wanted) const {
+  SearchRequest request = wanted.search;
   const TimePoint began = parts_.clock.now();
   const Snapshot& snapshot = *exchange.snapshot;
   const auto domain = named_domain(snapshot, request.domain, exchange.key);
@@ -154,6 +155,8 @@ OrRefusal<Searcher::Plan> Searcher::plan_of(const Exchange& exchange, SearchRequ
     return AccessRefusal{403, "scope", "the key may not ask these engines"};
   request.hops = hops_of(exchange.request);
   const std::string identity = take_forwarded(exchange, request);
+  if (const auto decisions = decisions_of(snapshot, **domain); decisions != nullptr)
+    request.alternatives = alternatives_of(decisions->synonyms, request.text);
   auto prepared = prepare_search(snapshot, **domain, std::move(request), parts_.clock);
   if (!prepared) return refusal_of(prepared.error());
   std::string digest = shared_key(**domain, prepared->request) + identity;
@@ -162,13 +165,14 @@ OrRefusal<Searcher::Plan> Searcher::plan_of(const Exchange& exchange, SearchRequ
 
 OrRefusal<FoundSearch> Searcher::find(const Exchange& exchange, const WantedSearch& wanted,
                                       const SearchEvents& events) {
-  TRY(const Plan plan, plan_of(exchange, wanted.search));
+  TRY(const Plan plan, plan_of(exchange, wanted));
   if (auto refused = parts_.gate.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
   auto answer = search(plan, wanted.sites, events.on_partial);
   if (!answer) return refusal_of(answer.error());
   const LoadedDomain& domain = plan.prepared.domain;
+  if (!wanted.is_for_judge) answer = decided(plan.prepared.snapshot, domain, std::move(*answer));
   FoundSearch found{std::move(*answer),
                     &domain,
                     {},
@@ -188,7 +192,7 @@ HttpResponse Searcher::finish(const Exchange& exchange, FoundSearch found, HttpR
   if (const std::string missing = failed_engines(*found.answer); !missing.empty())
     rendered.set("X-Unresponsive-Engines", missing);
   const auto until = may_be_sent_again(exchange, found);
-  auto key = until ? rendered_key(exchange) : std::nullopt;
+  auto key = until ? key_of(exchange) : std::nullopt;
   if (!key && !has_gaps) return rendered;
   rendered.frame = std::make_shared<const BodyFrame>(frame_of(rendered.body, found.marks));
   rendered.fillings = fillings_of(found.marks);
@@ -203,7 +207,7 @@ HttpResponse Searcher::finish(const Exchange& exchange, FoundSearch found, HttpR
 
 std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
   if (!has_cache_ || is_scoped(exchange.key) || has_identities(*exchange.snapshot)) return std::nullopt;
-  const auto key = rendered_key(exchange);
+  const auto key = key_of(exchange);
   const auto kept = key ? rendered_.find(key->text) : nullptr;
   if (kept == nullptr || !parts_.gate.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
   std::string search_id;
@@ -280,8 +284,7 @@ ShownResults Searcher::show_to_judge(const Exchange& exchange, const LoadedDomai
 void Searcher::store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                            std::uint64_t times, ShownResults& shown) {
   if (parts_.records.search_log == nullptr) return;
-  const StoreIdentity identity{parts_.records.secret, exchange.snapshot->config.privacy.hash_queries,
-                               plain_slot(domain.domain)};
+  const StoreIdentity identity = identity_of(*exchange.snapshot, domain);
   StoredSearch made = stored_search(answer, shown.positions, identity, parts_.records.unix_time());
   made.times = times;
   auto search = std::make_shared<const StoredSearch>(std::move(made));
@@ -361,6 +364,35 @@ SharedAnswer Searcher::learned_order(const Snapshot& snapshot, const LoadedDomai
   Random random(interleaving_seed(digest, parts_.records.unix_time()));
   if (!is_interleaved(learning.interleave_share, random)) return answer;
   return std::make_shared<const SearchAnswer>(interleaved_answer(domain, *answer, random.next()));
+}
+
+std::shared_ptr<const DomainDecisions> Searcher::decisions_of(const Snapshot& snapshot,
+                                                              const LoadedDomain& domain) const {
+  if (parts_.records.decisions == nullptr) return nullptr;
+  const ServerConfig& config = snapshot.config;
+  return parts_.records.decisions->of(domain.domain.name, {config.learning.are_judged_first,
+                                                           identity_of(snapshot, domain), &config.tracking});
+}
+
+SharedAnswer Searcher::decided(const Snapshot& snapshot, const LoadedDomain& domain,
+                               SharedAnswer answer) const {
+  const auto decisions = decisions_of(snapshot, domain);
+  if (decisions == nullptr || decisions->queries.empty()) return answer;
+  const StoreIdentity identity = identity_of(snapshot, domain);
+  const auto at = decisions->queries.find(digest_of(*answer, identity));
+  if (at == decisions->queries.end()) return answer;
+  return std::make_shared<const SearchAnswer>(decided_answer(*answer, at->second, identity));
+}
+
+std::optional<RenderedKey> Searcher::key_of(const Exchange& exchange) const {
+  auto key = rendered_key(exchange);
+  if (key && parts_.records.decisions != nullptr)
+    key->text += ' ' + std::to_string(parts_.records.decisions->changes());
+  return key;
+}
+
+StoreIdentity Searcher::identity_of(const Snapshot& snapshot, const LoadedDomain& domain) const {
+  return {parts_.records.secret, snapshot.config.privacy.hash_queries, plain_slot(domain.domain)};
 }
 
 SharedAnswer Searcher::show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,

@@ -32,6 +32,7 @@ struct WantedSearch {
   std::size_t first = 0;  ///< rank of the first result to show, from 0
   int limit = 0;  ///< results to show; 0 if the dialect chooses among all results, and then nothing is stored
   SitePreferences sites = {};  ///< blocked results are replaced by asking the engines for more
+  bool is_for_judge = false;   ///< in the ranker's order, without what judges and operators decided
 };
 
 /// A search that was answered, and the results shown.
@@ -132,13 +133,19 @@ class Searcher {
     bool has_raw() const;
   };
 
-  OrRefusal<Plan> plan_of(const Exchange& exchange, SearchRequest request) const;
+  OrRefusal<Plan> plan_of(const Exchange& exchange, const WantedSearch& wanted) const;
   Result<SharedAnswer> search(const Plan& plan, const SitePreferences& sites,
                               const PartialAnswer& on_partial);
   Result<SharedAnswer> search_window(const Plan& plan, int windows, const PartialAnswer& on_partial);
   Result<SearchAnswer> search_uncached(const Plan& plan, int windows, const PartialAnswer& on_partial);
   Result<SearchAnswer> search_engines(const Plan& plan, int windows, const PartialAnswer& on_partial);
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
+  std::shared_ptr<const DomainDecisions> decisions_of(const Snapshot& snapshot,
+                                                      const LoadedDomain& domain) const;
+  /// The answer after what judges and operators decided about its query.
+  SharedAnswer decided(const Snapshot& snapshot, const LoadedDomain& domain, SharedAnswer answer) const;
+  StoreIdentity identity_of(const Snapshot& snapshot, const LoadedDomain& domain) const;
+  std::optional<RenderedKey> key_of(const Exchange& exchange) const;
   SharedAnswer learned_order(const Snapshot& snapshot, const LoadedDomain& domain, std::string_view digest,
                              SharedAnswer answer) const;
   /// Stores what a reader is shown, unless the reader opted out.

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 
@@ -115,6 +116,17 @@ double student_tail(double t, double degrees) {
 
 double normal_tail(double z) {
   return std::erfc(std::abs(z) / std::sqrt(2.0));
+}
+
+double error_of_difference(std::span<const double> a, std::span<const double> b, double certainty) {
+  require(a.size() == b.size() && a.size() >= 2, "an error needs two pairs");
+  const auto n = static_cast<double>(a.size());
+  double mean = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) mean += (a[i] - b[i]) / n;
+  double squares = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i] - mean) * (a[i] - b[i] - mean);
+  const boost::math::students_t_distribution<double> t(n - 1.0);
+  return boost::math::quantile(t, certainty) * std::sqrt(squares / (n - 1.0) / n);
 }
 
 double paired_t_test(std::span<const double> a, std::span<const double> b) {

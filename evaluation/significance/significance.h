@@ -55,6 +55,15 @@ std::vector<double> tukey_hsd(const std::vector<std::vector<double>>& samples, s
 std::vector<double> holm(std::span<const double> p);
 std::vector<double> bonferroni(std::span<const double> p);
 
+/// The certainty of one standard error, for error_of_difference().
+inline constexpr double kOneStandardError = 0.841344746068543;
+
+/// How far the mean of the differences a - b may be off, by Student's t: a difference above this is above 0
+/// with this certainty.
+///
+/// in: at least two pairs
+double error_of_difference(std::span<const double> a, std::span<const double> b, double certainty);
+
 /// Two-sided tail of Student's t distribution, and of the standard normal.
 double student_tail(double t, double degrees);
 double normal_tail(double z);

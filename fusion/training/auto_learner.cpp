@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
 
 #include "core/parallel.h"
@@ -38,7 +37,7 @@ constexpr std::size_t kMostFolds = 10;
 /// alone costs several RankBoosts. More folds would cost more than twenty RankBoosts.
 constexpr std::size_t kRichFolds = 2;
 /// The certainty required to prefer a later safe option to the first: one standard error.
-constexpr double kOneError = 0.841344746068543;
+constexpr double kOneError = evaluation::kOneStandardError;
 /// The certainty required to prefer another option to the safe one. By chance alone, one standard error is
 /// exceeded in one of six comparisons, and here the best of a dozen options is compared.
 constexpr double kSureness = 0.95;
@@ -235,20 +234,9 @@ void run_trials(const Trials& trials, std::vector<Choice>& choices) {
   });
 }
 
-/// The error bound of the mean of the differences a - b, by Student's t.
-double error_of_difference(const std::vector<double>& a, const std::vector<double>& b, double sureness) {
-  const auto n = static_cast<double>(a.size());
-  double mean = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) mean += (a[i] - b[i]) / n;
-  double squares = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i] - mean) * (a[i] - b[i] - mean);
-  const boost::math::students_t_distribution<double> t(n - 1.0);
-  return boost::math::quantile(t, sureness) * std::sqrt(squares / (n - 1.0) / n);
-}
-
 /// Whether `top` is better than `choice` by no more than the error of their difference.
 bool is_within_error(const Choice& top, const Choice& choice, double sureness = kSureness) {
-  return top.mean() - choice.mean() <= error_of_difference(top.values, choice.values, sureness);
+  return top.mean() - choice.mean() <= evaluation::error_of_difference(top.values, choice.values, sureness);
 }
 
 /// The index of the first safe option, or of a later safe one that beats it by more than the error.
@@ -302,7 +290,8 @@ JsonObject record_of(const Trials& trials, const std::vector<Choice>& choices, s
     if (is_measured && choice.problem.empty() && choices[chosen].problem.empty() &&
         &choice != &choices[chosen]) {
       row["lead"] = choice.mean() - choices[chosen].mean();
-      row["error_of_difference"] = error_of_difference(choice.values, choices[chosen].values, kSureness);
+      row["error_of_difference"] =
+          evaluation::error_of_difference(choice.values, choices[chosen].values, kSureness);
     }
     rows.push_back(std::move(row));
   }

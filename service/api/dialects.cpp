@@ -36,6 +36,7 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["score"] = result.score;
   out["relative_score"] = result.relative_score;
   add_online(result, out);
+  add_decisions(result, out);
   out["engines"] = std::move(engines);
   out["placements"] = std::move(placements);
   if (is_explained) out["explanation"] = explanation_json(domain, answer, result);
@@ -150,6 +151,8 @@ void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const Sea
     out.key("moved_from").whole(result.moved_from);
     out.key("online_score").number(result.online_score);
   }
+  if (result.grade) out.key("judged").whole(static_cast<std::uint64_t>(*result.grade));
+  if (result.decided != Decided::nothing) write_text(out, "decided", name_of(result.decided));
   if (is_explained) out.key("explanation").json(explanation_json(domain, answer, result));
   out.close_object();
   out.close_object();

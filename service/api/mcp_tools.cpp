@@ -309,7 +309,7 @@ ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& want
   const std::string since = wanted.days > 0 ? iso_day(now - wanted.days * kSecondsPerDay) : "";
   ShownResults out;
   out.first = wanted.first();
-  for (std::size_t at = 0; at < answer.results.size(); ++at) {
+  for (std::size_t at = 0; at < answer.results.size() - answer.hidden; ++at) {
     const Hit& hit = answer.results[at].hit;
     const std::string host = host_of(hit.url);
     const auto is_there = [&](const std::string& site) { return is_under_site(host, site); };

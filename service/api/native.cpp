@@ -90,13 +90,20 @@ constexpr std::chrono::milliseconds kFlushPatience{250};
 /// Most time from the arrival of feedback to its answer, including the wait for a thread.
 constexpr std::chrono::milliseconds kFeedbackPatience{900};
 
-/// Lets the online reranker learn. The feedback is stored already, so a failure here is only logged.
-void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
-                  const FeedbackRules& rules) {
-  if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
+/// Tells those who learn from feedback. It is stored already, so a failure here is only logged.
+void learn_from(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
+                const FeedbackRules& rules) {
+  const LearningConfig& learning = snapshot.config.learning;
+  const bool is_judgment = request.kind == FeedbackRequest::Kind::judgment;
+  if (!is_judgment && !learning.has_online_reranker && !learning.is_trained_on_change) return;
   const auto search = records.store->searches.find(request.search, rules.end);
   const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
   if (domain == nullptr) return;
+  if (is_judgment)
+    records.note_judgments(domain->domain.name);
+  else if (records.on_feedback)
+    records.on_feedback(domain->domain.name);
+  if (!learning.has_online_reranker || records.online_rerankers == nullptr) return;
   const auto learned = records.online_rerankers->learn(*domain, *records.store, request, rules);
   if (!learned) log.write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
 }
@@ -124,7 +131,7 @@ Answered handle_feedback(Reloader& reloader, Records& records, Log& log, const C
   if (!outcome) return fail(Code::unavailable, outcome.error().text);  // any failure here is the server's
   const FeedbackAnswer& answer = answer_to(*outcome);
   if (answer.status >= 400) return refusal(answer.status, std::string(answer.explanation));
-  if (*outcome == FeedbackOutcome::recorded) learn_online(*reloader.snapshot(), records, log, request, rules);
+  if (*outcome == FeedbackOutcome::recorded) learn_from(*reloader.snapshot(), records, log, request, rules);
   return make_response(answer.status, "application/json", to_text(JsonObject{{"outcome", answer.name}}));
 }
 

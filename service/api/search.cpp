@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/encoding.h"
 #include "core/json.h"
@@ -14,6 +15,7 @@
 #include "service/http/head.h"
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
+#include "service/pages/page.h"
 #include "service/pages/preferences.h"
 #include "service/pages/result_filters.h"
 #include "service/pages/results_page.h"
@@ -135,7 +137,8 @@ Answered tavily_search(Searcher& searcher, const Exchange& exchange) {
   TRY(const auto wanted, read_tavily(body));
   return searcher.serve(exchange, Dialect::tavily, {wanted.search}, [&](FoundSearch& found) {
     JsonArray results;
-    for (const FusedResult& result : found.answer->results) {
+    const auto& all = found.answer->results;
+    for (const FusedResult& result : std::span(all).first(all.size() - found.answer->hidden)) {
       if (results.size() >= static_cast<std::size_t>(wanted.max_results)) break;
       if (is_wanted(wanted, result.hit, searcher.unix_time()))
         results.push_back(tavily_result(wanted, result));
@@ -258,16 +261,35 @@ HttpResponse search_fields(Searcher& searcher, const PictureReader& pictures, co
   });
 }
 
+/// Whether a page is asked for without anything to search for, as by Enter in an empty box.
+bool is_without_query(const Fields& fields) {
+  return dialect_for(fields) == Dialect::page &&
+         std::none_of(fields.begin(), fields.end(), [](const auto& field) {
+           return (field.first == "q" || field.first.starts_with("slot.")) && !trimmed(field.second).empty();
+         });
+}
+
+/// The page for a query that holds nothing to search for, such as -word alone. The box keeps what was typed.
+HttpResponse unsearchable(const Exchange& exchange, const Fields& fields) {
+  View view =
+      page_view(&exchange, "Search – metafuse", form_value(fields, "q"), form_value(fields, "domain"));
+  return html_response(render_page("unsearchable", view), 400);
+}
+
 }  // namespace
 
 HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {
-  if (exchange.request.query.empty()) {
+  const Fields& fields = exchange.request.query;
+  if (is_without_query(fields)) {
     HttpResponse response;
     response.status = 303;
-    response.set("Location", "/");
+    const std::string domain = form_value(fields, "domain");
+    response.set("Location", domain.empty() ? "/" : "/?domain=" + percent_encoded(domain));
     return response;
   }
-  return search_fields(searcher, pictures, exchange, exchange.request.query);
+  HttpResponse response = search_fields(searcher, pictures, exchange, fields);
+  return response.status == 400 && dialect_for(fields) == Dialect::page ? unsearchable(exchange, fields)
+                                                                        : response;
 }
 
 Answered handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {

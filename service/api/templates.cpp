@@ -28,18 +28,6 @@ namespace {
 
 constexpr std::size_t kMaxTemplateFileBytes = std::size_t{1} << 20;
 
-/// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
-bool names_etag(std::string_view header, std::string_view etag) {
-  while (!header.empty()) {
-    const std::string_view raw = header.substr(0, header.find(','));
-    header.remove_prefix(std::min(header.size(), raw.size() + 1));
-    std::string_view item = trimmed(raw);
-    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
-    if (item == "*" || item == etag) return true;
-  }
-  return false;
-}
-
 /// Says in which names the edited templates differ from those that the model was trained on; empty if
 /// they fit.
 std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edited) {
@@ -202,6 +190,17 @@ Result<TemplateVersion> wanted_version(Records& records, const Exchange& exchang
 }
 
 }  // namespace
+
+bool names_etag(std::string_view header, std::string_view etag) {
+  while (!header.empty()) {
+    const std::string_view raw = header.substr(0, header.find(','));
+    header.remove_prefix(std::min(header.size(), raw.size() + 1));
+    std::string_view item = trimmed(raw);
+    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
+    if (item == "*" || item == etag) return true;
+  }
+  return false;
+}
 
 OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, const TemplateEdit& edit) {
   const std::lock_guard one_at_a_time(reloader.files_mutex());

@@ -100,8 +100,13 @@ constexpr Setting<PrivacyConfig> kPrivacy[] = {
 constexpr Setting<LearningConfig> kLearning[] = {
     {"retrain_hours", &LearningConfig::retrain_hours, 0, 24 * 365,
      "hours between trainings; 0 trains only on command"},
+    {"retrain_on_change", &LearningConfig::is_trained_on_change, 0, 0,
+     "train within seconds after judgments or clicks"},
     {"automatic_promotion", &LearningConfig::is_promotion_automatic, 0, 0,
-     "a challenger that is better on held-out judgments becomes the champion"},
+     "a challenger becomes the champion if it is better on held-out judgments or, while these are few, if "
+     "cross-validation does not show it to be worse"},
+    {"judged_first", &LearningConfig::are_judged_first, 0, 0,
+     "whether a judged query shows highly graded results first and those of grade 0 last"},
     {"interleave_share", &LearningConfig::interleave_share, 0, 1,
      "share of searches that compare champion and challenger"},
     {"click_half_life_days", &LearningConfig::click_half_life_days, 0.01, 3650,
@@ -316,8 +321,9 @@ void read_root(const YamlNode& root, ConfigReading& reading) {
   ServerConfig& out = reading.config;
   map.take_integer("version", 1, 1);
   read_settings(map, kServer, out, reading);
-  if (out.templates.empty() && !reading.diagnostics.has_errors())
-    reading.diagnostics.error(map.place(), "no templates; add `templates: [templates/*.yaml]`");
+  if (root.find("templates") == nullptr && !reading.diagnostics.has_errors())
+    reading.diagnostics.error(
+        map.place(), "no templates; add `templates: [templates/*.yaml]`, or [] as long as there are none");
   if (out.privacy.hash_queries && is_postgres_url(out.store) && out.store_secret.empty())
     reading.diagnostics.error(
         map.place(), "hash_queries needs the secret to be outside the database; add `store_secret: FILE`");

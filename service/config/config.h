@@ -94,13 +94,15 @@ struct PrivacyConfig {
 /// When challengers are trained and promoted, how many searches compare them with the champion, and how
 /// clicks count.
 struct LearningConfig {
-  double retrain_hours = 0;  ///< 0: only on command
+  double retrain_hours = 0;           ///< 0: only on command
+  bool is_trained_on_change = false;  ///< soon after judgments or clicks arrived
   bool is_promotion_automatic = false;
   double interleave_share = 0;  ///< of searches, 0 to 1
   double click_half_life_days = 30;
   double clicks_per_address = 20;    ///< largest weight per day of one address prefix
   double clicks_per_key = 200;       ///< largest weight per day of one API key
   bool has_online_reranker = false;  ///< feedback changes the order immediately
+  bool are_judged_first = true;  ///< for a judged query, highly graded results come first and grade 0 last
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
 };

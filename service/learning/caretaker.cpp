@@ -18,6 +18,8 @@ constexpr UnixTime kBetweenForgetting = 3600;
 constexpr UnixTime kBetweenAsked = 10 * kSecondsPerMinute;
 constexpr std::size_t kMostAsked = 1000;
 constexpr int kNiceness = 10;
+/// After training from new feedback it rests this many times as long, so it takes a tenth of a core.
+constexpr int kRestsPerTraining = 9;
 
 }  // namespace
 
@@ -41,9 +43,10 @@ void Caretaker::start() {
     // On Linux each thread has its own niceness; this one yields to searches.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
     std::unique_lock lock(mutex_);
-    while (!wakes_.wait_for(lock, until_next_look(), [this] { return is_stopping_; })) {
+    for (wait(lock); !is_stopping_; wait(lock)) {
       lock.unlock();
       try {
+        learn_from_feedback(options_.unix_time());
         tick(options_.unix_time());
       } catch (const std::exception& error) {
         options_.on_event("a mistake of ours", {{"where", "caretaker"}, {"what", error.what()}});
@@ -51,6 +54,48 @@ void Caretaker::start() {
       lock.lock();
     }
   });
+}
+
+/// Waits until the next look, or until new feedback was gathered, or until it is to stop.
+void Caretaker::wait(std::unique_lock<std::mutex>& lock) {
+  const auto now = std::chrono::steady_clock::now;
+  const auto next_look = now() + std::chrono::duration_cast<std::chrono::milliseconds>(until_next_look());
+  const auto is_woken = [this] { return is_stopping_ || !noted_.empty(); };
+  if (!wakes_.wait_until(lock, next_look, is_woken) || is_stopping_) return;
+  const auto ripe = std::max(now() + kGathering, rests_until_);
+  wakes_.wait_until(lock, ripe, [this] { return is_stopping_; });
+}
+
+bool Caretaker::trains() const {
+  return options_.versions != nullptr && options_.snapshot()->config.learning.is_trained_on_change;
+}
+
+void Caretaker::note_feedback(const std::string& domain) {
+  if (!trains()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    noted_.insert(domain);
+  }
+  wakes_.notify_all();
+}
+
+void Caretaker::learn_from_feedback(UnixTime now) {
+  std::set<std::string> noted;
+  {
+    const std::lock_guard lock(mutex_);
+    noted.swap(noted_);
+  }
+  if (noted.empty() || (options_.has_duty && !options_.has_duty())) return;
+  const auto snapshot = options_.snapshot();
+  const auto began = std::chrono::steady_clock::now();
+  for (const std::string& name : noted)
+    if (const auto domain = snapshot->domains.find(name); domain != snapshot->domains.end()) {
+      retrained_[name] = now;
+      retrain_domain(domain->second, snapshot->config.learning, now);
+    }
+  const auto ended = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  rests_until_ = ended + kRestsPerTraining * (ended - began);
 }
 
 void Caretaker::stop() {
@@ -74,6 +119,9 @@ void Caretaker::tick(UnixTime now) {
     next_asked_ = now + kBetweenAsked;
     learn_asked(*snapshot);
   }
+  if (options_.look_for_judgments)
+    for (const auto& [name, domain] : snapshot->domains)
+      if (options_.look_for_judgments(name)) note_feedback(name);
   if (options_.has_duty && !options_.has_duty()) {
     retrained_.clear();  // the server with the duty retrains; the models' files record when
     return;
@@ -121,8 +169,18 @@ UnixTime Caretaker::last_retrain(const std::string& domain) {
   const auto state = options_.versions->state(domain);
   if (state.has_value())
     for (const ModelVersion& version : state->versions)
-      if (version.origin == "retrain") latest = std::max(latest, version.at);
+      if (version.origin.starts_with(kTrained)) latest = std::max(latest, version.at);
   return retrained_[domain] = latest;
+}
+
+void Caretaker::promote(const std::string& domain, const std::string& version, UnixTime now) {
+  const auto report = promote_if_better(*options_.store, *options_.versions, domain, {}, true);
+  if (report.has_error())
+    return options_.on_event("promotion failed", {{"domain", domain}, {"reason", report.error().text}});
+  options_.on_event(report->is_better ? "promoted" : "not promoted",
+                    {{"domain", domain}, {"version", version}, {"reason", report->reason}});
+  if (const auto noted = options_.versions->note_decision(domain, {now, report->reason}); !noted)
+    options_.on_event("promotion not noted", {{"domain", domain}, {"reason", noted.error().text}});
 }
 
 void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
@@ -135,14 +193,7 @@ void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig&
                                   {"version", trained->version},
                                   {"is_champion_again", trained->is_champion_again},
                                   {"data", trained->report.text()}});
-  if (learning.is_promotion_automatic && !trained->is_champion_again) {
-    const auto report = promote_if_better(*options_.store, *options_.versions, name, {}, true);
-    if (report.has_error())
-      options_.on_event("promotion failed", {{"domain", name}, {"reason", report.error().text}});
-    else
-      options_.on_event(report->is_better ? "promoted" : "not promoted",
-                        {{"domain", name}, {"version", trained->version}, {"reason", report->reason}});
-  }
+  if (learning.is_promotion_automatic && !trained->is_champion_again) promote(name, trained->version, now);
   // The same data make the same model. Then nothing is reloaded and cached answers stay.
   const auto after = options_.versions->state(name);
   const bool is_same = before.has_value() && after.has_value() && before->champion == after->champion &&

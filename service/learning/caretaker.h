@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -29,6 +30,9 @@ struct CaretakerOptions {
       {};  ///< whether this server, among those of the store, has the duty; empty: it has
   /// Called with queries of a domain's plain slot that enough people asked, the most asked first.
   std::function<void(const std::string& domain, std::vector<std::string> queries)> on_asked;
+  /// Called for every domain at every look, to find out what other servers of the store changed; tells
+  /// whether its judgments changed. Empty if there is no other.
+  std::function<bool(const std::string& domain)> look_for_judgments = {};
   std::function<void()> on_models_changed;  ///< a champion or challenger has changed
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for log events
 };
@@ -56,12 +60,23 @@ class Caretaker {
   /// Does the work that is due at a time. The thread calls it.
   void tick(UnixTime now);
 
+  /// A domain's judgments or clicks have changed. If the configuration wants it, the thread soon trains;
+  /// feedback that comes within kGathering is learned from together.
+  void note_feedback(const std::string& domain);
+  /// Trains the domains noted since the last call. The thread calls it.
+  void learn_from_feedback(UnixTime now);
+
+  static constexpr std::chrono::seconds kGathering{2};
+
  private:
   std::chrono::duration<double> until_next_look() const;
   void learn_asked(const Snapshot& snapshot);
   void forget_old(const Snapshot& snapshot, UnixTime now);
   void retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
+  void promote(const std::string& domain, const std::string& version, UnixTime now);
   UnixTime last_retrain(const std::string& domain);
+  bool trains() const;
+  void wait(std::unique_lock<std::mutex>& lock);
 
   CaretakerOptions options_;
   UnixTime next_forgetting_ = 0;
@@ -70,6 +85,8 @@ class Caretaker {
   std::mutex mutex_;
   std::condition_variable wakes_;
   bool is_stopping_ = false;
+  std::set<std::string> noted_;                          ///< domains with new feedback
+  std::chrono::steady_clock::time_point rests_until_{};  ///< no training from new feedback before this
   std::thread thread_;
 };
 

@@ -136,6 +136,7 @@ Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* co
           store.clicks.interleaving_counts(name, models.state.champion, models.state.challenger));
       models.score = interleaving_score(counts);
     }
+    TRY(models.story, learning_story(store, name, models.state));
     out.push_back(std::move(models));
   }
   return out;

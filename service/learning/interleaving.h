@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/result.h"
 #include "service/config/snapshot.h"
+#include "service/learning/model_comparison.h"
 #include "service/search/search_answer.h"
 #include "service/store/model_versions.h"
 #include "service/store/store.h"
@@ -62,6 +63,7 @@ struct DomainModels {
   std::string domain;
   ModelState state;
   std::optional<InterleavingScore> score;  ///< only with a challenger
+  LearningStory story{};
 };
 
 Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* const> domains,

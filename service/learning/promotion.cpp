@@ -12,50 +12,13 @@
 #include "evaluation/significance/significance.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/registry.h"
+#include "service/learning/model_comparison.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kCutoff = 10;
 constexpr std::uint64_t kSeed = 1;
-
-/// The documents of a search in a model's order, or by RRF without a model.
-std::vector<std::string_view> ranking(const StoredSearch& search, const fusion::Model* model) {
-  std::vector<std::string_view> out;
-  if (model != nullptr) {
-    const auto fused = fusion::fuse(*model, stored_instances(search, model->features));
-    for (const std::uint32_t i : fused.order) out.push_back(fused.instances.documents[i]);
-    return out;
-  }
-  const auto instances = stored_instances(search, rank_features(search));
-  const fusion::Feature rrf = (*fusion::derived_features("rrf", {})).front();
-  std::vector<double> scores;
-  for (std::size_t i = 0; i < instances.documents.size(); ++i)
-    scores.push_back(fusion::derived_value(rrf, instances.ranks_of(i)));
-  for (const std::uint32_t i : fusion::order_instances(instances, scores))
-    out.push_back(instances.documents[i]);
-  return out;
-}
-
-double gain_at(int grade, std::size_t position) {
-  return (std::exp2(grade) - 1) / std::log2(static_cast<double>(position) + 2);
-}
-
-/// NDCG@10 with gains 2^grade - 1 over all judged documents; nothing if none is relevant.
-std::optional<double> ndcg(const std::vector<std::string_view>& order,
-                           const std::map<std::string, int>& grades) {
-  std::vector<int> ideal;
-  for (const auto& [document, grade] : grades) ideal.push_back(grade);
-  std::sort(ideal.begin(), ideal.end(), std::greater<>());
-  double best = 0;
-  for (std::size_t i = 0; i < std::min(kCutoff, ideal.size()); ++i) best += gain_at(ideal[i], i);
-  if (best <= 0) return std::nullopt;
-  double sum = 0;
-  for (std::size_t i = 0; i < std::min(kCutoff, order.size()); ++i)
-    if (const auto at = grades.find(std::string(order[i])); at != grades.end()) sum += gain_at(at->second, i);
-  return sum / best;
-}
 
 double mean(const std::vector<double>& values) {
   double sum = 0;
@@ -68,43 +31,47 @@ double mean(const std::vector<double>& values) {
 /// in: champion - nullptr for RRF
 Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
                                        const fusion::Model& challenger) {
-  TRY(const auto judged, store.judgments.queries(domain));
-  std::vector<double> old_values;
-  std::vector<double> new_values;
-  for (const JudgedQuery& query : judged) {
-    if (!is_held_out(query.query)) continue;
-    TRY(const auto search, store.searches.find(query.search));
-    if (!search || common_features(*search, challenger.features) == 0) continue;
-    const auto grades = grades_of(query);
-    const auto new_value = ndcg(ranking(*search, &challenger), grades);
-    if (!new_value) continue;
-    old_values.push_back(*ndcg(ranking(*search, champion), grades));
-    new_values.push_back(*new_value);
-  }
+  TRY(const auto values, measure_on_held_out(store, domain, champion, challenger));
   PromotionReport report;
-  report.queries = new_values.size();
-  report.champion = mean(old_values);
-  report.challenger = mean(new_values);
-  report.p = evaluation::randomisation_test(new_values, old_values, kSeed);
+  report.queries = values.after.size();
+  report.champion = mean(values.before);
+  report.challenger = mean(values.after);
+  report.p = evaluation::randomisation_test(values.after, values.before, kSeed);
   return report;
 }
 
 /// in: test - number of this test among those against this champion, from 1
 void decide(PromotionReport& report, const PromotionRules& rules, std::uint32_t test) {
   report.level = level_of_test(rules.level, test);
-  report.is_better = false;
-  if (report.queries < rules.fewest_queries)
-    report.reason =
-        fmt::format("only {} held-out judged queries; {} are needed", report.queries, rules.fewest_queries);
-  else if (report.challenger <= report.champion)
-    report.reason = "the challenger is not better";
+  report.is_better = report.challenger > report.champion && report.p < report.level;
+  report.reason = fmt::format("{} held-out judged queries: NDCG@10 {:.3f} before, {:.3f} now; ",
+                              report.queries, report.champion, report.challenger);
+  if (report.challenger <= report.champion)
+    report.reason += "the challenger is not better";
   else if (report.p >= report.level)
-    report.reason =
+    report.reason +=
         fmt::format("the difference may be chance: p = {:.4g}, needed below {:.4g}", report.p, report.level);
-  else {
-    report.is_better = true;
-    report.reason = fmt::format("the challenger is better: p = {:.4g} below {:.4g}", report.p, report.level);
-  }
+  else
+    report.reason += fmt::format("the challenger is better: p = {:.4g} below {:.4g}", report.p, report.level);
+}
+
+/// The report of a challenger by its cross-validation.
+PromotionReport report_of_gain(const JudgedGain& gain, const PromotionRules& rules) {
+  PromotionReport report;
+  report.measure = "recip_rank";
+  report.queries = gain.queries;
+  report.champion = gain.before;
+  report.challenger = gain.after;
+  report.is_better = gain.queries >= 2 && gain.after >= gain.before - gain.error;
+  report.reason = gain_text(gain);
+  if (gain.queries < 2) return report;
+  report.reason += fmt::format(
+      "; the new order {} because it {} the other by more than the standard error of {:.2f} (a test follows "
+      "once {} "
+      "held-out queries are judged)",
+      report.is_better ? "is used" : "is not used", report.is_better ? "is not below" : "is below",
+      gain.error, rules.fewest_queries);
+  return report;
 }
 
 /// Identifies what a test compared: the same challenger on the same judgments is the same test, however often
@@ -113,6 +80,36 @@ std::string subject_of(const std::string& challenger, const PromotionReport& rep
   std::string out = challenger + ' ' + std::to_string(report.queries);
   for (const double value : {report.champion, report.challenger, report.p}) append_number(out += ' ', value);
   return out;
+}
+
+bool was_trained_on_all(const ModelState& state, std::string_view version) {
+  return std::any_of(state.versions.begin(), state.versions.end(), [&](const ModelVersion& item) {
+    return item.version == version && item.origin == kTrainedOnAll;
+  });
+}
+
+/// The champion, as far as it can be compared on held-out queries; nothing for RRF, also if the champion was
+/// trained on these queries, because then their judgments say nothing about it.
+Result<std::optional<fusion::Model>> comparable_champion(ModelVersions& versions, std::string_view domain,
+                                                         const ModelState& state) {
+  if (state.champion.empty() || was_trained_on_all(state, state.champion))
+    return std::optional<fusion::Model>();
+  TRY(auto champion, versions.read(domain, state.champion));
+  return std::optional<fusion::Model>(std::move(champion));
+}
+
+Result<JudgedGain> gain_of(Store& store, ModelVersions& versions, const RetrainOptions& options,
+                           const fusion::TrainingSet& set, const fusion::Learner& learner) {
+  const std::string& domain = options.training.domain;
+  TRY(const auto state, versions.state(domain));
+  TRY(const auto champion, comparable_champion(versions, domain, state));
+  return cross_validated_gain(store, {.domain = domain,
+                                      .set = &set,
+                                      .before = champion ? &*champion : nullptr,
+                                      .learner = &learner,
+                                      .options = options.options,
+                                      .seed = options.seed,
+                                      .threads = options.threads});
 }
 
 }  // namespace
@@ -126,7 +123,9 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   TRY(const fusion::Learner* const learner, fusion::learner_named(options.learner));
   RetrainOutcome outcome;
   StoreTrainingOptions training = options.training;
-  training.are_held_out_used = false;
+  TRY(const std::size_t held_out, held_out_queries(store, training.domain));
+  const bool is_early = held_out < options.rules.fewest_queries;
+  training.are_held_out_used = is_early;
   TRY(const auto set, training_set_from_store(store, training, &outcome.report));
   fusion::TrainingRequest request;
   request.train = &set;
@@ -135,7 +134,13 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   request.threads = options.threads;
   request.trace.is_wanted = false;
   TRY(auto trained, learner->train(request));
-  TRY(outcome.version, versions.add_challenger(training.domain, trained.model, "retrain", training.now));
+  if (is_early) {
+    TRY(outcome.gain, gain_of(store, versions, options, set, *learner));
+  }
+  TRY(outcome.version, versions.add_challenger(training.domain, trained.model,
+                                               is_early ? kTrainedOnAll : kTrained, training.now));
+  if (outcome.gain) outcome.gain->version = outcome.version;
+  TRY_VOID(versions.note_gain(training.domain, outcome.gain));
   TRY(const auto state, versions.state(training.domain));
   outcome.is_champion_again = state.champion == outcome.version;
   outcome.summary = std::move(trained.summary);
@@ -148,22 +153,27 @@ Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions,
   if (state.challenger.empty())
     return fail(Code::usage, "domain " + std::string(domain) + " has no challenger; retrain first");
   TRY(const auto challenger, versions.read(domain, state.challenger));
-  std::optional<fusion::Model> champion;
-  if (!state.champion.empty()) {
-    TRY(champion, versions.read(domain, state.champion));
-  }
+  TRY(const auto champion, comparable_champion(versions, domain, state));
   TRY(auto report, measure_models(store, domain, champion ? &*champion : nullptr, challenger));
-  decide(report, rules, state.tests + 1);
-  if (report.queries < rules.fewest_queries) return report;
+  const bool is_tested = report.queries >= rules.fewest_queries;
+  if (is_tested) {
+    decide(report, rules, state.tests + 1);
+  } else if (state.gain && state.gain->version == state.challenger) {
+    report = report_of_gain(*state.gain, rules);
+  } else {
+    report.reason =
+        fmt::format("only {} held-out judged queries; {} are needed", report.queries, rules.fewest_queries);
+    return report;
+  }
   const std::string subject = subject_of(state.challenger, report);
-  if (state.tests > 0 && state.tested == subject) decide(report, rules, state.tests);
+  if (is_tested && state.tests > 0 && state.tested == subject) decide(report, rules, state.tests);
   if (!is_automatic) return report;
   if (state.is_promotion_paused) {
     report.is_better = false;
     report.reason = "the previous champion was restored; activate a version to resume promotion";
     return report;
   }
-  TRY_VOID(versions.count_test(domain, subject));
+  if (is_tested) TRY_VOID(versions.count_test(domain, subject));
   if (report.is_better) TRY_VOID(versions.activate(domain, state.challenger));
   return report;
 }

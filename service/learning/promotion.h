@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/result.h"
 #include "fusion/model/model_file.h"
@@ -14,11 +16,24 @@
 
 namespace metafuse::service {
 
+/// When a challenger may become the champion.
+struct PromotionRules {
+  /// Held-out judged queries with a relevant document that a test needs. With fewer, models are trained on
+  /// all judged queries and compared by cross-validation.
+  std::size_t fewest_queries = 30;
+  double level = 0.05;  ///< significance level of all tests against one champion together
+};
+
+/// The origins of trained versions: on all judged queries, while they are few, or without the held-out ones.
+inline constexpr std::string_view kTrainedOnAll = "retrain on all judged queries";
+inline constexpr std::string_view kTrained = "retrain";
+
 /// How a challenger is trained.
 struct RetrainOptions {
   StoreTrainingOptions training;
   std::string learner{fusion::kDefaultLearner};
   std::map<std::string, std::string> options;  ///< of the learner
+  PromotionRules rules;
   std::uint64_t seed = 1;
   unsigned threads = 1;
 };
@@ -27,37 +42,36 @@ struct RetrainOutcome {
   std::string version;             ///< of the challenger
   bool is_champion_again = false;  ///< the trained model equals the champion, so there is no new challenger
   StoreTrainingReport report;
-  std::string summary;  ///< the learner's
+  std::string summary;             ///< the learner's
+  std::optional<JudgedGain> gain;  ///< while judged queries are few
 };
 
-/// Trains a challenger from the store's data, without the held-out base queries.
+/// Trains a challenger from the store's data: without the held-out base queries if enough of them are judged,
+/// else on all. In the second case cross-validation tells what the model brings, which the versions keep.
 ///
 /// errors: those of training_set_from_store, of the learner and of files
 Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const RetrainOptions& options);
 
-/// When a challenger may become the champion.
-struct PromotionRules {
-  std::size_t fewest_queries = 30;  ///< held-out judged queries with a relevant document
-  double level = 0.05;              ///< significance level of all tests against one champion together
-};
-
-/// The comparison of two models on judgments of held-out base queries.
+/// The comparison of two models on judgments.
 struct PromotionReport {
+  std::string measure = "ndcg_cut_10";  ///< of held-out queries; "recip_rank" by cross-validation
   std::size_t queries = 0;
-  double champion = 0;  ///< mean NDCG@10
+  double champion = 0;  ///< mean of the measure
   double challenger = 0;
-  double p = 1;      ///< two-sided paired randomisation test
+  double p = 1;      ///< two-sided paired randomisation test; 1 by cross-validation
   double level = 0;  ///< p must be below this in this test
   bool is_better = false;
-  std::string reason;  ///< one sentence
+  std::string reason;  ///< one sentence with the rule, its numbers and the decision
 };
 
 /// The level of the n-th test against one champion, n from 1: level / (n (n + 1)). The sum over all n is
 /// `level`, so that repeated retraining does not eventually promote a challenger by chance.
 double level_of_test(double level, std::uint32_t test);
 
-/// Compares the challenger with the champion on the judgments of the held-out base queries, on which no model
-/// was trained. Makes it the champion if it is better and promotion is not paused by a revert.
+/// Compares the challenger with the champion, and makes it the champion if it may be and promotion is not
+/// paused by a revert. With enough judgments of held-out base queries, on which no model was trained, it must
+/// be better by a test. With fewer, it must not be below the order that it replaces by more than one standard
+/// error of its cross-validation.
 ///
 /// in:     is_automatic - if false, it only measures and counts no test
 /// errors: usage if there is no challenger

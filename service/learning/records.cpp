@@ -49,6 +49,7 @@ Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::fun
   if (!config.models.empty()) records->model_versions = std::make_unique<ModelVersions>(config.models);
   if (config.store.empty()) return records;
   TRY(records->store, open_store(config.store, StoreMode::serve, config.store_secret));
+  records->decisions = std::make_unique<Decisions>(*records->store);
   TRY(records->secret, records->store->privacy.secret());
   if (is_postgres_url(config.store)) TRY_VOID(open_shared(snapshot, has_time, *records));
   for (const auto& [name, domain] : snapshot.domains)

@@ -6,6 +6,7 @@
 
 #include "core/result.h"
 #include "service/config/snapshot.h"
+#include "service/learning/decisions.h"
 #include "service/learning/evaluation_reports.h"
 #include "service/learning/online_rerankers.h"
 #include "service/learning/search_log.h"
@@ -25,7 +26,16 @@ struct Records {
   std::unique_ptr<SearchLog> search_log;
   std::unique_ptr<ModelVersions> model_versions;      ///< nullptr without a folder of models
   std::unique_ptr<OnlineRerankers> online_rerankers;  ///< nullptr without a store or a folder of models
+  std::unique_ptr<Decisions> decisions;               ///< nullptr without a store
+  /// Called after a domain's judgments or clicks changed; the server learns from them soon. May be empty.
+  std::function<void(const std::string& domain)> on_feedback;
   EvaluationReports reports;
+
+  /// Says that a domain has new judgments.
+  void note_judgments(const std::string& domain) const {
+    if (decisions != nullptr) decisions->note(domain);
+    if (on_feedback) on_feedback(domain);
+  }
 };
 
 /// Where the files are that servers of one store share.

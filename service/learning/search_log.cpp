@@ -32,16 +32,26 @@ std::vector<StoredList> lists_of(const SearchAnswer& answer) {
   return lists;
 }
 
+/// The slots of an answer's base query, with the one that a plain query fills, unless the query is only the
+/// slots' text.
+BaseQuery slots_of(const SearchAnswer& answer, const StoreIdentity& identity) {
+  BaseQuery query = answer.slots;
+  if (answer.query != query_text({}, query))
+    query.slots.emplace(plain_slot_name(identity.plain_slot), answer.query);
+  return query;
+}
+
 }  // namespace
+
+std::string digest_of(const SearchAnswer& answer, const StoreIdentity& identity) {
+  return query_digest(identity.secret, answer.domain, slots_of(answer, identity), identity.plain_slot);
+}
 
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
                            const StoreIdentity& identity, UnixTime now) {
   StoredSearch search;
   search.domain = answer.domain;
-  BaseQuery query = answer.slots;
-  // adds the slot that a plain query fills, unless the query is only the slots' text
-  if (answer.query != query_text({}, query))
-    query.slots.emplace(plain_slot_name(identity.plain_slot), answer.query);
+  BaseQuery query = slots_of(answer, identity);
   search.query = query_digest(identity.secret, answer.domain, query, identity.plain_slot);
   if (!identity.are_queries_hashed) search.slots = std::move(query);
   search.at = now;

@@ -22,6 +22,9 @@
 
 namespace metafuse::service {
 
+/// The base query of an answer as StoredSearch::query.
+std::string digest_of(const SearchAnswer& answer, const StoreIdentity& identity);
+
 /// The record of an answer that is stored.
 ///
 /// in:  shown - positions in answer.results, in the order in which they were shown

@@ -172,24 +172,17 @@ class Collector {
     return std::optional<StoredSearch>();
   }
 
-  /// The search whose results were judged. If it has no lists of these features, as after an import, the
-  /// latest search of the same query.
-  Result<std::string> judged_search(const JudgedQuery& query) {
-    TRY(const auto search, store_.searches.find(query.search));
-    if (search && common_features(*search, features_) > 0) return query.search;
-    TRY(const auto asked, store_.searches.find_query(options_.domain, query.query));
-    return asked ? asked->search : query.search;
-  }
-
   Result<void> add_judged(const JudgedQuery& query) {
     if (!options_.are_held_out_used && is_held_out(query.query)) {
       ++report_.held_out_queries;
       held_out_grades_.emplace(query.query, grades_of(query));
       return {};
     }
-    TRY(const std::string id, judged_search(query));
-    TRY(const auto search, find(id));
-    if (!search) return {};
+    TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
+    if (!search) {
+      ++report_.foreign_searches;
+      return {};
+    }
     add_rows("judged " + query.query, *search, grades_of(query));
     ++report_.judged_queries;
     return {};
@@ -348,6 +341,20 @@ bool is_held_out(std::string_view query) {
   const std::string_view head = query.substr(0, 8);
   std::from_chars(head.data(), head.data() + head.size(), digits, 16);
   return digits % 10 < kHeldOutOfTen;
+}
+
+Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_view domain,
+                                                    const JudgedQuery& query,
+                                                    const std::vector<fusion::Feature>& features) {
+  const auto fits = [&](const std::optional<StoredSearch>& search) {
+    return search && common_features(*search, features) > 0;
+  };
+  TRY(auto search, store.searches.find(query.search));
+  if (fits(search)) return search;
+  TRY(const auto asked, store.searches.find_query(domain, query.query));
+  if (!asked) return std::optional<StoredSearch>();
+  TRY(search, store.searches.find(asked->search));
+  return fits(search) ? search : std::nullopt;
 }
 
 std::map<std::string, int> grades_of(const JudgedQuery& query) {

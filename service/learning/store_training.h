@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,12 @@ struct StoreTrainingReport {
 /// Whether a base query is one of the 3 in 10 that no model is trained on, so that models can be measured on
 /// its judgments. It depends only on the query's digest, so it is the same for every model and never changes.
 bool is_held_out(std::string_view query);
+
+/// The search whose lists a judged query is learned from: the one that was judged last or, if that has no
+/// list of these features, as after an import, the latest search of the same query. Else nothing.
+Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_view domain,
+                                                    const JudgedQuery& query,
+                                                    const std::vector<fusion::Feature>& features);
 
 /// One grade per document: the lower median of the judges' grades.
 std::map<std::string, int> grades_of(const JudgedQuery& query);

@@ -106,7 +106,7 @@ struct Judging {
 /// Searches and returns the pool of results for the judge.
 OrRefusal<ResultsToJudge> results_to_judge(const Judging& by, const SearchRequest& request,
                                            const JudgedPool& pool) {
-  TRY(const auto found, by.searcher.find(by.exchange, {request, 0, 0}));
+  TRY(const auto found, by.searcher.find(by.exchange, {.search = request, .is_for_judge = true}));
   const ShownResults shown = by.searcher.show_to_judge(by.exchange, by.domain, *found.answer,
                                                        pooled_positions(*found.answer, pool, by.judge()));
   const AccessRefusal failed{503, {}, "the server's store cannot take searches now; try again", 2.0};
@@ -157,7 +157,9 @@ Result<ImportedJudgments> run_import(Records& records, const Exchange& exchange,
                                      std::string_view text) {
   TRY(const auto queries, read_import(text, domain, exchange.snapshot->config.tracking));
   const JudgmentSource source{domain.domain.name, exchange.key->name, records.unix_time()};
-  return import_judgments(*records.store, source, queries, identity_of(records, exchange, domain));
+  auto report = import_judgments(*records.store, source, queries, identity_of(records, exchange, domain));
+  if (report) records.note_judgments(domain.domain.name);
+  return report;
 }
 
 HttpResponse file_response(const std::string& text, JudgmentFormat format, const std::string& domain) {
@@ -281,6 +283,7 @@ Answered handle_grades(Records& records, const Exchange& exchange) {
   const auto stored = store_grades(*records.store, source, search, grades);
   if (!stored && stored.error().code == Code::usage) return refusal(422, stored.error().text);
   TRY_VOID(stored);
+  records.note_judgments(exchange.path_values.front());
   return json_response(JsonObject{{"stored", grades.size()}});
 }
 
@@ -359,6 +362,10 @@ class JudgeForm {
       return false;
     }
     state_.state = std::move(*state);
+    if (by_.records.model_versions == nullptr) return true;
+    const auto models = by_.records.model_versions->state(name());
+    if (!models) return true;
+    if (auto story = learning_story(*by_.records.store, name(), *models)) state_.story = std::move(*story);
     return true;
   }
 
@@ -379,6 +386,7 @@ class JudgeForm {
     const JudgmentSource source{name(), by_.judge(), by_.records.unix_time()};
     const auto stored = store_grades(*by_.records.store, source, field("search"), *grades);
     if (!stored) return fail_with(stored.error());
+    by_.records.note_judgments(name());
     state_.done = fmt::format("{} grade{} saved.", grades->size(), grades->size() == 1 ? "" : "s");
   }
 

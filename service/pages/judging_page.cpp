@@ -115,6 +115,7 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
     add_results(*state.open, state.files, name, inside);
     return render_page("judge", view);
   }
+  add_story(state.story, inside);
   View& start = inside.add("START");
   add_pool_choices(state.pool, start);
   if (state.is_by_suggestion) start.add("TELLING");

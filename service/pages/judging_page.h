@@ -8,6 +8,7 @@
 #include "service/base/signed_links.h"
 #include "service/http/exchange.h"
 #include "service/learning/judging.h"
+#include "service/learning/model_comparison.h"
 
 namespace metafuse::service {
 
@@ -34,6 +35,7 @@ struct JudgingPageState {
   bool is_signed_in = false;  ///< a judge's key was sent
   std::string done;           ///< message after an action that succeeded
   std::string wrong;          ///< message after an action that failed
+  LearningStory story;        ///< what the judgments brought, when the model was last trained
   JudgingState state;
   JudgedPool pool;
   /// The queue begins with the queries whose judgment would help most; else with the most asked

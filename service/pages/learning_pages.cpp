@@ -338,6 +338,7 @@ void add_state(const DomainModels& models, View& item) {
   view.set("CHAMPION", named(state.champion, "none: fused by RRF"))
       .set("CHALLENGER", named(state.challenger, "none yet"))
       .set("PREVIOUS", state.history.empty() ? "none yet" : named(state.history.back(), "no model: RRF"));
+  add_story(models.story, view);
   if (models.score) add_score(*models.score, view);
   add_versions(state, view);
 }

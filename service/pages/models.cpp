@@ -47,6 +47,12 @@ JsonObject interleaving_json(const InterleavingScore& score) {
           {"p", score.p}};
 }
 
+JsonObject story_json(const JudgedGain& gain, const LearningStory& story) {
+  return {{"text", story.gain},    {"queries", gain.queries},
+          {"before", gain.before}, {"after", gain.after},
+          {"error", gain.error},   {"changes", JsonArray(story.changes.begin(), story.changes.end())}};
+}
+
 JsonObject state_json(const std::string& domain, const ModelState& state) {
   JsonArray versions;
   for (const ModelVersion& version : state.versions)
@@ -87,7 +93,7 @@ Result<bool> flag_of(const JsonObject& body, std::string_view name) {
 
 JsonObject report_json(const PromotionReport& report) {
   return {{"queries", report.queries},
-          {"measure", "ndcg_cut_10"},
+          {"measure", report.measure},
           {"champion", report.champion},
           {"challenger", report.challenger},
           {"p", report.p},
@@ -108,6 +114,8 @@ Answered handle_get_models(Records& records, const Exchange& exchange) {
       entry["online_examples"] =
           records.online_rerankers->steps(exchange.snapshot->domains.at(domain.domain));
     if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
+    if (!domain.story.decision.empty()) entry["decision"] = domain.story.decision;
+    if (domain.state.gain) entry["gain"] = story_json(*domain.state.gain, domain.story);
     models.emplace_back(std::move(entry));
   }
   return json_response(JsonObject{{"models", std::move(models)}});
@@ -146,10 +154,12 @@ Answered handle_retrain_model(Reloader& reloader, Records& records, const Exchan
   if (!trained && trained.error().code == Code::bad_data) return refusal(409, trained.error().text);
   TRY_VOID(trained);
   reloader.reload_soon();
-  return json_response({{"version", trained->version},
-                        {"is_champion_again", trained->is_champion_again},
-                        {"data", trained->report.text()},
-                        {"summary", trained->summary}});
+  JsonObject out{{"version", trained->version},
+                 {"is_champion_again", trained->is_champion_again},
+                 {"data", trained->report.text()},
+                 {"summary", trained->summary}};
+  if (trained->gain) out["gain"] = gain_text(*trained->gain);
+  return json_response(out);
 }
 
 Answered handle_measure_model(Records& records, const Exchange& exchange) {
@@ -172,6 +182,7 @@ Answered handle_reset_feedback(Records& records, const Exchange& exchange) {
   if (has_online) {
     TRY_VOID(records.online_rerankers->reset(*domain));
   }
+  records.note_judgments(domain->domain.name);
   TRY(const auto removed, records.store->reset_feedback(domain->domain.name, has_clicks, has_judgments));
   return json_response({{"clicks", removed.clicks}, {"judgments", removed.judgments}});
 }
@@ -183,7 +194,10 @@ constexpr std::string_view kActivate = "activate-";
 /// The message for people in an action's answer: its own sentence, or else "Done and in use."
 std::string sentence_of(const HttpResponse& response) {
   const auto body = parse_json(response.body, "answer");
-  for (const char* name : {"reason", "data"})
+  if (const Json* again = body ? body->as_object().if_contains("is_champion_again") : nullptr;
+      again != nullptr && again->is_bool() && again->get_bool())
+    return "Nothing changed since the last training: the same judgments and clicks make the champion again.";
+  for (const char* name : {"reason", "gain", "data"})
     if (const Json* text = body ? body->as_object().if_contains(name) : nullptr;
         text != nullptr && text->is_string())
       return std::string(text->get_string());

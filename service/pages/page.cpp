@@ -33,9 +33,9 @@ std::string with_parts(std::string text) {
 }
 
 /// The pages of administrators and judges, which share a navigation bar.
-constexpr std::array<std::string_view, 8> kOperatorPages = {"analytics",       "analytics_list", "evaluation",
-                                                            "judge",           "judge_list",     "models",
-                                                            "template_editor", "templates"};
+constexpr std::array<std::string_view, 10> kOperatorPages = {
+    "curation", "curation_list", "analytics", "analytics_list",  "evaluation",
+    "judge",    "judge_list",    "models",    "template_editor", "templates"};
 
 /// The pages, parsed once. ctemplate escapes each value by the HTML around it, and replaces URLs whose scheme
 /// is not http, https, ftp or mailto.
@@ -148,6 +148,15 @@ void add_sites(const SitePreferences& sites, std::string_view part, View& page) 
   add("blocked", sites.blocked);
 }
 
+void add_story(const LearningStory& story, View& page) {
+  if (story.gain.empty() && story.decision.empty()) return;
+  View& view = page.add("STORY").set("GAIN", story.gain);
+  if (!story.decision.empty()) view.add("DECIDED").set("TEXT", story.decision);
+  if (story.changes.empty()) return;
+  View& changes = view.add("CHANGES");
+  for (const std::string& change : story.changes) changes.add("CHANGE").set("TEXT", change);
+}
+
 std::string fused_by(const LoadedDomain& domain) {
   return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
                       : "rrf, since it has no model";
@@ -156,6 +165,7 @@ std::string fused_by(const LoadedDomain& domain) {
 std::string home_page(const Exchange& exchange, const LoadedDomain* domain) {
   View view = page_view(&exchange, "metafuse", "", domain == nullptr ? "" : domain->domain.name);
   view.add("FOCUS");
+  if (domain == nullptr && exchange.snapshot->domains.empty()) view.add("NO_DOMAIN");
   if (domain == nullptr) return render_page("home", view);
   const std::string& description = domain->domain.description;
   view.set("HEADING", description.empty() ? "Search " + domain->domain.name : description);

@@ -8,6 +8,7 @@
 
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
+#include "service/learning/model_comparison.h"
 #include "service/pages/preferences.h"
 
 namespace metafuse::service {
@@ -77,6 +78,9 @@ std::string domain_list_page(const Exchange& exchange, std::string_view page, st
 
 /// Adds a part for each site that is raised, lowered or blocked.
 void add_sites(const SitePreferences& sites, std::string_view part, View& page);
+
+/// Adds what the last training brought, if there was one.
+void add_story(const LearningStory& story, View& page);
 
 /// What orders a domain's results, as text for people.
 std::string fused_by(const LoadedDomain& domain);

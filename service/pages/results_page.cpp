@@ -15,6 +15,7 @@
 #include "service/pages/result_text.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
 namespace {
@@ -25,6 +26,8 @@ constexpr std::size_t kTitleBytes = 200;
 /// 60 KB.
 constexpr std::size_t kReasonBytes = 20000;
 constexpr std::size_t kRowBytes = 36;
+/// Lists whose weight is at most this share of the largest one explain nothing.
+constexpr double kLeastShownShare = 0.01;
 constexpr std::size_t kFewestReasons = 6;
 constexpr int kBarSteps = 20;
 constexpr std::size_t kMostRelated = 8;
@@ -161,12 +164,22 @@ std::size_t reasons_each(const SearchAnswer& answer, std::size_t shown) {
   return std::max(kFewestReasons, kReasonBytes * lists / (bytes * shown));
 }
 
-/// The main reason in words: "Mainly because of rank 2 in phrase; without that list in place 9."
+/// The main reason in words: "Number 2 in the list phrase counts most; without that list it would be in place
+/// 9."
 std::string plain_reason(const Reason& reason, const std::string& name, const std::string& without) {
   if (reason.rank == 0) return {};
-  std::string out = fmt::format("Mainly because of rank {} in {}", reason.rank, name);
-  if (without == "none") return out + ", the only list that has it. ";
-  return out + (without.empty() ? "" : "; without that list in place " + without) + ". ";
+  std::string out = fmt::format("Number {} in the list {}", reason.rank, name);
+  if (without == "none") return out + ", the only one that has it. ";
+  out += " counts most";
+  return out + (without.empty() ? "" : "; without that list it would be in place " + without) + ". ";
+}
+
+/// What people decided about a result, as a sentence.
+std::string decided_reason(const FusedResult& result) {
+  if (result.decided == Decided::pinned) return "An operator pinned it for this query. ";
+  if (result.decided == Decided::added) return "An operator added it for this query. ";
+  if (!result.grade) return {};
+  return fmt::format("For this query it was graded {}. ", *result.grade);
 }
 
 /// Says how the online reranker moved a result; "" if it did not order it.
@@ -178,9 +191,12 @@ std::string moved_text(const SearchAnswer& answer, const FusedResult& result) {
 
 void add_reasons(PageWriter& writer, std::size_t at, View& view) {
   const FusedResult& result = writer.answer.results[at];
-  const auto reasons = reasons_of(writer.domain, writer.answer, result);
+  auto reasons = reasons_of(writer.domain, writer.answer, result);
   double most = 0;
   for (const Reason& reason : reasons) most = std::max(most, std::fabs(reason.weight.value_or(0.0)));
+  std::erase_if(reasons, [&](const Reason& reason) {
+    return reason.weight && std::fabs(*reason.weight) <= kLeastShownShare * most;
+  });
   std::string plain;
   for (std::size_t i = 0; i < std::min(reasons.size(), writer.most_reasons); ++i) {
     const Reason& reason = reasons[i];
@@ -196,8 +212,8 @@ void add_reasons(PageWriter& writer, std::size_t at, View& view) {
         .set("B", std::to_string(bar))
         .set("W", weight_text(reason));
   }
-  view.set("SCORE", fmt::format("{}Place {}, score {}{}.", plain, at + 1, short_number(result.score),
-                                moved_text(writer.answer, result)));
+  view.set("SCORE", fmt::format("{}{}Place {}, score {}{}.", decided_reason(result), plain, at + 1,
+                                short_number(result.score), moved_text(writer.answer, result)));
   if (reasons.size() > writer.most_reasons)
     view.add("REST").set("TEXT",
                          fmt::format("and {} more of less weight", reasons.size() - writer.most_reasons));
@@ -225,6 +241,13 @@ std::string small_text(const Hit& hit, const Preferences& preferences) {
   return out;
 }
 
+/// What people decided about a result: "judged 3", "pinned".
+std::string decided_text(const FusedResult& result) {
+  std::string out(name_of(result.decided));
+  if (result.grade) out += fmt::format("{}judged {}", out.empty() ? "" : ", ", *result.grade);
+  return out;
+}
+
 void add_result(PageWriter& writer, std::size_t at, View& page) {
   const Hit& hit = writer.answer.results[at].hit;
   View& view = page.add("RESULT");
@@ -244,6 +267,8 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
   if (const std::string details = small_text(hit, writer.preferences); !details.empty())
     view.add("DETAILS").set("TEXT", details);
   if (!hit.language.empty()) view.add("LANG").set("TAG", hit.language);
+  if (const std::string decided = decided_text(writer.answer.results[at]); !decided.empty())
+    view.add("DECIDED").set("TEXT", decided);
   writer.badges.add(writer.answer.results[at], view);
   add_reasons(writer, at, view);
   if (const std::string host = host_of(hit.url); !host.empty() && !hit.url.starts_with("file:"))
@@ -271,7 +296,7 @@ bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
 /// the engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request) {
   const auto limit = static_cast<std::size_t>(request.parameters->limit);
-  const std::size_t hidden = blocked_results(answer, request.preferences->sites);
+  const std::size_t hidden = blocked_results(answer, request.preferences->sites) + answer.hidden;
   const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
   const std::size_t shown = total > hidden ? total - hidden : 0;
   std::string out = is_about(domain, answer) ? "About " : "";
@@ -329,7 +354,7 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
   const int last = may_hold_more(answer, domain.domain.depth) ? std::max(known, here) + 1 : known;
   if (here > 1 && shown.positions.empty()) {
     View& beyond = page.add("BEYOND");
-    beyond.set("NUMBER", std::to_string(here)).set("COUNT", counted(shown.total, "result", "results"));
+    beyond.set("NUMBER", std::to_string(here));
     beyond.set("URL", links.page(std::max(1, known)));
     return;
   }
@@ -362,6 +387,13 @@ void add_nothing(const SearchAnswer& answer, View& page) {
   if (answer.left_out > 0) view.add("LEFT_OUT").set("COUNT", counted(answer.left_out, "result", "results"));
 }
 
+/// The slots of an answer, with the plain query in the slot that it filled, for the form.
+BaseQuery slots_in_form(const LoadedDomain& domain, const SearchAnswer& answer) {
+  BaseQuery slots = answer.slots;
+  if (answer.query != query_text({}, slots)) slots.slots.emplace(plain_slot(domain.domain), answer.query);
+  return slots;
+}
+
 }  // namespace
 
 std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request) {
@@ -370,7 +402,7 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
   const SearchLinks links(*request.fields);
   View view = page_view(&exchange, answer.query + " – metafuse", answer.query, answer.domain);
   add_tabs(exchange, domain, answer.query, view);
-  add_slots_form(domain, answer.slots, view);
+  add_slots_form(domain, slots_in_form(domain, answer), view);
   view.set("SUMMARY", summary_of(domain, answer, request)).set("HOW", how_found(domain, answer));
   view.set("FIRST", std::to_string(shown.first + 1)).set("SEARCH_ID", shown.search_id);
   view.set("BACK", links.here());

@@ -282,6 +282,8 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
     append_part(key, variant.template_id);
     append_part(key, variant.text);
   }
+  append_part(key, std::to_string(request.alternatives.size()));
+  for (const std::string& alternative : request.alternatives) append_part(key, alternative);
   append_part(key, std::to_string(request.engines.size()));
   for (const std::string& engine : request.engines) append_part(key, engine);
   append_part(key, std::to_string(request.lists.size()));
@@ -290,7 +292,7 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append_part(key, request.language);
   append_part(key, request.time_range);
   if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
-  return "metafuse:3:" + sha256_hex(key);
+  return "metafuse:4:" + sha256_hex(key);
 }
 
 }  // namespace metafuse::service

@@ -301,6 +301,7 @@ std::size_t stable_total(const SearchAnswer& answer, int depth, std::size_t limi
 
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,
                                      const FusedResult& result) {
+  if (result.document == FusedResult::kNoDocument) return {};
   if (!domain.model) {
     std::vector<double> out(answer.features.size(), 0.0);
     for (const Placement& place : result.placements)

@@ -95,6 +95,15 @@ JsonObject fusion_json(const SearchAnswer& answer) {
   return out;
 }
 
+std::string_view name_of(Decided decided) {
+  return decided == Decided::pinned ? "pinned" : decided == Decided::added ? "added" : "";
+}
+
+void add_decisions(const FusedResult& result, JsonObject& out) {
+  if (result.grade) out["judged"] = *result.grade;
+  if (result.decided != Decided::nothing) out["decided"] = name_of(result.decided);
+}
+
 void add_online(const FusedResult& result, JsonObject& out) {
   if (result.moved_from == 0) return;
   out["moved_from"] = result.moved_from;

@@ -50,6 +50,10 @@ std::string short_number(double value);
 /// order was drafted from two models' orders.
 JsonObject fusion_json(const SearchAnswer& answer);
 
+/// "pinned", "added", or "".
+std::string_view name_of(Decided decided);
+/// Adds "judged", the grade of a judged result, and "decided", if an operator placed it.
+void add_decisions(const FusedResult& result, JsonObject& out);
 /// Adds "moved_from" and "online_score" if an online reranker ordered the result.
 void add_online(const FusedResult& result, JsonObject& out);
 

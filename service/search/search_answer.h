@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,14 @@ struct Placement {
   int rank = 0;
 };
 
+/// What an operator decided about a result's place.
+enum class Decided : std::uint8_t { nothing, pinned, added };
+
 /// One result of the fused ranking.
 struct FusedResult {
+  /// The document of a result that was added and that no list holds.
+  static constexpr std::size_t kNoDocument = std::numeric_limits<std::size_t>::max();
+
   std::string key;  ///< canonical URL key
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
@@ -33,6 +41,8 @@ struct FusedResult {
   std::size_t document = 0;    ///< index of its instance in the answer's fusion state
   std::size_t moved_from = 0;  ///< place by the model, from 1, if an online reranker ordered; else 0
   double online_score = 0;     ///< the reranker's score, if moved_from > 0
+  std::optional<int> grade{};  ///< given to it by the judges of this query, if judged results come first
+  Decided decided = Decided::nothing;
 };
 
 /// How the results were ordered.
@@ -64,6 +74,7 @@ struct SearchAnswer {
   std::vector<fetchers::FetchedList> lists;  ///< one per feature, failed ones empty
   std::shared_ptr<const FusionState> state;  ///< used to explain results
   std::vector<FusedResult> results;          ///< all results, best first
+  std::size_t hidden = 0;                    ///< how many at the end an operator hid for this query
   int windows = 1;                           ///< windows of the domain's depth that the lists hold
   std::vector<Team> teams;                   ///< which model placed each result; empty without interleaving
   std::vector<std::string> suggestions;

@@ -53,6 +53,23 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
   return {};
 }
 
+/// Adds what the templates make of the queries that mean the same, as far as there is room. Their lists count
+/// for the same features, at the better rank.
+Result<void> expand_alternatives(const Snapshot& snapshot, const LoadedDomain& domain,
+                                 const SearchRequest& request, std::vector<ExpandedQuery>& out) {
+  const std::size_t own = out.size();
+  for (const std::string& alternative : request.alternatives) {
+    if (out.size() + own > kMaxExpandedQueries) return {};
+    SearchRequest other = request;
+    other.text = alternative;
+    TRY(const auto base, base_query_of(domain, other));
+    TRY(auto expanded, templates::expand_asked(domain.domain, base, snapshot.engines.syntax_of));
+    for (ExpandedQuery& query : expanded)
+      if (std::find(out.begin(), out.end(), query) == out.end()) out.push_back(std::move(query));
+  }
+  return {};
+}
+
 void keep_named(const SearchRequest& request, std::vector<ExpandedQuery>& queries) {
   const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
@@ -86,6 +103,7 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
     asked = base.typed;
     queries = std::move(expanded);
   }
+  if (has_query) TRY_VOID(expand_alternatives(snapshot, domain, request, queries));
   for (const QueryVariant& variant : request.variants)
     TRY_VOID(expand_variant(snapshot, domain, variant, asked, queries));
   keep_named(request, queries);

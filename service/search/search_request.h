@@ -22,9 +22,10 @@ struct SearchRequest {
   std::string text;    ///< a plain query: fills the slot QUERY or the first required one
   BaseQuery slots;
   std::vector<QueryVariant> variants;
-  std::vector<std::string> engines;  ///< only these engines' features; empty for all
-  std::vector<std::string> lists;    ///< only these features, "TEMPLATE@ENGINE"; empty for all
-  int depth = 0;                     ///< results per list, 0 for the domain's depth
+  std::vector<std::string> alternatives{};  ///< plain queries that mean the same, asked by the same templates
+  std::vector<std::string> engines;         ///< only these engines' features; empty for all
+  std::vector<std::string> lists;           ///< only these features, "TEMPLATE@ENGINE"; empty for all
+  int depth = 0;                            ///< results per list, 0 for the domain's depth
   int page = 1;
   std::size_t results = 0;  ///< how far down the answer the reader looks; 0: no further than the lists
   int windows = 1;          ///< how many windows of the domain's depth to ask for; see list_fusion.h

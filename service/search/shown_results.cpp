@@ -18,7 +18,7 @@ bool is_any_site(const std::vector<std::string>& sites, const std::string& host)
 /// kPreferenceRanks; stable.
 std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SitePreferences& preferences) {
   std::vector<std::pair<long, std::size_t>> keyed;
-  for (std::size_t i = 0; i < answer.results.size(); ++i) {
+  for (std::size_t i = 0; i < answer.results.size() - answer.hidden; ++i) {
     const std::string host = host_of(answer.results[i].hit.url);
     if (is_any_site(preferences.blocked, host)) continue;
     long key = 2 * static_cast<long>(i);
@@ -40,7 +40,7 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
   ShownResults out;
   out.first = first;
   if (preferences.is_empty()) {
-    out.total = answer.results.size();
+    out.total = answer.results.size() - answer.hidden;
     for (std::size_t i = first; i < out.total && out.positions.size() < static_cast<std::size_t>(limit); ++i)
       out.positions.push_back(i);
     return out;

@@ -258,7 +258,7 @@ Result<ExportedDomain> read_exported_lines(const std::string& path, const std::s
     const ExportedLine line(json.get_object(), place);
     TRY(const std::string kind, line.text("kind"));
     TRY(const std::string of, line.text("domain"));
-    if (of != domain) {
+    if (of != domain && of != curation_name(domain)) {
       ++out.foreign;
       if (others.size() < kMostDomainsNamed) others.insert(of);
       return {};

@@ -34,6 +34,56 @@ std::string version_of(std::string_view text) {
   return sha256_hex(text).substr(0, kVersionDigits);
 }
 
+constexpr std::size_t kMostPlaces = 200;  ///< more than judged queries are ever cross-validated
+
+JsonArray places_json(const std::vector<ChangedPlace>& places) {
+  JsonArray out;
+  for (const ChangedPlace& place : places)
+    if (out.size() < kMostPlaces) out.push_back(JsonArray{place.query, place.before, place.after});
+  return out;
+}
+
+JsonObject gain_json(const JudgedGain& gain) {
+  return {{"version", gain.version},
+          {"queries", gain.queries},
+          {"before", gain.before},
+          {"after", gain.after},
+          {"error", gain.error},
+          {"better", places_json(gain.better)},
+          {"worse", places_json(gain.worse)}};
+}
+
+std::vector<ChangedPlace> read_places(const JsonArray* array) {
+  std::vector<ChangedPlace> out;
+  for (const Json& item : array == nullptr ? JsonArray() : *array) {
+    const JsonArray* place = item.if_array();
+    if (place == nullptr || place->size() != 3 || !place->at(0).is_string() || !place->at(1).is_int64() ||
+        !place->at(2).is_int64())
+      continue;
+    out.push_back({std::string(place->at(0).get_string()), static_cast<int>(place->at(1).get_int64()),
+                   static_cast<int>(place->at(2).get_int64())});
+  }
+  return out;
+}
+
+std::optional<JudgedGain> read_gain(const JsonObject* object) {
+  if (object == nullptr) return std::nullopt;
+  const JsonMembers members(*object);
+  const auto number = [&](std::string_view name) {
+    const Json* value = members.number(name);
+    return value == nullptr ? 0.0 : value->to_number<double>();
+  };
+  JudgedGain gain;
+  if (const auto* version = members.text("version")) gain.version = std::string(*version);
+  gain.queries = static_cast<std::size_t>(std::max(0.0, number("queries")));
+  gain.before = number("before");
+  gain.after = number("after");
+  gain.error = number("error");
+  gain.better = read_places(members.array("better"));
+  gain.worse = read_places(members.array("worse"));
+  return gain;
+}
+
 std::string state_text(const ModelState& state) {
   JsonArray versions;
   for (const ModelVersion& version : state.versions)
@@ -41,12 +91,16 @@ std::string state_text(const ModelState& state) {
                                      {"learner", version.learner},
                                      {"origin", version.origin},
                                      {"at", version.at}});
-  return to_pretty_text(JsonObject{{"versions", std::move(versions)},
-                                   {"challenger", state.challenger},
-                                   {"history", JsonArray(state.history.begin(), state.history.end())},
-                                   {"is_promotion_paused", state.is_promotion_paused},
-                                   {"tests", state.tests},
-                                   {"tested", state.tested}});
+  JsonObject out{{"versions", std::move(versions)},
+                 {"challenger", state.challenger},
+                 {"history", JsonArray(state.history.begin(), state.history.end())},
+                 {"is_promotion_paused", state.is_promotion_paused},
+                 {"tests", state.tests},
+                 {"tested", state.tested}};
+  if (state.gain) out["gain"] = gain_json(*state.gain);
+  if (state.decision.at > 0)
+    out["decision"] = JsonObject{{"at", state.decision.at}, {"text", state.decision.text}};
+  return to_pretty_text(out);
 }
 
 Result<std::string> text_at(const JsonMembers& members, std::string_view name, const std::string& path) {
@@ -93,6 +147,12 @@ Result<ModelState> parse_state(std::string_view text, const std::string& path) {
   state.tests = static_cast<std::uint32_t>(*tests);
   if (const auto* paused = members.flag("is_promotion_paused")) state.is_promotion_paused = *paused;
   if (const auto* tested = members.text("tested")) state.tested = std::string(*tested);
+  state.gain = read_gain(members.object("gain"));
+  if (const JsonObject* decision = members.object("decision")) {
+    const JsonMembers parts(*decision);
+    if (const auto* at = parts.integer("at")) state.decision.at = *at;
+    if (const auto* why = parts.text("text")) state.decision.text = std::string(*why);
+  }
   return state;
 }
 
@@ -113,6 +173,16 @@ Result<void> make_folder(const fs::path& folder, const std::string& path) {
 }
 
 }  // namespace
+
+std::string gain_text(const JudgedGain& gain) {
+  if (gain.queries < 2)
+    return fmt::format("{} judged {} with a relevant result in the lists; cross-validation needs two",
+                       gain.queries, gain.queries == 1 ? "query" : "queries");
+  return fmt::format(
+      "{} judged queries: mean reciprocal rank {:.2f} before, {:.2f} now (by cross-validation; {} better, {} "
+      "worse)",
+      gain.queries, gain.before, gain.after, gain.better.size(), gain.worse.size());
+}
 
 bool is_domain_name(std::string_view text) {
   return !text.empty() && text.size() <= 64 &&
@@ -299,6 +369,22 @@ Result<std::uint32_t> ModelVersions::count_test(std::string_view domain, std::st
   const std::uint32_t tests = ++state.tests;
   TRY_VOID(save(domain, change));
   return tests;
+}
+
+Result<void> ModelVersions::note_gain(std::string_view domain, std::optional<JudgedGain> gain) {
+  const std::lock_guard guard(mutex_);
+  TRY(auto change, begin(domain));
+  if (change.state.gain == gain) return {};
+  change.state.gain = std::move(gain);
+  return save(domain, change);
+}
+
+Result<void> ModelVersions::note_decision(std::string_view domain, ModelDecision decision) {
+  const std::lock_guard guard(mutex_);
+  TRY(auto change, begin(domain));
+  if (change.state.decision.text == decision.text) return {};
+  change.state.decision = std::move(decision);
+  return save(domain, change);
 }
 
 Result<fusion::Model> ModelVersions::read(std::string_view domain, std::string_view version) {

@@ -27,6 +27,38 @@ struct ModelVersion {
   friend bool operator==(const ModelVersion&, const ModelVersion&) = default;
 };
 
+/// The place of a query's best-graded result in two orders, from 1.
+struct ChangedPlace {
+  std::string query;  ///< as StoredSearch::query
+  int before = 0;
+  int after = 0;
+
+  friend bool operator==(const ChangedPlace&, const ChangedPlace&) = default;
+};
+
+/// What a model brings to the judged queries, by cross-validation: each query is ordered by a model that was
+/// trained without it.
+struct JudgedGain {
+  std::string version;      ///< of the model that was trained on all of them
+  std::size_t queries = 0;  ///< that have a relevant document in some list
+  double before = 0;        ///< mean reciprocal rank of the best-graded result in the order that it replaces
+  double after = 0;
+  double error = 0;                    ///< standard error of the difference, by Student's t
+  std::vector<ChangedPlace> better{};  ///< queries whose place changed, the most improved first
+  std::vector<ChangedPlace> worse{};   ///< the most worsened first
+
+  friend bool operator==(const JudgedGain&, const JudgedGain&) = default;
+};
+
+/// "12 judged queries: mean reciprocal rank 0.61 before, 0.78 now (by cross-validation; 4 better, 0 worse)"
+std::string gain_text(const JudgedGain& gain);
+
+/// The last decision on a domain's champion.
+struct ModelDecision {
+  UnixTime at = 0;  ///< 0: there was none yet
+  std::string text;
+};
+
 /// The versions of a domain's models and how they are used.
 struct ModelState {
   std::vector<ModelVersion> versions;  ///< the latest first
@@ -38,6 +70,8 @@ struct ModelState {
   /// Somebody has reverted the champion: no challenger is promoted automatically until somebody activates
   /// a version.
   bool is_promotion_paused = false;
+  std::optional<JudgedGain> gain;  ///< of the model that was trained last, while judged queries are few
+  ModelDecision decision;
 };
 
 /// Champions and challengers in the folder of models. FOLDER/DOMAIN.json is the champion, which searches use;
@@ -69,6 +103,10 @@ class ModelVersions {
   ///
   /// out: how many there were since the champion was activated, including this one
   Result<std::uint32_t> count_test(std::string_view domain, std::string_view subject);
+
+  /// Keeps what the model that was trained last brings to the judged queries.
+  Result<void> note_gain(std::string_view domain, std::optional<JudgedGain> gain);
+  Result<void> note_decision(std::string_view domain, ModelDecision decision);
 
   Result<fusion::Model> read(std::string_view domain, std::string_view version);
 

@@ -328,6 +328,22 @@ Result<void> StoredJudgments::set(std::span<const StoredJudgment> judgments, Tim
                          {Patience::request, end});
 }
 
+Result<std::string> StoredJudgments::mark(std::string_view domain) {
+  std::string out;
+  const auto read = [&](SqlSession& session) -> Result<void> {
+    out.clear();
+    return session.run(
+        "SELECT count(*), coalesce(max(at), 0), CAST(coalesce(sum(grade), 0) AS bigint) "
+        "FROM judgments WHERE domain = $1",
+        {domain}, [&](SqlRow row) -> Result<void> {
+          out = fmt::format("{} {} {}", integer_of(row[0]), integer_of(row[1]), integer_of(row[2]));
+          return {};
+        });
+  };
+  TRY_VOID(database_.read(read));
+  return out;
+}
+
 Result<std::vector<JudgedQuery>> StoredJudgments::queries(std::string_view domain) {
   static const std::string sql =
       fmt::format("SELECT {} FROM judgments WHERE domain = $1 ORDER BY query, document, judge",

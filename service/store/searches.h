@@ -164,6 +164,8 @@ class StoredJudgments {
   Result<void> set(const StoredJudgment& judgment, TimePoint end = TimePoint::max()) {
     return set({&judgment, 1}, end);
   }
+  /// A text that changes whenever a domain's judgments do.
+  Result<std::string> mark(std::string_view domain);
   /// The judged queries of a domain, sorted by query.
   Result<std::vector<JudgedQuery>> queries(std::string_view domain);
 

@@ -117,8 +117,13 @@ Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& v
 }
 
 Result<std::uint32_t> TemplateVersions::add(const TemplateVersion& version) {
-  return database_.write_value([&](SqlSession& session) { return add_template(session, version); },
-                               Patience::request);
+  const auto change = [&](SqlSession& session) -> Result<std::uint32_t> {
+    TRY(const auto number, add_template(session, version));
+    if (version.number == 0 || version.number == number) return number;
+    return fail(Code::try_again,
+                version.domain + ": another server saved a version first; load it and try again");
+  };
+  return database_.write_value(change, Patience::request);
 }
 
 Result<std::vector<TemplateVersion>> TemplateVersions::all(std::string_view domain) {
@@ -136,6 +141,10 @@ Result<std::optional<TemplateVersion>> TemplateVersions::find(std::string_view d
         return find_row<TemplateVersion>(session, sql, {domain, std::int64_t{number}});
       },
       Patience::request);
+}
+
+std::string curation_name(std::string_view domain) {
+  return "curation/" + std::string(domain);
 }
 
 std::int64_t machine_milliseconds() {

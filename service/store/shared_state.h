@@ -68,7 +68,7 @@ class SharedState {
   SqlDatabase& database_;
 };
 
-/// One saved text of a domain's template file.
+/// One saved text of a domain's template file, or of its curation (under curation_name()).
 struct TemplateVersion {
   std::string domain;
   std::uint32_t number = 0;  ///< 1, 2, 3 ... within the domain
@@ -81,14 +81,19 @@ struct TemplateVersion {
 
 inline constexpr std::uint32_t kMaxTemplateVersions = 10000;
 
+/// The name under which the versions of a domain's curation are stored beside those of its templates. It
+/// cannot be a domain's name.
+std::string curation_name(std::string_view domain);
+
 class TemplateVersions {
  public:
   explicit TemplateVersions(SqlDatabase& database) : database_(database) {}
 
   /// Adds a version of a domain's templates.
   ///
+  /// in:     version - with number 0, or the number that it must get
   /// out:    its number, or that of the latest version if that has the same text
-  /// errors: try_again if the domain already has kMaxTemplateVersions
+  /// errors: try_again if the domain already has kMaxTemplateVersions, or another server was faster
   Result<std::uint32_t> add(const TemplateVersion& version);
   /// A domain's versions without their texts, the latest first.
   Result<std::vector<TemplateVersion>> all(std::string_view domain);

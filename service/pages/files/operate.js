@@ -4,8 +4,15 @@
 // can be used for judging. Without this script the forms work the same, but the API key must be typed each time.
 (() => {
   const main = document.getElementById("main");
-  const nameOf = (form) => "metafuse-key-" + (form.dataset.signed || "admin");
-  const kept = (form) => sessionStorage.getItem(nameOf(form)) || sessionStorage.getItem("metafuse-key-admin");
+  const roleOf = (form) => form.dataset.signed || "admin";
+  const nameOf = (form) => "metafuse-key-" + roleOf(form);
+  const names = (prefix) => Object.keys(sessionStorage).filter((name) => name.startsWith(prefix));
+  // The key that was accepted for the form's role, or else for another role, unless it was refused for this one.
+  const kept = (form) => {
+    const refused = sessionStorage.getItem("metafuse-refused-" + roleOf(form));
+    const keys = [nameOf(form), ...names("metafuse-key-")].map((name) => sessionStorage.getItem(name));
+    return keys.find((key) => key && key !== refused);
+  };
   const forms = () => [...main.querySelectorAll("form")].filter((form) => form.elements.key);
 
   const prepare = () => {
@@ -17,7 +24,7 @@
       if (row) row.hidden = true;
     }
     const out = document.querySelector("[data-sign-out]");
-    if (out) out.hidden = !Object.keys(sessionStorage).some((name) => name.startsWith("metafuse-key-"));
+    if (out) out.hidden = names("metafuse-key-").length === 0;
     const first = main.querySelector(".judged > li");
     if (first) go(first);
   };
@@ -34,7 +41,10 @@
       main.removeAttribute("aria-busy");
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (answer.status === 401 || answer.status === 403) sessionStorage.removeItem(nameOf(form));
+    if (answer.status === 401 || answer.status === 403) {
+      sessionStorage.removeItem(nameOf(form));
+      sessionStorage.setItem("metafuse-refused-" + roleOf(form), key);
+    }
     // An action that is refused for another reason has accepted the key as well.
     else if (key && (answer.ok || answer.status === 409 || answer.status === 422)) sessionStorage.setItem(nameOf(form), key);
     const content = page.getElementById("main");
@@ -55,8 +65,7 @@
 
   document.addEventListener("click", (event) => {
     if (!event.target.closest("[data-sign-out]")) return;
-    for (const name of Object.keys(sessionStorage))
-      if (name.startsWith("metafuse-key-")) sessionStorage.removeItem(name);
+    for (const name of names("metafuse-")) sessionStorage.removeItem(name);
     location.assign(location.pathname);
   });
 

@@ -379,7 +379,9 @@ TEST_CASE("Promotion needs enough judgments and significance and permission", "[
   ModelVersions versions(world.folder.path("models"));
   for (int i = 0; i < 30; ++i) world.judge(false);
   for (int i = 0; i < 20; ++i) world.judge(true);
-  const auto trained = retrain(*world.store, versions, world.options());
+  RetrainOptions options = world.options();
+  options.rules.fewest_queries = 20;
+  const auto trained = retrain(*world.store, versions, options);
   REQUIRE(trained.has_value());
   CHECK(trained->report.judged_queries == 30);
   CHECK(trained->report.held_out_queries == 20);
@@ -406,7 +408,7 @@ TEST_CASE("Promotion needs enough judgments and significance and permission", "[
 
   // After a manual revert only a manual activation goes forward again.
   REQUIRE(versions.revert("shoes").has_value());
-  CHECK(retrain(*world.store, versions, world.options())->version == trained->version);
+  CHECK(retrain(*world.store, versions, options)->version == trained->version);
   const auto back = promote_if_better(*world.store, versions, "shoes", rules, true);
   CHECK_FALSE(back->is_better);
   CHECK(back->reason.find("the previous champion was restored") != std::string::npos);

@@ -1,0 +1,171 @@
+#include "service/learning/decisions.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/json.h"
+#include "service/learning/store_training.h"
+
+namespace metafuse::service {
+namespace {
+
+Result<DomainDecisions> read_decisions(Store& store, const std::string& domain,
+                                       const DecisionOptions& options) {
+  DomainDecisions out;
+  if (options.are_judged_first) {
+    TRY(const auto judged, store.judgments.queries(domain));
+    for (const JudgedQuery& query : judged) out.queries[query.query].grades = grades_of(query);
+  }
+  TRY(const auto stored, stored_curation(store, domain));
+  TRY(auto curation, parse_curation(stored.text, *options.tracking));
+  const StoreIdentity& identity = options.identity;
+  for (CuratedQuery& query : curation.queries) {
+    const BaseQuery slots{{{plain_slot_name(identity.plain_slot), query.query}}};
+    const std::string digest = query_digest(identity.secret, domain, slots, identity.plain_slot);
+    out.queries[digest].curated = std::move(query);
+  }
+  out.synonyms = std::move(curation.synonyms);
+  return out;
+}
+
+/// A result's place among the decided ones: smaller comes first.
+struct Place {
+  enum Group { pinned, added, graded, rest, bad, hidden } group = rest;
+  std::size_t within = 0;
+
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+/// Applies one query's decisions to the results of one answer.
+class Deciding {
+ public:
+  Deciding(const QueryDecisions& decisions, const StoreIdentity& identity)
+      : decisions_(decisions), identity_(identity) {
+    for (const auto& [document, grade] : decisions.grades) best_ = std::max(best_, grade);
+  }
+
+  /// Marks a result with what was decided about it.
+  ///
+  /// in: at - its place before
+  Place place_of(FusedResult& result, std::size_t at) const {
+    const CuratedQuery& curated = decisions_.curated;
+    if (find(curated.hidden, result.key) != kNone) return {Place::hidden, at};
+    const auto grade = decisions_.grades.find(
+        identity_.are_queries_hashed ? hashed_document(identity_.secret, result.key) : result.key);
+    if (grade != decisions_.grades.end()) result.grade = grade->second;
+    if (const std::size_t pin = find(curated.pinned, result.key); pin != kNone) {
+      result.decided = Decided::pinned;
+      return {Place::pinned, pin};
+    }
+    if (const std::size_t added = find(curated.added, result.key); added != kNone) {
+      result.decided = Decided::added;
+      return {Place::added, added};
+    }
+    if (!result.grade) return {Place::rest, at};
+    if (*result.grade == 0) return {Place::bad, at};
+    if (2 * *result.grade < best_) return {Place::rest, at};
+    return {Place::graded, static_cast<std::size_t>(best_ - *result.grade)};
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  static std::size_t find(const std::vector<CuratedResult>& results, const std::string& key) {
+    const auto at = std::find_if(results.begin(), results.end(),
+                                 [&](const CuratedResult& result) { return result.key == key; });
+    return at == results.end() ? kNone : static_cast<std::size_t>(at - results.begin());
+  }
+
+  const QueryDecisions& decisions_;
+  const StoreIdentity& identity_;
+  int best_ = 1;
+};
+
+/// Adds the added results that no engine found.
+void add_missing(const CuratedQuery& curated, SearchAnswer& answer) {
+  std::set<std::string_view> keys;
+  for (const FusedResult& result : answer.results) keys.insert(result.key);
+  std::vector<FusedResult> missing;
+  for (const CuratedResult& added : curated.added) {
+    if (keys.contains(added.key)) continue;
+    FusedResult& result = missing.emplace_back();
+    result.key = added.key;
+    result.hit.url = added.url;
+    result.hit.title = added.title;
+    result.hit.snippet = added.snippet;
+    result.hit.key = added.key;
+    result.document = FusedResult::kNoDocument;
+  }
+  answer.results.insert(answer.results.end(), missing.begin(), missing.end());
+  if (!answer.teams.empty()) answer.teams.resize(answer.results.size(), Team::none);
+}
+
+}  // namespace
+
+std::shared_ptr<const DomainDecisions> Decisions::of(const std::string& domain,
+                                                     const DecisionOptions& options) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[domain];
+  if (!entry.is_stale) return entry.decisions;
+  entry.is_stale = false;  // also after a failure: look() finds out that the marks differ
+  if (auto read = read_decisions(store_, domain, options))
+    entry.decisions = std::make_shared<const DomainDecisions>(std::move(*read));
+  else
+    entry.judgments.clear();
+  return entry.decisions;
+}
+
+void Decisions::note(const std::string& domain) {
+  const std::lock_guard lock(mutex_);
+  entries_[domain].is_stale = true;
+  ++changes_;
+}
+
+Result<bool> Decisions::look(const std::string& domain) {
+  TRY(const std::string judgments, store_.judgments.mark(domain));
+  TRY(const auto versions, store_.templates.all(curation_name(domain)));
+  const std::string curation = versions.empty() ? "" : std::to_string(versions.front().number);
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[domain];
+  const bool are_judged = entry.judgments != judgments;
+  if (!are_judged && entry.curation == curation) return false;
+  entry.judgments = judgments;
+  entry.curation = curation;
+  entry.is_stale = true;
+  ++changes_;
+  return are_judged;
+}
+
+Result<StoredCuration> stored_curation(Store& store, std::string_view domain) {
+  const std::string name = curation_name(domain);
+  TRY(const auto versions, store.templates.all(name));
+  if (versions.empty()) return StoredCuration();
+  TRY(const auto latest, store.templates.find(name, versions.front().number));
+  if (!latest) return StoredCuration();
+  return StoredCuration{latest->text, latest->number};
+}
+
+SearchAnswer decided_answer(const SearchAnswer& answer, const QueryDecisions& decisions,
+                            const StoreIdentity& identity) {
+  SearchAnswer out = answer;
+  add_missing(decisions.curated, out);
+  const Deciding deciding(decisions, identity);
+  std::vector<std::pair<Place, std::size_t>> order;
+  for (std::size_t i = 0; i < out.results.size(); ++i)
+    order.emplace_back(deciding.place_of(out.results[i], i), i);
+  std::stable_sort(order.begin(), order.end());
+  const std::vector<FusedResult> before = out.results;
+  const std::vector<Team> teams = out.teams;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& [place, from] = order[i];
+    out.results[i] = before[from];
+    // Clients that sort by it must get this order.
+    out.results[i].relative_score = before[std::min(i, answer.results.size() - 1)].relative_score;
+    if (!teams.empty()) out.teams[i] = place.group == Place::rest ? teams[from] : Team::none;
+    if (place.group == Place::hidden) ++out.hidden;
+  }
+  return out;
+}
+
+}  // namespace metafuse::service

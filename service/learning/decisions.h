@@ -1,0 +1,85 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "service/config/snapshot.h"
+#include "service/learning/curation.h"
+#include "service/search/search_answer.h"
+#include "service/store/store.h"
+
+// What people decided about single queries, as searches apply it: judgments and curation.
+
+namespace metafuse::service {
+
+struct QueryDecisions {
+  std::map<std::string, int>
+      grades;  ///< by document as it is stored; empty if judged results do not come first
+  CuratedQuery curated;
+};
+
+struct DomainDecisions {
+  std::map<std::string, QueryDecisions> queries;  ///< by StoredSearch::query
+  Synonyms synonyms;
+};
+
+/// How a domain's decisions are read.
+struct DecisionOptions {
+  bool are_judged_first = true;
+  StoreIdentity identity;
+  const TrackingParameters* tracking = nullptr;
+};
+
+/// Each domain's decisions, read from the store when they are first needed after a change. Thread-safe.
+class Decisions {
+ public:
+  explicit Decisions(Store& store) : store_(store) {}
+
+  /// A domain's decisions; the earlier ones as long as the store cannot be read.
+  ///
+  /// cost: after a change, reading all of the domain's judgments
+  std::shared_ptr<const DomainDecisions> of(const std::string& domain, const DecisionOptions& options);
+  /// Says that a domain's judgments or curation have changed.
+  void note(const std::string& domain);
+  /// Looks whether another server of the store changed them.
+  ///
+  /// out: whether judgments did
+  Result<bool> look(const std::string& domain);
+  /// Grows with every change, so that rendered answers from before it are not sent again.
+  std::uint64_t changes() const { return changes_; }
+
+ private:
+  struct Entry {
+    bool is_stale = true;
+    std::string judgments;  ///< StoredJudgments::mark() when last looked at
+    std::string curation;   ///< number of the latest version
+    std::shared_ptr<const DomainDecisions> decisions = std::make_shared<const DomainDecisions>();
+  };
+
+  Store& store_;
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+  std::atomic<std::uint64_t> changes_{0};
+};
+
+/// The latest curation of a domain as text, kNoCuration if there is none, with the number of its version (0).
+struct StoredCuration {
+  std::string text{kNoCuration};
+  std::uint32_t number = 0;
+};
+Result<StoredCuration> stored_curation(Store& store, std::string_view domain);
+
+/// An answer after what people decided: pinned results first, then added ones, then those that judges graded
+/// highly (at least half of the query's best grade, best first), then the rest as it was, then those of grade
+/// 0. Hidden results are at the end, beyond `hidden`, because they stay part of the stored lists.
+SearchAnswer decided_answer(const SearchAnswer& answer, const QueryDecisions& decisions,
+                            const StoreIdentity& identity);
+
+}  // namespace metafuse::service

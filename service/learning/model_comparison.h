@@ -1,0 +1,66 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/data/training_set.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
+#include "service/store/model_versions.h"
+#include "service/store/store.h"
+
+// How well models order the judged queries of a store.
+
+namespace metafuse::service {
+
+/// The documents of a stored search in a model's order.
+///
+/// in: model - nullptr for RRF
+std::vector<std::string_view> stored_ranking(const StoredSearch& search, const fusion::Model* model);
+
+/// NDCG@10 of two orders of the same queries.
+struct OrderValues {
+  std::vector<double> before;
+  std::vector<double> after;
+};
+
+/// Measures two models on the held-out judged queries that have a relevant document.
+///
+/// in: before - nullptr for RRF
+Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const fusion::Model* before,
+                                        const fusion::Model& after);
+
+/// How many held-out judged queries have a relevant document.
+Result<std::size_t> held_out_queries(Store& store, std::string_view domain);
+
+/// What the last training brought, and what was decided then, for people.
+struct LearningStory {
+  std::string gain;                    ///< gain_text(); empty if nothing was cross-validated
+  std::vector<std::string> changes{};  ///< "node streams: place 3 before, 1 now", improvements first
+  std::string decision{};              ///< one sentence; empty if none was taken yet
+};
+Result<LearningStory> learning_story(Store& store, std::string_view domain, const ModelState& state);
+
+/// What training brings to the judged queries of a training set, by cross-validation.
+struct GainRequest {
+  std::string domain;
+  const fusion::TrainingSet* set = nullptr;  ///< of training_set_from_store()
+  const fusion::Model* before = nullptr;     ///< the order that would be replaced; nullptr for RRF
+  const fusion::Learner* learner = nullptr;
+  std::map<std::string, std::string> options;  ///< the learner's
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+};
+
+/// Trains on all base queries but those of one fold, clicks included, and orders each judged query of that
+/// fold. Queries whose best-graded document is in no list are left out, because no order can change them.
+///
+/// out:    without `version`; before and after are 0 with fewer than two queries
+/// errors: those of the store and of the learner
+/// cost:   up to ten trainings
+Result<JudgedGain> cross_validated_gain(Store& store, const GainRequest& request);
+
+}  // namespace metafuse::service

@@ -1,0 +1,182 @@
+#include "service/learning/curation.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/number.h"
+#include "core/text.h"
+#include "service/base/log.h"
+#include "service/config/reloader.h"
+#include "service/handlers.h"
+#include "service/http/head.h"
+#include "service/http/message.h"
+#include "service/learning/decisions.h"
+#include "service/learning/records.h"
+#include "service/pages/page.h"
+#include "service/search/template_editing.h"
+
+// /curation: the page on which an operator pins, hides and adds results of a query and edits synonyms.
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kForget = "forget-";
+
+struct CurationPageState {
+  bool is_off = false;
+  bool is_signed_in = false;
+  std::string done, wrong;
+  Curation curation;
+  std::size_t versions = 0;
+};
+
+void add_curated(const CuratedQuery& query, std::size_t number, View& table) {
+  View& row = table.add("ROW");
+  row.set("QUERY", query.query).set("NUMBER", std::to_string(number));
+  const auto add = [&](const char* what, const std::vector<CuratedResult>& results) {
+    for (const CuratedResult& result : results)
+      row.add("RESULT").set("WHAT", what).set("URL", result.url).set("TITLE", result.title);
+  };
+  add("pinned", query.pinned);
+  add("added", query.added);
+  add("hidden", query.hidden);
+}
+
+/// "car, automobile" on a line per group.
+std::string synonyms_text(const Synonyms& synonyms) {
+  std::string out;
+  for (const auto& group : synonyms) out += fmt::format("{}\n", fmt::join(group, ", "));
+  return out;
+}
+
+Synonyms read_synonyms(std::string_view text) {
+  Synonyms out;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::vector<std::string> group;
+    while (!line.empty()) {
+      const std::string_view word = line.substr(0, line.find(','));
+      line.remove_prefix(std::min(line.size(), word.size() + 1));
+      if (!trimmed(word).empty() && trimmed(word) != "\r") group.emplace_back(trimmed(word));
+    }
+    if (!group.empty()) out.push_back(std::move(group));
+  }
+  return out;
+}
+
+std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
+                          const CurationPageState& state) {
+  const std::string& name = domain.domain.name;
+  View view = page_view(&exchange, "Curation of " + name + " – metafuse", "", name);
+  view.set("NAME", name);
+  if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
+  if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
+  if (state.is_off) {
+    view.add("OFF");
+    return render_page("curation", view);
+  }
+  View& form = view.add("FORM").set("NAME", name);
+  if (!state.is_signed_in) {
+    form.add("SIGN_IN");
+    return render_page("curation", view);
+  }
+  View& inside = form.add("INSIDE");
+  inside.set("SYNONYMS", synonyms_text(state.curation.synonyms))
+      .set("VERSIONS", std::to_string(state.versions));
+  if (state.curation.queries.empty()) {
+    inside.add("EMPTY");
+  } else {
+    View& table = inside.add("TABLE");
+    for (std::size_t i = 0; i < state.curation.queries.size(); ++i)
+      add_curated(state.curation.queries[i], i, table);
+  }
+  return render_page("curation", view);
+}
+
+CuratedQuery& entry_of(Curation& curation, const std::string& query) {
+  const std::string folded = folded_query(query);
+  for (CuratedQuery& entry : curation.queries)
+    if (folded_query(entry.query) == folded) return entry;
+  curation.queries.push_back({query});
+  return curation.queries.back();
+}
+
+/// Changes the curation as a button of the form says. What was decided about the same URL before is replaced.
+///
+/// out: what was done, for people; empty if nothing
+std::string apply_action(const Fields& form, Curation& curation) {
+  const std::string action = form_value(form, "action");
+  if (action == "synonyms") {
+    curation.synonyms = read_synonyms(form_value(form, "synonyms"));
+    return "The synonyms are saved.";
+  }
+  std::int64_t number = 0;
+  if (action.starts_with(kForget) && to_integer(std::string_view(action).substr(kForget.size()), number) &&
+      number >= 0 && number < static_cast<std::int64_t>(curation.queries.size())) {
+    curation.queries.erase(curation.queries.begin() + number);
+    return "Forgotten: the query has the model's order again.";
+  }
+  if (action != "pin" && action != "hide" && action != "add") return {};
+  CuratedQuery& entry = entry_of(curation, std::string(trimmed(form_value(form, "query"))));
+  CuratedResult result{std::string(trimmed(form_value(form, "url"))), form_value(form, "title"),
+                       form_value(form, "snippet")};
+  const auto is_same = [&](const CuratedResult& other) { return other.url == result.url; };
+  for (auto* list : {&entry.pinned, &entry.added, &entry.hidden}) std::erase_if(*list, is_same);
+  const std::string done = fmt::format("For \"{}\": {} {}.", entry.query,
+                                       action == "pin"    ? "pinned"
+                                       : action == "hide" ? "hid"
+                                                          : "added",
+                                       result.url);
+  (action == "pin"    ? entry.pinned
+   : action == "hide" ? entry.hidden
+                      : entry.added)
+      .push_back(std::move(result));
+  return done;
+}
+
+}  // namespace
+
+HttpResponse handle_curation_list(const Exchange& exchange) {
+  return html_response(domain_list_page(exchange, "curation_list", "Curation – metafuse"));
+}
+
+Answered handle_curation_page(Records& records, const Exchange& exchange) {
+  return first_domain_page<CurationPageState>(records, exchange, curation_page);
+}
+
+Answered handle_curation_form(Reloader& reloader, Records& records, const Exchange& exchange) {
+  TRY(const LoadedDomain* domain, domain_of_form(records, exchange, curation_page, CurationPageState()));
+  CurationPageState state;
+  state.is_signed_in = true;
+  int status = 200;
+  const std::lock_guard one_at_a_time(reloader.files_mutex());
+  const TrackingParameters& tracking = exchange.snapshot->config.tracking;
+  const std::string& name = domain->domain.name;
+  TRY(auto stored, stored_curation(*records.store, name));
+  TRY(Curation edited, parse_curation(stored.text, tracking));
+  state.done = apply_action(exchange.form, edited);
+  if (!state.done.empty()) {
+    const std::string text = curation_text(edited);
+    const auto saved = save_curation(
+        records, {name, text, text_etag(stored.text), exchange.key == nullptr ? "" : exchange.key->name},
+        tracking);
+    if (saved) {
+      stored.text = *saved;
+    } else {
+      state.done.clear();
+      state.wrong = saved.error().text;
+      status = saved.error().status;
+    }
+  }
+  TRY(state.curation, parse_curation(stored.text, tracking));
+  TRY(const auto versions, records.store->templates.all(curation_name(name)));
+  state.versions = versions.size();
+  return html_response(curation_page(exchange, *domain, state), status);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,133 @@
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/base/digest.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+const std::string kAdminHeader = "Authorization: Bearer admin-key\r\n";
+
+std::string curation_config() {
+  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
+         ", roles: [admin]}\n";
+}
+
+JsonObject answer_to(TestServer& server, const std::string& query) {
+  return parse_json(body_in(server.get("/search?format=json&q=" + query)), "answer").value().as_object();
+}
+
+std::string hosts_of(const JsonObject& answer) {
+  std::string out;
+  for (const Json& result : answer.at("results").as_array())
+    out += std::string(result.at("url").as_string()).substr(7, 1);
+  return out;
+}
+
+std::string etag_in(const std::string& response) {
+  const std::size_t at = response.find("ETag: ");
+  return at == std::string::npos ? "" : response.substr(at + 6, response.find('\r', at) - at - 6);
+}
+
+std::string put(TestServer& server, const std::string& body, const std::string& etag) {
+  RawClient client(server.port());
+  client.send(
+      "PUT /v1/curation/pages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: "
+      "application/json\r\n" +
+      kAdminHeader + "If-Match: " + etag + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+      body);
+  return client.read_all();
+}
+
+}  // namespace
+
+TEST_CASE("Curation counts from the next search on and is versioned", "[service][curation]") {
+  TestServer server(TestServer::default_answer, curation_config());
+  CHECK(hosts_of(answer_to(server, "ada")) == "badc");
+  CHECK(status_in(server.get("/v1/curation/pages")) == 401);
+  const std::string empty = server.get("/v1/curation/pages", kAdminHeader);
+  CHECK(status_in(empty) == 200);
+  const std::string body =
+      R"({"queries":[{"query":"Ada","pinned":["http://d.example/"],"hidden":["http://b.example/"],)"
+      R"("added":[{"url":"https://x.example/","title":"X"}]}],"synonyms":[["ada","countess"]]})";
+  CHECK(status_in(put(server, "{\"queries\":1}", etag_in(empty))) == 422);
+  CHECK(status_in(put(server, body, "\"other\"")) == 412);
+  const std::string saved = put(server, body, etag_in(empty));
+  CHECK(status_in(saved) == 200);
+  const JsonObject answer = answer_to(server, "ada");
+  CHECK(answer.at("number_of_results") == Json(4));
+  const JsonArray& results = answer.at("results").as_array();
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].at("url") == Json("http://d.example/"));
+  CHECK(results[0].at("fusion").at("decided") == Json("pinned"));
+  CHECK(results[1].at("url") == Json("https://x.example/"));
+  CHECK(results[1].at("fusion").at("decided") == Json("added"));
+  CHECK(server.get("/search?q=ada").find("pinned") != std::string::npos);
+  CHECK(hosts_of(answer_to(server, "bob")) == "badc");  // another query
+  const std::string again = server.get("/v1/curation/pages", kAdminHeader);
+  CHECK(body_in(again) == body_in(saved));
+  REQUIRE(status_in(put(server, "{}", etag_in(again))) == 200);
+  CHECK(hosts_of(answer_to(server, "ada")) == "badc");
+  const JsonObject versions =
+      parse_json(body_in(server.get("/v1/curation/pages/versions", kAdminHeader)), "versions")
+          .value()
+          .as_object();
+  CHECK(versions.at("versions").as_array().size() == 2);
+  CHECK(body_in(server.get("/v1/curation/pages/versions/1", kAdminHeader)) == body_in(saved));
+  CHECK(status_in(server.get("/v1/curation/pages/versions/3", kAdminHeader)) == 404);
+}
+
+TEST_CASE("A query is also asked with its synonyms", "[service][curation]") {
+  TestServer server(
+      [](const ExpandedQuery& query) {
+        return list_of(query.text.find("countess") == std::string::npos
+                           ? std::vector<std::string>{"a.example"}
+                           : std::vector<std::string>{"e.example"});
+      },
+      curation_config());
+  CHECK(hosts_of(answer_to(server, "ada")) == "a");
+  const std::string etag = etag_in(server.get("/v1/curation/pages", kAdminHeader));
+  REQUIRE(status_in(put(server, R"({"synonyms":[["ada","countess"]]})", etag)) == 200);
+  const std::string hosts = hosts_of(answer_to(server, "ada"));
+  CHECK(hosts.find('a') != std::string::npos);
+  CHECK(hosts.find('e') != std::string::npos);
+}
+
+TEST_CASE("A hidden result stays in the lists that are learned from", "[service][curation]") {
+  TestServer server(TestServer::default_answer, curation_config());
+  const std::string etag = etag_in(server.get("/v1/curation/pages", kAdminHeader));
+  REQUIRE(status_in(put(server, R"({"queries":[{"query":"ada","hidden":["http://b.example/"]}]})", etag)) ==
+          200);
+  const JsonObject answer = answer_to(server, "ada");
+  CHECK(hosts_of(answer) == "adc");
+  server.app().records().search_log->flush();
+  const auto stored = server.app().records().store->searches.find(
+      std::string(answer.at("fusion").at("search_id").as_string()));
+  REQUIRE(stored.has_value());
+  CHECK((*stored)->documents.size() == 4);
+  CHECK((*stored)->shown.size() == 3);
+  CHECK((*stored)->lists[0].documents.size() == 3);
+}
+
+TEST_CASE("The page of curation pins and forgets and needs the administrator's key", "[service][curation]") {
+  TestServer server(TestServer::default_answer, curation_config());
+  const auto press = [&](const std::string& form) {
+    return server.post("/curation/pages", "application/x-www-form-urlencoded", form);
+  };
+  CHECK(server.get("/curation/pages").find("Key with the role admin") != std::string::npos);
+  CHECK(status_in(press("key=wrong&action=show")) == 403);
+  const std::string pinned = press("key=admin-key&action=pin&query=ada&url=http%3A%2F%2Fc.example%2F");
+  CHECK(status_in(pinned) == 200);
+  CHECK(pinned.find("pinned <code>http://c.example/</code>") != std::string::npos);
+  CHECK(hosts_of(answer_to(server, "ada")) == "cbad");
+  CHECK(status_in(press("key=admin-key&action=pin&query=ada&url=nothing")) == 422);
+  CHECK(press("key=admin-key&action=synonyms&synonyms=car,+automobile").find("car, automobile") !=
+        std::string::npos);
+  CHECK(status_in(press("key=admin-key&action=forget-0")) == 200);
+  CHECK(hosts_of(answer_to(server, "ada")) == "badc");
+}
