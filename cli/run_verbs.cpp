@@ -147,7 +147,7 @@ Result<void> fuse_requests(const FuseArguments& arguments) {
     TRY(auto loaded, service::load_snapshot(config, engine_loader()));
     snapshot = std::move(loaded);
   }
-  const service::FusingPlace place{snapshot.get(), nullptr, {}};
+  const service::FusingPlace place{snapshot.get(), nullptr, {}, {}};
   const std::string file = arguments.requests.empty() ? "-" : arguments.requests;
   std::size_t refused = 0;
   std::size_t first = 0;
