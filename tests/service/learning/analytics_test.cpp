@@ -113,6 +113,7 @@ TEST_CASE("A click is divided equally among the engines that returned its docume
   figures.add("blue", 0, 1);
   figures.click(red, 0, 4);
   figures.click(red, 1, 5);
+  figures.add("judged", 0, 0);  // only a judge saw its lists
   const Analytics out = figures.figures();
   REQUIRE(out.engines.size() == 3);
   CHECK(out.engines[0].engine == "e1");
