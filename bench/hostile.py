@@ -30,7 +30,7 @@ NORMAL, PER_SECOND = 8, 5
 ENGINES = ("one", "two", "three")
 PREVIEW = "/v1/templates/d/preview"
 JSON = {"Content-Type": "application/json"}
-HOSTILE = "127.9.0.2"  # of another address prefix than the normal clients
+HOSTILE = "127.0.0.2"
 
 
 class Engine(http.server.BaseHTTPRequestHandler):

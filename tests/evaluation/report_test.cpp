@@ -1,5 +1,9 @@
 #include "evaluation/reports/report.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
@@ -166,9 +170,9 @@ TEST_CASE("Runs over other queries are not compared by Tukey's test", "[evaluati
   const auto compared = [&](const std::string& last) {
     Report report;
     report.set = *parse_measures("map");
-    for (const auto& [name, text] : {std::pair<std::string, std::string>{"x", "1 Q0 a 1 1 x\n2 Q0 b 1 1 x\n"},
-                                     {"y", "1 Q0 b 1 1 y\n2 Q0 a 1 1 y\n"},
-                                     {"z", last}}) {
+    const std::vector<std::pair<std::string, std::string>> files = {
+        {"x", "1 Q0 a 1 1 x\n2 Q0 b 1 1 x\n"}, {"y", "1 Q0 b 1 1 y\n2 Q0 a 1 1 y\n"}, {"z", last}};
+    for (const auto& [name, text] : files) {
       const auto run = index_run(name + "=" + folder.write(name, text));
       report.runs.push_back(*evaluate_run(*run, *judgments, report.set, {}));
     }

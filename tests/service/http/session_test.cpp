@@ -102,9 +102,11 @@ TEST_CASE("A connection that could not be closed to make room counts again", "[s
     int closed = 0;
   };
   const auto join = [&](Client& client, const std::string& address) {
-    client.seat = table.add(address, 2, 0);
-    if (client.seat) client.seat->set_close([&client] { ++client.closed; });
-    return client.seat.has_value();
+    auto seat = table.add(address, 2, 0);
+    if (!seat) return false;
+    client.seat.emplace(std::move(*seat));
+    client.seat->set_close([&client] { ++client.closed; });
+    return true;
   };
   std::array<Client, 6> clients;
   REQUIRE(join(clients[0], "a"));

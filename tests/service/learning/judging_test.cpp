@@ -302,7 +302,8 @@ TEST_CASE("Grades for a search of another domain are refused and not stored",
   CHECK(store->judgments.queries("hats")->empty());
   CHECK(store_grades(*store, {"shoes", "ann", kNewYear}, search.id, {{1, 2}}).has_value());
   CHECK(store->judgments.queries("shoes")->size() == 1);
-  for (const auto& [position, grade] : {std::pair{0, 1}, {5, 1}, {1, -1}, {1, kBestGrade + 1}}) {
+  for (const auto& [position, grade] :
+       {std::pair{0, 1}, std::pair{5, 1}, std::pair{1, -1}, std::pair{1, kBestGrade + 1}}) {
     INFO(position << " " << grade);
     CHECK(store_grades(*store, {"shoes", "ann", kNewYear}, search.id,
                        {{static_cast<std::uint32_t>(position), grade}})

@@ -45,7 +45,7 @@ TEST_CASE("Answers fetched with a reader's token are never used for suggestions"
   };
   TestServer server(answer, "trusted_proxies: [127.0.0.1]\n", kTwoTemplates, nullptr, {"x-user-token"});
   for (int i = 1; i <= 5; ++i) {
-    const std::string sender = "X-Forwarded-For: 10.0.0." + std::to_string(i) + "\r\n";
+    const std::string sender = "X-Forwarded-For: 10.0." + std::to_string(i) + ".1\r\n";
     server.get("/search?q=ada&format=json", sender + "X-User-Token: ann\r\n");
     server.get("/search?q=bob&format=json", sender);
   }

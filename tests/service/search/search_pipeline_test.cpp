@@ -246,7 +246,7 @@ TEST_CASE("Searches that may not be stored teach no suggestions", "[service][sea
   };
   TestServer server(answer, "trusted_proxies: [127.0.0.1]\n");
   for (int i = 1; i <= 6; ++i) {
-    const std::string sender = "X-Forwarded-For: 10.0.0." + std::to_string(i) + "\r\n";
+    const std::string sender = "X-Forwarded-For: 10.0." + std::to_string(i) + ".1\r\n";
     server.get("/search?q=ada&format=json", sender);
     for (const char* header : {"DNT: 1\r\n", "Sec-GPC: 1\r\n"})
       server.get("/search?q=bob&format=json", sender + header);
@@ -266,7 +266,7 @@ TEST_CASE("A sender's searches take at most a share of the store's bytes per day
   };
   SearchLog unlimited(*server.app().records().store, {});
   for (int i = 0; i < 20; ++i) CHECK(add(unlimited, i, "x"));
-  SearchLog log(*server.app().records().store, {.max_bytes = 10'000 * SearchLog::kSharesOfDay});
+  SearchLog log(*server.app().records().store, {.max_bytes = 5'000 * SearchLog::kSharesOfDay});
   int kept = 0;
   while (kept < 26 && add(log, kept, "x")) ++kept;
   CHECK(kept > 0);
