@@ -50,7 +50,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
             return self.send("text/html", SITE[page])
         query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query).get("q", [""])[0]
         is_nonsense = query.startswith("nonsense")
-        time.sleep(0 if is_nonsense else 0.02)
+        time.sleep(0 if is_nonsense or query.startswith("quick") else 0.02)
         names = [] if is_nonsense else [f"{query}-{i}" for i in range(10)]
         body = json.dumps({"r": [{"u": f"http://{name.replace(' ', '')}.example/", "t": name, "c": name} for name in names]}).encode()
         self.send("application/json", body, 414 if len(query) > 2000 else 200)
@@ -164,6 +164,61 @@ def attack_parse():
     yield "GET", f"/search?domain=heavy&q=heavy{random.random()}&format=json", None
 
 
+def attack_quick():
+    """Answers with hits that the engines give at once, so that they look quicker than they are."""
+    yield "GET", f"/search?q=quick{random.random()}&format=json&safesearch=2", None
+
+
+def attack_batches():
+    """Forty fusions in one request, each of a thousand documents that are compared with each other."""
+    one = {"method": "mc4", "options": {"k": 1e-9}, "lists": [{"name": "a", "results": [str(i) for i in range(1000)]}]}
+    yield "POST", "/v1/fuse", json.dumps({"requests": 40 * [one]})
+
+
+def attack_conditions():
+    """Many conditions, on a page beyond everything."""
+    conditions = "+".join(f"filetype:a{i}" for i in range(31))
+    yield "GET", f"/search?q=conditions{random.random()}+{conditions}&format=json&pageno=1000", None
+
+
+def attack_sites():
+    names = [f"{'x.' * 490}{i}.example" for i in range(100)]
+    yield "POST", "/v1/search", json.dumps({"query": "sites", "sites": {"raise": names, "lower": names, "block": names}})
+
+
+def attack_far_pages():
+    """Searches that show nothing, but would be stored with all their lists."""
+    yield "POST", "/v1/search", json.dumps({"query": f"far {random.random()}", "limit": 200, "page": 1000})
+
+
+def leave_unread(server, until):
+    """Large answers that nobody reads: explanations, of which most are refused, and long ones."""
+    lists = [{"name": "n" * 190 + str(i), "results": [f"{i} {j}" for j in range(1000)]} for i in range(40)]
+    bodies = [json.dumps({"method": "borda", "explain": explains, "limit": limit, "lists": lists})
+              for explains, limit in ((True, 40_000), (True, 2_500), (False, 40_000))]
+    held = []
+    while time.time() < until:
+        try:
+            connection = server.connect(HOSTILE)
+            connection.request("POST", "/v1/fuse", bodies[len(held) % len(bodies)], JSON)
+            held = held[-20:] + [connection]
+            time.sleep(0.2)
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.01)
+
+
+def use_new_connections(server, until):
+    """A request on each new connection, just when it may have been chosen to make room."""
+    held = []
+    while time.time() < until:
+        try:
+            connection = server.connect(HOSTILE)
+            connection.request("GET", f"/search?q=new+{random.random()}&format=json")
+            held = held[-200:] + [connection]
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.01)
+
+
 def abandon_feedback(postgres):
     """Row 5: the database is behind a black hole, and clients that send clicks do not wait for the answer."""
     def attack(server, until):
@@ -245,6 +300,10 @@ def main():
     rows |= {"members": attack_members, "parse": attack_parse} | {name: attack_page(name) for name in ("list", "attributes", "open")}
     attacks = {f"row {row}": [lambda server, until, make=make: repeat(server, until, make)] for row, make in rows.items()}
     attacks["row 16"] = [hold_connections]
+    rows = {"quick hits": attack_quick, "batches": attack_batches, "conditions": attack_conditions, "sites": attack_sites,
+            "far pages": attack_far_pages}
+    attacks |= {name: [lambda server, until, make=make: repeat(server, until, make)] for name, make in rows.items()}
+    attacks |= {"unread answers": [leave_unread], "new connections": [use_new_connections]}
     with tempfile.TemporaryDirectory() as name:
         folder, postgres = pathlib.Path(name), None
         if Postgres.is_installed():

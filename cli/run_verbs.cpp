@@ -123,16 +123,10 @@ Result<ScoreQuery> score_by_method(const FuseArguments& arguments) {
     return fail(Code::usage, "the method " + method->name + " learns from judgments; give --train QRELS");
   if (!arguments.train.empty() && !learns)
     return fail(Code::usage, "--train: the method " + method->name + " does not learn; leave it out");
-  if (learns && !arguments.train.empty()) {
-    if (auto checked = check_fusion_options(
-            *method, {.k = options->k, .weights = options->weights, .normalise = options->normalise},
-            arguments.runs.size());
-        !checked && !method->needs_weights)
-      return checked.error();
-    options = learn(*method, arguments, std::move(*options));
-    if (!options) return options.error();
-  }
-  TRY_VOID(check_fusion_options(*method, *options, arguments.runs.size()));
+  const bool has_training = !arguments.train.empty();
+  TRY_VOID(check_fusion_options(*method, *options, arguments.runs.size(), has_training));
+  if (has_training) options = learn(*method, arguments, std::move(*options));
+  if (!options) return options.error();
   return ScoreQuery(
       [method, options = *options](const QueryLists& query) { return fuse_scores(*method, query, options); });
 }
@@ -153,7 +147,7 @@ Result<void> fuse_requests(const FuseArguments& arguments) {
     TRY(auto loaded, service::load_snapshot(config, engine_loader()));
     snapshot = std::move(loaded);
   }
-  const service::FusingPlace place{snapshot.get(), nullptr, {}};
+  const service::FusingPlace place{snapshot.get(), nullptr, {}, {}};
   const std::string file = arguments.requests.empty() ? "-" : arguments.requests;
   std::size_t refused = 0;
   std::size_t first = 0;

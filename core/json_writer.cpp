@@ -128,13 +128,13 @@ JsonWriter::JsonWriter(std::size_t expected_bytes)
       limit_(end_ + expected_bytes) {}
 
 void JsonWriter::grow(std::size_t bytes) {
-  const auto used = static_cast<std::size_t>(end_ - bytes_.get());
-  const std::size_t size = std::max(2 * (used + bytes), std::size_t{256});
-  auto larger = std::make_unique_for_overwrite<char[]>(size);
+  const std::size_t used = this->size();
+  const std::size_t room = std::max(2 * (used + bytes), std::size_t{256});
+  auto larger = std::make_unique_for_overwrite<char[]>(room);
   if (used > 0) std::memcpy(larger.get(), bytes_.get(), used);
   bytes_ = std::move(larger);
   end_ = bytes_.get() + used;
-  limit_ = bytes_.get() + size;
+  limit_ = bytes_.get() + room;
 }
 
 std::string JsonWriter::take() {

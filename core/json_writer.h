@@ -68,6 +68,18 @@ class JsonWriter {
     needs_comma_ = false;
   }
 
+  std::size_t size() const { return static_cast<std::size_t>(end_ - bytes_.get()); }
+  /// A place in the text to which the writer can return, between two values.
+  struct Place {
+    std::size_t size;
+    bool needs_comma;
+  };
+  Place place() const { return {size(), needs_comma_}; }
+  /// Discards what has been written since a place.
+  void return_to(Place place) {
+    end_ = bytes_.get() + place.size;
+    needs_comma_ = place.needs_comma;
+  }
   /// Returns what has been written and leaves the writer empty.
   std::string take();
 

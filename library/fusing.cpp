@@ -318,10 +318,10 @@ Result<ScoreQuery> score_by_method(const FusionMethod& method, const std::vector
                                          method.needs_weights ? ", or weights" : ""));
   for (std::size_t i = 0; i < runs.size(); ++i)
     TRY_VOID(check_scores(method, options, handles[i]->has_scores, runs[i]->name));
+  TRY_VOID(check_fusion_options(method, options, runs.size(), learns));
   if (learns) {
     TRY(options, learned_options(method, runs, *train, settings));
   }
-  TRY_VOID(check_fusion_options(method, options, runs.size()));
   return ScoreQuery(
       [&method, options](const QueryLists& query) { return fuse_scores(method, query, options); });
 }

@@ -30,11 +30,6 @@ SharedUsage shared_usage(Store* store) {
       };
 }
 
-/// The owner of a request's work: its key, or else its address prefix.
-std::string owner_of(const Exchange& exchange) {
-  return exchange.key != nullptr ? "key " + exchange.key->name : address_prefix(exchange.client);
-}
-
 }  // namespace
 
 App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records,
@@ -188,7 +183,7 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
   const bool is_taken =
       pool.try_run([this, call] { guarded(*call, [&](Reply& later) { run(*call, later); }); },
                    [this, call, too_busy] { guarded(*call, [&](Reply& later) { too_busy(*call, later); }); },
-                   owner_of(call->exchange));
+                   call->exchange.sender());
   if (!is_taken) too_busy(*call, reply);
 }
 

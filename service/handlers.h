@@ -17,7 +17,7 @@ Answered handle_post_search(Searcher& searcher, PictureReader& pictures, const E
 Answered handle_picture(PictureReader& pictures, const Exchange& exchange);
 Answered handle_file(PictureReader& pictures, const Exchange& exchange);
 Answered handle_native_search(Searcher& searcher, const Exchange& exchange);
-Answered handle_fuse(Searcher& searcher, const Exchange& exchange);
+Answered handle_fuse(Searcher& searcher, Gate& gate, const Clock& clock, const Exchange& exchange);
 Answered handle_get_templates(const Exchange& exchange);
 Answered handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange);
 Answered handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange);

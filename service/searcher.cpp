@@ -99,6 +99,11 @@ std::unique_ptr<SharedAnswers> shared_answers(const ServerConfig& config, const 
   return std::make_unique<SharedAnswers>(std::move(*address), duration_of(config.cache.seconds), clock);
 }
 
+/// Whose share of the store's bytes a request takes. Those with a key are known and have no share.
+std::string storing_share(const Exchange& exchange) {
+  return exchange.key != nullptr ? std::string() : exchange.sender();
+}
+
 }  // namespace
 
 std::string Searcher::Plan::shared_key(int windows) const {
@@ -213,7 +218,7 @@ std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
   std::string search_id;
   // if the store cannot keep up, the id stays empty: the answer is sent, but cannot be clicked
   if (kept->search != nullptr && may_be_stored(exchange.request) &&
-      parts_.records.search_log->add(kept->search))
+      parts_.records.search_log->add(kept->search, storing_share(exchange)))
     search_id = delivered_id(parts_.records.secret, kept->search->id, address_prefix(exchange.client));
   HttpResponse response;
   response.headers = kept->headers;
@@ -284,11 +289,12 @@ ShownResults Searcher::show_to_judge(const Exchange& exchange, const LoadedDomai
 void Searcher::store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                            std::uint64_t times, ShownResults& shown) {
   if (parts_.records.search_log == nullptr) return;
+  if (shown.positions.empty() && !answer.results.empty()) return;  // a page beyond the last result
   const StoreIdentity identity = identity_of(*exchange.snapshot, domain);
   StoredSearch made = stored_search(answer, shown.positions, identity, parts_.records.unix_time());
   made.times = times;
   auto search = std::make_shared<const StoredSearch>(std::move(made));
-  if (!parts_.records.search_log->add(search)) return;
+  if (!parts_.records.search_log->add(search, storing_share(exchange))) return;
   shown.search_id = delivered_id(parts_.records.secret, search->id, address_prefix(exchange.client));
   shown.search = std::move(search);
 }
@@ -319,8 +325,9 @@ Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, cons
   parts_.telemetry.metrics.cache(was_cached ? "hit" : "miss");
   parts_.telemetry.metrics.search(answer->domain, answer->fusion.method);
   trace_search(plan, *answer, was_cached, began);
+  if (plan.prepared.request.forwarded.empty() && may_be_stored(plan.exchange.request))
+    suggester_.learn(answer->domain, answer->suggestions, plan.exchange.sender());
   if (was_cached) return answer;
-  if (plan.prepared.request.forwarded.empty()) suggester_.learn(answer->domain, answer->suggestions);
   parts_.telemetry.metrics.stage("fetch", answer->fetch_seconds);
   parts_.telemetry.metrics.stage("fuse", answer->fuse_seconds);
   note_lists(answer->lists);

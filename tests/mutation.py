@@ -1,29 +1,39 @@
 #!/usr/bin/env python3
-"""Do the tests notice mistakes? Changes one line of the program after another and reports the changes that no test notices.
+"""Do the tests notice mistakes? Changes the program in one place after another and reports the changes that no test notices.
 
-tests/mutants.jsonl lists the changes: file, the text of the line, its replacement, the suite whose tests should fail, and
-the Catch2 tags that select them. Each change is applied, built, tested and undone; if the selected tests do not notice it,
-all quick tests of its suite are run. Survivors are printed. Results are kept in the build folder, so that an interrupted
-run can continue where it stopped.
+tests/mutants.jsonl lists the changes: a function, a piece of its body, what replaces it, the suite whose tests should fail, and the
+Catch2 tags that select them. The function is looked for in `file`, and elsewhere if it has moved; the rest of its line may be rewritten
+freely. Each change is applied, built, tested and undone. If the selected tests do not notice it, all quick tests of its suite are run. A
+test that fails counts only if it fails again alone, because one that depends on the machine's load would make every change look noticed.
+Survivors are printed. Results are kept in the build folder, so that an interrupted run can continue where it stopped.
 
 usage: tests/mutation.py [--build build/dev] [--only FOLDER] [--sample N --seed S] [--again] [--check]
 """
 import argparse
 import collections
+import functools
 import hashlib
 import json
 import pathlib
 import random
+import re
 import shlex
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / "tests" / "mutants.jsonl"
+OTHERS = {"bench", "build", "demo", "fuzz", "tests"}  # folders without code under test
 SECONDS = {"build": 1800, "tests": 900}
 # A mutant may hang: its tests get this many times as long as they take without it, plus a minute.
 PATIENCE = 4
+SKIPPED = 77
+# What is no code: comments, raw strings, strings, characters (not the quotes in 1'000).
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'', re.S)
+HEAD = re.compile(r"([\w:~]+|operator\W+?)\s*\(")
+NO_FUNCTION = re.compile(r"\s*(?:namespace|class|struct|enum|union|extern|TEST_CASE)\b|.*[^=!<>]=[^=]", re.S)
 
 
 def parse_arguments():
@@ -35,28 +45,71 @@ def parse_arguments():
     parser.add_argument("--builder", default="ninja -j2", help="what builds a target, run in the build folder (ninja -j2)")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after these; 0 for no end")
     parser.add_argument("--again", action="store_true", help="also those whose outcome is known")
-    parser.add_argument("--check", action="store_true", help="only say which mutants fit no line any more")
+    parser.add_argument("--check", action="store_true", help="only say which mutants fit no function any more")
     return parser.parse_args()
+
+
+def functions(text):
+    """The functions that a source file defines, as (name, begin, end) of head and body; members have their bare name."""
+    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+    code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda found: re.sub(r"[^\n]", " ", found.group()), code, flags=re.M)
+    out, depth, open_at, head_at = [], 0, None, 0
+    for piece in re.finditer(r"[{};]", code):
+        at = piece.start()
+        if open_at is not None:
+            depth += {"{": 1, "}": -1, ";": 0}[piece.group()]
+            if depth == 0:
+                out.append((*open_at, at + 1))
+                open_at, head_at = None, at + 1
+            continue
+        head = code[head_at:at]
+        name = HEAD.search(head)
+        if piece.group() == "{" and name and not NO_FUNCTION.match(head[:name.start()]):
+            depth, open_at = 1, (name.group(1).split("::")[-1], head_at)
+        else:
+            head_at = at + 1
+    return out
+
+
+@functools.cache
+def functions_of(file):
+    return functions(file.read_text())
+
+
+@functools.cache
+def sources():
+    return [file for pattern in ("*/**/*.cpp", "*/**/*.h") for file in sorted(ROOT.glob(pattern))
+            if file.relative_to(ROOT).parts[0] not in OTHERS]
 
 
 class Mutant:
     def __init__(self, entry):
-        self.file = ROOT / entry["file"]
-        self.line, self.replacement = entry["line"], entry["replacement"]
+        self.function, self.old, self.new = entry["function"], entry["from"], entry["to"]
         self.suite, self.tests = entry["suite"], entry.get("tests", "")
-        self.is_in_program = entry["file"].startswith("cli/")
-        self.name = f'{entry["file"]}: {self.line}  ->  {self.replacement}'
+        stated = ROOT / entry["file"]
+        self.places = self.places_in([stated] if stated.exists() else []) or self.places_in(sources())
+        self.file = self.places[0][0] if self.places else stated
+        self.is_in_program = str(self.file.relative_to(ROOT)).startswith("cli/")
+        self.name = f'{self.file.relative_to(ROOT)}: {self.function}: {self.old}  ->  {self.new}'
 
-    def places(self):
-        if not self.file.exists():
-            return []
-        return [i for i, line in enumerate(self.file.read_text().split("\n")) if line.strip() == self.line]
+    def places_in(self, files):
+        """Where the piece stands, as (file, begin, end). An empty function means outside of any, as constants are."""
+        piece = re.compile(r"\s+".join(map(re.escape, self.old.split())))
+        out = []
+        for file in files:
+            text = file.read_text()
+            if self.function and self.function not in text:
+                continue
+            inner = [(begin, end) for name, begin, end in functions_of(file) if name == self.function or not self.function]
+            for found in piece.finditer(text):
+                is_inside = any(begin <= found.start() < end for begin, end in inner)
+                if is_inside == bool(self.function):
+                    out.append((file, *found.span()))
+        return out
 
     def changed(self, text):
-        lines = text.split("\n")
-        at = self.places()[0]
-        lines[at] = lines[at].replace(self.line, self.replacement)
-        return "\n".join(lines)
+        _, begin, end = self.places[0]
+        return text[:begin] + self.new + text[end:]
 
     def digest(self):
         """Identifies the mutant and the content of its file: a result stays valid as long as both are unchanged."""
@@ -70,6 +123,7 @@ class Bench:
         self.folder = ROOT / options.build
         self.builder = shlex.split(options.builder)
         self.backup = self.folder / "mutation.backup"
+        self.report = self.folder / "mutation.xml"
         self.results = self.folder / "mutation.jsonl"
         self.seconds = dict(SECONDS)
         self.is_program_stale = False  # whether `metafuse` may contain an earlier mutant
@@ -102,7 +156,7 @@ class Bench:
         """Whether a command succeeded; one that hangs has failed."""
         try:
             return subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  timeout=self.seconds[kind]).returncode == 0
+                                  timeout=self.seconds[kind]).returncode in (0, SKIPPED)
         except subprocess.TimeoutExpired:
             return False
 
@@ -110,11 +164,26 @@ class Bench:
         """in: has_program - build the mutant into `metafuse` too, which takes longer to link"""
         return self.run("build", self.builder + [f"test_{suite}"] + (["metafuse"] if has_program else []))
 
+    def last_test(self):
+        """The test that ran last according to the report, which may end in the middle of it."""
+        parser = xml.etree.ElementTree.XMLPullParser(["start"])
+        parser.feed(self.report.read_bytes())
+        names = [element.get("name") for _, element in parser.read_events() if element.tag == "TestCase"]
+        return names[-1] if names else ""
+
     def passes(self, suite, tests):
-        program = next((self.folder / "tests").rglob(f"test_{suite}"))
-        # A list of tags is a list of alternatives; each leaves out the long tests.
-        wanted = ",".join(f"{tag}~[full]" for tag in tests.split(",")) if tests else "~[full]"
-        return self.run("tests", [str(program), "--abort", wanted])
+        program = str(next((self.folder / "tests").rglob(f"test_{suite}")))
+        unreliable = ""
+        while True:
+            # A list of tags is a list of alternatives; each leaves out the long tests.
+            wanted = ",".join(f"{tag}~[full]{unreliable}" for tag in (tests.split(",") if tests else [""]))
+            if self.run("tests", [program, "--abort", "-r", "xml", "-o", str(self.report), wanted]):
+                return True
+            name = re.sub(r"([\\,\[\]\"*])", r"\\\1", self.last_test())
+            if not name or not self.run("tests", [program, f'"{name}"']) and not self.run("tests", [program, f'"{name}"']):
+                return False
+            print(f"failed once, not again alone: {name}", flush=True)
+            unreliable += f'~"{name}"'
 
     def is_sound(self, suite):
         """Whether a suite passes without a mutant; its duration determines how long it may take with one."""
@@ -146,9 +215,9 @@ class Bench:
 def chosen_mutants(options):
     mutants = [Mutant(json.loads(line)) for line in MUTANTS.read_text().splitlines()]
     mutants = [m for m in mutants if str(m.file.relative_to(ROOT)).startswith(options.only)]
-    lost = [m for m in mutants if len(m.places()) != 1]
+    lost = [m for m in mutants if len(m.places) != 1]
     for mutant in lost:
-        print(f"fits {len(mutant.places())} lines: {mutant.name}")
+        print(f"fits {len(mutant.places)} places: {mutant.name}")
     if options.check:
         print(f"{len(mutants) - len(lost)} of {len(mutants)} mutants fit")
         sys.exit(1 if lost else 0)

@@ -76,6 +76,16 @@ Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<s
   return models;
 }
 
+}  // namespace
+
+std::pair<double, double> central_values(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto cut = static_cast<std::size_t>(kTail * static_cast<double>(values.size()));
+  return {values[cut], values[values.size() - 1 - cut]};
+}
+
+namespace {
+
 /// The share of each list, summarised over all bags.
 JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model> bags) {
   std::vector<std::vector<double>> shares;
@@ -85,14 +95,13 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
     if (!is_rank(features[feature])) continue;
     std::vector<double> values;
     for (const auto& share : shares) values.push_back(share[feature]);
-    std::sort(values.begin(), values.end());
-    const auto cut = static_cast<std::size_t>(kTail * static_cast<double>(values.size()));
+    const auto [low, high] = central_values(values);
     const double count = static_cast<double>(values.size());
     const auto positive = std::ranges::count_if(values, [](double value) { return value > 0.0; });
     out.push_back(JsonObject{{"name", features[feature].name},
                              {"share", std::accumulate(values.begin(), values.end(), 0.0) / count},
-                             {"low", values[cut]},
-                             {"high", values[values.size() - 1 - cut]},
+                             {"low", low},
+                             {"high", high},
                              {"positive", static_cast<double>(positive) / count}});
   }
   return out;

@@ -24,6 +24,9 @@ struct CertaintyOptions {
   ProgressReport progress;
 };
 
+/// The least and the greatest value after the twentieth part at each end is left out. Requires a value.
+std::pair<double, double> central_values(std::vector<double> values);
+
 /// How reliable a learner is on these judged queries: whether it beats reciprocal rank fusion on queries it
 /// has not seen (query-level cross-validation), and how much each list's weight depends on which queries were
 /// judged (bootstrap samples of them). The model trained on all queries is not measured itself, but models

@@ -107,8 +107,8 @@ const FusionMethod* find_fusion_method(std::string_view name) {
   return at == fusion_methods().end() ? nullptr : &*at;
 }
 
-Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options,
-                                  std::size_t lists) {
+Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options, std::size_t lists,
+                                  bool learns) {
   if (options.k && method.parameter.empty())
     return fail(Code::usage, "--k: the method " + method.name + " has no parameter; leave it out");
   if (options.k && (!std::isfinite(*options.k) || *options.k < 0.0))
@@ -129,7 +129,7 @@ Result<void> check_fusion_options(const FusionMethod& method, const FusionOption
   for (const double weight : options.weights)
     if (!std::isfinite(weight) || weight < 0.0)
       return fail(Code::usage, "--weights: must be numbers of at least 0");
-  if (method.needs_weights && options.weights.empty())
+  if (method.needs_weights && options.weights.empty() && !learns)
     return fail(Code::usage,
                 "the method " + method.name + " needs --weights W,..., or --train QRELS to learn them");
   return {};

@@ -44,12 +44,13 @@ struct FusionMethod {
 std::span<const FusionMethod> fusion_methods();
 const FusionMethod* find_fusion_method(std::string_view name);
 
-/// Checks that options fit a method.
+/// Checks that the options that somebody gave fit a method, before it learns any itself.
 ///
+/// in:     learns - whether train_fusion() follows, which sets the weights of a method that needs some
 /// errors: usage: weights that are not one per list, not finite or negative; a parameter out of range; a
 ///         normalisation for a method that ignores scores; --k for a method without a parameter
-Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options,
-                                  std::size_t lists);
+Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options, std::size_t lists,
+                                  bool learns = false);
 
 /// The scores of one query's documents; empty for a query without documents.
 /// cost: O(entries) for the rank and score methods; for others see the file that holds them

@@ -295,7 +295,8 @@ std::optional<AccessRefusal> Gate::noted(std::optional<AccessRefusal> refusal, E
 
 std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"), config.traces.share);
+  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"), config.traces.share,
+                                          is_trusted_peer(config.trusted_proxies, exchange.request));
   exchange.client = client_address(config.trusted_proxies, exchange.request);
   exchange.is_https = came_by_https(config.trusted_proxies, exchange.request);
   if (!is_own_host(config, exchange.request.header("Host")))
@@ -410,8 +411,8 @@ std::optional<AccessRefusal> Gate::admit_search(const Exchange& exchange, std::s
                        quota.retry_after_seconds};
 }
 
-std::optional<AccessRefusal> Gate::admit_more(const Exchange& exchange, std::size_t more) {
-  auto refusal = take_tokens(exchange, static_cast<double>(more) * tokens_of(Cost::normal));
+std::optional<AccessRefusal> Gate::admit_more(const Exchange& exchange, double tokens) {
+  auto refusal = take_tokens(exchange, tokens);
   if (refusal) metrics_.refused(refusal->reason);
   return refusal;
 }

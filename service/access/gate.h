@@ -61,8 +61,10 @@ class Gate {
   bool admit_at_once(const Exchange& exchange, std::size_t expanded_queries);
   /// Charges a request that asks for several things at once for all but the first, which check() charged.
   ///
+  /// in:     tokens - 1 per ordinary request
+  ///
   /// errors: 429 when the client's rate does not allow them; nothing is charged then
-  std::optional<AccessRefusal> admit_more(const Exchange& exchange, std::size_t more);
+  std::optional<AccessRefusal> admit_more(const Exchange& exchange, double tokens);
 
   void set_limits(const ServerConfig& config);
 

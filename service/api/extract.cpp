@@ -56,8 +56,9 @@ Answered handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const
     return refusal(403, access.error().text);
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_extraction(body));
-  if (auto refused = gate.admit_more(exchange, wanted.urls.size() - 1)) return std::move(*refused);
-  const auto read = pages.read(wanted.urls, wanted.form, duration_of(wanted.seconds));
+  if (auto refused = gate.admit_more(exchange, static_cast<double>(wanted.urls.size()) - 1))
+    return std::move(*refused);
+  const auto read = pages.read(wanted.urls, wanted.form, duration_of(wanted.seconds), exchange.sender());
   JsonArray results;
   JsonArray failed;
   for (std::size_t i = 0; i < read.size(); ++i) {

@@ -217,9 +217,7 @@ Result<void> check_method(FuseRequest& request) {
                   fmt::format("the method {} adds up scores, and list {} has results without one; give "
                               "every result a score, or name a method that uses ranks",
                               method.name, list.name));
-  const bool is_pairwise = std::find(std::begin(kPairwiseMethods), std::end(kPairwiseMethods), method.name) !=
-                           std::end(kPairwiseMethods);
-  if (is_pairwise && request.documents.size() > kMaxPairwiseDocuments)
+  if (compares_documents(method) && request.documents.size() > kMaxPairwiseDocuments)
     return fail(
         Code::usage,
         fmt::format("the method {} compares documents with each other and takes at most {}; there are {}",
@@ -228,6 +226,11 @@ Result<void> check_method(FuseRequest& request) {
 }
 
 }  // namespace
+
+bool compares_documents(const fusion::FusionMethod& method) {
+  return std::find(std::begin(kPairwiseMethods), std::end(kPairwiseMethods), method.name) !=
+         std::end(kPairwiseMethods);
+}
 
 std::uint32_t FuseRequest::best_rank(std::size_t document) const {
   std::uint32_t best = 0;

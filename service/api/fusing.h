@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/tracking_parameters.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/config/snapshot.h"
+#include "service/http/exchange.h"
 #include "service/search/answer_cache.h"
 #include "service/search/shown_results.h"
 
@@ -25,6 +27,11 @@ inline constexpr std::size_t kMaxFuseBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxFuseLists = 64;
 inline constexpr std::size_t kMaxFuseResults = 1000;
 inline constexpr std::size_t kMaxFuseRequests = 1000;
+/// Most explained results times lists of one request.
+inline constexpr std::size_t kMaxExplainedCells = 100'000;
+/// An answer has at most this many bytes per byte of its request, plus the constant part.
+inline constexpr std::size_t kMaxFuseAnswerFactor = 16;
+inline constexpr std::size_t kMaxFuseAnswerBytes = std::size_t{1} << 20;
 
 /// One result in a caller's list.
 struct CallerResult {
@@ -65,6 +72,9 @@ struct FuseRequest {
   std::uint32_t best_rank(std::size_t document) const;
 };
 
+/// Whether a method compares each document with every other one.
+bool compares_documents(const fusion::FusionMethod& method);
+
 /// errors: usage, naming the wrong member, list and result
 Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingParameters& tracking);
 
@@ -72,21 +82,28 @@ Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingPara
 /// interleaving, and stores what is shown, which sets shown.search_id.
 using ServeFused = std::function<SharedAnswer(SharedAnswer answer, std::size_t limit, ShownResults& shown)>;
 
+/// Decides whether a request may be fused.
+///
+/// in: tokens - what the request costs, in tokens of the gate; one stands for about 25 ms of processor time
+using AdmitFusion = std::function<std::optional<AccessRefusal>(double tokens)>;
+
 /// The context in which lists are fused.
 struct FusingPlace {
   const Snapshot* snapshot = nullptr;  ///< its domains may be named; nullptr: no domain may
   const KeyConfig* key = nullptr;      ///< key that limits the domains; nullptr for all domains
   ServeFused serve;                    ///< empty if nothing is learned or stored
+  AdmitFusion admit;                   ///< empty if everything may be fused
 };
 
 /// Answers one request, a JSON object, or `{"requests": [...]}` by `{"answers": [...]}` in order; a refused
 /// request of a batch is answered by `{"status", "detail"}`.
 ///
 /// out:    the answer as JSON text
-/// errors: usage: what is wrong, and in which list and result
+/// errors: 400 what is wrong, and in which list and result; 422 the answer or its explanations would be too
+///         large; otherwise what `place.admit` says
 /// cost:   O(results log results) for methods that score each list separately; see fusion/unsupervised for
 ///         the others
-Result<std::string> fuse_text(std::string_view text, const FusingPlace& place);
+OrRefusal<std::string> fuse_text(std::string_view text, const FusingPlace& place);
 
 /// As fuse_text() for every line of a text (NDJSON) in order, except blank lines. Each answer ends with a
 /// line end. A refused line is answered by `{"status", "detail"}`.

@@ -71,7 +71,8 @@ JsonObject fetch_page(const Tools& parts, const JsonObject& arguments) {
     return text_result(access.error().text, true);
   const auto wanted = read_page_call(arguments);
   if (!wanted) return text_result(wanted.error().text, true);
-  const auto pages = parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime);
+  const auto pages =
+      parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime, parts.exchange.sender());
   if (!pages.front()) return text_result(pages.front().error().text, true);
   const ReadPage& page = **pages.front();
   return text_result(page_text(*wanted, page.title, page.url, page.text), false);
@@ -248,8 +249,8 @@ Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch
                   {mcp::ErrorCode::invalid_request, 400, "this protocol version does not allow batches"});
   if (batch.empty() || batch.size() > kMaxBatch)
     return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch must have 1 to 20 messages"});
-  const auto calls = static_cast<std::size_t>(std::count_if(batch.begin(), batch.end(), is_call));
-  if (auto refused = gate.admit_more(exchange, calls - std::min<std::size_t>(calls, 1)))
+  const auto calls = static_cast<double>(std::count_if(batch.begin(), batch.end(), is_call));
+  if (auto refused = gate.admit_more(exchange, std::max(calls - 1, 0.0)))
     return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text});
   JsonArray replies;
   for (const Json& item : batch)

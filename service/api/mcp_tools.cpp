@@ -307,13 +307,13 @@ std::string page_text(const PageCall& wanted, std::string_view title, std::strin
 
 ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& wanted, UnixTime now) {
   const std::string since = wanted.days > 0 ? iso_day(now - wanted.days * kSecondsPerDay) : "";
+  const SiteSet sites(wanted.sites);
   ShownResults out;
   out.first = wanted.first();
   for (std::size_t at = 0; at < answer.results.size() - answer.hidden; ++at) {
     const Hit& hit = answer.results[at].hit;
     const std::string host = host_of(hit.url);
-    const auto is_there = [&](const std::string& site) { return is_under_site(host, site); };
-    if (!wanted.sites.empty() && std::none_of(wanted.sites.begin(), wanted.sites.end(), is_there)) continue;
+    if (!wanted.sites.empty() && !sites.contains(host)) continue;
     if (!since.empty() && !hit.published.empty() && hit.published.substr(0, 10) < since) continue;
     if (out.total >= out.first && out.positions.size() < static_cast<std::size_t>(wanted.limit))
       out.positions.push_back(at);

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "core/json.h"
+#include "service/access/gate.h"
 #include "service/api/dialects.h"
 #include "service/api/fusing.h"
 #include "service/config/reloader.h"
@@ -37,17 +41,45 @@ Answered handle_native_search(Searcher& searcher, const Exchange& exchange) {
                         });
 }
 
-Answered handle_fuse(Searcher& searcher, const Exchange& exchange) {
+namespace {
+
+/// Longest time from the arrival of requests to fuse until the last one begins.
+constexpr std::chrono::seconds kFusePatience{10};
+
+/// Charges each request of a batch its tokens beyond those that the gate took at first, and one expanded
+/// query of the key's quota.
+AdmitFusion admission_of_fusion(Gate& gate, const Clock& clock, const Exchange& exchange) {
+  return [&gate, &clock, &exchange, paid = 1.0,
+          owed = 0.0](double tokens) mutable -> std::optional<AccessRefusal> {
+    if (clock.now() - exchange.arrived > kFusePatience)
+      return AccessRefusal{503, "deadline", "the requests before took too long; send fewer at once", 1};
+    owed += tokens;
+    if (owed > paid) {
+      if (auto refused = gate.admit_more(exchange, owed - paid)) return refused;
+      paid = owed;
+    }
+    return gate.admit_search(exchange, 1);
+  };
+}
+
+}  // namespace
+
+Answered handle_fuse(Searcher& searcher, Gate& gate, const Clock& clock, const Exchange& exchange) {
   const std::string& text = exchange.request.body;
   if (text.size() > kMaxFuseBytes) return refusal(413, "the body may have at most 4 MiB");
   const FusingPlace place{exchange.snapshot.get(), exchange.key,
                           [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
                             return searcher.show_fused(exchange, std::move(answer), limit, shown);
-                          }};
-  if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson")
+                          },
+                          admission_of_fusion(gate, clock, exchange)};
+  if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson") {
+    if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) > kMaxFuseRequests)
+      return refusal(422, fmt::format("more than {} lines; send them in several bodies", kMaxFuseRequests));
     return make_response(200, "application/x-ndjson", fuse_lines(text, place));
-  TRY(auto answer, fuse_text(text, place));
-  return make_response(200, "application/json", std::move(answer));
+  }
+  auto answer = fuse_text(text, place);
+  if (!answer) return std::move(answer).error();
+  return make_response(200, "application/json", std::move(*answer));
 }
 
 namespace {

@@ -100,16 +100,22 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   return out;
 }
 
+/// The sites that a request includes and excludes.
+struct WantedSites {
+  explicit WantedSites(const TavilySearch& wanted)
+      : included(wanted.include_domains), excluded(wanted.exclude_domains) {}
+
+  SiteSet included;
+  SiteSet excluded;
+};
+
 /// Whether a result passes the request's filters.
 ///
 /// in: now - for the age of results with a date, because engines need not support time ranges
-bool is_wanted(const TavilySearch& wanted, const Hit& hit, UnixTime now) {
+bool is_wanted(const TavilySearch& wanted, const WantedSites& sites, const Hit& hit, UnixTime now) {
   const std::string host = host_of(hit.url);
-  const auto matches = [&](const std::string& domain) { return is_under_site(host, domain); };
-  const auto& in = wanted.include_domains;
-  const auto& out = wanted.exclude_domains;
-  if (!in.empty() && std::none_of(in.begin(), in.end(), matches)) return false;
-  if (std::any_of(out.begin(), out.end(), matches)) return false;
+  if (!wanted.include_domains.empty() && !sites.included.contains(host)) return false;
+  if (sites.excluded.contains(host)) return false;
   const std::string day = hit.published.substr(0, 10);
   if (!wanted.start_date.empty() && (day.empty() || day < wanted.start_date)) return false;
   if (!wanted.end_date.empty() && (day.empty() || day > wanted.end_date)) return false;
@@ -136,11 +142,12 @@ Answered tavily_search(Searcher& searcher, const Exchange& exchange) {
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_tavily(body));
   return searcher.serve(exchange, Dialect::tavily, {wanted.search}, [&](FoundSearch& found) {
+    const WantedSites sites(wanted);
     JsonArray results;
     const auto& all = found.answer->results;
     for (const FusedResult& result : std::span(all).first(all.size() - found.answer->hidden)) {
       if (results.size() >= static_cast<std::size_t>(wanted.max_results)) break;
-      if (is_wanted(wanted, result.hit, searcher.unix_time()))
+      if (is_wanted(wanted, sites, result.hit, searcher.unix_time()))
         results.push_back(tavily_result(wanted, result));
     }
     JsonObject out;

@@ -78,25 +78,31 @@ std::string client_address(std::span<const AddressRange> trusted_proxies, const 
   return client;
 }
 
+bool is_trusted_peer(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
+  return is_any(trusted_proxies, request.peer);
+}
+
 bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
   const std::string lines = request.list("X-Forwarded-Proto");
   std::string_view chain = lines;
   return is_any(trusted_proxies, request.peer) && equal_ignoring_case(take_last(chain), "https");
 }
 
-std::string next_traceparent(std::string_view incoming, double share) {
+std::string next_traceparent(std::string_view incoming, double share, bool is_trusted) {
   // version 00: 00-<32 hex>-<16 hex>-<2 hex>; neither id may be all zeros
   const bool is_valid = incoming.size() == 55 && incoming.starts_with("00-") && incoming[35] == '-' &&
                         incoming[52] == '-' && is_lower_hex(incoming.substr(3, 32)) &&
                         is_lower_hex(incoming.substr(36, 16)) && is_lower_hex(incoming.substr(53)) &&
                         incoming.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
                         incoming.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
-  if (!is_valid) {
-    const std::string trace = random_hex(16);
-    const bool is_sampled = static_cast<double>(std::stoul(trace.substr(0, 4), nullptr, 16)) < share * 65536;
-    return fmt::format("00-{}-{}-{}", trace, random_hex(8), is_sampled ? "01" : "00");
-  }
-  return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
+  if (is_valid && is_trusted)
+    return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
+  const bool is_wanted = !is_valid || (std::stoul(std::string(incoming.substr(53)), nullptr, 16) & 1) != 0;
+  const std::string trace = is_valid ? std::string(incoming.substr(3, 32)) : random_hex(16);
+  // drawn anew, because an outsider may choose the trace id
+  const std::string drawn = random_hex(8);
+  const bool is_sampled = static_cast<double>(std::stoul(drawn.substr(0, 4), nullptr, 16)) < share * 65536;
+  return fmt::format("00-{}-{}-{}", trace, drawn, is_wanted && is_sampled ? "01" : "00");
 }
 
 std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {

@@ -64,6 +64,8 @@ struct Exchange {
     return (is_https ? "https://" : "http://") +
            (host.empty() ? std::string("localhost") : std::string(host));
   }
+  /// Whoever sent the request, for limits per sender: its key, or else the prefix of its address.
+  std::string sender() const { return key != nullptr ? "key " + key->name : address_prefix(client); }
   bool may(Role role) const { return key != nullptr && key->has(role); }
   /// The domains that this request's key may use, sorted by name.
   std::vector<const LoadedDomain*> domains() const { return snapshot->domains_for(key); }
@@ -90,10 +92,13 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response);
 /// nothing if the request is not a preflight.
 std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
 
+/// Whether the other end of the request's connection is a trusted proxy.
+bool is_trusted_peer(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
+
 /// The W3C trace context of a request, with a new span id. If `incoming` is well formed, it keeps the trace
-/// id and the caller's choice whether the trace is recorded. Otherwise it starts a new trace, of which the
-/// given share is recorded.
-std::string next_traceparent(std::string_view incoming, double share = 1);
+/// id. A trusted caller also chooses whether the trace is recorded. Of the others' traces the given share is
+/// recorded, except those that the caller does not want recorded.
+std::string next_traceparent(std::string_view incoming, double share = 1, bool is_trusted = false);
 
 /// Sends the one answer to a request, whole or in pieces. It adds the common headers, and counts and logs the
 /// answer once.

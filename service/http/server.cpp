@@ -107,6 +107,7 @@ class HttpServer::Body {
         pause_(*loops_.front()) {
     context_->set_limits(options.limits);
     context_->handler = std::move(handler);
+    context_->trusted_proxies = options.trusted_proxies;
   }
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;

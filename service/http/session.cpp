@@ -16,6 +16,14 @@ using ErrorCode = boost::system::error_code;
 /// The kernel's send buffer per connection. Without this limit it holds megabytes for a client that does
 /// not read.
 constexpr int kSendBytes = 128 * 1024;
+/// Only answers of at least this size count as unsent; connections are limited in number.
+constexpr std::size_t kLargeAnswer = 64 * 1024;
+
+HttpResponse unread_answers() {
+  auto response = make_response(503, "text/plain; charset=utf-8", "read the other answers first\n");
+  response.set("Retry-After", "1");
+  return response;
+}
 
 class Session;
 
@@ -59,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
     ErrorCode ignored;
     const auto peer = socket_.remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string();
+    client_ = address_prefix(peer_);
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.set_option(asio::socket_base::send_buffer_size(kSendBytes), ignored);
     socket_.non_blocking(true, ignored);
@@ -68,6 +77,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
   ~Session() {
     leave();
+    note_sent();
     --context_->open;
   }
 
@@ -134,6 +144,12 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void answer(HttpResponse response, bool is_piecewise) {
+    if (const std::size_t bytes = response.body.size(); bytes >= kLargeAnswer) {
+      if (context_->unsent.add(client_, bytes, is_proxy()))
+        unsent_ += bytes;
+      else
+        response = unread_answers();
+    }
     if (context_->is_draining) reader_.head().keeps_alive = false;
     if (is_piecewise && reader_.head().request.is_http_1_0) reader_.head().keeps_alive = false;
     is_last_queued_ = !is_piecewise;
@@ -148,7 +164,18 @@ class Session : public std::enable_shared_from_this<Session> {
     writer_.send(std::move(out), shared_from_this());
   }
 
+  bool is_proxy() const {
+    return std::any_of(context_->trusted_proxies.begin(), context_->trusted_proxies.end(),
+                       [&](const AddressRange& range) { return range.contains(peer_); });
+  }
+
+  /// The answer was sent, or never will be.
+  void note_sent() {
+    if (unsent_ > 0) context_->unsent.remove(client_, std::exchange(unsent_, 0));
+  }
+
   void on_settled(bool is_done) {
+    note_sent();
     if (!is_done) {
       if (deadline_.has_passed()) ++context_->timed_out;
       has_failed_ = true;
@@ -184,7 +211,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// Closes an idle connection because another client needs its place.
   void make_room() {
-    if (is_busy_ || !writer_.is_idle()) return;
+    if (is_busy_ || !writer_.is_idle()) return seat_.stay();
     ++context_->displaced;
     close();
   }
@@ -204,6 +231,8 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionWriter writer_;
   RequestReader reader_;
   std::string peer_;
+  std::string client_;
+  std::size_t unsent_ = 0;  ///< bytes of large answers
   bool is_busy_ = false;
   bool is_last_queued_ = false;
   bool is_lingering_ = false;
@@ -246,13 +275,30 @@ void SessionResponder::end() {
 
 }  // namespace
 
+bool UnsentAnswers::add(const std::string& client, std::size_t bytes, bool is_proxy) {
+  const std::lock_guard lock(mutex_);
+  const auto at = bytes_.find(client);
+  const std::size_t most = is_proxy ? kProxyFactor * kMostOfClient : kMostOfClient;
+  if (at != bytes_.end() && at->second + bytes > most) return false;
+  bytes_[client] += bytes;
+  return true;
+}
+
+void UnsentAnswers::remove(const std::string& client, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto at = bytes_.find(client);
+  if ((at->second -= bytes) == 0) bytes_.erase(at);
+}
+
 std::optional<ConnectionTable::Seat> ConnectionTable::add(std::string client, std::size_t most,
                                                           std::size_t most_of_client) {
   const std::lock_guard lock(mutex_);
   if (const auto at = count_.find(client);
       most_of_client > 0 && at != count_.end() && at->second >= most_of_client)
     return std::nullopt;
-  if (staying_ >= most && !make_room()) return std::nullopt;
+  // more than one may have to go, because connections that were to be closed may have stayed
+  while (staying_ >= most)
+    if (!make_room()) return std::nullopt;
   ++count_[client];
   ++staying_;
   entries_.push_back({std::move(client), {}});
@@ -292,6 +338,13 @@ void ConnectionTable::set_waiting(Place place, bool is_waiting) {
   const std::lock_guard lock(mutex_);
   place->is_waiting = is_waiting;
   entries_.splice(entries_.end(), entries_, place);
+}
+
+void ConnectionTable::stay(Place place) {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(place->is_leaving, false)) return;
+  ++count_[place->client];
+  ++staying_;
 }
 
 void ConnectionTable::remove(Place place) {

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/keyed_hash.h"
 #include "service/http/server.h"
@@ -40,6 +42,8 @@ class ConnectionTable {
       if (table_ != nullptr) table_->remove(place_);
     }
     void set_close(std::function<void()> close) { table_->set_close(place_, std::move(close)); }
+    /// The connection could not be closed to make room, because a request came first: it counts again.
+    void stay() { table_->stay(place_); }
     /// Sets whether the connection is idle, that is, waits for a request.
     void set_waiting(bool is_waiting) { table_->set_waiting(place_, is_waiting); }
 
@@ -55,6 +59,7 @@ class ConnectionTable {
  private:
   void set_close(Place place, std::function<void()> close);
   void set_waiting(Place place, bool is_waiting);
+  void stay(Place place);
   void remove(Place place);
   bool make_room();
   void forget(Place place);
@@ -66,10 +71,30 @@ class ConnectionTable {
   std::size_t staying_ = 0;
 };
 
+/// Bytes of whole answers that clients have not yet taken. A client that does not read would otherwise hold
+/// as much memory as it can ask for until its connections time out. Safe from any thread.
+class UnsentAnswers {
+ public:
+  /// Most bytes of one client; a proxy, behind which are many, may have kProxyFactor times as many.
+  static constexpr std::size_t kMostOfClient = std::size_t{32} << 20;
+  static constexpr std::size_t kProxyFactor = 8;
+
+  /// in:  client - an address_prefix()
+  /// out: false, and nothing is counted, if the client would have more than it may and has some already
+  bool add(const std::string& client, std::size_t bytes, bool is_proxy);
+  void remove(const std::string& client, std::size_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::size_t> bytes_;
+};
+
 /// What all connections of one server share.
 struct SessionContext {
   HttpHandler handler;
   ConnectionTable connections;
+  UnsentAnswers unsent;
+  std::vector<AddressRange> trusted_proxies;
   std::atomic<bool> is_draining{false};
   std::atomic<std::size_t> open{0};
   std::atomic<std::size_t> busy{0};

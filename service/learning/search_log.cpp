@@ -13,6 +13,15 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kSearchesAtOnce = 256;
+constexpr std::size_t kMostKnown = 4096;
+
+/// About how many bytes a search takes in the store.
+std::uint64_t bytes_of(const StoredSearch& search) {
+  std::size_t bytes = sizeof(StoredSearch);
+  for (const std::string& document : search.documents) bytes += document.size() + 1;
+  for (const StoredList& list : search.lists) bytes += list.feature.size() + 4 * list.documents.size();
+  return bytes;
+}
 constexpr std::chrono::minutes kBetweenReports{1};
 
 /// The lists of an answer, best rank first, reconstructed from the results' placements.
@@ -98,10 +107,29 @@ SearchLog::~SearchLog() {
   writer_.join();
 }
 
-bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
+/// Charges a search that was not stored lately to its sender's bytes of the day.
+bool SearchLog::fits_into_share(const StoredSearch& search, const std::string& sender) {
+  if (sender.empty() || options_.max_bytes == 0) return true;
+  if (known_.use(search.id) != nullptr) return true;
+  if (const std::int64_t day = day_of(search.at); day != day_) {
+    day_ = day;
+    bytes_of_sender_ = {};
+  }
+  std::uint64_t* used = bytes_of_sender_.use(sender);
+  if (used == nullptr) used = &bytes_of_sender_.put(sender, 0);
+  const std::uint64_t bytes = bytes_of(search);
+  if (*used + bytes > options_.max_bytes / kSharesOfDay) return false;
+  *used += bytes;
+  known_.put(search.id, 0);
+  if (known_.size() > kMostKnown) known_.remove_oldest();
+  if (bytes_of_sender_.size() > kMostKnown) bytes_of_sender_.remove_oldest();
+  return true;
+}
+
+bool SearchLog::add(std::shared_ptr<const StoredSearch> search, const std::string& sender) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= options_.max_waiting) {
+    if (waiting_.size() >= options_.max_waiting || !fits_into_share(*search, sender)) {
       counts_.add_dropped();
       return false;
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/recently_used.h"
 #include "core/result.h"
 #include "service/search/search_answer.h"
 #include "service/store/store.h"
@@ -63,8 +64,10 @@ class SearchLog {
  public:
   struct Options {
     std::size_t max_waiting = 4096;
-    std::uint64_t max_bytes = 0;  ///< beyond this the oldest searches are removed; 0 for no limit
-    Duration gathers{};           ///< how long the first search of a batch waits for others
+    /// Beyond this the oldest searches are removed, and of one sender and day at most 1/kSharesOfDay of it is
+    /// written; 0 for no limit.
+    std::uint64_t max_bytes = 0;
+    Duration gathers{};  ///< how long the first search of a batch waits for others
   };
 
   explicit SearchLog(Store& store) : SearchLog(store, Options{}) {}
@@ -76,11 +79,14 @@ class SearchLog {
 
   /// From now on, the log's thread calls `on_drop` when searches were dropped, at most once per minute.
   void set_on_drop(SearchCounts::OnDrop on_drop) { counts_.set_on_drop(std::move(on_drop)); }
+  static constexpr std::uint64_t kSharesOfDay = 16;
+
   /// Queues a search for writing.
   ///
-  /// in:  search - what was shown; added again each time that it is shown
+  /// in:  search - what was shown; added again each time that it is shown; sender - whose share of the day's
+  ///      bytes it takes, empty for nobody's
   /// out: false if it was dropped
-  bool add(std::shared_ptr<const StoredSearch> search);
+  bool add(std::shared_ptr<const StoredSearch> search, const std::string& sender = {});
   /// Waits until everything added so far is written or dropped, so that feedback finds it in the store; at
   /// most `patience`.
   void flush(Duration patience = std::chrono::seconds(10));
@@ -92,6 +98,7 @@ class SearchLog {
   /// Why the first search of a batch does not wait for others: a caller waits in flush(), or the log ends.
   enum class Haste { none, flushing, stopping };
 
+  bool fits_into_share(const StoredSearch& search, const std::string& sender);
   void write_until_stopped();
   Result<void> write(std::span<const std::shared_ptr<const StoredSearch>> shown);
 
@@ -102,6 +109,9 @@ class SearchLog {
   std::condition_variable has_work_;
   std::condition_variable is_done_;
   std::vector<std::shared_ptr<const StoredSearch>> waiting_;
+  std::int64_t day_ = 0;                         ///< that of the counts below
+  RecentlyUsed<std::uint64_t> bytes_of_sender_;  ///< of new searches on that day
+  RecentlyUsed<char> known_;                     ///< the latest searches, which take no more bytes
   std::uint64_t done_ = 0;  ///< searches that were added and are no longer waiting or being written
   std::size_t in_work_ = 0;
   Haste haste_ = Haste::none;

@@ -111,6 +111,18 @@ HttpResponse handle_preferences(const Exchange& exchange) {
   return response;
 }
 
+namespace {
+
+/// How fast the engines answer that the request's key may ask.
+std::vector<Metrics::EngineLatency> latencies_for(const Exchange& exchange, Metrics& metrics) {
+  auto out = metrics.engine_latencies();
+  if (exchange.key != nullptr)
+    std::erase_if(out, [&](const auto& one) { return !exchange.key->may_ask_engine(one.engine); });
+  return out;
+}
+
+}  // namespace
+
 Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchange& exchange) {
   JsonObject domains;
   for (const LoadedDomain* domain : exchange.domains()) {
@@ -120,7 +132,7 @@ Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchang
     domains[name] = to_json(**report);
   }
   JsonArray engines;
-  for (const auto& engine : metrics.engine_latencies())
+  for (const auto& engine : latencies_for(exchange, metrics))
     engines.push_back(JsonObject{{"engine", engine.engine},
                                  {"lists", engine.lists},
                                  {"mean_seconds", engine.mean_seconds},
@@ -139,7 +151,7 @@ Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, co
     log.write(Log::Level::error, "reports cannot be read",
               {{"domain", domain->domain.name}, {"reason", report.error().text}});
   return html_response(evaluation_page(exchange, *domain, report ? **report : EvaluationReport(),
-                                       metrics.engine_latencies(), problem));
+                                       latencies_for(exchange, metrics), problem));
 }
 
 HttpResponse handle_healthz() {

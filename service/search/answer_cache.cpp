@@ -80,7 +80,7 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
     std::unique_lock lock(mutex_);
     was_cached = true;
     if (SharedAnswer answer = find(key)) return answer;
-    if (const auto other = find_flight(key, end)) {
+    while (const auto other = find_flight(key, end)) {
       ++waiting_;
       const auto is_done = [&] { return other->is_done; };
       if (end == TimePoint::max())
@@ -88,6 +88,9 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
       else
         other->done.wait_for(lock, end - clock_.now() + kGrace, is_done);
       --waiting_;
+      if (is_done() && other->end + kGrace < end && other->outcome && (*other->outcome)->has_failures() &&
+          clock_.now() < end)
+        continue;  // the other search had less time, so this one asks again for what it lacks
       if (is_done()) return other->outcome;
       return fail(Code::try_again,
                   "the same search is already running and did not finish in time; try again");

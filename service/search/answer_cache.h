@@ -28,7 +28,8 @@ std::size_t memory_of(const SearchAnswer& answer);
 
 /// A cache of recent answers, bounded in number and in bytes; the least recently used is dropped first. Safe
 /// from any thread. Of equal requests at the same time one does the work and the others wait for it, each
-/// until its own deadline: a request joins only work that must end before that.
+/// until its own deadline: a request joins only work that must end before that. If that work had clearly less
+/// time and lacks lists, the request asks again.
 class AnswerCache {
  public:
   AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock,

@@ -65,6 +65,9 @@ bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request,
                        std::size_t blocked) {
   const int depth = domain.domain.depth;
   const std::size_t wanted = request.results + blocked;
+  // a page beyond what all windows can hold shows nothing, so they need not be asked for
+  const std::size_t most = static_cast<std::size_t>(kMostWindows * depth) * answer.lists.size();
+  if (request.results > most + kMostPerPage) return false;
   const bool looks_further = wanted > static_cast<std::size_t>(depth);
   const bool was_narrowed = answer.left_out > 0 && answer.windows < kMostNarrowedWindows;
   return request.depth == 0 && request.results > 0 && (looks_further || was_narrowed) &&

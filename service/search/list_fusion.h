@@ -38,6 +38,8 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
 
 /// How many windows of a list one search may ask for.
 inline constexpr int kMostWindows = 10;
+/// Most results on one page, in any dialect.
+inline constexpr std::size_t kMostPerPage = 500;
 /// How many windows may be asked for to replace results that do not meet a query's conditions.
 inline constexpr int kMostNarrowedWindows = 3;
 

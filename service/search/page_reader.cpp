@@ -13,7 +13,6 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kProduct = "metafuse";
-constexpr std::size_t kMostAtOnceInProcess = 16;
 constexpr std::size_t kMaxPageBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxRobots = 500 * 1024;
 constexpr std::size_t kMaxUrl = 8192;
@@ -93,6 +92,23 @@ Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm 
 }
 
 }  // namespace
+
+PagePlaces::Hold PagePlaces::take(const std::string& sender, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto at = taken_.find(sender);
+  const std::size_t own = at == taken_.end() ? 0 : at->second;
+  if (count > 0 && (all_ + count > kMostAtOnce || own + count > kMostOfSender)) return {};
+  taken_[sender] = own + count;
+  all_ += count;
+  return {*this, sender, count};
+}
+
+void PagePlaces::give_back(const std::string& sender, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  all_ -= count;
+  const auto at = taken_.find(sender);
+  if ((at->second -= count) == 0) taken_.erase(at);
+}
 
 /// The state of reading one URL.
 struct PageReader::Reading {
@@ -206,7 +222,7 @@ void PageReader::fetch_pages(const Transport& transport, std::vector<Reading>& r
 }
 
 std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> urls, fetchers::PageForm form,
-                                                 Duration timeout) {
+                                                 Duration timeout, const std::string& sender) {
   require(urls.size() <= kMostPages, "so many pages at most");
   const TimePoint end = clock_.now() + timeout;
   std::vector<Reading> readings(urls.size());
@@ -228,15 +244,15 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
     else
       ++missing;
   }
-  const UnderWay share(under_way_, missing);
-  if (share.before >= kMostAtOnceInProcess) {
+  const PagePlaces::Hold places = places_.take(sender, missing);
+  if (!places) {
     for (Reading& reading : readings)
       if (!reading.outcome)
         reading.fail_with(fail(Code::try_again, "too many pages are being read; try again in a few seconds"));
   } else if (missing > 0) {
-    const Transport sender = transport_.get();
-    look_for_robots(sender, readings, end);
-    fetch_pages(sender, readings, end);
+    const Transport transport = transport_.get();
+    look_for_robots(transport, readings, end);
+    fetch_pages(transport, readings, end);
   }
   std::vector<Result<SharedPage>> out;
   for (Reading& reading : readings) out.push_back(std::move(*reading.outcome));

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/deadline.h"
@@ -27,6 +28,45 @@ struct ReadPage {
 };
 using SharedPage = std::shared_ptr<const ReadPage>;
 
+/// How many pages are being read, in all and for each sender, so that nobody takes all places. Safe from
+/// any thread.
+class PagePlaces {
+ public:
+  static constexpr std::size_t kMostOfSender = 20;
+  static constexpr std::size_t kMostAtOnce = 4 * kMostOfSender;
+
+  /// Places that are given back by the destructor; false if there were none.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(PagePlaces& places, std::string sender, std::size_t count)
+        : places_(&places), sender_(std::move(sender)), count_(count) {}
+    Hold(Hold&& other) noexcept
+        : places_(std::exchange(other.places_, nullptr)),
+          sender_(std::move(other.sender_)),
+          count_(other.count_) {}
+    Hold& operator=(Hold&&) = delete;
+    ~Hold() {
+      if (places_ != nullptr) places_->give_back(sender_, count_);
+    }
+    explicit operator bool() const { return places_ != nullptr; }
+
+   private:
+    PagePlaces* places_ = nullptr;
+    std::string sender_;
+    std::size_t count_ = 0;
+  };
+
+  Hold take(const std::string& sender, std::size_t count);
+
+ private:
+  void give_back(const std::string& sender, std::size_t count);
+
+  std::mutex mutex_;
+  std::size_t all_ = 0;
+  std::map<std::string, std::size_t> taken_;
+};
+
 /// Reads web pages for agents that cannot read them themselves. It reads only from public addresses (the
 /// engines' guard checks every socket and every redirect), only HTML and plain text of at most 1 MiB, and
 /// only what the site's robots.txt allows programs named "metafuse" to read. Pages are cached for five
@@ -44,17 +84,18 @@ class PageReader {
 
   /// Reads pages in parallel; blocks until the slowest is done.
   ///
-  /// in:     urls - at most kMostPages; timeout - for all of them
+  /// in:     urls - at most kMostPages; timeout - for all of them; sender - Exchange::sender(), who may read
+  ///         a quarter of what may be read at once
   /// out:    for each URL the page, or usage: the URL is not http or https; no_input: not a page that can be
   ///         read (status, type, size, robots.txt, a private address); unavailable: no answer in time;
   ///         try_again: too many pages are being read at once
   std::vector<Result<SharedPage>> read(std::span<const std::string> urls, fetchers::PageForm form,
-                                       Duration timeout);
+                                       Duration timeout, const std::string& sender);
 
   /// Ends the reading of pages under way: the process stops.
   void stop() { is_stopping_ = true; }
 
-  static constexpr std::size_t kMostPages = 20;
+  static constexpr std::size_t kMostPages = PagePlaces::kMostOfSender;
 
  private:
   using Transport = std::shared_ptr<fetchers::Transport>;
@@ -65,8 +106,8 @@ class PageReader {
   std::shared_ptr<const fetchers::RobotsRules> known_robots(const std::string& site);
 
   const Clock& clock_;
-  std::atomic<std::size_t> under_way_{0};
   std::atomic<bool> is_stopping_{false};
+  PagePlaces places_;
   std::mutex mutex_;
   PagesConfig config_;
   GuardedTransport transport_;

@@ -9,22 +9,26 @@
 namespace metafuse::service {
 namespace {
 
-bool is_any_site(const std::vector<std::string>& sites, const std::string& host) {
-  return std::any_of(sites.begin(), sites.end(),
-                     [&](const std::string& site) { return is_under_site(host, site); });
+/// A site's name without "*." and "www.", in lower case.
+std::string plain_site(std::string_view text) {
+  std::string site = ascii_lower(text);
+  if (site.starts_with("*.")) site.erase(0, 2);
+  if (site.starts_with("www.")) site.erase(0, 4);
+  return site;
 }
 
 /// Positions in the user's order: blocked sites are left out, raised and lowered ones move by
 /// kPreferenceRanks; stable.
 std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SitePreferences& preferences) {
+  const SiteSet raised(preferences.raised), lowered(preferences.lowered), blocked(preferences.blocked);
   std::vector<std::pair<long, std::size_t>> keyed;
   for (std::size_t i = 0; i < answer.results.size() - answer.hidden; ++i) {
     const std::string host = host_of(answer.results[i].hit.url);
-    if (is_any_site(preferences.blocked, host)) continue;
+    if (blocked.contains(host)) continue;
     long key = 2 * static_cast<long>(i);
     // the odd offset puts a moved result just beyond the kPreferenceRanks results that it passes
-    if (is_any_site(preferences.raised, host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
-    if (is_any_site(preferences.lowered, host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (raised.contains(host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (lowered.contains(host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
     keyed.emplace_back(key, i);
   }
   std::stable_sort(keyed.begin(), keyed.end());
@@ -61,22 +65,38 @@ std::string corrected_query(const LoadedDomain& domain, const std::string& typed
 
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences) {
   if (preferences.blocked.empty()) return 0;
-  return static_cast<std::size_t>(std::count_if(
-      answer.results.begin(), answer.results.end(),
-      [&](const FusedResult& result) { return is_any_site(preferences.blocked, host_of(result.hit.url)); }));
+  const SiteSet blocked(preferences.blocked);
+  return static_cast<std::size_t>(
+      std::count_if(answer.results.begin(), answer.results.end(),
+                    [&](const FusedResult& result) { return blocked.contains(host_of(result.hit.url)); }));
+}
+
+SiteSet::SiteSet(const std::vector<std::string>& sites) {
+  for (const std::string& text : sites)
+    if (std::string site = plain_site(text); !site.empty() && site.size() <= kMaxSiteBytes)
+      sites_.insert(std::move(site));
+}
+
+bool SiteSet::contains(std::string_view host) const {
+  if (sites_.empty()) return false;
+  if (host.size() > kMaxSiteBytes) host.remove_prefix(host.find('.', host.size() - kMaxSiteBytes - 1) + 1);
+  for (;;) {
+    if (sites_.contains(host)) return true;
+    const std::size_t dot = host.find('.');
+    if (dot == std::string_view::npos) return false;
+    host.remove_prefix(dot + 1);
+  }
 }
 
 bool is_under_site(std::string_view host, std::string_view site_in) {
-  std::string site = ascii_lower(site_in);
-  if (site.starts_with("*.")) site.erase(0, 2);
-  if (site.starts_with("www.")) site.erase(0, 4);
+  const std::string site = plain_site(site_in);
   if (site.empty()) return false;
   return host == site ||
          (host.size() > site.size() && host.ends_with(site) && host[host.size() - site.size() - 1] == '.');
 }
 
 bool is_site(std::string_view text) {
-  if (text.empty() || text.size() > 253 || text.find('.') == std::string_view::npos) return false;
+  if (text.empty() || text.size() > kMaxSiteBytes || text.find('.') == std::string_view::npos) return false;
   return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,21 @@ struct SitePreferences {
 /// How many ranks a raised site's results move up and a lowered site's down.
 inline constexpr std::size_t kPreferenceRanks = 10;
 inline constexpr std::size_t kMaxSites = 100;
+/// The longest name of a host.
+inline constexpr std::size_t kMaxSiteBytes = 253;
+
+/// Sites to look hosts up in, as is_under_site() compares them. Names longer than a host's are left out.
+///
+/// cost: contains() - one look-up per label of the host, whatever the number of sites
+class SiteSet {
+ public:
+  explicit SiteSet(const std::vector<std::string>& sites);
+  /// Whether the host is one of the sites or a subdomain of one.
+  bool contains(std::string_view host) const;
+
+ private:
+  std::set<std::string, std::less<>> sites_;
+};
 
 /// Which results of an answer are shown, and under which search id.
 struct ShownResults {

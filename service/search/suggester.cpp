@@ -20,13 +20,23 @@ bool begins_a_word(std::string_view text, std::string_view wanted) {
 
 }  // namespace
 
-void Suggester::learn(const std::string& domain, const std::vector<std::string>& suggestions) {
+void Suggester::learn(const std::string& domain, const std::vector<std::string>& suggestions,
+                      const std::string& sender) {
+  if (suggestions.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const std::string& text : suggestions) {
     if (text.empty() || text.size() > 200) continue;
-    Known known{domain, text};
-    if (std::find(known_.begin(), known_.end(), known) != known_.end()) continue;
-    known_.push_front(std::move(known));
+    const auto at = std::find_if(known_.begin(), known_.end(), [&](const Known& known) {
+      return known.domain == domain && known.text == text;
+    });
+    if (at != known_.end()) {
+      auto& senders = at->senders;
+      if (senders.size() < kFewestPeople &&
+          std::find(senders.begin(), senders.end(), sender) == senders.end())
+        senders.push_back(sender);
+      continue;
+    }
+    known_.push_front({domain, text, {sender}});
     if (known_.size() > capacity_) known_.pop_back();
   }
 }
@@ -37,7 +47,8 @@ std::vector<std::string> Suggester::complete(std::string_view prefix,
   const std::string wanted = ascii_lower(prefix);
   std::vector<std::string> out;
   const std::lock_guard lock(mutex_);
-  for (const auto& [domain, text] : known_) {
+  for (const auto& [domain, text, senders] : known_) {
+    if (senders.size() < kFewestPeople) continue;
     if (is_usable && !is_usable(domain)) continue;
     if (!begins_a_word(text, wanted)) continue;
     if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);

@@ -12,15 +12,20 @@
 namespace metafuse::service {
 
 /// Completions from earlier searches: queries that several people asked and clicked, and recent suggestions
-/// by engines. A query that only one person typed is never shown to others. Safe from any thread.
+/// that engines returned to several people. A query that only one person typed, which an engine may repeat in
+/// its suggestions, is never shown to others. Safe from any thread.
 class Suggester {
  public:
+  /// How many senders must have asked for a text before others see it.
+  static constexpr std::size_t kFewestPeople = 5;
+
   explicit Suggester(std::size_t capacity = 2000) : capacity_(capacity) {}
 
-  /// Adds suggestions that engines returned.
+  /// Notes suggestions that engines returned. One is offered once kFewestPeople senders' searches brought it.
   ///
-  /// in: domain - of the search
-  void learn(const std::string& domain, const std::vector<std::string>& suggestions);
+  /// in: domain - of the search; sender - Exchange::sender()
+  void learn(const std::string& domain, const std::vector<std::string>& suggestions,
+             const std::string& sender);
   /// At most `limit` of the engines' suggestions that contain the prefix at the beginning of a word (ASCII
   /// case ignored), the latest first.
   ///
@@ -40,8 +45,7 @@ class Suggester {
   struct Known {
     std::string domain;
     std::string text;
-
-    friend bool operator==(const Known&, const Known&) = default;
+    std::vector<std::string> senders;  ///< at most kFewestPeople
   };
 
   const std::size_t capacity_;

@@ -29,17 +29,12 @@ std::string_view path_of(std::string_view url) {
 }
 
 /// in: site - a host, optionally with a path
-bool is_on_site(std::string_view url, std::string_view site) {
+bool is_on_site(std::string_view host, std::string_view path, std::string_view site) {
   const std::size_t slash = std::min(site.find('/'), site.size());
-  if (!is_under_site(host_of(url), site.substr(0, slash))) return false;
+  if (!is_under_site(host, site.substr(0, slash))) return false;
   const std::string_view wanted = site.substr(slash);
-  const std::string_view path = path_of(url);
   return path.starts_with(wanted) &&
          (path.size() == wanted.size() || wanted.empty() || path[wanted.size()] == '/');
-}
-
-bool takes_any(Kind kind) {
-  return kind == Kind::site || kind == Kind::file_type;
 }
 
 bool is_negative(Kind kind) {
@@ -74,9 +69,16 @@ ConditionCheck::ConditionCheck(const templates::TypedQuery& typed) {
 /// A result as conditions look at it.
 struct ConditionCheck::Seen {
   explicit Seen(const Hit& hit)
-      : url(hit.url), title(hit.title), snippet(hit.snippet), day(hit.published.substr(0, kDayBytes)) {}
+      : host(host_of(hit.url)),
+        path(path_of(hit.url)),
+        file_type(file_type_of(hit.url)),
+        title(hit.title),
+        snippet(hit.snippet),
+        day(hit.published.substr(0, kDayBytes)) {}
 
-  const std::string& url;
+  std::string host;
+  std::string_view path;
+  std::string file_type;
   FoldedText title;
   FoldedText snippet;
   std::string day;  ///< empty if it is not known
@@ -93,10 +95,10 @@ bool ConditionCheck::shows(const Seen& result, const Checked& one) {
       return result.title.contains(one.words);
     case Kind::site:
     case Kind::not_site:
-      return is_on_site(result.url, value);
+      return is_on_site(result.host, result.path, value);
     case Kind::file_type:
     case Kind::not_file_type:
-      return file_type_of(result.url) == value;
+      return result.file_type == value;
     case Kind::before:
       return !result.day.empty() && result.day < value;
     case Kind::after:
@@ -109,13 +111,18 @@ bool ConditionCheck::shows(const Seen& result, const Checked& one) {
 
 bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const {
   const Seen result(hit);
+  const auto shows_any = [&](Kind kind) {
+    return std::any_of(conditions_.begin(), conditions_.end(), [&](const Checked& other) {
+      return other.condition.kind == kind && shows(result, other);
+    });
+  };
+  const bool is_on_any_site = shows_any(Kind::site);
+  const bool has_any_file_type = shows_any(Kind::file_type);
   for (const Checked& one : conditions_) {
     const Kind kind = one.condition.kind;
-    bool holds = shows(result, one);
-    if (takes_any(kind))
-      holds = std::any_of(conditions_.begin(), conditions_.end(), [&](const Checked& other) {
-        return other.condition.kind == kind && shows(result, other);
-      });
+    const bool holds = kind == Kind::site        ? is_on_any_site
+                       : kind == Kind::file_type ? has_any_file_type
+                                                 : shows(result, one);
     if (is_negative(kind) && holds) return false;
     if (is_negative(kind) || holds) continue;
     // the result's address, or its date if known, decides it

@@ -67,7 +67,7 @@ class Connection final : public SqlSession {
   // Nothing to do: a writing transaction holds the only writing connection from its start.
   Result<void> lock(std::string_view) override { return {}; }
 
-  std::mutex mutex;
+  std::timed_mutex mutex;
 
  private:
   Result<SqliteStatement*> prepare(std::string_view sql) {
@@ -100,14 +100,19 @@ class SqliteStore final : public SqlDatabase {
     } else if (::access(path.c_str(), R_OK) != 0) {
       return fail(Code::no_input, path + ": " + std::strerror(errno) + "; name the store of a server");
     }
-    return reader_.open(path, false);
+    TRY_VOID(reader_.open(path, false));
+    return background_reader_.open(path, false);
   }
 
   Result<void> write(const Transaction& work, Wait) override {
     if (!is_serving_) return fail(Code::internal, path_ + ": the store was opened to read");
     return transact(writer_, "BEGIN IMMEDIATE", work);
   }
-  Result<void> read(const Transaction& work, Wait) override { return transact(reader_, "BEGIN", work); }
+  /// Background work has its own connection, so that no request waits for it.
+  Result<void> read(const Transaction& work, Wait wait) override {
+    return transact(wait.patience == Patience::request ? reader_ : background_reader_, "BEGIN", work,
+                    wait.end);
+  }
   std::string_view milliseconds_now() const override {
     return "CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer)";
   }
@@ -118,8 +123,13 @@ class SqliteStore final : public SqlDatabase {
   }
 
  private:
-  static Result<void> transact(Connection& connection, const char* begin, const Transaction& work) {
-    const std::lock_guard guard(connection.mutex);
+  static Result<void> transact(Connection& connection, const char* begin, const Transaction& work,
+                               TimePoint end = TimePoint::max()) {
+    std::unique_lock guard(connection.mutex, std::defer_lock);
+    if (end == TimePoint::max())
+      guard.lock();
+    else if (!guard.try_lock_until(end))
+      return fail(Code::try_again, "the store is busy");
     TRY_VOID(connection.execute(begin));
     Result<void> done = work(connection);
     if (done.has_value()) done = connection.execute("COMMIT");
@@ -150,6 +160,7 @@ class SqliteStore final : public SqlDatabase {
   FileLock lock_;
   Connection writer_;
   Connection reader_;
+  Connection background_reader_;
 };
 
 }  // namespace

@@ -113,6 +113,21 @@ Result<std::uint64_t> Store::bytes() {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes));
 }
 
+namespace {
+
+/// Removes the $1 oldest searches without judgments.
+///
+/// in: condition - "AND ..." that they must also meet
+std::string removal_of_oldest(std::string_view condition) {
+  return fmt::format(
+      "DELETE FROM searches WHERE id IN (SELECT id FROM searches WHERE NOT EXISTS "
+      "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) {}"
+      "ORDER BY at, id LIMIT $1) RETURNING id, bytes",
+      condition);
+}
+
+}  // namespace
+
 Result<RemovedCounts> Store::keep_within(std::uint64_t max_bytes) {
   RemovedCounts removed;
   for (;;) {
@@ -122,15 +137,18 @@ Result<RemovedCounts> Store::keep_within(std::uint64_t max_bytes) {
     const auto change = [&](SqlSession& session) -> Result<void> {
       ids.clear();
       std::int64_t sum = 0;
-      TRY_VOID(
-          session.run("DELETE FROM searches WHERE id IN (SELECT id FROM searches WHERE NOT EXISTS "
-                      "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) "
-                      "ORDER BY at, id LIMIT $1) RETURNING id, bytes",
-                      {kRemovedForRoom}, [&](SqlRow row) -> Result<void> {
-                        ids.push_back(text_of(row[0]));
-                        sum += integer_of(row[1]);
-                        return {};
-                      }));
+      const auto note = [&](SqlRow row) -> Result<void> {
+        ids.push_back(text_of(row[0]));
+        sum += integer_of(row[1]);
+        return {};
+      };
+      // searches that nobody clicked go first, so that no flood of searches removes what others taught
+      TRY_VOID(session.run(removal_of_oldest("AND NOT EXISTS (SELECT 1 FROM clicks WHERE "
+                                             "substr(clicks.search, 1, 32) = searches.id) "),
+                           {kRemovedForRoom}, note));
+      if (ids.empty()) {
+        TRY_VOID(session.run(removal_of_oldest(""), {kRemovedForRoom}, note));
+      }
       for (const std::string& id : ids) {
         TRY(const auto own,
             count_rows(session, "DELETE FROM clicks WHERE substr(search, 1, 32) = $1 RETURNING 1", {id}));

@@ -61,8 +61,8 @@ class Store {
   /// Removes searches and clicks from before a time. A judged search, whose lists are training data, stays
   /// but loses its slots. So does a search with a later click.
   Result<RemovedCounts> remove_before(UnixTime time);
-  /// Removes the oldest searches, and their clicks, until the rest takes at most this many bytes. Judged
-  /// searches stay.
+  /// Removes the oldest searches until the rest takes at most this many bytes: first those without clicks,
+  /// then also those with clicks, and their clicks. Judged searches stay.
   ///
   /// errors: also try_again if the judged searches alone take more
   Result<RemovedCounts> keep_within(std::uint64_t max_bytes);

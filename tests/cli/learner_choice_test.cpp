@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "fusion/training/registry.h"
+#include "fusion/unsupervised/fusion_method.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 
@@ -92,4 +94,42 @@ TEST_CASE("The command metafuse lists prints what each list adds", "[cli][lists]
   const auto refused = lists.run({"lists", "--measure", "map,P_10"});
   CHECK(refused.status == 64);
   CHECK(refused.err.find("give exactly one measure") != std::string::npos);
+}
+
+TEST_CASE("Every method fuses the runs through the verb, after training if it learns", "[cli][fuse]") {
+  const JudgedLists lists;
+  const std::string& good = lists.input[1];
+  const std::string& poor = lists.input[2];
+  for (const fusion::FusionMethod& method : fusion::fusion_methods()) {
+    INFO(method.name);
+    std::vector<std::string> command{"fuse", "--method", method.name, "--runs", good, poor};
+    if (method.is_supervised || method.needs_weights) {
+      const auto refused = run_metafuse(command);
+      CHECK(refused.status == 64);
+      CHECK(refused.err.find("--train") != std::string::npos);
+      command.insert(command.end(), {"--train", lists.input[4]});
+    }
+    const auto fused = run_metafuse(command);
+    INFO(fused.err);
+    CHECK(fused.status == 0);
+    // twelve queries of six documents
+    CHECK(std::count(fused.out.begin(), fused.out.end(), '\n') == 72);
+    command.insert(command.end(), {"--weights", "1,2"});
+    CHECK((run_metafuse(command).status == 0) == (method.takes_weights && !method.needs_weights));
+  }
+}
+
+TEST_CASE("Every learner trains through the verb, and its model fuses the runs", "[cli][train]") {
+  const JudgedLists lists;
+  const std::string model = lists.folder.path("m.json");
+  for (const fusion::Learner& learner : fusion::learners()) {
+    INFO(learner.name);
+    const auto trained = lists.run({"train", "--learner", learner.name, "--model", model});
+    INFO(trained.err);
+    REQUIRE(trained.status == 0);
+    const auto fused = run_metafuse({"fuse", "--model", model, "--runs", lists.input[1], lists.input[2]});
+    INFO(fused.err);
+    CHECK(fused.status == 0);
+    CHECK(std::count(fused.out.begin(), fused.out.end(), '\n') == 72);
+  }
 }

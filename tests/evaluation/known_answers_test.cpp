@@ -11,7 +11,8 @@ using namespace metafuse;
 // The outputs of trec_eval's own tests, byte for byte. (out.comment.test needs an input that the folder
 // does not have.)
 TEST_CASE("The known answers of trec_eval are reproduced byte for byte", "[evaluation][trec_eval]") {
-  const auto folder = test::data_folder("trec_eval-known-answers");
+  const auto folder =
+      test::data_folder("trec_eval-known-answers", "the folder test/ of github.com/usnistgov/trec_eval");
   if (!folder) return;
   const auto [arguments, want] = GENERATE(table<std::string, std::string>({
       {"--qrels qrels.test --runs results.test", "out.test"},

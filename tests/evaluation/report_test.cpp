@@ -1,5 +1,9 @@
 #include "evaluation/reports/report.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
@@ -158,4 +162,24 @@ TEST_CASE("LETOR files are evaluated with a file of scores in the same order", "
   CHECK(
       evaluate_letor(letor, false, folder.write("s", "1\nnan\n1\n"), set, options).error().text.find(":2:") !=
       std::string::npos);
+}
+
+TEST_CASE("Runs over other queries are not compared by Tukey's test", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n2 0 a 1\n3 0 a 1\n"));
+  const auto compared = [&](const std::string& last) {
+    Report report;
+    report.set = *parse_measures("map");
+    const std::vector<std::pair<std::string, std::string>> files = {
+        {"x", "1 Q0 a 1 1 x\n2 Q0 b 1 1 x\n"}, {"y", "1 Q0 b 1 1 y\n2 Q0 a 1 1 y\n"}, {"z", last}};
+    for (const auto& [name, text] : files) {
+      const auto run = index_run(name + "=" + folder.write(name, text));
+      report.runs.push_back(*evaluate_run(*run, *judgments, report.set, {}));
+    }
+    REQUIRE(compare_with_baseline(report, {"x", "t", 1}).has_value());
+    return std::ranges::all_of(report.comparisons,
+                               [](const Comparison& one) { return one.p_tukey.has_value(); });
+  };
+  CHECK(compared("1 Q0 a 1 1 z\n2 Q0 a 1 1 z\n"));
+  CHECK_FALSE(compared("2 Q0 a 1 1 z\n3 Q0 a 1 1 z\n"));
 }

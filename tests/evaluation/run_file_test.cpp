@@ -1,5 +1,7 @@
 #include "evaluation/runs/run_file.h"
 
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
@@ -129,6 +131,16 @@ TEST_CASE("Runs are named by their tags or by NAME=FILE and names are unique", "
   REQUIRE(runs.has_value());
   CHECK((*runs)[0].name == "t");
   CHECK((*runs)[1].name == "other");
+  // a file of that very name is read, although its name looks like NAME=FILE
+  {
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path());
+    const std::vector<std::string> exact = {"b=c.run"};
+    const auto found = read_runs(exact);
+    std::filesystem::current_path(before);
+    REQUIRE(found.has_value());
+    CHECK((*found)[0].name == "t");
+  }
   const std::vector<std::string> twice = {a, b};
   CHECK(read_runs(twice).error().code == Code::usage);
 }

@@ -49,6 +49,16 @@ TEST_CASE("The sampled share of resamples above zero agrees with all resamples",
   CHECK(evaluation::bootstrap_share_above_zero({}, 1) == 0.5);
 }
 
+TEST_CASE("The interval of a list's share leaves out a twentieth of the bags at each end",
+          "[fusion][certainty]") {
+  std::vector<double> values;
+  for (int i = 20; i >= 1; --i) values.push_back(i);
+  CHECK(central_values(values) == std::pair(2.0, 19.0));
+  values.pop_back();  // of 19 values none is left out
+  CHECK(central_values(values) == std::pair(2.0, 20.0));
+  CHECK(central_values({3.0}) == std::pair(3.0, 3.0));
+}
+
 TEST_CASE("A good list is certain and a poor one is not", "[fusion][certainty]") {
   const auto certainty = certainty_of(good_and_poor(40), by_rankboost());
   REQUIRE(certainty.has_value());

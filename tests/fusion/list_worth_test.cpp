@@ -1,6 +1,7 @@
 #include "fusion/training/list_worth.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -113,4 +114,21 @@ TEST_CASE("Lists that cannot be compared are refused with a reason", "[fusion][l
   CHECK(worth_of_lists(lists.runs, lists.judgments, options).error().code == Code::usage);
   const auto foreign = evaluation::read_qrels(lists.folder.write("other", "9 0 d 1\n")).value();
   CHECK(worth_of_lists(lists.runs, foreign, with_rrf()).error().code == Code::bad_data);
+}
+
+TEST_CASE("Lists may go as long as their loss is at most the given one", "[fusion][lists]") {
+  const ThreeLists lists;
+  ListWorthOptions options = with_rrf();
+  const auto report = worth_of_lists(lists.runs, lists.judgments, options);
+  REQUIRE(report.has_value());
+  REQUIRE(report->steps.size() == 2);
+  REQUIRE(report->steps[0].loss < report->steps[1].loss);
+  const auto dispensable = [&](double most_loss) {
+    options.most_loss = most_loss;
+    return worth_of_lists(lists.runs, lists.judgments, options)->dispensable;
+  };
+  for (std::size_t step = 0; step < 2; ++step) {
+    CHECK(dispensable(report->steps[step].loss) == step + 1);
+    CHECK(dispensable(std::nextafter(report->steps[step].loss, -1.0)) == step);
+  }
 }

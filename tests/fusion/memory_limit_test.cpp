@@ -1,12 +1,17 @@
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstddef>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
 
 #include "core/random.h"
+#include "fusion/data/column_file.h"
 #include "fusion/data/thresholds.h"
 #include "fusion/data/training_set.h"
 #include "fusion/input/input_files.h"
@@ -195,4 +200,24 @@ TEST_CASE("Codes that do not fit on the disk are an error", "[fusion][memory_lim
   std::signal(SIGXFSZ, handler);
   REQUIRE(!refused.has_value());
   CHECK(refused.error().code == Code::try_again);
+}
+
+TEST_CASE("Threads that append to one file of columns get places of their own", "[fusion][memory]") {
+  const test::TemporaryFolder folder;
+  const auto file = ColumnFile::open(folder.path());
+  REQUIRE(file.has_value());
+  constexpr std::size_t kThreads = 4, kTimes = 20'000;
+  const std::array<std::byte, 3> bytes{};
+  std::vector<std::vector<std::uint64_t>> places(kThreads);
+  std::vector<std::thread> threads;
+  for (auto& own : places)
+    threads.emplace_back([&] {
+      for (std::size_t i = 0; i < kTimes; ++i)
+        if (const auto place = (*file)->append_aligned(bytes, 4)) own.push_back(*place);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::set<std::uint64_t> all;
+  for (const auto& own : places) all.insert(own.begin(), own.end());
+  CHECK(all.size() == kThreads * kTimes);
+  CHECK(*all.rbegin() == 4 * (kThreads * kTimes - 1));
 }

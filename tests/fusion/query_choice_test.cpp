@@ -110,3 +110,16 @@ TEST_CASE("A committee of bags agrees where the judged queries decide the order"
 TEST_CASE("Without queries nothing is chosen", "[fusion][query_choice]") {
   CHECK(choose_queries(TrainingSet(), TrainingSet(), {})->empty());
 }
+
+TEST_CASE("A committee of one is replaced by the lists, because it cannot disagree",
+          "[fusion][query_choice]") {
+  const TrainingSet judged = two_lists({{"1", {{"a", "b"}, {"b", "a"}}}, {"2", {{"c", "d"}, {"d", "c"}}}});
+  const TrainingSet pool = two_lists({{"swapped", {{"u", "v"}, {"v", "u"}}}});
+  const auto disagreement = [&](std::size_t members) {
+    QueryChoiceOptions options;
+    options.members = members;
+    return choose_queries(judged, pool, options).value().at(0).disagreement;
+  };
+  CHECK(disagreement(1) == Approx(0.2263).epsilon(0.001));
+  CHECK(disagreement(2) == 0.0);  // both have learned to trust the first list
+}

@@ -1,4 +1,5 @@
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -123,4 +124,20 @@ TEST_CASE("The table of a model shows what some ranks of each list add", "[fusio
         "long name        0.5          0          0       0.25\n");
   const std::vector<Feature> values = {{"f", FeatureKind::value, 0}};
   CHECK(rank_table(StepRanker({{0, 1.0, 0.0, 0.5}}, values), values).empty());
+}
+
+TEST_CASE("Documents below the depths of a model come after all that it knows", "[fusion][model]") {
+  Model model;
+  model.learner = "rankboost";
+  model.features = {{"a", FeatureKind::rank, 2}};
+  // only rank 1 scores, so that the document of rank 2 has the least score of those within the depth
+  model.ranker = std::make_shared<StepRanker>(std::vector<WeakRanking>{{0, -1.5, 0.0, 1.0}}, model.features);
+  const auto score = score_with_model(model, {"a"}, false);
+  REQUIRE(score.has_value());
+  const QueryLists query{{"d1", "d2", "d3", "d4"}, {{{0, 4.0}, {1, 3.0}, {2, 2.0}, {3, 1.0}}}};
+  const std::vector<double> scores = (*score)(query);
+  REQUIRE(scores.size() == 4);
+  CHECK(scores[0] > scores[1]);
+  CHECK(scores[1] > scores[2]);
+  CHECK(scores[2] == scores[3]);
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Several servers in separate folders behave as one: PostgreSQL with a replica as the store, Redis as the cache, HAProxy in front.
 
-usage: cluster.py METAFUSE [--minutes N] [--other METAFUSE] [--seed N]. Four servers, with clocks up to 90 seconds apart if
-libfaketime is installed, are under load for this long (default: 40 seconds) while episodes, one after another and several at
-once, take parts away: kill -9, a rolling restart (to the other program and back), PostgreSQL restarted, hung, failed over to its
-replica and gone for a while, Redis gone, one server cut off from the store, templates saved and champions switched through
-different servers. Every search must be answered completely, by templates of the one version that the answer names and by a known
-model; every acknowledged click must be in the store at the end; of a hundred conditional saves with the same entity tag one must
-win; a change must serve on all servers within two seconds; no key may exceed its quota. Prints what it counted.
+usage: cluster.py METAFUSE [--minutes N] [--other METAFUSE] [--seed N]. Four servers with clocks up to 90 seconds apart are under
+load for this long (default: 40 seconds) while episodes, one after another and several at once, take parts away: kill -9, a rolling
+restart (to the other program and back), PostgreSQL restarted, hung, failed over to its replica and gone for a while, Redis gone,
+one server cut off from the store, templates saved and champions switched through different servers. Every search must be answered
+completely, by templates of the one version that the answer names and by a known model; every acknowledged click must be in the
+store at the end; of a hundred conditional saves with the same entity tag one must win; a change must serve on all servers within
+two seconds; no key may exceed its quota. Prints what it counted.
 """
 import argparse
 import collections
@@ -350,7 +350,7 @@ def main():
     lost = [one for client in clients for one in client.clicked if one not in clicks]
     metered = counts["metered searches"] * parts.ENGINES
     starts = sum(server.starts for server in cluster.servers)
-    print(f"{took / 60:.1f} minutes, clocks {CLOCKS if parts.FAKETIME else 'alike'}; episodes {dict(done)}; {dict(counts)}; "
+    print(f"{took / 60:.1f} minutes, clocks {CLOCKS}; episodes {dict(done)}; {dict(counts)}; "
           f"searches that failed {len(wrong)}; acknowledged clicks lost {len(lost)}; a change was on all servers after "
           f"{cluster.slowest:.2f} s at most, {cluster.saves_refused} saves refused with 503 and sent again; quota of 40 searches let "
           f"{small} through; {metered} metered queries, {used} counted in blocks by {starts} starts")

@@ -5,7 +5,7 @@ folder=$1
 here=$(cd "$(dirname "$0")" && pwd)
 export METAFUSE_SOURCE="$here/../.."
 for program in node npm chromium; do
-  command -v "$program" > /dev/null || { echo "SKIPPED: $program is not installed (scripts/packages-full.txt)"; exit 0; }
+  command -v "$program" > /dev/null || { echo "SKIPPED: $program is not installed (scripts/test --full)"; exit 77; }
 done
 mkdir -p "$folder"
 cp "$here"/*.mjs "$folder"/
@@ -13,6 +13,6 @@ cd "$folder"
 if ! [ -d node_modules ] || ! cmp -s "$here"/package.json package.json; then
   cp "$here"/package.json .
   PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --no-audit --no-fund --silent ||
-    { rm -f package.json; echo "SKIPPED: npm cannot install the packages of tests/integration/package.json"; exit 0; }
+    { rm -f package.json; echo "SKIPPED: npm cannot install the packages of tests/integration/package.json"; exit 77; }
 fi
 node "$2"

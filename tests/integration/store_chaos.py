@@ -156,7 +156,8 @@ def shares(seconds):
 def main():
     for server, package in (Postgres, "postgresql"), (Redis, "redis-server"):
         if not server.is_installed():
-            sys.exit(f"SKIPPED: install the Debian package {package}")
+            print(f"SKIPPED: install the Debian package {package} (scripts/test --full)")
+            sys.exit(77)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # leave no process behind
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

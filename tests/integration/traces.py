@@ -114,6 +114,7 @@ def main():
             f"  - {{name: {one}, search_url: \"http://127.0.0.1:{engine}/{one}?q={{query}}\", {json_engine.DEFINITION}}}\n"
             for one in ("good", "bad")))
         (folder / "s.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [e.yaml]\n"
+                                       "trusted_proxies: [127.0.0.1]\n"
                                        f"traces: {{url: \"http://127.0.0.1:{port}/v1/traces\", share: 0}}\n")
         server = subprocess.Popen([METAFUSE, "serve", "--config", "s.yaml"], cwd=folder, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True)

@@ -1,2 +1,39 @@
-#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_RUNNER
+#include <iostream>
+
 #include <catch2/catch.hpp>
+
+#include "tests/support/skip.h"
+
+namespace {
+
+constexpr int kSkipped = 77;
+
+int run_tests = 0;
+int skipped_tests = 0;
+bool is_skipped = false;
+
+struct SkipCounter : Catch::TestEventListenerBase {
+  using TestEventListenerBase::TestEventListenerBase;
+
+  void testCaseStarting(const Catch::TestCaseInfo&) override { is_skipped = false; }
+  void testCaseEnded(const Catch::TestCaseStats&) override {
+    ++run_tests;
+    if (is_skipped) ++skipped_tests;
+  }
+};
+
+CATCH_REGISTER_LISTENER(SkipCounter)
+
+}  // namespace
+
+void metafuse::test::skip(std::string_view what) {
+  is_skipped = true;
+  std::cout << "SKIPPED: " << what << std::endl;
+}
+
+int main(int count, char** arguments) {
+  // Catch2 returns the number of failures, which might be 77.
+  if (Catch::Session().run(count, arguments) != 0) return 1;
+  return run_tests > 0 && skipped_tests == run_tests ? kSkipped : 0;
+}

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +9,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/running_program.h"
+#include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -17,12 +17,12 @@ namespace metafuse::test {
 /// A real MariaDB server in a folder of its own, reached through a Unix socket in it.
 class MariadbServer {
  public:
-  /// Starts a server; if MariaDB is not installed, prints so and returns nullptr.
+  /// Starts a server; if MariaDB is not installed, skips the test and returns nullptr.
   static std::unique_ptr<MariadbServer> start() {
     const std::string install = find_program("mariadb-install-db");
     const std::string server = find_program("mariadbd", {"/usr/sbin"});
     if (install.empty() || server.empty()) {
-      std::cout << "SKIPPED: install the Debian package mariadb-server\n";
+      skip("install the Debian package mariadb-server (scripts/test --full)");
       return nullptr;
     }
     auto started = std::unique_ptr<MariadbServer>(new MariadbServer);

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,6 +11,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/running_program.h"
+#include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -19,7 +19,7 @@ namespace metafuse::test {
 /// A real PostgreSQL server in a folder of its own, reached through a Unix socket in it.
 class PostgresServer {
  public:
-  /// Starts a server; if PostgreSQL is not installed, prints so and returns nullptr.
+  /// Starts a server; if PostgreSQL is not installed, skips the test and returns nullptr.
   static std::unique_ptr<PostgresServer> start() {
     std::vector<std::string> folders;
     for (int version = 18; version > 10; --version)
@@ -28,7 +28,7 @@ class PostgresServer {
     const std::string postgres = find_program("postgres", folders);
     const bool has_account = ::geteuid() != 0 || ::getpwnam("postgres") != nullptr;
     if (initdb.empty() || postgres.empty() || !has_account) {
-      std::cout << "SKIPPED: install the Debian package postgresql\n";
+      skip("install the Debian package postgresql (scripts/test --full)");
       return nullptr;
     }
     auto server = std::unique_ptr<PostgresServer>(new PostgresServer);

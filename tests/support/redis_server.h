@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "tests/support/running_program.h"
+#include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
 namespace metafuse::test {
@@ -33,10 +33,10 @@ inline int free_port() {
 /// A real Redis server that keeps nothing on disk.
 class RedisServer {
  public:
-  /// Starts a server; if Redis is not installed, prints so and returns nullptr.
+  /// Starts a server; if Redis is not installed, skips the test and returns nullptr.
   static std::unique_ptr<RedisServer> start() {
     if (find_program("redis-server").empty()) {
-      std::cout << "SKIPPED: install the Debian package redis-server\n";
+      skip("install the Debian package redis-server (scripts/test --full)");
       return nullptr;
     }
     auto server = std::unique_ptr<RedisServer>(new RedisServer);

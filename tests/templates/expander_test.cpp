@@ -152,6 +152,15 @@ TEST_CASE("A plain query fills QUERY or the first required slot", "[templates][e
   CHECK(plain_base_query(domain_of("{NAME}"), " - ").error().code == Code::usage);
 }
 
+TEST_CASE("A plain query may have thirty-two conditions", "[templates][expander]") {
+  std::string query = "words";
+  for (std::size_t i = 0; i < templates::kMostConditions; ++i) query += " -x" + std::to_string(i);
+  CHECK(plain_base_query(domain_of("{NAME}"), query).has_value());
+  const auto refused = plain_base_query(domain_of("{NAME}"), query + " -y");
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("more than 32 conditions") != std::string::npos);
+}
+
 TEST_CASE("A plain query can be combined with named slots", "[templates][expander]") {
   const Domain domain = domain_of("{NAME}");
   const auto both = plain_base_query(domain, "a b", {{{"PLACE", "c"}}});

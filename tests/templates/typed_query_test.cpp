@@ -115,6 +115,22 @@ TEST_CASE("Typed queries are read as people mean them", "[templates][typed]") {
   }
 }
 
+TEST_CASE("Only days that exist are dates", "[templates][typed]") {
+  const auto is_date = [](const std::string& day) {
+    return !parse_typed_query("x before:" + day).conditions.empty();
+  };
+  for (const char* day :
+       {"2000-02-29", "2024-02-29", "1000-01-01", "2023-12-31", "2023-04-30", "2023-01", "2023"}) {
+    INFO(day);
+    CHECK(is_date(day));
+  }
+  for (const char* day : {"1900-02-29", "2023-02-29", "2024-02-30", "0999-01-01", "2023-13-01", "2023-00-01",
+                          "2023-04-31", "2023-01-00", "2023-01-32", "2023-1-1"}) {
+    INFO(day);
+    CHECK_FALSE(is_date(day));
+  }
+}
+
 TEST_CASE("Removing a condition leaves the rest as typed", "[templates][typed]") {
   const Reading kTaken[] = {
       {"text editor -emacs", "text editor", ""},

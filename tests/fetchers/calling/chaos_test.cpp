@@ -43,7 +43,7 @@ TEST_CASE("Every kind of fault ends in time with a list or a named reason", "[fe
   }
   const Holdings after;
   CHECK(after.descriptors == before.descriptors);
-  CHECK(after.threads == before.threads);
+  CHECK(after.threads <= before.threads);  // a thread of an earlier test may just have ended
   CHECK(faults().size() >= 60);
 }
 
@@ -73,5 +73,5 @@ TEST_CASE("Each fault repeated 75 times ends in time and leaks nothing", "[fetch
   }
   const Holdings after;
   CHECK(after.descriptors == before.descriptors);
-  CHECK(after.threads == before.threads);
+  CHECK(after.threads <= before.threads);  // a thread of an earlier test may just have ended
 }

@@ -259,6 +259,48 @@ TEST_CASE("A query is embedded once for all engines and its vector is cached", "
   CHECK(servers.asked("/v1/embeddings") == 2);
 }
 
+TEST_CASE("Embeddings that differ in model, size or endpoint are asked for separately",
+          "[fetchers][embedding]") {
+  FakeServers servers;
+  servers.answer("/embeddings", kVectorAnswer);
+  servers.answer("/points/query", R"({"result":{"points":[]}})");
+  std::string yaml = "engines:\n";
+  std::vector<std::string> names;
+  for (const char* embedding :
+       {"base_url: 'http://127.0.0.1:9999', model: small", "base_url: 'http://127.0.0.1:9999', model: large",
+        "base_url: 'http://127.0.0.1:9998', model: small",
+        "base_url: 'http://127.0.0.1:9999', model: small, dimensions: 2"}) {
+    names.push_back("e" + std::to_string(names.size()));
+    yaml += "  - {name: " + names.back() +
+            ", engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a, " +
+            "embedding: {api: openai, " + embedding + "}}\n";
+  }
+  const auto fetcher = fetcher_with(servers, yaml);
+  ask_engines(*fetcher, names);
+  const std::size_t asked = servers.asked("/embeddings");
+  CHECK(asked >= 3);
+  ask_engines(*fetcher, names);
+  CHECK(servers.asked("/embeddings") == asked);  // all are cached
+  std::set<std::string> models;
+  for (const HttpRequest& request : servers.requests)
+    if (request.url.find("/embeddings") != std::string::npos) models.insert(request.url + " " + request.body);
+  CHECK(models.size() == asked);
+}
+
+TEST_CASE("Only failures of the endpoint itself stop it from being asked", "[fetchers][embedding]") {
+  for (const int status : {499, 500, 501}) {
+    INFO(status);
+    FakeServers servers;
+    servers.answer("/v1/embeddings", R"({"error":"no"})", status);
+    const auto fetcher = fetcher_with(
+        servers,
+        kEndpoint +
+            "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n");
+    for (int i = 0; i < 8; ++i) ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(i));
+    CHECK(servers.asked("/v1/embeddings") == (status >= 500 ? 5 : 8));
+  }
+}
+
 TEST_CASE("A failing endpoint fails only the lists that need it and is then not asked for a while",
           "[fetchers][embedding]") {
   FakeServers servers;

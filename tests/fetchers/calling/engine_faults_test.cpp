@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 
 #include <catch2/catch.hpp>
 
@@ -12,6 +11,7 @@
 #include "tests/support/chaos_server.h"
 #include "tests/support/mariadb_server.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/skip.h"
 #include "tests/support/wire_server.h"
 
 using namespace metafuse;
@@ -137,7 +137,7 @@ TEST_CASE("Engines on PostgreSQL through ODBC survive a faulty wire",
   const FetchedList driver = fetch_one(*fetcher_of(block(1)), "e", seconds(5));
   if (driver.message.find("file not found") != std::string::npos ||
       driver.message.find("Data source name not found") != std::string::npos) {
-    std::cout << "SKIPPED: install the Debian package odbc-postgresql\n";
+    skip("install the Debian package odbc-postgresql (scripts/test --full)");
     return;
   }
   CHECK(driver.failure == Failure::refused);

@@ -165,6 +165,17 @@ TEST_CASE("A trial reports which paths of a definition found nothing", "[fetcher
   CHECK(remark(json + "href", R"({"r":[]})").empty());
 }
 
+TEST_CASE("A trial asks an engine that is disabled", "[fetchers][trial]") {
+  const auto trial = try_engine(
+      engine_with("engine: json_engine, disabled: true, search_url: 'http://127.0.0.1:1/?q={query}', "
+                  "results_query: r, title_query: name, url_query: href"),
+      "x", {});
+  INFO((trial ? trial->text : trial.error().text));
+  const std::string told = trial ? trial->text : trial.error().text;
+  CHECK(told.find("disabled") == std::string::npos);
+  CHECK(told.find("refused") != std::string::npos);  // nobody listens there
+}
+
 TEST_CASE("A trial shows the values found for each part of the first items", "[fetchers][trial]") {
   TrialOptions options;
   options.saved_answer =

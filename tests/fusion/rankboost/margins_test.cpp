@@ -59,6 +59,7 @@ TEST_CASE("A model without rounds has margins of 0 and a set without pairs is re
 
 TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboost]") {
   Random random(3);
+  int with_steps = 0;
   for (int trial = 0; trial < 30; ++trial) {
     const TrainingSet set = test::random_training_set(random);
     TrainingRequest request;
@@ -68,6 +69,7 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
     if (!trained) continue;
     const auto& steps = dynamic_cast<const StepRanker&>(*trained->model.ranker);
     if (steps.rankings().empty()) continue;
+    ++with_steps;
     double weight = 0.0;
     for (const WeakRanking& ranking : steps.rankings()) weight += std::abs(ranking.alpha);
     const auto scores = steps.score(set.matrix);
@@ -88,4 +90,5 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
       CHECK(report->margins[i] == Approx(expected[i]).margin(1e-12));
     CHECK(report->margins.back() <= 1.0 + 1e-12);
   }
+  CHECK(with_steps >= 15);
 }

@@ -3,13 +3,13 @@
 // Trains models with `metafuse train` on the file `judged`, for tests that compare the models' bytes.
 
 #include <cstdlib>
-#include <iostream>
 #include <string>
 
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
 #include "tests/support/command.h"
+#include "tests/support/skip.h"
 
 namespace metafuse::test {
 
@@ -42,7 +42,7 @@ inline std::string mpi_processes(int count) {
 
 inline bool has_mpi() {
   const bool has = std::system("command -v mpirun >/dev/null 2>&1") == 0;
-  if (!has) std::cout << "SKIPPED: there is no mpirun (package openmpi-bin)\n";
+  if (!has) skip("install the Debian package openmpi-bin");
   return has;
 }
 

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "fusion/unsupervised/weight_search.h"
+
 using namespace metafuse;
 using namespace metafuse::fusion;
 
@@ -63,6 +65,28 @@ TEST_CASE("Positions deeper than any in training get the last learned value", "[
   const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
   const auto scores = fuse_scores(*find_fusion_method("posfuse"), judged({"nnn", "nnnn"}).query, *trained);
   CHECK(scores == std::vector<double>{1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5});
+}
+
+TEST_CASE("A query without relevant documents teaches no method anything but that", "[fusion][supervised]") {
+  auto queries = judged_example();
+  queries.push_back(judged({"nn", "n"}));
+  REQUIRE(queries.back().relevant == 0);
+  for (const FusionMethod& method : fusion_methods()) {
+    if (!method.is_supervised && !method.needs_weights) continue;
+    INFO(method.name);
+    const auto trained = train_fusion(method, queries, {});
+    REQUIRE(trained.has_value());
+    for (const double weight : trained->weights) CHECK(std::isfinite(weight));
+    for (const auto& values : trained->value_at)
+      for (const double value : values) CHECK(std::isfinite(value));
+    for (const double score : fuse_scores(method, queries[0].query, *trained)) CHECK(std::isfinite(score));
+  }
+  // The third query adds 0 to the sums of average precisions: L1 (1/2 + 1 + 0) / 3, L2 (1/4 + 0 + 0) / 3.
+  const auto weights = mean_average_precisions(queries);
+  REQUIRE(weights.size() == 2);
+  CHECK(weights[0] == Approx(0.5));
+  CHECK(weights[1] == Approx(1.0 / 12.0));
+  CHECK(mean_average_precisions({}).empty());
 }
 
 TEST_CASE("Tuned weights prefer the list that finds relevant documents", "[fusion][supervised]") {

@@ -19,6 +19,9 @@ using metafuse::lab::adaboost_mh::GradedDocuments;
 
 namespace {
 
+constexpr std::string_view kSource =
+    "LETOR 3.0, OHSUMED, from microsoft.com (LETOR: Learning to Rank for IR)";
+
 /// One row per document: its features, then a constant.
 Eigen::MatrixXd inputs_of(const GradedDocuments& documents) {
   const auto rows = static_cast<Eigen::Index>(documents.classes.size());
@@ -36,7 +39,7 @@ Eigen::MatrixXd inputs_of(const GradedDocuments& documents) {
 
 TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG published by LETOR",
           "[experiments][calibrated]") {
-  const auto folder = metafuse::test::data_folder("letor3-OHSUMED");
+  const auto folder = metafuse::test::data_folder("letor3-OHSUMED", kSource);
   if (!folder) return;
   const std::string data = std::filesystem::path(*folder).parent_path().string();
   const DataSet set = data_sets(data)[0];
@@ -59,7 +62,7 @@ TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG published by 
 }
 
 TEST_CASE("Documents of equal score are measured in the order of the file", "[experiments][calibrated]") {
-  const auto folder = metafuse::test::data_folder("letor3-OHSUMED");
+  const auto folder = metafuse::test::data_folder("letor3-OHSUMED", kSource);
   if (!folder) return;
   const std::string data = std::filesystem::path(*folder).parent_path().string();
   const DataSet set = data_sets(data)[0];

@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
+#include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -134,7 +135,7 @@ TEST_CASE("The demonstration shows well-known programs first", "[experiments][ho
   const int state = std::system(("LC_ALL=C apt-cache dumpavail > " + packages + " 2>/dev/null").c_str());
   std::error_code error;
   if (state != 0 || std::filesystem::file_size(packages, error) < 10'000'000) {
-    WARN("SKIPPED: no package index here; run apt-get update");
+    metafuse::test::skip("fetch the index of packages: apt-get update");
     return;
   }
   std::filesystem::current_path(METAFUSE_SOURCE_DIR);

@@ -266,11 +266,30 @@ TEST_CASE("A key typed into a form is valid within its scope and until its last 
 
 TEST_CASE("Suggestions come only from searches of domains that the key may use", "[service][security]") {
   ScopedServer server;
-  server.get("/search?q=ada&domain=zebra", scope_key("search", "zebra"));
+  for (const char* key : {"search-zebra", "search-all", "admin-zebra", "admin-all", "search-two"})
+    server.get("/search?q=ada&domain=zebra", std::string("X-API-Key: ") + key + "\r\n");
   const auto suggested = [&](const std::string& scope) {
     return names(server.get("/autocompleter?q=seen", scope_key("search", scope)), "seen of zebra ada");
   };
   CHECK(suggested("all"));
   CHECK(suggested("zebra"));
   CHECK_FALSE(suggested("pages"));
+}
+
+TEST_CASE("The evaluation names only the engines that the key may ask", "[service][evaluation][security]") {
+  ScopedServer server;
+  server.get("/search?q=ada&domain=pages", scope_key("search", "all"));
+  const std::string all = server.get("/v1/evaluation", scope_key("search", "all"));
+  const std::string one = server.get("/v1/evaluation", "X-API-Key: search-one\r\n");
+  CHECK(names(all, R"("engine":"two")"));
+  CHECK(names(one, R"("engine":"one")"));
+  CHECK_FALSE(names(one, R"("engine":"two")"));
+  const auto rows_of = [&](const std::string& headers) {
+    const std::string page = server.get("/evaluation?domain=pages", headers);
+    CHECK(status_in(page) == 200);
+    std::size_t count = 0;
+    for (std::size_t at = page.find("<tr"); at != std::string::npos; at = page.find("<tr", at + 1)) ++count;
+    return count;
+  };
+  CHECK(rows_of(scope_key("search", "all")) > rows_of("X-API-Key: search-one\r\n"));
 }

@@ -1,11 +1,15 @@
 #include "service/api/fusing.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
 #include "fusion/unsupervised/fusion_method.h"
+#include "service/base/digest.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
@@ -373,4 +377,95 @@ TEST_CASE("Fusing over HTTP gives the same answer as the command line", "[servic
   CHECK(status_in(fuse_over_http(server, one, "text/plain")) == 415);
   CHECK(status_in(fuse_over_http(server, std::string(service::kMaxFuseBytes + 1, ' '))) == 413);
   CHECK(status_in(fuse_over_http(server, "{}")) == 400);
+}
+
+TEST_CASE("Explanations are limited in results times lists", "[service][fusing][security]") {
+  const auto request = [](int lists, int limit) {
+    std::string text =
+        R"({"method":"borda","explain":true,"limit":)" + std::to_string(limit) + R"(,"lists":[)";
+    for (int list = 0; list < lists; ++list) {
+      const std::string name = std::to_string(list);
+      text += (list == 0 ? "" : ",") + (R"({"name":"l)" + name + R"(","results":[)") +
+              repeated("\"" + name + "-#\"", 1000) + "]}";
+    }
+    return text + "]}";
+  };
+  // 50 lists and 2000 results are 100,000 cells
+  const Json answer = fused(request(50, 2000));
+  CHECK(answer.at("results").as_array().size() == 2000);
+  const Json refused = fused(request(50, 2001));
+  CHECK(refused.at("status") == Json(422));
+  CHECK(std::string(refused.at("detail").as_string()).find("smaller \"limit\"") != std::string::npos);
+}
+
+TEST_CASE("An answer is at most sixteen times as long as its request and a megabyte",
+          "[service][fusing][security]") {
+  // each result of four bytes gets a placement with the list's name of 200 bytes
+  std::string text = R"({"lists":[)";
+  for (int list = 10; list < 26; ++list)
+    text += (list == 10 ? "" : ",") + (R"({"name":")" + std::string(198, 'n') + std::to_string(list)) +
+            R"(","results":[)" + repeated("\"#\"", 1000) + "]}";
+  text += "]}";
+  const auto refused = service::fuse_text(text, {});
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().status == 422);
+  CHECK(service::fuse_text(text.substr(0, text.size() - 1) + R"(,"limit":500})", {}).has_value());
+  // in a batch, the answers that fit are kept whole
+  const std::string batch = R"({"requests":[)" + text + R"(,{"lists":[{"name":"a","results":["x"]}]}]})";
+  const Json answers = fused(batch).at("answers");
+  CHECK(answers.at(0).as_object().size() == 2);
+  CHECK(answers.at(0).at("status") == Json(422));
+  CHECK(ids_of(answers.at(1)) == "x");
+}
+
+TEST_CASE("Each request of a batch is paid by its size and method", "[service][fusing][security]") {
+  std::vector<double> paid;
+  service::FusingPlace place;
+  place.admit = [&](double tokens) -> std::optional<service::AccessRefusal> {
+    if (paid.size() == 3) return service::AccessRefusal{429, "rate", "slow down", 1};
+    paid.push_back(tokens);
+    return std::nullopt;
+  };
+  const std::string small = R"({"lists":[{"name":"a","results":["x"]}]})";
+  const auto thousand = [](const std::string& method) {
+    return R"({"method":")" + method + R"(","limit":1,"lists":[{"name":"a","results":[)" +
+           repeated("\"#\"", 1000) + "]}]}";
+  };
+  const std::string lines = service::fuse_lines(
+      small + "\n" + thousand("rrf") + "\n" + thousand("mc4") + "\n" + small + "\n", place);
+  REQUIRE(paid.size() == 3);
+  CHECK(paid[0] == Approx(0.1).margin(0.01));
+  CHECK(paid[1] > paid[0]);
+  CHECK(paid[2] > 10);  // a thousand documents compared with each other
+  CHECK(std::count(lines.begin(), lines.end(), '\n') == 4);
+  CHECK(lines.ends_with("{\"status\":429,\"detail\":\"slow down\"}\n"));
+}
+
+TEST_CASE("Fusing over HTTP is limited in lines, rate and quota", "[service][fusing][security]") {
+  const std::string small = R"({"lists":[{"name":"a","results":["x"]}]})";
+  TestServer server(
+      TestServer::default_answer,
+      "limits: {requests_per_second: 0.001, burst: 3}\nkeys:\n  - {name: metered, roles: [search], "
+      "quota_per_day: 2, sha256: " +
+          service::sha256_hex("metered") + "}\n");
+  const auto lines = [&](std::size_t count, const std::string& headers = "") {
+    std::string body;
+    for (std::size_t i = 0; i < count; ++i) body += small + "\n";
+    return server.post("/v1/fuse", "application/x-ndjson", body, headers);
+  };
+  const auto count_of = [](const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+  };
+  const std::string keyed = lines(3, "X-API-Key: metered\r\n");
+  CHECK(count_of(keyed, "\"results\"") == 2);
+  CHECK(count_of(keyed, "\"status\":429") == 1);
+  // three tokens: one for the request covers ten lines, the other two twenty more
+  const std::string anonymous = lines(100);
+  CHECK(status_in(anonymous) == 200);
+  CHECK(count_of(anonymous, "\"results\"") >= 28);
+  CHECK(count_of(anonymous, "\"results\"") <= 31);
+  CHECK(status_in(lines(1)) == 429);
+  CHECK(status_in(lines(service::kMaxFuseRequests + 1, "X-API-Key: metered\r\n")) == 422);
 }

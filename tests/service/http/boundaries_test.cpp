@@ -249,3 +249,17 @@ TEST_CASE("Every part of a request that shapes its answer is part of the cache k
   exchange.route = "home";
   CHECK_FALSE(rendered_key(exchange));
 }
+
+TEST_CASE("A set of sites covers the hosts that each of its sites covers", "[service][security]") {
+  const SiteSet sites({"*.a.example", "WWW.b.example", "", std::string(254, 'c') + ".example"});
+  for (const char* host : {"a.example", "x.a.example", "y.x.a.example", "b.example", "c.b.example"})
+    CHECK(sites.contains(host));
+  for (const char* host : {"xa.example", "example", "", ".", "a.example.org"})
+    CHECK_FALSE(sites.contains(host));
+  const std::string longest = std::string(300, 'x') + ".a.example";
+  CHECK(sites.contains(longest) == is_under_site(longest, "a.example"));
+  CHECK_FALSE(sites.contains(std::string(254, 'c') + ".example"));
+  const std::string name = std::string(60, 'd') + "." + std::string(192, 'e');  // 253 bytes
+  CHECK(SiteSet({name}).contains("x." + name));
+  CHECK_FALSE(SiteSet({}).contains("a.example"));
+}

@@ -282,7 +282,11 @@ TEST_CASE("A well-formed trace context is continued", "[service][http]") {
     return incoming.size() >= 35 && next.substr(0, 36) == incoming.substr(0, 36);
   };
   CHECK(is_kept("00-" + trace + "-" + span + "-01"));
-  CHECK(next_traceparent("00-" + trace + "-" + span + "-01", 0).ends_with("-01"));
+  // only a trusted caller may have a trace recorded that the share leaves out
+  CHECK(next_traceparent("00-" + trace + "-" + span + "-01", 0, true).ends_with("-01"));
+  CHECK(next_traceparent("00-" + trace + "-" + span + "-00", 1, true).ends_with("-00"));
+  CHECK(next_traceparent("00-" + trace + "-" + span + "-01", 0).ends_with("-00"));
+  CHECK(next_traceparent("00-" + trace + "-" + span + "-01", 1).ends_with("-01"));
   CHECK(next_traceparent("00-" + trace + "-" + span + "-00", 1).ends_with("-00"));
   CHECK(next_traceparent("", 1).ends_with("-01"));
   CHECK(next_traceparent("", 0).ends_with("-00"));

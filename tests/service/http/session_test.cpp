@@ -1,13 +1,18 @@
+#include "service/http/session.h"
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "service/http/server.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -88,4 +93,86 @@ TEST_CASE("Slow clients are disconnected while others are served", "[service][sl
 TEST_CASE("With 1000 slow clients of each kind all are cut in 10 s and normal p99 stays below 250 ms",
           "[service][slow][full]") {
   check_slow_clients({1000, "limits: {max_connections: 5000}\n", 10, 250});
+}
+
+TEST_CASE("A connection that could not be closed to make room counts again", "[service][slow][security]") {
+  service::ConnectionTable table;
+  struct Client {
+    std::optional<service::ConnectionTable::Seat> seat;
+    int closed = 0;
+  };
+  const auto join = [&](Client& client, const std::string& address) {
+    auto seat = table.add(address, 2, 0);
+    if (!seat) return false;
+    client.seat.emplace(std::move(*seat));
+    client.seat->set_close([&client] { ++client.closed; });
+    return true;
+  };
+  std::array<Client, 6> clients;
+  REQUIRE(join(clients[0], "a"));
+  REQUIRE(join(clients[1], "a"));
+  REQUIRE(join(clients[2], "b"));  // the longest idle one has to leave
+  CHECK(clients[0].closed == 1);
+  clients[0].seat->set_waiting(false);  // but a request came first
+  clients[0].seat->stay();
+  // three connections stay, so two have to leave for the next one
+  REQUIRE(join(clients[3], "c"));
+  CHECK(clients[1].closed == 1);
+  CHECK(clients[2].closed == 1);
+  clients[1].seat.reset();
+  clients[2].seat.reset();
+  clients[3].seat->set_waiting(false);
+  CHECK_FALSE(join(clients[4], "d"));  // two are busy
+  clients[0].seat.reset();
+  CHECK(join(clients[5], "d"));
+}
+
+TEST_CASE("Unread answers of a client are limited in bytes", "[service][slow][security]") {
+  service::UnsentAnswers unsent;
+  const std::size_t most = service::UnsentAnswers::kMostOfClient;
+  CHECK(unsent.add("a", 2 * most, false));  // one answer is always sent
+  CHECK_FALSE(unsent.add("a", 1, false));
+  CHECK(unsent.add("b", most, false));
+  CHECK_FALSE(unsent.add("b", 1, false));
+  unsent.remove("b", most);
+  CHECK(unsent.add("b", 1, false));
+  CHECK(unsent.add("b", most - 1, false));
+  CHECK(unsent.add("proxy", most, true));
+  CHECK(unsent.add("proxy", 7 * most, true));
+  CHECK_FALSE(unsent.add("proxy", 1, true));
+}
+
+TEST_CASE("A client that does not read its answers gets no more large ones", "[service][slow][security]") {
+  std::atomic<int> answers{0};
+  const auto handler = [&](const service::HttpRequest&, std::shared_ptr<service::Responder> out) {
+    out->send(service::make_response(200, "text/plain", std::string(20 << 20, 'x')));
+    ++answers;
+  };
+  const auto server = std::move(service::HttpServer::start({}, handler).value());
+  const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  {
+    RawClient lazy(server->port(), 4096);
+    lazy.send(request);
+    while (answers == 0) std::this_thread::yield();
+    RawClient second(server->port());
+    second.send(request);
+    const std::string refused = second.read_response();
+    CHECK(status_in(refused) == 503);
+    CHECK(refused.find("Retry-After: 1") != std::string::npos);
+  }
+  while (server->counts().open > 0) std::this_thread::yield();
+  RawClient third(server->port());
+  third.send(request);
+  CHECK(status_in(third.read_response()) == 200);
+  server->stop(std::chrono::seconds(1));
+}
+
+TEST_CASE("An answer in pieces to HTTP/1.0 ends with its connection", "[service][http]") {
+  TestServer server;
+  RawClient client(server.port());
+  client.send("GET /v1/search/stream?q=ada HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n");
+  const std::string answer = client.read_all();
+  CHECK(answer.find("event: final") != std::string::npos);
+  CHECK(answer.find("Connection: close") != std::string::npos);
+  CHECK(answer.find("Transfer-Encoding") == std::string::npos);
 }

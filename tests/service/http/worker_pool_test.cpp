@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <iostream>
 #include <thread>
 #include <vector>
 
@@ -11,6 +10,7 @@
 
 #include "service/http/load_control.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/skip.h"
 
 using metafuse::SteadyClock;
 using metafuse::service::AdmissionControl;
@@ -131,7 +131,7 @@ TEST_CASE("A thread's time on a core and its wait for a core are measured separa
   const CoreTimeMeter meter;
   const CoreTime before = meter.read();
   if (before.ran.count() == 0) {
-    std::cout << "SKIPPED: this kernel keeps no account of threads\n";
+    test::skip("run it on a kernel that measures how long threads wait (CONFIG_SCHED_INFO)");
     return;
   }
   CoreTime spent;

@@ -288,3 +288,36 @@ TEST_CASE("The next query follows the last one and starts again at the end", "[s
   CHECK(next_query(state, "a")->asked.query == "c");
   CHECK(next_query(state, "c") == nullptr);
 }
+
+TEST_CASE("Grades for a search of another domain are refused and not stored",
+          "[service][judging][security]") {
+  const TemporaryFolder folder;
+  const auto store = open_store(folder.path("store.db")).value();
+  const StoredSearch search = sample_search("shoes");
+  REQUIRE(store->searches.add({&search, 1}).has_value());
+  const auto refused = store_grades(*store, {"hats", "ann", kNewYear}, search.id, {{1, 2}});
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("no such search in this domain") != std::string::npos);
+  CHECK(store->judgments.queries("shoes")->empty());
+  CHECK(store->judgments.queries("hats")->empty());
+  CHECK(store_grades(*store, {"shoes", "ann", kNewYear}, search.id, {{1, 2}}).has_value());
+  CHECK(store->judgments.queries("shoes")->size() == 1);
+  for (const auto& [position, grade] :
+       {std::pair{0, 1}, std::pair{5, 1}, std::pair{1, -1}, std::pair{1, kBestGrade + 1}}) {
+    INFO(position << " " << grade);
+    CHECK(store_grades(*store, {"shoes", "ann", kNewYear}, search.id,
+                       {{static_cast<std::uint32_t>(position), grade}})
+              .has_error());
+  }
+  CHECK(store_grades(*store, {"shoes", "ann", kNewYear}, search.id, {{4, 0}, {1, kBestGrade}}).has_value());
+}
+
+TEST_CASE("A negative grade of qrels is imported as no relevance", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  const auto imported = server.post(
+      kPath, "text/plain", "ada 0 a.example -2\nada 0 b.example 0\nada 0 c.example 3\n", bearer("ann"));
+  INFO(imported);
+  REQUIRE(status_in(imported) == 200);
+  CHECK(body_in(server.get(kPath + "?format=qrels", bearer("ann"))) ==
+        "ada 0 a.example 0\nada 0 b.example 0\nada 0 c.example 3\n");
+}

@@ -43,9 +43,12 @@ TEST_CASE("Answers fetched with a reader's token are never used for suggestions"
     list.list.suggestions = {"seen of " + query.text};
     return list;
   };
-  TestServer server(answer, "", kTwoTemplates, nullptr, {"x-user-token"});
-  server.get("/search?q=ada&format=json", "X-User-Token: ann\r\n");
-  server.get("/search?q=bob&format=json");
+  TestServer server(answer, "trusted_proxies: [127.0.0.1]\n", kTwoTemplates, nullptr, {"x-user-token"});
+  for (int i = 1; i <= 5; ++i) {
+    const std::string sender = "X-Forwarded-For: 10.0." + std::to_string(i) + ".1\r\n";
+    server.get("/search?q=ada&format=json", sender + "X-User-Token: ann\r\n");
+    server.get("/search?q=bob&format=json", sender);
+  }
   const std::string suggested = server.get("/autocompleter?q=seen");
   CHECK(suggested.find("seen of bob") != std::string::npos);
   CHECK(suggested.find("seen of ada") == std::string::npos);

@@ -57,7 +57,8 @@ TEST_CASE("A page reader reads what robots.txt and the guard allow and explains 
   ManualClock clock;
   PageReader reader(clock);
   const auto read = [&](const std::string& url) {
-    return told(reader.read(std::span(&url, 1), fetchers::PageForm::text, std::chrono::seconds(5)).front());
+    return told(
+        reader.read(std::span(&url, 1), fetchers::PageForm::text, std::chrono::seconds(5), "").front());
   };
   CHECK(read(site.url("/a")).find("not public") != std::string::npos);
   PagesConfig config;
@@ -101,7 +102,7 @@ TEST_CASE("A site whose robots.txt fails is left alone", "[service][pages]") {
   config.allow_private = {site.origin()};
   reader.configure(config);
   const std::vector<std::string> urls = {site.url("/a"), "http://127.0.0.1:1/"};
-  const auto read = reader.read(urls, fetchers::PageForm::text, std::chrono::seconds(5));
+  const auto read = reader.read(urls, fetchers::PageForm::text, std::chrono::seconds(5), "");
   CHECK(told(read[0]).find("robots.txt answers with status 503") != std::string::npos);
   CHECK(told(read[1]).find("not public") != std::string::npos);
 }
@@ -171,7 +172,7 @@ TEST_CASE("Pages and robots.txt are read up to exactly their limits", "[service]
   reader.configure(config);
   const auto read = [&](const std::string& path, fetchers::PageForm form = fetchers::PageForm::text) {
     const std::vector<std::string> urls = {site.url(path)};
-    return told(reader.read(urls, form, std::chrono::seconds(20)).front());
+    return told(reader.read(urls, form, std::chrono::seconds(20), "").front());
   };
   const auto is_read = [&](const std::string& path) { return read(path).starts_with("read: "); };
   // robots.txt is fetched again every hour
@@ -229,9 +230,9 @@ TEST_CASE("Pages and robots.txt are read up to exactly their limits", "[service]
   CHECK(read("/kept", fetchers::PageForm::text) == "read: two");
   // a URL may have 8 KB
   const std::string longest = site.url("/") + std::string(8192 - site.url("/").size(), 'a');
-  CHECK(told(reader.read(std::vector<std::string>{longest}, {}, std::chrono::seconds(5)).front())
+  CHECK(told(reader.read(std::vector<std::string>{longest}, {}, std::chrono::seconds(5), "").front())
             .find("at most 8 KB") == std::string::npos);
-  CHECK(told(reader.read(std::vector<std::string>{longest + "a"}, {}, std::chrono::seconds(5)).front())
+  CHECK(told(reader.read(std::vector<std::string>{longest + "a"}, {}, std::chrono::seconds(5), "").front())
             .find("at most 8 KB") != std::string::npos);
   // a kept page is not shown once its site may no longer be reached
   config.allow_private.clear();
@@ -239,7 +240,26 @@ TEST_CASE("Pages and robots.txt are read up to exactly their limits", "[service]
   CHECK(read("/kept").find("not public") != std::string::npos);
 }
 
-TEST_CASE("At most sixteen pages are read at once", "[service][pages][security]") {
+TEST_CASE("At most eighty pages have places, and at most twenty of one sender",
+          "[service][pages][security]") {
+  PagePlaces places;
+  {
+    std::vector<PagePlaces::Hold> holds;
+    for (const char* sender : {"a", "b", "c"}) holds.push_back(places.take(sender, 20));
+    for (const PagePlaces::Hold& hold : holds) CHECK(hold);
+    CHECK_FALSE(places.take("a", 1));
+    CHECK(places.take("a", 0));  // all pages are known already
+    holds.push_back(places.take("d", 19));
+    CHECK(holds.back());
+    CHECK_FALSE(places.take("e", 2));
+    CHECK_FALSE(places.take("d", 2));
+    CHECK(places.take("e", 1));
+  }
+  CHECK_FALSE(places.take("a", 21));
+  CHECK(places.take("a", 20));
+}
+
+TEST_CASE("A sender that has twenty pages read waits until they are", "[service][pages][security]") {
   std::mutex mutex;
   std::vector<std::shared_ptr<Responder>> waiting;
   std::atomic<int> asked = 0;
@@ -257,16 +277,20 @@ TEST_CASE("At most sixteen pages are read at once", "[service][pages][security]"
   PagesConfig config;
   config.allow_private = {origin};
   reader.configure(config);
-  const auto read = [&](int first, int count) {
+  const auto read = [&](const std::string& sender, int first, int count) {
     std::vector<std::string> urls;
     for (int i = first; i < first + count; ++i) urls.push_back("http://" + origin + "/" + std::to_string(i));
-    return reader.read(urls, fetchers::PageForm::text, std::chrono::seconds(60));
+    return reader.read(urls, fetchers::PageForm::text, std::chrono::seconds(60), sender);
   };
-  std::thread most([&] { CHECK(read(0, 15).size() == 15); });
+  const auto is_refused = [&](const std::string& sender, int count) {
+    return told(read(sender, 900, count).front()).find("too many pages are being read") != std::string::npos;
+  };
+  std::thread most([&] { CHECK(read("a", 0, 19).size() == 19); });
   REQUIRE(becomes_true([&] { return asked == 1; }));  // the request for robots.txt
-  std::thread last([&] { CHECK(told(read(20, 1).front()).starts_with("read: ")); });
+  CHECK(is_refused("a", 2));
+  std::thread last([&] { CHECK(told(read("a", 100, 1).front()).starts_with("read: ")); });
   REQUIRE(becomes_true([&] { return asked == 2; }));
-  CHECK(told(read(30, 1).front()).find("too many pages are being read") != std::string::npos);
+  CHECK(is_refused("a", 1));
   {
     const std::lock_guard lock(mutex);
     is_open = true;
@@ -275,7 +299,7 @@ TEST_CASE("At most sixteen pages are read at once", "[service][pages][security]"
   }
   most.join();
   last.join();
-  CHECK(told(read(30, 1).front()).starts_with("read: "));
+  CHECK(told(read("a", 900, 1).front()).starts_with("read: "));
   server->stop(std::chrono::seconds(5));
 }
 

@@ -206,21 +206,76 @@ TEST_CASE("A search is explained only if the request asks for it", "[service][se
 
 TEST_CASE("Completions match at word starts and are unique with the latest first", "[service][search]") {
   Suggester suggester(3);
-  suggester.learn("a", {"unseen things", "seen once"});
-  suggester.learn("b", {"seen once", "Have Seen"});
+  const auto learn = [&](const std::string& domain, const std::vector<std::string>& texts) {
+    for (const char* sender : {"1", "2", "3", "4", "5"}) suggester.learn(domain, texts, sender);
+  };
+  learn("a", {"unseen things"});
+  learn("a", {"seen once"});
+  learn("b", {"seen once"});
+  learn("b", {"Have Seen"});
   CHECK(suggester.complete("SEEN") == std::vector<std::string>{"Have Seen", "seen once"});
   CHECK(suggester.complete("seen", [](const std::string& domain) { return domain == "a"; }) ==
         std::vector<std::string>{"seen once"});
   CHECK(suggester.complete("unseen").empty());  // it was the oldest of four and was dropped
-  suggester.learn("a", {"unseen and seen"});
+  learn("a", {"unseen and seen"});
   CHECK(suggester.complete("seen").front() == "unseen and seen");  // matched at its last word
   CHECK(suggester.complete("seen", {}, 2).size() == 2);
-  suggester.learn("a", {"unseen alone"});
+  learn("a", {"unseen alone"});
   CHECK(suggester.complete("seen").front() == "unseen and seen");  // a match inside a word does not count
   CHECK(suggester.complete("unseen al").size() == 1);
-  suggester.learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
+  learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
   CHECK(suggester.complete("x").empty());
   CHECK(suggester.complete("y").size() == 1);
+}
+
+TEST_CASE("A suggestion is offered once five senders' searches brought it", "[service][search][security]") {
+  Suggester suggester;
+  for (const char* sender : {"1", "2", "3", "4", "4", "4"}) suggester.learn("a", {"anna's divorce"}, sender);
+  CHECK(suggester.complete("anna").empty());
+  for (const char* sender : {"1", "2", "3", "4"}) suggester.learn("b", {"anna's divorce"}, sender);
+  CHECK(suggester.complete("anna").empty());  // in another domain it is another suggestion
+  suggester.learn("a", {"anna's divorce"}, "5");
+  CHECK(suggester.complete("anna").size() == 1);
+}
+
+TEST_CASE("Searches that may not be stored teach no suggestions", "[service][search][privacy][security]") {
+  const auto answer = [](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    list.list.suggestions = {query.text + " related"};
+    return list;
+  };
+  TestServer server(answer, "trusted_proxies: [127.0.0.1]\n");
+  for (int i = 1; i <= 6; ++i) {
+    const std::string sender = "X-Forwarded-For: 10.0." + std::to_string(i) + ".1\r\n";
+    server.get("/search?q=ada&format=json", sender);
+    for (const char* header : {"DNT: 1\r\n", "Sec-GPC: 1\r\n"})
+      server.get("/search?q=bob&format=json", sender + header);
+    const bool is_known = server.get("/autocompleter?q=ada").find("ada related") != std::string::npos;
+    CHECK(is_known == (i >= 5));
+  }
+  CHECK(server.get("/autocompleter?q=bob").find("bob related") == std::string::npos);
+}
+
+TEST_CASE("A sender's searches take at most a share of the store's bytes per day",
+          "[service][store][security]") {
+  TestServer server(TestServer::default_answer, "store: state.db\n");
+  StoredSearch one = sample_search();
+  const auto add = [&](SearchLog& log, int number, const std::string& sender) {
+    one.id = std::string(31, 'a') + static_cast<char>('a' + number);
+    return log.add(std::make_shared<const StoredSearch>(one), sender);
+  };
+  SearchLog unlimited(*server.app().records().store, {});
+  for (int i = 0; i < 20; ++i) CHECK(add(unlimited, i, "x"));
+  SearchLog log(*server.app().records().store, {.max_bytes = 5'000 * SearchLog::kSharesOfDay});
+  int kept = 0;
+  while (kept < 26 && add(log, kept, "x")) ++kept;
+  CHECK(kept > 0);
+  CHECK(kept < 26);
+  CHECK(add(log, 0, "x"));   // it is stored already
+  CHECK(add(log, 25, "y"));  // another sender has a share of its own
+  CHECK(add(log, 24, ""));   // nobody's share
+  one.at += 24 * 3600;
+  CHECK(add(log, 23, "x"));  // another day
 }
 
 TEST_CASE("A full search log drops new searches and counts them", "[service][store]") {

@@ -125,3 +125,15 @@ TEST_CASE("Words are found regardless of case and accents and blanks", "[service
   CHECK(found("editor", "-") == "");
   CHECK(found("", "a") == "");
 }
+
+TEST_CASE("One of several sites or file types is enough, each excluded one is too much", "[service][typed]") {
+  const Hit hit{"http://a.example/x.pdf", "A title", "", "", "", {}};
+  CHECK(meets("w site:b.example site:a.example filetype:doc filetype:pdf", hit));
+  CHECK_FALSE(meets("w site:b.example site:c.example", hit));
+  CHECK_FALSE(meets("w filetype:doc filetype:txt", hit));
+  CHECK_FALSE(meets("w site:a.example filetype:doc", hit));
+  CHECK_FALSE(meets("w -site:a.example -site:b.example", hit));
+  CHECK(meets("w -site:b.example -filetype:doc", hit));
+  CHECK(meets("w site:a.example/x.pdf", hit));
+  CHECK_FALSE(meets("w site:a.example/y", hit));
+}

@@ -173,3 +173,40 @@ TEST_CASE("A request joins only work with an earlier deadline and waits no longe
   first.join();
   CHECK(cache.get("same", quick, was_cached, clock.now()).has_value());
 }
+
+TEST_CASE("A request that joined work with much less time asks again for what that lacks",
+          "[service][cache][security]") {
+  const SteadyClock clock;
+  AnswerCache cache(10, seconds(10), clock);
+  std::atomic<bool> may_end{false};
+  std::atomic<int> made{0};
+  const auto lacking = [&]() -> Result<SearchAnswer> {
+    ++made;
+    while (!may_end) std::this_thread::yield();
+    SearchAnswer answer;
+    answer.lists.emplace_back().failure = fetchers::Failure::timeout;
+    return answer;
+  };
+  const auto whole = [&]() -> Result<SearchAnswer> {
+    ++made;
+    return SearchAnswer{};
+  };
+  const TimePoint end = clock.now() + seconds(10);
+  const auto lacks_lists = [&](const std::function<Result<SearchAnswer>()>& make, milliseconds more) {
+    bool was_cached = false;
+    const auto answer = cache.get("q", make, was_cached, end + more);
+    return answer && (*answer)->has_failures();
+  };
+  std::atomic<int> lacking_answers{0};
+  std::thread first([&] { lacking_answers += lacks_lists(lacking, milliseconds(0)) ? 1 : 0; });
+  while (made == 0) std::this_thread::yield();
+  std::thread equal([&] { lacking_answers += lacks_lists(whole, milliseconds(100)) ? 1 : 0; });
+  std::thread longer([&] { lacking_answers += lacks_lists(whole, seconds(5)) ? 1 : 0; });
+  while (cache.waiting() < 2) std::this_thread::yield();
+  may_end = true;
+  first.join();
+  equal.join();
+  longer.join();
+  CHECK(lacking_answers == 2);
+  CHECK(made == 2);
+}

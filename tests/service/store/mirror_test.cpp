@@ -77,100 +77,102 @@ fusion::Model shared_model(double alpha) {
   return model;
 }
 
-/// Runs a check on SQLite, and on PostgreSQL if that is installed.
-void on_each_store(const std::function<void(Store&)>& check) {
-  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
-  {
-    auto store = open_store(folder.path("s.db"));
-    REQUIRE(store.has_value());
-    check(**store);
-  }
-  const auto server = test::PostgresServer::start();
-  if (server == nullptr) return;
-  auto store = open_store(server->new_database());
-  if (!store) FAIL(store.error().text);
-  check(**store);
-}
+/// A new store of each kind; `store` is null if its server is not installed.
+struct OnSqlite {
+  test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
+  std::unique_ptr<Store> store = open_store(folder.path("s.db")).value();
+};
+
+struct OnPostgres {
+  std::unique_ptr<test::PostgresServer> server = test::PostgresServer::start();
+  std::unique_ptr<Store> store = server == nullptr ? nullptr : open_store(server->new_database()).value();
+};
 
 }  // namespace
 
-TEST_CASE("Servers of one store exchange their templates without losing any", "[service][shared]") {
-  on_each_store([](Store& store) {
-    SharingServer a(store, "one"), b(store, "another");
-    CHECK(a.step().sent == std::vector<std::string>{"templates/shoes"});
-    CHECK(a.step().empty());
-    // the store has the first server's file; the other server's own file is set aside
-    const auto first = b.step();
-    CHECK(first.taken == std::vector<std::string>{"templates/shoes"});
-    REQUIRE(first.set_aside == std::vector<std::string>{b.file + ".mine"});
-    CHECK(b.text() == "one");
-    CHECK(*read_text(b.file + ".mine", 100) == "another");
-    // only a change of the current text is accepted, not one of an old text
-    CHECK(*a.mirror.replace_templates("shoes", "one", "two"));
-    CHECK(a.text() == "two");
-    CHECK_FALSE(*b.mirror.replace_templates("shoes", "one", "three"));
-    CHECK(b.text() == "one");
-    const auto second = b.step();
-    CHECK(second.set_aside.empty());
-    CHECK(b.text() == "two");
-    CHECK(*b.mirror.replace_templates("shoes", "two", "three"));
-    CHECK(a.step().set_aside.empty());
-    CHECK(a.text() == "three");
-  });
+TEMPLATE_TEST_CASE("Servers of one store exchange their templates without losing any", "[service][shared]",
+                   OnSqlite, OnPostgres) {
+  const TestType place;
+  if (place.store == nullptr) return;
+  Store& store = *place.store;
+  SharingServer a(store, "one"), b(store, "another");
+  CHECK(a.step().sent == std::vector<std::string>{"templates/shoes"});
+  CHECK(a.step().empty());
+  // the store has the first server's file; the other server's own file is set aside
+  const auto first = b.step();
+  CHECK(first.taken == std::vector<std::string>{"templates/shoes"});
+  REQUIRE(first.set_aside == std::vector<std::string>{b.file + ".mine"});
+  CHECK(b.text() == "one");
+  CHECK(*read_text(b.file + ".mine", 100) == "another");
+  // only a change of the current text is accepted, not one of an old text
+  CHECK(*a.mirror.replace_templates("shoes", "one", "two"));
+  CHECK(a.text() == "two");
+  CHECK_FALSE(*b.mirror.replace_templates("shoes", "one", "three"));
+  CHECK(b.text() == "one");
+  const auto second = b.step();
+  CHECK(second.set_aside.empty());
+  CHECK(b.text() == "two");
+  CHECK(*b.mirror.replace_templates("shoes", "two", "three"));
+  CHECK(a.step().set_aside.empty());
+  CHECK(a.text() == "three");
 }
 
-TEST_CASE("Only one of many simultaneous replacements of a text wins", "[service][shared]") {
-  on_each_store([](Store& store) {
-    std::vector<std::unique_ptr<SharingServer>> servers;
-    for (int i = 0; i < 4; ++i) servers.push_back(std::make_unique<SharingServer>(store, "start"));
-    for (auto& server : servers) server->step();
-    std::atomic<int> wins = 0, losses = 0;
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < 4; ++i)
-      threads.emplace_back([&, i] {
-        for (int n = 0; n < 25; ++n) {
-          const auto done =
-              servers[i]->mirror.replace_templates("shoes", "start", fmt::format("text {} of {}", n, i));
-          if (done) ++(*done ? wins : losses);
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    CHECK(wins == 1);
-    CHECK(losses == 99);
-    for (auto& server : servers) server->step();
-    CHECK(servers[0]->text().starts_with("text "));
-    for (auto& server : servers) CHECK(server->text() == servers[0]->text());
-  });
+TEMPLATE_TEST_CASE("Only one of many simultaneous replacements of a text wins", "[service][shared]", OnSqlite,
+                   OnPostgres) {
+  const TestType place;
+  if (place.store == nullptr) return;
+  Store& store = *place.store;
+  std::vector<std::unique_ptr<SharingServer>> servers;
+  for (int i = 0; i < 4; ++i) servers.push_back(std::make_unique<SharingServer>(store, "start"));
+  for (auto& server : servers) server->step();
+  std::atomic<int> wins = 0, losses = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 25; ++n) {
+        const auto done =
+            servers[i]->mirror.replace_templates("shoes", "start", fmt::format("text {} of {}", n, i));
+        if (done) ++(*done ? wins : losses);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wins == 1);
+  CHECK(losses == 99);
+  for (auto& server : servers) server->step();
+  CHECK(servers[0]->text().starts_with("text "));
+  for (auto& server : servers) CHECK(server->text() == servers[0]->text());
 }
 
-TEST_CASE("All servers share champion and challenger and versions", "[service][shared][models]") {
-  on_each_store([](Store& store) {
-    SharingServer a(store, "t"), b(store, "t");
-    a.step();
-    b.step();
-    const std::string first = *a.versions.add_challenger("shoes", shared_model(1), "retrain", 1);
-    REQUIRE(a.versions.activate("shoes", first).has_value());
-    CHECK(b.state().champion.empty());
-    b.step();
-    CHECK(b.state().champion == first);
-    CHECK(*read_text(b.folder.path("models/shoes.json"), 1 << 20) == fusion::model_text(shared_model(1)));
-    // both change at once: the second is refused and takes over the first one's change
-    const std::string second = *a.versions.add_challenger("shoes", shared_model(2), "retrain", 2);
-    const auto late = b.versions.add_challenger("shoes", shared_model(3), "retrain", 2);
-    REQUIRE(late.has_error());
-    CHECK(late.error().code == Code::try_again);
-    CHECK(late.error().text.find("another server changed the models of shoes") != std::string::npos);
-    CHECK(b.step().set_aside.empty());
-    CHECK(b.state().challenger == second);
-    REQUIRE(b.versions.activate("shoes", second).has_value());
-    REQUIRE(b.versions.revert("shoes").has_value());
-    REQUIRE(b.versions.revert("shoes").has_value());
-    CHECK(b.state().champion.empty());
-    a.step();
-    CHECK(a.state().champion.empty());
-    CHECK_FALSE(std::filesystem::exists(a.folder.path("models/shoes.json")));
-    CHECK(a.state().is_promotion_paused);
-  });
+TEMPLATE_TEST_CASE("All servers share champion and challenger and versions", "[service][shared][models]",
+                   OnSqlite, OnPostgres) {
+  const TestType place;
+  if (place.store == nullptr) return;
+  Store& store = *place.store;
+  SharingServer a(store, "t"), b(store, "t");
+  a.step();
+  b.step();
+  const std::string first = *a.versions.add_challenger("shoes", shared_model(1), "retrain", 1);
+  REQUIRE(a.versions.activate("shoes", first).has_value());
+  CHECK(b.state().champion.empty());
+  b.step();
+  CHECK(b.state().champion == first);
+  CHECK(*read_text(b.folder.path("models/shoes.json"), 1 << 20) == fusion::model_text(shared_model(1)));
+  // both change at once: the second is refused and takes over the first one's change
+  const std::string second = *a.versions.add_challenger("shoes", shared_model(2), "retrain", 2);
+  const auto late = b.versions.add_challenger("shoes", shared_model(3), "retrain", 2);
+  REQUIRE(late.has_error());
+  CHECK(late.error().code == Code::try_again);
+  CHECK(late.error().text.find("another server changed the models of shoes") != std::string::npos);
+  CHECK(b.step().set_aside.empty());
+  CHECK(b.state().challenger == second);
+  REQUIRE(b.versions.activate("shoes", second).has_value());
+  REQUIRE(b.versions.revert("shoes").has_value());
+  REQUIRE(b.versions.revert("shoes").has_value());
+  CHECK(b.state().champion.empty());
+  a.step();
+  CHECK(a.state().champion.empty());
+  CHECK_FALSE(std::filesystem::exists(a.folder.path("models/shoes.json")));
+  CHECK(a.state().is_promotion_paused);
 }
 
 TEST_CASE("A change of models that the store refuses is undone at once", "[service][shared][models]") {
@@ -259,25 +261,27 @@ TEST_CASE("Names from the store cannot reach a file outside the folder of models
   CHECK_FALSE(std::filesystem::exists(two.a.folder.path("out.json")));
 }
 
-TEST_CASE("All servers share evaluation reports and keys", "[service][shared]") {
-  on_each_store([](Store& store) {
-    SharingServer a(store, "t"), b(store, "t");
-    a.folder.write("keys.yaml", "keys: []\n");
-    a.folder.write("reports/shoes.crossvalidation.json", "{}");
-    a.folder.write("reports/hats.crossvalidation.json", "of no domain here");
-    CHECK(a.step().sent ==
-          std::vector<std::string>{"keys", "templates/shoes", "reports/shoes.crossvalidation.json"});
-    CHECK(b.step().taken.size() == 2);  // both servers have the same templates
-    CHECK(*read_text(b.folder.path("keys.yaml"), 100) == "keys: []\n");
-    CHECK(*read_text(b.folder.path("reports/shoes.crossvalidation.json"), 100) == "{}");
-    b.folder.write("keys.yaml", "keys: [] # edited\n");
-    CHECK(b.mirror.push(false)->sent == std::vector<std::string>{"keys"});
-    CHECK(a.step().taken == std::vector<std::string>{"keys"});
-    CHECK(*read_text(a.folder.path("keys.yaml"), 100) == "keys: [] # edited\n");
-    const SharedChange outside{"reports/../keys.json", "", "text"};
-    REQUIRE(*store.shared.change_files({&outside, 1}));
-    CHECK(a.step().taken.empty());
-  });
+TEMPLATE_TEST_CASE("All servers share evaluation reports and keys", "[service][shared]", OnSqlite,
+                   OnPostgres) {
+  const TestType place;
+  if (place.store == nullptr) return;
+  Store& store = *place.store;
+  SharingServer a(store, "t"), b(store, "t");
+  a.folder.write("keys.yaml", "keys: []\n");
+  a.folder.write("reports/shoes.crossvalidation.json", "{}");
+  a.folder.write("reports/hats.crossvalidation.json", "of no domain here");
+  CHECK(a.step().sent ==
+        std::vector<std::string>{"keys", "templates/shoes", "reports/shoes.crossvalidation.json"});
+  CHECK(b.step().taken.size() == 2);  // both servers have the same templates
+  CHECK(*read_text(b.folder.path("keys.yaml"), 100) == "keys: []\n");
+  CHECK(*read_text(b.folder.path("reports/shoes.crossvalidation.json"), 100) == "{}");
+  b.folder.write("keys.yaml", "keys: [] # edited\n");
+  CHECK(b.mirror.push(false)->sent == std::vector<std::string>{"keys"});
+  CHECK(a.step().taken == std::vector<std::string>{"keys"});
+  CHECK(*read_text(a.folder.path("keys.yaml"), 100) == "keys: [] # edited\n");
+  const SharedChange outside{"reports/../keys.json", "", "text"};
+  REQUIRE(*store.shared.change_files({&outside, 1}));
+  CHECK(a.step().taken.empty());
 }
 
 TEST_CASE("Files that the store refuses are read again less and less often", "[service][shared]") {
@@ -346,29 +350,33 @@ TEST_CASE("The database notifies every server of changes even after it was away"
   CHECK(listener->is_listening());
 }
 
-TEST_CASE("The shared clock follows the database and goes on while that is away", "[service][shared]") {
-  on_each_store([](Store& store) {
-    test::ManualClock steady;
-    SharedClock clock(store.shared, steady);
-    REQUIRE(clock.adjust().has_value());
-    CHECK(std::abs(clock.machine_ahead_ms()) < 60000);  // both clocks are of one machine
-    const UnixTime at = clock.now();
-    CHECK(std::abs(at - machine_milliseconds() / 1000) <= 60);
-    steady.advance(std::chrono::seconds(90));
-    CHECK(clock.now() == at + 90);
-    REQUIRE(clock.adjust().has_value());
-    CHECK(clock.now() < at + 80);
-  });
+TEMPLATE_TEST_CASE("The shared clock follows the database and goes on while that is away",
+                   "[service][shared]", OnSqlite, OnPostgres) {
+  const TestType place;
+  if (place.store == nullptr) return;
+  Store& store = *place.store;
+  test::ManualClock steady;
+  SharedClock clock(store.shared, steady);
+  REQUIRE(clock.adjust().has_value());
+  CHECK(std::abs(clock.machine_ahead_ms()) < 60000);  // both clocks are of one machine
+  const UnixTime at = clock.now();
+  CHECK(std::abs(at - machine_milliseconds() / 1000) <= 60);
+  steady.advance(std::chrono::seconds(90));
+  CHECK(clock.now() == at + 90);
+  REQUIRE(clock.adjust().has_value());
+  CHECK(clock.now() < at + 80);
 }
 
-TEST_CASE("Only one server holds a task until its time is over", "[service][shared]") {
-  on_each_store([](Store& store) {
-    CHECK(*store.shared.hold_task("care", "a", 100));
-    CHECK(*store.shared.hold_task("care", "a", 100));
-    CHECK_FALSE(*store.shared.hold_task("care", "b", 100));
-    CHECK(*store.shared.hold_task("other", "b", 100));
-    CHECK(*store.shared.hold_task("care", "a", 0));  // ends now
-    CHECK(*store.shared.hold_task("care", "b", 100));
-    CHECK_FALSE(*store.shared.hold_task("care", "a", 100));
-  });
+TEMPLATE_TEST_CASE("Only one server holds a task until its time is over", "[service][shared]", OnSqlite,
+                   OnPostgres) {
+  const TestType place;
+  if (place.store == nullptr) return;
+  Store& store = *place.store;
+  CHECK(*store.shared.hold_task("care", "a", 100));
+  CHECK(*store.shared.hold_task("care", "a", 100));
+  CHECK_FALSE(*store.shared.hold_task("care", "b", 100));
+  CHECK(*store.shared.hold_task("other", "b", 100));
+  CHECK(*store.shared.hold_task("care", "a", 0));  // ends now
+  CHECK(*store.shared.hold_task("care", "b", 100));
+  CHECK_FALSE(*store.shared.hold_task("care", "a", 100));
 }

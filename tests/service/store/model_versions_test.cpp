@@ -110,6 +110,22 @@ TEST_CASE("Old versions are removed except those in use", "[service][models]") {
   CHECK(state_of(versions).champion == first);
 }
 
+TEST_CASE("A challenger that is the oldest version is not removed", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  std::vector<std::string> added;
+  for (std::size_t i = 0; i < ModelVersions::kMaxVersions; ++i)
+    added.push_back(add_version(versions, 1.0 + static_cast<double>(i)));
+  folder.write("shoes.json", fusion::model_text(model_of(0.5)));  // one version more
+  CHECK(add_version(versions, 1.0) == added[0]);                  // retrained with the same result
+  const ModelState state = state_of(versions);
+  CHECK(state.challenger == added[0]);
+  CHECK(state.versions.size() == ModelVersions::kMaxVersions);
+  CHECK(versions.read("shoes", added[0]).has_value());
+  CHECK(versions.read("shoes", state.champion).has_value());
+  CHECK(versions.read("shoes", added[1]).has_error());  // the oldest that nothing uses
+}
+
 TEST_CASE("Bad names and unknown versions and damaged files are refused", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());

@@ -248,3 +248,11 @@ TEST_CASE("A server merges the equivalent queries of an older store into one", "
   CHECK((**(*store)->searches.find(asked)).query == digest);
   CHECK(*(*store)->privacy.plain_slot("pages") == "NAME");
 }
+
+TEST_CASE("A page beyond the last result is not stored", "[service][store][security]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\n");
+  CHECK(id_in(server.get("/search?q=ada&format=json&pageno=90")).empty());
+  CHECK(rows_in(server) == 0);
+  CHECK(id_in(server.get("/search?q=ada&format=json")).size() == 48);
+  CHECK(rows_in(server) == 1);
+}

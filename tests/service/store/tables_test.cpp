@@ -105,9 +105,13 @@ void check_versions_side_by_side(const std::string& location) {
 
 }  // namespace
 
-TEST_CASE("Additions of a later version to a store do not disturb older servers", "[service][store]") {
+TEST_CASE("Additions of a later version to a SQLite store do not disturb older servers", "[service][store]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   check_versions_side_by_side(folder.path("s.db"));
+}
+
+TEST_CASE("Additions of a later version to a PostgreSQL store do not disturb older servers",
+          "[service][store]") {
   const auto server = test::PostgresServer::start();
   if (server != nullptr) check_versions_side_by_side(server->new_database());
 }

@@ -130,6 +130,29 @@ TEST_CASE("The embedded engine supports phrases and operators and prefixes and c
   CHECK(urls_of(engine.search("web", 1, 1, soon())).size() == 1);
 }
 
+TEST_CASE("A search that its deadline ended leaves nothing behind for the next one", "[fetchers][local]") {
+  std::string documents;
+  for (int i = 0; i < 3000; ++i)
+    documents += "{\"url\":\"http://" + std::to_string(i) + "/\",\"title\":\"editor " +
+                 std::to_string(i % 7) + "\",\"text\":\"an editor of texts, number " + std::to_string(i) +
+                 "\"}\n";
+  const Index index(documents);
+  LocalEngine engine({index.database, {{"title", 10}}});
+  static const SteadyClock clock;
+  const auto found = [&](LocalEngine& one, const std::string& query) {
+    return urls_of(one.search(query, 30, 0, soon()));
+  };
+  const std::vector<std::string> queries = {"editor", "edi*", "editor OR texts", "\"an editor\"", "editro"};
+  for (const std::string& ended : queries) {
+    static_cast<void>(engine.search(ended, 30, 0, Deadline(clock, Duration(0))));
+    for (const std::string& query : queries) {
+      INFO(ended << ", then " << query);
+      LocalEngine fresh({index.database, {{"title", 10}}});
+      CHECK(found(engine, query) == found(fresh, query));
+    }
+  }
+}
+
 TEST_CASE("A field whose name cannot be a column is refused with its line", "[fetchers][local]") {
   const auto built = [](const std::string& field) {
     const test::TemporaryFolder folder;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace metafuse::test {
+
+/// Notes that the running test lacks something of this machine, and prints what. The test returns after it.
+/// If nothing failed and every test of the process was skipped, the process ends with status 77, which ctest
+/// reports as skipped; a check that failed before or elsewhere is still a failure.
+///
+/// in:     what - one sentence on how to get what is missing
+void skip(std::string_view what);
+
+}  // namespace metafuse::test
