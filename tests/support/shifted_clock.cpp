@@ -1,5 +1,6 @@
-// A library to preload into a program: its wall clock is CLOCK_AHEAD seconds ahead of the machine's. It asks the kernel
-// directly and needs neither memory nor symbols of other libraries, so that it works before any allocator does.
+// A library to preload into a program: its wall clock is CLOCK_AHEAD seconds ahead of the machine's. It asks the
+// kernel directly and needs neither memory nor symbols of other libraries, so that it works before any allocator
+// does.
 #include <cstdlib>
 #include <ctime>
 
