@@ -1,6 +1,5 @@
-// A library to preload into a program: its wall clock is CLOCK_AHEAD seconds ahead of the machine's. It asks the
-// kernel directly and needs neither memory nor symbols of other libraries, so that it works before any allocator
-// does.
+// A library to preload into a program: its wall clock is CLOCK_AHEAD seconds ahead of the machine's. It asks
+// the kernel directly and needs no memory and no symbols of other libraries, so it works before any allocator.
 #include <cstdlib>
 #include <ctime>
 
