@@ -1,5 +1,5 @@
 // A library to preload into a program: its wall clock is CLOCK_AHEAD seconds ahead of the machine's. It asks
-// the kernel directly and needs no memory and no symbols of other libraries, so it works before any allocator.
+// the kernel directly and needs no memory or symbols of other libraries, so it works before any allocator.
 #include <cstdlib>
 #include <ctime>
 
