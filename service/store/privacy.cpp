@@ -109,10 +109,9 @@ Result<std::string> QueryPrivacy::secret() {
   return secret_;
 }
 
-/// The secret from its file. It is moved there if the database still holds it: the file is written before the
-/// database forgets the secret, so that a crash in between loses nothing.
+/// The secret from its file. The file is written before the database notes its mark, so that a crash in
+/// between loses nothing.
 Result<std::string> QueryPrivacy::secret_in_file() {
-  TRY(const std::string inside, meta("secret"));
   TRY(const std::string mark, meta("secret mark"));
   std::string secret;
   if (std::filesystem::exists(secret_file_)) {
@@ -120,25 +119,23 @@ Result<std::string> QueryPrivacy::secret_in_file() {
     secret = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
     if (!is_secret(secret))
       return fail(Code::bad_config, secret_file_ + ": has no secret of 64 hexadecimal digits");
-    if ((!mark.empty() && mark_of(secret) != mark) || (!inside.empty() && inside != secret))
+    if (!mark.empty() && mark_of(secret) != mark)
       return fail(Code::bad_config,
                   secret_file_ + ": belongs to another store; put this store's secret there");
   } else {
-    if (inside.empty() && !mark.empty())
+    if (!mark.empty())
       return fail(Code::no_input,
                   secret_file_ + ": the store's secret is gone; restore the file from a backup");
-    secret = inside.empty() ? random_hex(kSecretDigits / 2) : inside;
+    secret = random_hex(kSecretDigits / 2);
     TRY_VOID(make_secret_file(secret_file_, secret));
   }
-  if (inside.empty() && !mark.empty()) return secret;
+  if (!mark.empty()) return secret;
   const std::string new_mark = mark_of(secret);
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("DELETE FROM meta WHERE name = 'secret'"));
+  TRY_VOID(database_.write([&](SqlSession& session) {
     return session.run(
         "INSERT INTO meta (name, value) VALUES ('secret mark', $1) ON CONFLICT (name) DO NOTHING",
         {new_mark});
-  };
-  TRY_VOID(database_.write(change));
+  }));
   return secret;
 }
 

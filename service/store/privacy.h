@@ -18,7 +18,7 @@ class QueryPrivacy {
   QueryPrivacy(SqlDatabase& database, std::string secret_file);
 
   /// The store's secret: 32 random bytes in hexadecimal digits, which never change. It is kept in a file
-  /// outside of the database (see open_store()); a secret that an earlier version kept inside is moved there.
+  /// outside of the database (see open_store()).
   ///
   /// errors: bad_config: the file holds another store's secret; no_input: the file is missing
   Result<std::string> secret();

@@ -344,6 +344,13 @@ Result<std::string> StoredJudgments::mark(std::string_view domain) {
   return out;
 }
 
+Result<std::vector<StoredJudgment>> StoredJudgments::of(std::string_view domain, std::string_view query) {
+  static const std::string sql =
+      fmt::format("SELECT {} FROM judgments WHERE domain = $1 AND query = $2 ORDER BY document, judge",
+                  columns_of<StoredJudgment>());
+  return read_rows<StoredJudgment>(database_, sql, {domain, query});
+}
+
 Result<std::vector<JudgedQuery>> StoredJudgments::queries(std::string_view domain) {
   static const std::string sql =
       fmt::format("SELECT {} FROM judgments WHERE domain = $1 ORDER BY query, document, judge",

@@ -33,7 +33,7 @@ struct SearchFact {
   std::string query;  ///< as StoredSearch::query
   UnixTime at = 0;
   std::uint64_t times = 0;
-  std::int64_t results = 0;  ///< results shown; -1 if an earlier version did not record it
+  std::int64_t results = 0;  ///< results shown
 };
 
 /// The searches of a store.
@@ -166,6 +166,8 @@ class StoredJudgments {
   }
   /// A text that changes whenever a domain's judgments do.
   Result<std::string> mark(std::string_view domain);
+  /// The judgments of one base query, sorted by document and judge.
+  Result<std::vector<StoredJudgment>> of(std::string_view domain, std::string_view query);
   /// The judged queries of a domain, sorted by query.
   Result<std::vector<JudgedQuery>> queries(std::string_view domain);
 

@@ -27,7 +27,7 @@ std::string binding_of(std::string_view secret, std::string_view id, std::string
 }
 
 Error damaged_row(std::string_view what) {
-  return fail(Code::bad_data, "a stored search is damaged: " + std::string(what) +
+  return fail(Code::internal, "a stored search is damaged: " + std::string(what) +
                                   "; check the database, or restore it from a backup");
 }
 

@@ -18,8 +18,9 @@ constexpr std::string_view kReadVersion = "SELECT value FROM meta WHERE name = '
 constexpr std::array kSchema = {
     "CREATE TABLE IF NOT EXISTS searches (id text PRIMARY KEY, domain text NOT NULL, query text NOT NULL, "
     "slots text NOT NULL, at bigint NOT NULL, model text NOT NULL, challenger text NOT NULL, "
-    "lists text NOT NULL)",
+    "lists text NOT NULL, times bigint NOT NULL, bytes bigint NOT NULL, results bigint NOT NULL)",
     "CREATE INDEX IF NOT EXISTS searches_at ON searches (at)",
+    "CREATE INDEX IF NOT EXISTS searches_asked ON searches (domain, query, at, times, results)",
     "CREATE TABLE IF NOT EXISTS clicks (search text NOT NULL, position bigint NOT NULL, domain text NOT "
     "NULL, "
     "team bigint NOT NULL, at bigint NOT NULL, day bigint NOT NULL, prefix text NOT NULL, "
@@ -27,6 +28,8 @@ constexpr std::array kSchema = {
     "CREATE INDEX IF NOT EXISTS clicks_prefix ON clicks (day, prefix)",
     "CREATE INDEX IF NOT EXISTS clicks_key ON clicks (day, api_key)",
     "CREATE INDEX IF NOT EXISTS clicks_domain ON clicks (domain, at)",
+    "CREATE INDEX IF NOT EXISTS clicks_at ON clicks (at)",
+    "CREATE INDEX IF NOT EXISTS clicks_stored ON clicks (substr(search, 1, 32))",
     "CREATE TABLE IF NOT EXISTS judgments (domain text NOT NULL, query text NOT NULL, document text NOT "
     "NULL, "
     "judge text NOT NULL, grade bigint NOT NULL, search text NOT NULL, at bigint NOT NULL, "
@@ -36,54 +39,20 @@ constexpr std::array kSchema = {
     "text text NOT NULL, author text NOT NULL, at bigint NOT NULL, PRIMARY KEY (domain, number))",
     "CREATE TABLE IF NOT EXISTS key_usage (api_key text NOT NULL, day bigint NOT NULL, "
     "amount bigint NOT NULL, PRIMARY KEY (api_key, day))",
-};
-
-/// From version 1 to 2: adds how often a search was shown, its size, and an index of clicks by the stored
-/// search, whose id is the beginning of every id delivered for it.
-constexpr std::array kSecondVersion = {
-    "ALTER TABLE searches ADD COLUMN times bigint NOT NULL DEFAULT 1",
-    "ALTER TABLE searches ADD COLUMN bytes bigint NOT NULL DEFAULT 0",
-    "UPDATE searches SET bytes = length(lists) + length(slots) + 300",
-    "CREATE INDEX IF NOT EXISTS clicks_stored ON clicks (substr(search, 1, 32))",
-    "INSERT INTO meta (name, value) SELECT 'bytes', CAST(coalesce(sum(bytes), 0) AS text) FROM searches",
-};
-
-/// Tables and indexes that were added without a new schema version, because earlier programs work
-/// without them.
-constexpr std::array kAdded = {
     "CREATE TABLE IF NOT EXISTS shared_files (name text PRIMARY KEY, digest text NOT NULL, text text NOT "
-    "NULL, "
-    "change bigint NOT NULL)",
+    "NULL, change bigint NOT NULL)",
     "CREATE INDEX IF NOT EXISTS shared_files_change ON shared_files (change)",
     "CREATE TABLE IF NOT EXISTS tasks (name text PRIMARY KEY, holder text NOT NULL, ends bigint NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS clicks_at ON clicks (at)",
-};
-
-/// From version 2 to 3: adds how many results a search showed, -1 if an earlier version did not record it,
-/// and an index for asked queries that avoids reading the lists.
-constexpr std::array kThirdVersion = {
-    "ALTER TABLE searches ADD COLUMN results bigint NOT NULL DEFAULT -1",
-    "UPDATE searches SET results = 0 WHERE lists LIKE '%\"shown\":[]%'",
-    "CREATE INDEX IF NOT EXISTS searches_asked ON searches (domain, query, at, times, results)",
+    "INSERT INTO meta (name, value) VALUES ('bytes', '0')",
 };
 
 Result<void> make_tables(SqlSession& session) {
   TRY_VOID(session.lock("schema"));
   TRY_VOID(session.run("CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)"));
-  TRY(std::string version, first_row<std::string>(session, kReadVersion));
-  if (version.empty()) {
-    for (const char* sql : kSchema) TRY_VOID(session.run(sql));
-    TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ('schema', '1')"));
-    version = "1";
-  }
-  for (const char* sql : kAdded) TRY_VOID(session.run(sql));
-  if (version == "1") {
-    for (const char* sql : kSecondVersion) TRY_VOID(session.run(sql));
-    version = "2";
-  }
-  if (version != "2") return {};
-  for (const char* sql : kThirdVersion) TRY_VOID(session.run(sql));
-  return session.run("UPDATE meta SET value = $1 WHERE name = 'schema'", {kSchemaVersion});
+  TRY(const std::string version, first_row<std::string>(session, kReadVersion));
+  if (!version.empty()) return {};
+  for (const char* sql : kSchema) TRY_VOID(session.run(sql));
+  return session.run("INSERT INTO meta (name, value) VALUES ('schema', $1)", {kSchemaVersion});
 }
 
 }  // namespace
@@ -96,11 +65,11 @@ Result<void> prepare_schema(SqlDatabase& database, StoreMode mode) {
     return fail(Code::bad_data, version.error().text + "; this is not a store of metafuse");
   if (!version) return version.error();
   if (*version == kSchemaVersion) return {};
-  return fail(Code::bad_data,
-              fmt::format("the store has version '{}' and this program knows version {}; {}", *version,
-                          kSchemaVersion,
-                          *version == "1" || *version == "2" ? "start the server once, which updates it"
-                                                             : "use the program that made it"));
+  return fail(
+      Code::bad_data,
+      fmt::format(
+          "the store has version '{}' and this program knows version {}; use the program that made it",
+          *version, kSchemaVersion));
 }
 
 std::string insert_text(std::string_view table, std::string_view columns) {

@@ -20,10 +20,9 @@
 
 namespace metafuse::service {
 
-/// Creates the store's tables if there are none, migrates those of an earlier version in one transaction, and
-/// refuses those of a later version.
+/// Creates the store's tables if there are none, and refuses those of another version.
 ///
-/// in:     mode - in mode `read` nothing is created or changed, and an earlier version is refused
+/// in:     mode - in mode `read` nothing is created
 /// errors: bad_data: not a store of ours, or one of another version
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
