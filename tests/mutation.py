@@ -25,7 +25,7 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / "tests" / "mutants.jsonl"
-OTHERS = {"bench", "build", "demo", "fuzz", "tests"}  # folders without code under test
+OTHERS = {"bench", "build", "fuzz", "tests"}  # folders without code under test
 SECONDS = {"build": 1800, "tests": 900}
 # A mutant may hang: its tests get this many times as long as they take without it, plus a minute.
 PATIENCE = 4

@@ -112,13 +112,16 @@ TEST_CASE("Site preferences raise or block sites and change only through forms o
 }
 
 TEST_CASE("SearXNG's clients find /config and completions and OpenSearch", "[service][searxng]") {
-  TestServer server([](const ExpandedQuery& query) {
-    fetchers::FetchedList list = TestServer::default_answer(query);
-    list.list.suggestions = {"ada lovelace"};
-    return list;
-  });
+  TestServer server(
+      [](const ExpandedQuery& query) {
+        fetchers::FetchedList list = TestServer::default_answer(query);
+        list.list.suggestions = {"ada lovelace"};
+        return list;
+      },
+      "trusted_proxies: [127.0.0.1]\n");
   CHECK(body_in(server.get("/config")).find("\"instance_name\":\"metafuse\"") != std::string::npos);
-  server.get("/search?q=ada");
+  for (int i = 1; i <= 5; ++i)  // what fewer senders' searches brought is not offered
+    server.get("/search?q=ada", "X-Forwarded-For: 10.0.0." + std::to_string(i) + "\r\n");
   CHECK(body_in(server.get("/autocompleter?q=ada")) == R"(["ada",["ada lovelace"]])");
   CHECK(body_in(server.get("/opensearch.xml")).find("{searchTerms}") != std::string::npos);
 }

@@ -22,6 +22,7 @@
 #include "service/search/template_editing.h"
 #include "service/store/stored_search.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/sample_search.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -241,7 +242,7 @@ TEST_CASE("A suggestion is offered once five senders' searches brought it", "[se
 TEST_CASE("Searches that may not be stored teach no suggestions", "[service][search][privacy][security]") {
   const auto answer = [](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
-    list.list.suggestions = {query.text + " related"};
+    list.list.suggestions = {query.text.find("ada") != std::string::npos ? "ada related" : "bob related"};
     return list;
   };
   TestServer server(answer, "trusted_proxies: [127.0.0.1]\n");
