@@ -11,8 +11,8 @@
 #include "service/search/search_request.h"
 #include "service/search/shown_results.h"
 
-// What learning adds to the way of a search: the order that was learned and what people decided, before results
-// are shown, and the record of what was shown, to which feedback refers.
+// What learning adds to the way of a search: the order that was learned and what people decided, before
+// results are shown, and the record of what was shown, to which feedback refers.
 
 namespace metafuse::service {
 
