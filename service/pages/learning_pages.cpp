@@ -20,7 +20,7 @@ namespace {
 using evaluation::svg_bar;
 using evaluation::svg_text;
 
-constexpr int kFont = 13;
+constexpr int kPlotFont = 13;
 constexpr const char* kBar = "fill=\"#1f7fc4\"";
 constexpr const char* kMark = "fill=\"#c8553d\"";
 
@@ -29,7 +29,7 @@ std::string interval_plot(double low, double share, double high, const std::stri
   constexpr double kLeft = 20;
   constexpr double kSpan = 560;
   const auto place = [](double value) { return kLeft + kSpan * std::clamp(value, 0.0, 1.0); };
-  std::string out = evaluation::svg_opened(800, 64, title, kFont);
+  std::string out = evaluation::svg_opened(800, 64, title, kPlotFont);
   out += svg_bar(kLeft, 27, kSpan, 2, "fill-opacity=\".3\"");
   out += svg_bar(place(0.5) - 1, 16, 2, 24, "fill-opacity=\".6\"");
   out +=
