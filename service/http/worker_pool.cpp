@@ -58,9 +58,9 @@ bool WorkSchedule::admits(const std::string& owner, TimePoint now) {
   const std::size_t running = std::min(places.of_one, is_crowd ? places.of_crowd : places.of_calm);
   const std::size_t turns = line_.turns_for(owner, now);
   const std::size_t before = turns - std::min(turns, running);
-  using Span = AdmissionControl::Wait;
-  const Span took = (is_crowd && crowds_.took() > Span::zero() ? crowds_ : usual_).took();
-  const Span wait = before > limits_.max_queue ? Span::max() : Span(took * before / running);
+  using Wait = AdmissionControl::Wait;
+  const Wait took = (is_crowd && crowds_.took() > Wait::zero() ? crowds_ : usual_).took();
+  const Wait wait = before > limits_.max_queue ? Wait::max() : Wait(took * before / running);
   AdmissionControl* own = line_.admission(owner);
   return (own != nullptr ? *own : newcomers_).admits(wait, took, longest_wait(), now);
 }
