@@ -19,7 +19,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kQrelsType = "text/plain; charset=utf-8";
-constexpr std::string_view kLinesType = "application/x-ndjson";
+constexpr std::string_view kJudgmentLines = "application/x-ndjson";
 constexpr std::size_t kMostImported = 5000;  ///< queries per file
 
 /// The domain that the path names, if it can be judged.
@@ -119,7 +119,7 @@ Result<ImportedJudgments> store_import(Records& records, const Exchange& exchang
 
 HttpResponse judgments_file(const std::string& text, JudgmentFormat format, const std::string& domain) {
   const bool is_qrels = format == JudgmentFormat::qrels;
-  HttpResponse response = make_response(200, is_qrels ? kQrelsType : kLinesType, text);
+  HttpResponse response = make_response(200, is_qrels ? kQrelsType : kJudgmentLines, text);
   response.set("Content-Disposition",
                fmt::format("attachment; filename=\"{}.{}\"", domain, is_qrels ? "qrels" : "jsonl"));
   return response;

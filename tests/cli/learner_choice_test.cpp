@@ -122,7 +122,7 @@ TEST_CASE("Every method fuses the runs through the verb, after training if it le
 TEST_CASE("Every learner trains through the verb, and its model fuses the runs", "[cli][train]") {
   const JudgedLists lists;
   const std::string model = lists.folder.path("m.json");
-  for (const fusion::Learner& learner : fusion::learners()) {
+  for (const fusion::Learner& learner : fusion::product_learners()) {
     INFO(learner.name);
     const auto trained = lists.run({"train", "--learner", learner.name, "--model", model});
     INFO(trained.err);

@@ -110,7 +110,8 @@ TEST_CASE("A typing error is corrected to a word that occurs with the other word
 
 TEST_CASE("Earlier queries of the domain are suggested before those of engines", "[service][suggest]") {
   service::Suggester suggester;
-  suggester.learn("support", {"vpn setup", "how to vpn"});
+  for (const char* sender : {"1", "2", "3", "4", "5"})
+    suggester.learn("support", {"vpn setup", "how to vpn"}, sender);
   suggester.set_asked("support", {"vpn broken", "printer"});
   CHECK(suggester.asked("support", "VPN", 8) == std::vector<std::string>{"vpn broken"});
   CHECK(suggester.asked("other", "vpn", 8).empty());

@@ -18,7 +18,7 @@ using metafuse::test::sample_search;
 
 namespace {
 
-Result<FeedbackRequest> parsed(const std::string& text) {
+Result<FeedbackRequest> parsed_feedback(const std::string& text) {
   auto json = parse_json(text, "request");
   REQUIRE(json.has_value());
   return parse_feedback(*json);
@@ -54,11 +54,11 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("Feedback is parsed field by field and each mistake is named", "[service][feedback]") {
-  const auto click = parsed(R"({"search_id":"x","url":"http://a/"})");
+  const auto click = parsed_feedback(R"({"search_id":"x","url":"http://a/"})");
   REQUIRE(click.has_value());
   CHECK(click->kind == FeedbackRequest::Kind::click);
   CHECK(click->url == "http://a/");
-  const auto judgment = parsed(R"({"search_id":"x","kind":"judgment","position":3,"grade":2})");
+  const auto judgment = parsed_feedback(R"({"search_id":"x","kind":"judgment","position":3,"grade":2})");
   REQUIRE(judgment.has_value());
   CHECK(judgment->kind == FeedbackRequest::Kind::judgment);
   CHECK(judgment->position == 3);
@@ -87,7 +87,7 @@ TEST_CASE("Feedback is parsed field by field and each mistake is named", "[servi
       {R"({"search_id":"x","position":1,"weight":100})", "weight"},
   };
   for (const auto& [text, field] : mistakes) {
-    const auto request = parsed(text);
+    const auto request = parsed_feedback(text);
     INFO(text);
     REQUIRE(request.has_error());
     CHECK(request.error().code == Code::usage);

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/base/digest.h"
+#include "core/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
