@@ -21,7 +21,7 @@
 #include "fetchers/calling/embedder.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
-#include "service/api/dialects.h"
+#include "service/api/native.h"
 #include "service/learning/recording.h"
 #include "service/mcp_stdio.h"
 #include "service/search/reasons.h"

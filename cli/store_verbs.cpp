@@ -1,5 +1,4 @@
-// The verbs on a server's store, `metafuse store VERB`: export, check, import, prune, reset, push, pull,
-// and suggest-judgments.
+// The verbs on a server's store, `metafuse store VERB`: export, check, import, prune, reset, push, pull.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -15,9 +14,7 @@
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "core/parallel.h"
 #include "service/base/dates.h"
-#include "service/learning/judging.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/recording.h"
 #include "service/learning/records.h"
@@ -294,41 +291,6 @@ void add_push_and_pull(CLI::App& app, Program& program) {
   }
 }
 
-struct SuggestArguments {
-  StoreChoice store;
-  service::SuggestionOptions options;
-  std::string plain_slot;
-  bool is_json = false;
-};
-
-/// Prints one line per query: the query, its disagreement, and the documents whose position is least certain.
-Result<void> suggest_judgments(SuggestArguments& arguments) {
-  TRY(const auto store, open(arguments.store, service::StoreMode::read));
-  arguments.options.now = seconds_now();
-  arguments.options.threads = hardware_threads();
-  TRY(const auto suggestions, service::suggested_queries(*store, arguments.options));
-  if (suggestions.empty())
-    return fail(Code::bad_data, arguments.options.domain +
-                                    ": no stored query with lists needs a judgment; let people search, or "
-                                    "import queries with metafuse store import");
-  for (const service::SuggestedQuery& one : suggestions) {
-    const std::string word = service::query_word(one.asked, arguments.plain_slot);
-    if (arguments.is_json) {
-      JsonObject slots;
-      for (const auto& [name, value] : one.asked.slots.slots) slots[name] = value;
-      std::cout << to_text(JsonObject{{"query", word},
-                                      {"slots", std::move(slots)},
-                                      {"disagreement", one.disagreement},
-                                      {"times", one.asked.times},
-                                      {"documents", JsonArray(one.documents.begin(), one.documents.end())}})
-                << '\n';
-    } else {
-      std::cout << fmt::format("{}\t{:.3f}\t{}\n", word, one.disagreement, fmt::join(one.documents, " "));
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 void add_store(CLI::App& app, Program& program) {
@@ -337,23 +299,6 @@ void add_store(CLI::App& app, Program& program) {
           ->require_subcommand(1);
   for (const AddVerb add : {add_export, add_check, add_import, add_push_and_pull, add_prune, add_reset})
     add(*store, program);
-}
-
-void add_suggest_judgments(CLI::App& app, Program& program) {
-  auto [verb, a] = add_verb(app, "suggest-judgments",
-                            "list the stored queries of a domain to judge next: those on which a "
-                            "committee of models disagrees most",
-                            suggest_judgments, program);
-  add_store_options(verb, a.store);
-  verb.add_option("--domain", a.options.domain, "domain of the queries")->required();
-  add_defaulted(verb, "-n,--count", a.options.count, "number of queries")->check(CLI::Range(1, 500));
-  verb.add_option("--plain-slot", a.plain_slot, "the domain's slot that plain queries fill");
-  verb.add_flag("--json", a.is_json, "print a JSON object per line");
-  verb.footer(
-      "Each line has the query, its disagreement (the share of its NDCG@10 that depends on which committee "
-      "member is right) and the documents whose rank is least certain; /judge uses the same "
-      "order.\nExample:\n"
-      "  metafuse suggest-judgments --config config/metafuse.yaml --domain support -n 20");
 }
 
 }  // namespace metafuse::cli

@@ -62,8 +62,9 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
                                       options.now));
   }
   service::StoreTrainingReport report;
-  auto set = service::training_set_from_store(*store, options, &report);
-  if (set) std::cerr << report.text() << '\n';
+  TRY(auto set, service::training_set_from_store(*store, options, &report));
+  if (!report.has_feedback()) return fail(Code::bad_data, report.too_little(options.domain));
+  std::cerr << report.text() << '\n';
   return set;
 }
 

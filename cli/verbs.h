@@ -76,7 +76,6 @@ void add_score(CLI::App& app, Program& program);
 void add_search(CLI::App& app, Program& program);
 void add_serve(CLI::App& app, Program& program);
 void add_store(CLI::App& app, Program& program);
-void add_suggest_judgments(CLI::App& app, Program& program);
 void add_templates(CLI::App& app, Program& program);
 void add_train(CLI::App& app, Program& program);
 

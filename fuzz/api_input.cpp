@@ -6,8 +6,8 @@
 #include "service/api/mcp_protocol.h"
 #include "service/config/snapshot.h"
 #include "service/http/head.h"
+#include "service/http/preferences.h"
 #include "service/learning/feedback.h"
-#include "service/pages/preferences.h"
 #include "service/search/search_requests.h"
 
 /// The body, query or cookie of a request, in every dialect.

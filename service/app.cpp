@@ -8,9 +8,11 @@
 #include "core/contract.h"
 #include "core/digest.h"
 #include "service/base/addresses.h"
-#include "service/errors.h"
 #include "service/http/exchange.h"
 #include "service/http/worker_pool.h"
+#include "service/learning/decisions.h"
+#include "service/learning/shown_searches.h"
+#include "service/pages/errors.h"
 
 namespace metafuse::service {
 namespace {
@@ -39,11 +41,13 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       records_(std::move(records)),
       gate_({options.config, telemetry_.metrics, clock_, records_->unix_time,
              shared_usage(records_->store.get())}),
-      searcher_(options.config, {clock_, gate_, *records_, telemetry_}),
+      source_(options.config, clock_, telemetry_, suggester_),
+      rendered_(rendered_bytes(options.config.cache), clock_),
+      finder_(gate_, source_, *records_, telemetry_, clock_),
       readers_{PageReader(clock_), PictureReader(clock_, records_->secret)},
       pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
-      operations_({telemetry_, pool_, searcher_, *records_}),
+      operations_({telemetry_, pool_, source_, rendered_, *records_}),
       others_(*records_, telemetry_, clock_),
       reloader_({options, [this](const Snapshot& loaded) { take_limits(loaded); },
                  others_.can_change_files() ? std::function<bool()>([this] { return others_.look(); })
@@ -70,7 +74,7 @@ CaretakerOptions App::care_options() {
   care.unix_time = records_->unix_time;
   care.has_duty = [this] { return others_.has_duty(); };
   care.on_asked = [this](const std::string& domain, std::vector<std::string> queries) {
-    searcher_.set_asked(domain, std::move(queries));
+    suggester_.set_asked(domain, std::move(queries));
   };
   care.look_for_judgments = [this](const std::string& domain) {
     const auto changed = records_->decisions->look(domain);
@@ -124,7 +128,8 @@ void App::take_limits(const Snapshot& snapshot) {
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);
   readers_.configure(snapshot.config);
-  searcher_.clear();
+  source_.clear();
+  rendered_.clear();
 }
 
 void App::stop() {
@@ -142,6 +147,7 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   call->responder = std::move(responder);
   Exchange& exchange = call->exchange;
   exchange.request = std::move(request);
+  exchange.preferences = read_preferences_cookie(exchange.request.header("Cookie"));
   exchange.snapshot = reloader_.snapshot();
   exchange.arrived = clock_.now();
   guarded(*call, [&](Reply& reply) {
@@ -160,7 +166,7 @@ void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& r
     return reply.send(refusal_response(dialect, *refusal));
   if (match.route != nullptr) {
     if (!exchange.awaits_key)
-      if (auto again = searcher_.answer_again(exchange)) return reply.send(std::move(*again));
+      if (auto again = answer_again(exchange)) return reply.send(std::move(*again));
     return dispatch(call, reply);
   }
   const bool is_known = !match.allowed.empty();
@@ -170,6 +176,19 @@ void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& r
                                          is_known ? "no such method on this path" : "no such path");
   if (is_known) response.set("Allow", match.allowed);
   reply.send(std::move(response));
+}
+
+std::optional<HttpResponse> App::answer_again(Exchange& exchange) {
+  const Decisions* decisions = records_->decisions.get();
+  const auto kept = rendered_.find(exchange, decisions == nullptr ? 0 : decisions->changes());
+  if (kept == nullptr || !gate_.admit_at_once(exchange, kept->repeat->expanded_queries)) return std::nullopt;
+  std::string search_id;
+  // if the store cannot keep up, the id stays empty: the answer is sent, but cannot be clicked
+  if (kept->repeat->search != nullptr && may_be_stored(exchange.request))
+    search_id = stored_again(*records_, exchange, kept->repeat->search);
+  telemetry_.metrics.cache("rendered");
+  telemetry_.metrics.search(kept->repeat->domain, kept->repeat->method);
+  return repeated_response(*kept, exchange, std::move(search_id), clock_.now() - exchange.arrived);
 }
 
 void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
@@ -192,14 +211,22 @@ void App::run(Call& call, Reply& reply) {
   if (const auto refusal = gate_.check_key_in_body(call.route->rules, call.exchange))
     return reply.send(refusal_response(dialect, *refusal));
   Answered answered =
-      call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_, operations_,
+      call.route->handle({call.exchange, reply, finder_, suggester_, reloader_, gate_, *records_, operations_,
                           telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures});
   if (reply.has_begun()) return reply.end();
-  if (answered) return reply.send(std::move(*answered));
+  if (answered) return send_found(call.exchange, std::move(*answered), reply);
   const auto why = answered.error();
   if (const auto* refused = std::get_if<AccessRefusal>(&why))
     return reply.send(refusal_response(dialect, *refused));
   reply.send(failure_response(dialect, call.exchange, log(), std::get<Error>(why)));
+}
+
+void App::send_found(const Exchange& exchange, HttpResponse response, Reply& reply) {
+  const std::shared_ptr<const Repeat> repeat = response.repeat;
+  response = rendered_.finish(exchange, std::move(response));
+  if (repeat != nullptr)
+    telemetry_.metrics.stage("render", std::chrono::duration<double>(clock_.now() - repeat->found).count());
+  reply.send(std::move(response));
 }
 
 /// Runs one step of a request. An exception becomes a 500, or ends an answer that has begun.

@@ -2,11 +2,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/access/gate.h"
+#include "service/api/finder.h"
+#include "service/api/operations.h"
 #include "service/base/traces.h"
 #include "service/config/reloader.h"
 #include "service/config/snapshot.h"
@@ -15,12 +18,12 @@
 #include "service/http/worker_pool.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/records.h"
-#include "service/operations.h"
 #include "service/other_servers.h"
 #include "service/router.h"
+#include "service/search/answer_source.h"
 #include "service/search/page_reader.h"
 #include "service/search/picture_reader.h"
-#include "service/searcher.h"
+#include "service/search/suggester.h"
 
 namespace metafuse::service {
 
@@ -47,7 +50,8 @@ class App {
 
   Reloader& reloader() { return reloader_; }
   Operations& operations() { return operations_; }
-  Searcher& searcher() { return searcher_; }
+  const RenderedAnswers& rendered() const { return rendered_; }
+  Suggester& suggester() { return suggester_; }
   Records& records() { return *records_; }
   Log& log() { return telemetry_.log; }
 
@@ -62,8 +66,13 @@ class App {
   App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records,
       std::unique_ptr<Traces> traces);
   void answer(const std::shared_ptr<Call>& call, const Match& match, Reply& reply);
+  /// The answer that was rendered for an equal request; nothing if there is none, or if this process does not
+  /// know that the key's quota suffices.
+  std::optional<HttpResponse> answer_again(Exchange& exchange);
   void dispatch(const std::shared_ptr<Call>& call, Reply& reply);
   void run(Call& call, Reply& reply);
+  /// Sends a handler's answer, which is kept if it is a search that may be repeated.
+  void send_found(const Exchange& exchange, HttpResponse response, Reply& reply);
   void guarded(Call& call, const std::function<void(Reply&)>& work) noexcept;
   /// Applies what a reload changes beyond the snapshot.
   void take_limits(const Snapshot& snapshot);
@@ -80,7 +89,10 @@ class App {
   Telemetry telemetry_;
   std::unique_ptr<Records> records_;
   Gate gate_;
-  Searcher searcher_;
+  Suggester suggester_;
+  AnswerSource source_;
+  RenderedAnswers rendered_;
+  Finder finder_;
   Readers readers_;
   WorkerPool pool_;
   WorkerPool store_pool_;

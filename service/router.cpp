@@ -2,7 +2,9 @@
 
 #include <tuple>
 
-#include "service/handlers.h"
+#include "service/api/handlers.h"
+#include "service/pages/errors.h"
+#include "service/pages/handlers.h"
 
 namespace metafuse::service {
 namespace {
@@ -224,6 +226,14 @@ Match match_route(std::string_view method, std::string_view path) {
     if (route.method == "GET") match.allowed += ", HEAD";
   }
   return match;
+}
+
+Dialect error_dialect(const Route* route, const HttpRequest& request) {
+  const Dialect spoken = dialect_of(request);
+  if (route == nullptr || spoken == Dialect::tavily) return spoken;
+  const auto format = request.parameter("format");
+  const bool wants_page = spoken == Dialect::page && (!format || format->empty() || *format == "html");
+  return route->name == "search" && wants_page ? Dialect::page : route->rules.dialect;
 }
 
 }  // namespace metafuse::service

@@ -13,20 +13,18 @@
 
 namespace metafuse::service {
 
+class Finder;
 class Gate;
-class Log;
-class Metrics;
 class Operations;
 class PageReader;
 class PictureReader;
 class Reloader;
-class Reply;
-class Searcher;
+class Suggester;
 struct Records;
 
 /// The server's parts for one request; a handler gets those whose types its parameters have.
-using Parts = std::tuple<const Exchange&, Reply&, Searcher&, Reloader&, Gate&, Records&, Operations&,
-                         Metrics&, Log&, const Clock&, PageReader&, PictureReader&>;
+using Parts = std::tuple<const Exchange&, Reply&, Finder&, const Suggester&, Reloader&, Gate&, Records&,
+                         Operations&, Metrics&, Log&, const Clock&, PageReader&, PictureReader&>;
 
 /// Where a handler runs: on the I/O thread if it only formats data in memory, on one of the few store threads
 /// if it waits for the store, else on a worker.
@@ -56,5 +54,11 @@ struct Match {
 
 /// Finds the route of a method and path. HEAD matches the row of GET.
 Match match_route(std::string_view method, std::string_view path);
+
+/// The dialect of an error that occurs before a handler runs. It is the route's, with two exceptions:
+/// Tavily's for a POST of JSON to /search, and a page for a search by a browser.
+///
+/// in: route - nullptr for a path that does not exist
+Dialect error_dialect(const Route* route, const HttpRequest& request);
 
 }  // namespace metafuse::service

@@ -7,8 +7,8 @@
 
 #include "core/json.h"
 #include "core/number.h"
+#include "service/api/handlers.h"
 #include "service/config/reloader.h"
-#include "service/handlers.h"
 #include "service/http/message.h"
 #include "service/learning/decisions.h"
 #include "service/learning/records.h"

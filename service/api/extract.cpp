@@ -5,10 +5,9 @@
 #include "core/encoding.h"
 #include "core/json.h"
 #include "service/access/gate.h"
+#include "service/api/handlers.h"
 #include "service/base/dates.h"
 #include "service/base/signed_links.h"
-#include "service/errors.h"
-#include "service/handlers.h"
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
 #include "service/search/page_reader.h"
@@ -88,8 +87,9 @@ Answered handle_picture(PictureReader& pictures, const Exchange& exchange) {
     if (url.empty()) break;
     const auto picture = pictures.read(kind, url);
     if (!picture && picture.error().code == Code::try_again) return refusal(503, picture.error().text);
-    HttpResponse response = picture ? make_response(200, (*picture)->media_type, (*picture)->bytes)
-                                    : error_response(Dialect::plain, 404, "there is no such picture");
+    HttpResponse response =
+        picture ? make_response(200, (*picture)->media_type, (*picture)->bytes)
+                : make_response(404, "text/plain; charset=utf-8", "there is no such picture\n");
     response.set("Cache-Control", picture ? "private, max-age=86400" : "private, max-age=600");
     return response;
   }

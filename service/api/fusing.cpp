@@ -130,11 +130,9 @@ JsonArray shares_json(const FuseRequest& request, const std::vector<std::vector<
                       std::uint32_t document) {
   JsonArray out;
   for (std::size_t l = 0; l < request.lists.size(); ++l) {
-    const std::uint32_t rank = request.rank(document, l);
-    if (rank == 0 && (shares.empty() || shares[l][document] == 0)) continue;
-    out.push_back(JsonObject{{"feature", request.lists[l].name},
-                             {"rank", rank > 0 ? Json(rank) : Json(nullptr)},
-                             {"weight", shares.empty() ? Json(nullptr) : Json(shares[l][document])}});
+    Reason reason{request.lists[l].name, static_cast<int>(request.rank(document, l)), {}};
+    if (!shares.empty()) reason.weight = shares[l][document];
+    if (reason.rank > 0 || reason.weight.value_or(0.0) != 0) out.push_back(reason_json(reason));
   }
   return out;
 }

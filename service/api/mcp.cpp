@@ -8,15 +8,14 @@
 
 #include "core/json.h"
 #include "service/access/gate.h"
-#include "service/api/dialects.h"
+#include "service/api/finder.h"
+#include "service/api/handlers.h"
 #include "service/api/mcp_protocol.h"
 #include "service/api/mcp_tools.h"
+#include "service/api/native.h"
 #include "service/base/process.h"
-#include "service/errors.h"
-#include "service/handlers.h"
 #include "service/search/list_fusion.h"
 #include "service/search/page_reader.h"
-#include "service/searcher.h"
 
 // POST /mcp, the Model Context Protocol over Streamable HTTP: reads JSON-RPC messages, runs the tools of
 // mcp_tools.h, and answers in the protocol era of the message.
@@ -37,7 +36,7 @@ JsonObject text_result(std::string text, bool is_error) {
 
 /// What the tools work with.
 struct Tools {
-  Searcher& searcher;
+  Finder& finder;
   PageReader& pages;
   const Exchange& exchange;
 };
@@ -45,17 +44,16 @@ struct Tools {
 /// Runs a search tool. The answer is plain text only, unless an explanation is requested.
 JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObject& arguments,
                        std::optional<FoundSearch>& found) {
-  Searcher& searcher = parts.searcher;
   const Exchange& exchange = parts.exchange;
   const auto wanted = read_tool_search(tool, arguments);
   if (!wanted) return text_result(wanted.error().text, true);
   // with a filter, the tool itself chooses among all results
-  auto searched =
-      searcher.find(exchange, {wanted->search, wanted->first(), wanted->is_filtered() ? 0 : wanted->limit});
+  auto searched = parts.finder.find(
+      exchange, {wanted->search, wanted->first(), wanted->is_filtered() ? 0 : wanted->limit});
   if (!searched) return text_result(searched.error().text, true);
   found = std::move(*searched);
   const SearchAnswer& answer = *found->answer;
-  if (wanted->is_filtered()) found->shown = filtered_results(answer, *wanted, searcher.unix_time());
+  if (wanted->is_filtered()) found->shown = filtered_results(answer, *wanted, parts.finder.unix_time());
   const ShownResults& shown = found->shown;
   const int depth = exchange.snapshot->find_domain(answer.domain)->domain.depth;
   const bool has_more = shown.first + shown.positions.size() < shown.total || may_hold_more(answer, depth);
@@ -261,21 +259,19 @@ Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch
 }
 
 /// The response to a search. The request's id becomes a gap, because equal calls differ only in their ids.
-HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcome outcome) {
+HttpResponse found_response(Outcome outcome) {
   JsonObject& reply = outcome.reply->as_object();
   const std::string mark = new_mark();
-  outcome.found->marks.push_back({Gap::request_id, '"' + mark + '"', to_text(reply.at("id"))});
+  const GapMark id{Gap::request_id, '"' + mark + '"', to_text(reply.at("id"))};
   reply["id"] = mark;
-  return searcher.finish(exchange, std::move(*outcome.found), json_response(reply));
+  return outcome.found->response(json_response(reply), {id});
 }
 
 }  // namespace
 
-HttpResponse handle_mcp(Searcher& searcher, PageReader& pages, Gate& gate, const Exchange& exchange) {
-  const mcp::Tools parts{searcher, pages, exchange};
-  JsonLimits limits;
-  limits.max_depth = 32;
-  const auto body = parse_json(exchange.request.body, "body", Code::usage, limits);
+HttpResponse handle_mcp(Finder& finder, PageReader& pages, Gate& gate, const Exchange& exchange) {
+  const mcp::Tools parts{finder, pages, exchange};
+  const auto body = exchange.json ? Result<Json>(*exchange.json) : mcp::read_body(exchange.request);
   Outcome outcome;
   if (!body)
     outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text});
@@ -283,7 +279,7 @@ HttpResponse handle_mcp(Searcher& searcher, PageReader& pages, Gate& gate, const
     outcome = answer_batch(parts, gate, body->as_array());
   else
     outcome = answer_message(parts, *body);
-  if (outcome.found) return found_response(searcher, exchange, std::move(outcome));
+  if (outcome.found) return found_response(std::move(outcome));
   if (outcome.reply) return make_response(outcome.status, "application/json", to_text(*outcome.reply));
   HttpResponse response;
   response.status = outcome.status;

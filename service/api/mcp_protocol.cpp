@@ -47,6 +47,10 @@ std::optional<RpcError> check_stateless(const HttpRequest& request, const Messag
 
 }  // namespace
 
+Result<Json> read_body(const HttpRequest& request) {
+  return parse_json(request.body, "body", Code::usage, {.max_depth = 32});
+}
+
 std::string meta_version(const Message& message) {
   const Json* meta = message.params.if_contains("_meta");
   return meta != nullptr && meta->is_object() ? text_member(meta->as_object(), kMetaVersion) : std::string();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/result.h"
 #include "service/http/message.h"
 
 namespace metafuse::service::mcp {
@@ -51,6 +52,11 @@ struct Message {
   std::string method;
   JsonObject params;
 };
+
+/// The messages in a request's body.
+///
+/// errors: usage: not JSON, or nested too deeply
+Result<Json> read_body(const HttpRequest& request);
 
 /// The version that a message's _meta names, or "".
 std::string meta_version(const Message& message);

@@ -1,3 +1,5 @@
+#include "service/api/native.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -5,17 +7,17 @@
 
 #include "core/json.h"
 #include "service/access/gate.h"
-#include "service/api/dialects.h"
+#include "service/api/finder.h"
 #include "service/api/fusing.h"
+#include "service/api/handlers.h"
 #include "service/config/reloader.h"
-#include "service/errors.h"
-#include "service/handlers.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
 #include "service/learning/feedback.h"
 #include "service/learning/records.h"
+#include "service/search/list_fusion.h"
+#include "service/search/reasons.h"
 #include "service/search/search_requests.h"
-#include "service/searcher.h"
 
 // The native JSON API for searching: /v1/search, its stream of events, /v1/fuse and /v1/feedback.
 
@@ -23,22 +25,82 @@ namespace metafuse::service {
 
 namespace {
 
-void add_correction(FoundSearch& found, const std::string& typed) {
-  if (std::string corrected = corrected_query(*found.domain, typed); !corrected.empty())
-    found.shown.corrections = {std::move(corrected)};
+JsonArray texts_json(const std::vector<std::string>& texts) {
+  JsonArray out;
+  for (const std::string& text : texts) out.emplace_back(text);
+  return out;
+}
+
+JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
+                       std::size_t rank, bool is_explained) {
+  JsonArray engines;
+  for (const std::string_view engine : engines_of(answer, result)) engines.emplace_back(engine);
+  JsonArray placements;
+  for (const Placement& place : result.placements)
+    placements.push_back(JsonObject{{"feature", answer.features[place.feature].name}, {"rank", place.rank}});
+  JsonObject out;
+  out["rank"] = rank;
+  out["url"] = result.hit.url;
+  out["title"] = result.hit.title;
+  out["snippet"] = result.hit.snippet;
+  out["published"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
+  if (!result.hit.language.empty()) out["language"] = result.hit.language;
+  out["score"] = result.score;
+  out["relative_score"] = result.relative_score;
+  add_online(result, out);
+  add_decisions(result, out);
+  out["engines"] = std::move(engines);
+  out["placements"] = std::move(placements);
+  if (is_explained) out["explanation"] = explanation_json(domain, answer, result);
+  return out;
 }
 
 }  // namespace
 
-Answered handle_native_search(Searcher& searcher, const Exchange& exchange) {
+JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
+                       bool is_explained) {
+  const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+  JsonArray results;
+  std::size_t rank = shown.first;
+  for (const std::size_t at : shown.positions)
+    results.push_back(result_json(domain, answer, answer.results[at], ++rank, is_explained));
+  JsonArray failed;
+  for (const auto& list : answer.lists) {
+    if (!list.has_failed()) continue;
+    failed.push_back(JsonObject{{"feature", list.query.feature_name()},
+                                {"engine", list.query.engine},
+                                {"failure", fetchers::name_of(list.failure)}});
+  }
+  JsonObject slots;
+  for (const auto& [name, value] : answer.slots.slots) slots[name] = value;
+  JsonArray queries;
+  for (const auto& list : answer.lists)
+    queries.push_back(JsonObject{{"feature", list.query.feature_name()}, {"text", list.query.text}});
+  JsonObject out;
+  out["query"] = answer.query;
+  out["slots"] = std::move(slots);
+  out["results"] = std::move(results);
+  out["total"] = shown.total;
+  out["has_more"] =
+      shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth);
+  if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
+  out["suggestions"] = texts_json(answer.suggestions);
+  out["corrections"] = texts_json(shown.corrections);
+  out["failed"] = std::move(failed);
+  out["fusion"] = fusion_json(answer);
+  if (is_explained) out["queries"] = std::move(queries);
+  out["timing"] =
+      JsonObject{{"fetch_ms", answer.fetch_seconds * 1e3}, {"fuse_ms", answer.fuse_seconds * 1e3}};
+  return out;
+}
+
+Answered handle_native_search(Finder& finder, const Exchange& exchange) {
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_native_search(body));
-  return searcher.serve(exchange, Dialect::native,
-                        {wanted.search, wanted.first(), wanted.limit, wanted.sites}, [&](FoundSearch& found) {
-                          add_correction(found, wanted.search.text);
-                          return json_response(native_json(*exchange.snapshot, *found.answer, found.shown,
-                                                           wanted.is_explained));
-                        });
+  TRY(const auto found,
+      finder.find(exchange, {wanted.search, wanted.first(), wanted.limit, wanted.sites, Correction::told}));
+  return found.response(
+      json_response(native_json(*exchange.snapshot, *found.answer, found.shown, wanted.is_explained)));
 }
 
 namespace {
@@ -64,12 +126,12 @@ AdmitFusion admission_of_fusion(Gate& gate, const Clock& clock, const Exchange& 
 
 }  // namespace
 
-Answered handle_fuse(Searcher& searcher, Gate& gate, const Clock& clock, const Exchange& exchange) {
+Answered handle_fuse(Finder& finder, Gate& gate, const Clock& clock, const Exchange& exchange) {
   const std::string& text = exchange.request.body;
   if (text.size() > kMaxFuseBytes) return refusal(413, "the body may have at most 4 MiB");
   const FusingPlace place{exchange.snapshot.get(), exchange.key,
                           [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
-                            return searcher.show_fused(exchange, std::move(answer), limit, shown);
+                            return finder.show_fused(exchange, std::move(answer), limit, shown);
                           },
                           admission_of_fusion(gate, clock, exchange)};
   if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson") {
@@ -91,7 +153,7 @@ std::string event(std::string_view name, const JsonObject& data) {
 
 }  // namespace
 
-Answered stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange) {
+Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
   TRY(const auto parameters, read_parameters(exchange.request.query, *exchange.snapshot));
   const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
     return native_json(*exchange.snapshot, answer, shown, parameters.wants_explanation);
@@ -104,14 +166,11 @@ Answered stream_search(Searcher& searcher, Reply& reply, const Exchange& exchang
     data["wanted"] = wanted;
     reply.write(event("partial", data));
   };
-  auto found = searcher.find(exchange, {parameters.search, parameters.first(), parameters.limit}, events);
+  auto found = finder.find(
+      exchange, {parameters.search, parameters.first(), parameters.limit, {}, Correction::told}, events);
   if (!reply.has_begun()) return std::move(found.error());
-  if (found) {
-    add_correction(*found, parameters.search.text);
-    reply.write(event("final", body(*found->answer, found->shown)));
-  } else {
-    reply.write(event("error", JsonObject{{"detail", found.error().text}}));
-  }
+  reply.write(found ? event("final", body(*found->answer, found->shown))
+                    : event("error", JsonObject{{"detail", found.error().text}}));
   return HttpResponse();
 }
 

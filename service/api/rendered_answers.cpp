@@ -1,5 +1,6 @@
 #include "service/api/rendered_answers.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -11,7 +12,9 @@
 #include "core/json.h"
 #include "service/api/mcp_protocol.h"
 #include "service/http/message.h"
-#include "service/pages/preferences.h"
+#include "service/http/preferences.h"
+#include "service/search/answer_cache.h"
+#include "service/search/search_plan.h"
 
 namespace metafuse::service {
 namespace {
@@ -20,57 +23,66 @@ constexpr std::size_t kMaxKeyBytes = 8192;
 constexpr std::size_t kGaps = 3;
 constexpr std::size_t kMarkBytes = 16;
 
-/// A JSON-RPC call without its id, which is new each time.
-struct Call {
-  std::string id;
-  std::string body;
-};
-
-/// out: nothing for anything but a tool call
-std::optional<Call> read_call(const HttpRequest& request) {
-  auto body = json_body(request);
-  if (!body) return std::nullopt;
-  Json value(std::move(*body));
+/// Reads the body of a tool call into the exchange.
+///
+/// out: the call without its id, which is new each time; "" for anything but a tool call
+std::string call_text(Exchange& exchange) {
+  auto body = mcp::read_body(exchange.request);
+  if (!body) return {};
+  exchange.json = std::move(*body);
   mcp::Message message;
-  if (mcp::read_message(value, message) || message.is_notification || message.method != "tools/call")
-    return std::nullopt;
-  value.as_object().erase("id");
-  return Call{to_text(message.id), to_text(value)};
-}
-
-/// Appends the part after its length, so that different requests never make the same key.
-void append(std::string& key, std::string_view part) {
-  key += std::to_string(part.size());
-  key += ':';
-  key += part;
+  if (mcp::read_message(*exchange.json, message) || message.is_notification || message.method != "tools/call")
+    return {};
+  JsonObject call = exchange.json->as_object();
+  call.erase("id");
+  return to_text(call);
 }
 
 std::size_t bytes_of(const RenderedAnswer& answer) {
-  std::size_t bytes = sizeof(RenderedAnswer) + answer.domain.size() + answer.method.size();
+  const Repeat& repeat = *answer.repeat;
+  std::size_t bytes = sizeof(RenderedAnswer) + sizeof(Repeat) + repeat.domain.size() + repeat.method.size();
   for (const Header& header : answer.headers)
     bytes += sizeof(Header) + header.name.size() + header.value.size();
   for (const std::string& part : answer.frame->parts) bytes += sizeof(std::string) + part.size();
-  if (answer.search == nullptr) return bytes;
-  for (const std::string& document : answer.search->documents) bytes += sizeof(std::string) + document.size();
-  for (const StoredList& list : answer.search->lists)
+  if (repeat.search == nullptr) return bytes;
+  for (const std::string& document : repeat.search->documents) bytes += sizeof(std::string) + document.size();
+  for (const StoredList& list : repeat.search->lists)
     bytes += sizeof(StoredList) + list.feature.size() + list.documents.size() * sizeof(std::uint32_t);
-  return bytes + answer.search->shown.size() * sizeof(ShownResult);
+  return bytes + repeat.search->shown.size() * sizeof(ShownResult);
 }
 
 }  // namespace
 
-std::shared_ptr<const RenderedAnswer> RenderedAnswers::find(std::string_view key) {
+std::shared_ptr<const RenderedAnswer> RenderedAnswers::find(Exchange& exchange, std::uint64_t decisions) {
+  if (cache_.max_bytes() == 0 || !is_answer_shared(exchange)) return nullptr;
+  exchange.repeat_key = rendered_key(exchange);
+  if (exchange.repeat_key.empty()) return nullptr;
+  append_part(exchange.repeat_key, std::to_string(decisions));
   const TimePoint now = clock_.now();
   const std::lock_guard lock(mutex_);
-  const auto* entry = cache_.find(key, now);
+  const auto* entry = cache_.find(exchange.repeat_key, now);
   return entry == nullptr ? nullptr : entry->value;
 }
 
-void RenderedAnswers::keep(std::string key, RenderedAnswer answer, TimePoint until) {
-  const std::size_t bytes = bytes_of(answer) + 2 * key.size();
-  auto shared = std::make_shared<const RenderedAnswer>(std::move(answer));
+HttpResponse RenderedAnswers::finish(const Exchange& exchange, HttpResponse response) {
+  if (response.repeat == nullptr) return response;
+  const Repeat& repeat = *response.repeat;
+  const bool is_kept = repeat.until && !exchange.repeat_key.empty();
+  const bool has_gaps = std::any_of(repeat.marks.begin(), repeat.marks.end(),
+                                    [](const GapMark& mark) { return mark.text != mark.filling; });
+  if (!is_kept && !has_gaps) return response;
+  response.frame = std::make_shared<const BodyFrame>(frame_of(response.body, repeat.marks));
+  response.fillings = fillings_of(repeat.marks);
+  response.body.clear();
+  if (!is_kept) return response;
+  Repeat again = repeat;
+  again.marks.clear();  // they have the same texts in every request that gets this answer
+  auto shared = std::make_shared<const RenderedAnswer>(
+      RenderedAnswer{response.headers, response.frame, std::make_shared<const Repeat>(std::move(again))});
+  const std::size_t bytes = bytes_of(*shared) + 2 * exchange.repeat_key.size();
   const std::lock_guard lock(mutex_);
-  cache_.keep(std::move(key), std::move(shared), until, bytes);
+  cache_.keep(exchange.repeat_key, std::move(shared), *repeat.until, bytes);
+  return response;
 }
 
 void RenderedAnswers::clear() {
@@ -88,32 +100,44 @@ std::size_t RenderedAnswers::bytes() const {
   return cache_.bytes();
 }
 
-std::optional<RenderedKey> rendered_key(const Exchange& exchange) {
+HttpResponse repeated_response(const RenderedAnswer& answer, const Exchange& exchange, std::string search_id,
+                               Duration since) {
+  HttpResponse response;
+  response.headers = answer.headers;
+  response.frame = answer.frame;
+  response.fillings = GapFillings(kGaps);
+  const auto fill = [&](Gap gap, std::string text) {
+    response.fillings[static_cast<std::size_t>(gap)] = std::move(text);
+  };
+  fill(Gap::search_id, std::move(search_id));
+  if (exchange.json) fill(Gap::request_id, to_text(exchange.json->as_object().at("id")));
+  fill(Gap::seconds, seconds_text(since));
+  return response;
+}
+
+std::string rendered_key(Exchange& exchange) {
   const HttpRequest& request = exchange.request;
   const bool is_call = exchange.route == "mcp";
-  if (!is_call && exchange.route != "search" && exchange.route != "v1_search") return std::nullopt;
-  if (request.target.size() + request.body.size() > kMaxKeyBytes) return std::nullopt;
-  RenderedKey out;
-  std::string& key = out.text;
-  key = std::to_string(exchange.snapshot->generation);
+  if (!is_call && exchange.route != "search" && exchange.route != "v1_search") return {};
+  if (request.target.size() + request.body.size() > kMaxKeyBytes) return {};
+  std::string key = std::to_string(exchange.snapshot->generation);
   key.reserve(request.target.size() + request.body.size() + 128);
-  append(key, request.method == "HEAD" ? "GET" : request.method);
-  append(key, request.target);
-  append(key, request.header("Content-Type"));
+  append_part(key, request.method == "HEAD" ? "GET" : request.method);
+  append_part(key, request.target);
+  append_part(key, request.header("Content-Type"));
   if (is_call) {
-    auto call = read_call(request);
-    if (!call) return std::nullopt;
-    append(key, call->body);
+    const std::string call = call_text(exchange);
+    if (call.empty()) return {};
+    append_part(key, call);
     for (const std::string_view name : {"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Origin"})
-      append(key, request.header(name));
-    out.request_id = std::move(call->id);
+      append_part(key, request.header(name));
   } else {
-    append(key, request.body);
+    append_part(key, request.body);
   }
-  append(key, exchange.origin());
-  append(key, exchange.may(Role::raw) ? "raw" : "");
-  append(key, preferences_text(read_preferences_cookie(request.header("Cookie"))));
-  return out;
+  append_part(key, exchange.origin());
+  append_part(key, exchange.may(Role::raw) ? "raw" : "");
+  append_part(key, preferences_text(exchange.preferences));
+  return key;
 }
 
 BodyFrame frame_of(std::string_view body, std::span<const GapMark> marks) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,26 +29,40 @@ struct GapMark {
   std::string filling;  ///< what replaces it this time
 };
 
-/// A rendered answer that can be sent again.
-struct RenderedAnswer {
-  std::vector<Header> headers;             ///< those that the handler set
-  std::shared_ptr<const BodyFrame> frame;  ///< the body, cut at its gaps
-  /// The stored search that feedback refers to; nullptr without a store.
-  std::shared_ptr<const StoredSearch> search;
-  std::size_t expanded_queries = 0;  ///< how many are charged to a quota
+/// What a search's rendered answer needs to be sent again. `search` is nullptr without a store.
+struct Repeat {
+  std::vector<GapMark> marks;
+  std::optional<TimePoint> until;              ///< nothing: it must not be sent again
+  TimePoint found;                             ///< when rendering began
+  std::shared_ptr<const StoredSearch> search;  ///< to which feedback refers
+  std::size_t expanded_queries = 0;            ///< how many are charged to a quota
   std::string domain;
   std::string method;
 };
 
-/// Answers in the bytes of their dialect, by everything in the request that shapes them. An answer is kept
-/// from the second request on, for as long as the fused answer behind it. Safe from any thread.
+/// A rendered answer that can be sent again.
+struct RenderedAnswer {
+  std::vector<Header> headers;             ///< those that the handler set
+  std::shared_ptr<const BodyFrame> frame;  ///< the body, cut at its gaps
+  std::shared_ptr<const Repeat> repeat;
+};
+
+/// Answers in the bytes of their dialect, by everything in the request that shapes them. Fusing and rendering
+/// again would take several times as long as everything else. An answer is kept from the second request on,
+/// for as long as the fused answer behind it. Safe from any thread.
 class RenderedAnswers {
  public:
   RenderedAnswers(std::size_t max_bytes, const Clock& clock)
       : cache_(kMaxEntries, max_bytes), clock_(clock) {}
 
-  std::shared_ptr<const RenderedAnswer> find(std::string_view key);
-  void keep(std::string key, RenderedAnswer answer, TimePoint until);
+  /// The answer that was rendered for an equal request, except that its gaps are not filled; nullptr if there
+  /// is none. Notes in the exchange what finish() needs.
+  ///
+  /// in: decisions - Decisions::changes(), because answers from before a change are not sent again
+  std::shared_ptr<const RenderedAnswer> find(Exchange& exchange, std::uint64_t decisions = 0);
+  /// Fills the gaps of a handler's answer, and keeps it for equal requests if it is a search that may be
+  /// repeated for them.
+  HttpResponse finish(const Exchange& exchange, HttpResponse response);
   void clear();
   std::size_t size() const;
   std::size_t bytes() const;
@@ -60,14 +75,15 @@ class RenderedAnswers {
   const Clock& clock_;
 };
 
-/// Identifies the rendered answer that fits a request.
-struct RenderedKey {
-  std::string text;        ///< everything in the request that shapes its answer
-  std::string request_id;  ///< id of a JSON-RPC call, as JSON
-};
+/// A rendered answer sent again.
+///
+/// in: search_id - under which it is stored this time; seconds - since the request arrived
+HttpResponse repeated_response(const RenderedAnswer& answer, const Exchange& exchange, std::string search_id,
+                               Duration since);
 
-/// out: nothing for a request that is not a search or is too long to be a key
-std::optional<RenderedKey> rendered_key(const Exchange& exchange);
+/// Everything in a request that shapes its rendered answer; "" for a request that is not a search or is too
+/// long. Keeps the body of a tool call as JSON in the exchange.
+std::string rendered_key(Exchange& exchange);
 
 /// A body cut at each of its marks; one part if it has none.
 BodyFrame frame_of(std::string_view body, std::span<const GapMark> marks);

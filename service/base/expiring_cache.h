@@ -60,6 +60,7 @@ class ExpiringCache {
     entries_.clear();
     bytes_ = 0;
   }
+  std::size_t max_bytes() const { return max_bytes_; }
   std::size_t size() const { return entries_.size(); }
   std::size_t bytes() const { return bytes_; }
 

@@ -60,6 +60,24 @@ bool is_lower_hex(std::string_view text) {
 
 }  // namespace
 
+int status_of(Code code) {
+  switch (code) {
+    case Code::usage:
+    case Code::bad_data:
+      return 400;
+    case Code::bad_config:
+      return 422;
+    case Code::no_input:
+      return 404;
+    case Code::unavailable:
+    case Code::try_again:
+      return 503;
+    case Code::internal:
+      return 500;
+  }
+  return 500;
+}
+
 OrRefusal<const LoadedDomain*> Exchange::domain_in_path() const {
   const std::string& name = path_values.front();
   if (const LoadedDomain* found = find_domain(name); found != nullptr) return found;
@@ -86,6 +104,10 @@ bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequ
   const std::string lines = request.list("X-Forwarded-Proto");
   std::string_view chain = lines;
   return is_any(trusted_proxies, request.peer) && equal_ignoring_case(take_last(chain), "https");
+}
+
+bool may_be_stored(const HttpRequest& request) {
+  return request.header("DNT") != "1" && request.header("Sec-GPC") != "1";
 }
 
 std::string next_traceparent(std::string_view incoming, double share, bool is_trusted) {

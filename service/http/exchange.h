@@ -19,6 +19,7 @@
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
 #include "service/http/message.h"
+#include "service/http/preferences.h"
 
 namespace metafuse::service {
 
@@ -32,6 +33,13 @@ struct AccessRefusal {
 
 inline AccessRefusal refusal(int status, std::string text) {
   return {status, {}, std::move(text)};
+}
+
+/// The HTTP status of an expected failure.
+int status_of(Code code);
+
+inline AccessRefusal refusal(const Error& error) {
+  return {status_of(error.code), {}, error.text};
 }
 
 /// A value, or why the request for it is refused.
@@ -54,6 +62,9 @@ struct Exchange {
   std::string traceparent;         ///< the one that the answer carries
   TimePoint arrived;
   bool is_https = false;                        ///< a trusted proxy says that the client used HTTPS
+  Preferences preferences;                      ///< of the reader's browser
+  std::optional<Json> json;                     ///< the body, if it was read as JSON already
+  std::string repeat_key;                       ///< what shapes the answer; "" if it is not sent again
   Fields form;                                  ///< the fields of a form in the body
   std::optional<AccessRefusal> refused_action;  ///< why the form's action is not allowed
   std::string_view refused;                     ///< label of the refusal, for the log; empty if there is none
@@ -84,6 +95,9 @@ std::string client_address(std::span<const AddressRange> trusted_proxies, const 
 
 /// Whether a trusted proxy says that the client used HTTPS.
 bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
+
+/// Whether a search may be stored and learned from: not with Do Not Track or Global Privacy Control.
+bool may_be_stored(const HttpRequest& request);
 
 /// Adds the headers of every answer: security headers, CORS and traceparent.
 void add_common_headers(const Exchange& exchange, HttpResponse& response);

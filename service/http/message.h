@@ -45,12 +45,15 @@ struct BodyFrame {
   std::vector<std::size_t> gaps;   ///< which filling follows each part but the last
 };
 
+struct Repeat;
+
 struct HttpResponse {
   int status = 200;
   std::vector<Header> headers;
   std::string body;
   std::shared_ptr<const BodyFrame> frame;  ///< instead of `body`
   std::vector<std::string> fillings;       ///< the texts for the frame's gaps
+  std::shared_ptr<const Repeat> repeat;    ///< of a search: how it may be sent again
 
   /// The length of the body as it is sent.
   std::size_t body_bytes() const;

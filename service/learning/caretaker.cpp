@@ -189,6 +189,8 @@ void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig&
   const auto trained = retrain(*options_.store, *options_.versions, retrain_options(domain, learning, now));
   if (trained.has_error())
     return options_.on_event("retraining failed", {{"domain", name}, {"reason", trained.error().text}});
+  if (!trained->too_little.empty())
+    return options_.on_event("retraining failed", {{"domain", name}, {"reason", trained->too_little}});
   options_.on_event("retrained", {{"domain", name},
                                   {"version", trained->version},
                                   {"is_champion_again", trained->is_champion_again},

@@ -10,7 +10,6 @@
 
 #include "core/result.h"
 #include "evaluation/measures/agreement.h"
-#include "fusion/data/feature_matrix.h"
 #include "service/search/search_answer.h"
 #include "service/store/store.h"
 
@@ -89,37 +88,10 @@ using GradesByPosition = std::vector<std::pair<std::uint32_t, int>>;
 
 /// Stores grades of one search's results.
 ///
-/// errors: usage: no such search in the domain, a position that was not shown, a grade beyond kBestGrade
-Result<void> store_grades(Store& store, const JudgmentSource& source, std::string_view search,
-                          const GradesByPosition& grades);
-
-struct SuggestionOptions {
-  std::string domain;
-  UnixTime now = 0;
-  std::size_t count = 20;
-  std::uint64_t seed = 1;
-  unsigned threads = 1;
-  std::vector<fusion::Feature> features;  ///< the domain's rank features; empty: those of its latest search
-};
-
-/// A base query from whose judgment a model would learn most.
-struct SuggestedQuery {
-  AskedQuery asked;
-  double disagreement = 0;  ///< see fusion::choose_queries()
-  /// Documents whose places are most uncertain, the most uncertain first.
-  std::vector<std::string> documents;
-};
-
-/// Chooses queries to judge among a domain's most asked queries without judgments, using the judgments and
-/// clicks so far.
-///
-/// out:    empty if every stored query is judged
-/// errors: those of the store and of training
-/// cost:   see fusion::choose_queries(); at most kMaxQueued searches are read
-Result<std::vector<SuggestedQuery>> suggested_queries(Store& store, const SuggestionOptions& options);
-
-/// Sorts the queries that this judge has not graded: suggested ones first, in the order of the suggestions,
-/// then the others.
-void order_by(const std::vector<SuggestedQuery>& suggestions, JudgingState& state);
+/// out:    "" if they were stored, else what is wrong: no such search in the domain, a position that was not
+///         shown, a grade beyond kBestGrade
+/// errors: those of the store
+Result<std::string> store_grades(Store& store, const JudgmentSource& source, std::string_view search,
+                                 const GradesByPosition& grades);
 
 }  // namespace metafuse::service

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "evaluation/measures/discounted_gain.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kFoldsOfFew = 10;
 constexpr std::size_t kFoldsOfMany = 5;
 
 double gain_at(int grade, std::size_t position) {
-  return (std::exp2(grade) - 1) / std::log2(static_cast<double>(position) + 2);
+  return evaluation::exponential_gain(grade) / evaluation::log_discount(position + 1);
 }
 
 /// NDCG@10 with gains 2^grade - 1 over all judged documents; nothing if none is relevant.

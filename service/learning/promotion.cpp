@@ -1,7 +1,6 @@
 #include "service/learning/promotion.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -127,31 +126,43 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   const bool is_early = held_out < options.rules.fewest_queries;
   training.are_held_out_used = is_early;
   TRY(const auto set, training_set_from_store(store, training, &outcome.report));
+  if (!outcome.report.has_feedback()) {
+    outcome.too_little = outcome.report.too_little(training.domain);
+    return outcome;
+  }
   fusion::TrainingRequest request;
   request.train = &set;
   request.options = options.options;
   request.seed = options.seed;
   request.threads = options.threads;
   request.trace.is_wanted = false;
-  TRY(auto trained, learner->train(request));
+  auto trained = learner->train(request);
+  if (!trained && trained.error().code == Code::bad_data) {  // such as a set without crucial pairs
+    outcome.too_little = std::move(trained.error().text);
+    return outcome;
+  }
+  TRY_VOID(trained);
   if (is_early) {
     TRY(outcome.gain, gain_of(store, versions, options, set, *learner));
   }
-  TRY(outcome.version, versions.add_challenger(training.domain, trained.model,
+  TRY(outcome.version, versions.add_challenger(training.domain, trained->model,
                                                is_early ? kTrainedOnAll : kTrained, training.now));
   if (outcome.gain) outcome.gain->version = outcome.version;
   TRY_VOID(versions.note_gain(training.domain, outcome.gain));
   TRY(const auto state, versions.state(training.domain));
   outcome.is_champion_again = state.champion == outcome.version;
-  outcome.summary = std::move(trained.summary);
+  outcome.summary = std::move(trained->summary);
   return outcome;
+}
+
+std::string no_challenger(std::string_view domain) {
+  return fmt::format("domain {} has no challenger; retrain first", domain);
 }
 
 Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions, std::string_view domain,
                                           const PromotionRules& rules, bool is_automatic) {
   TRY(const auto state, versions.state(domain));
-  if (state.challenger.empty())
-    return fail(Code::usage, "domain " + std::string(domain) + " has no challenger; retrain first");
+  if (state.challenger.empty()) return fail(Code::usage, no_challenger(domain));
   TRY(const auto challenger, versions.read(domain, state.challenger));
   TRY(const auto champion, comparable_champion(versions, domain, state));
   TRY(auto report, measure_models(store, domain, champion ? &*champion : nullptr, challenger));

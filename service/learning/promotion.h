@@ -39,6 +39,7 @@ struct RetrainOptions {
 };
 
 struct RetrainOutcome {
+  std::string too_little;          ///< why the feedback does not suffice; then nothing was trained
   std::string version;             ///< of the challenger
   bool is_champion_again = false;  ///< the trained model equals the champion, so there is no new challenger
   StoreTrainingReport report;
@@ -49,7 +50,7 @@ struct RetrainOutcome {
 /// Trains a challenger from the store's data: without the held-out base queries if enough of them are judged,
 /// else on all. In the second case cross-validation tells what the model brings, which the versions keep.
 ///
-/// errors: those of training_set_from_store, of the learner and of files
+/// errors: those of training_set_from_store and of files; usage: no such learner
 Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const RetrainOptions& options);
 
 /// The comparison of two models on judgments.
@@ -67,6 +68,9 @@ struct PromotionReport {
 /// The level of the n-th test against one champion, n from 1: level / (n (n + 1)). The sum over all n is
 /// `level`, so that repeated retraining does not eventually promote a challenger by chance.
 double level_of_test(double level, std::uint32_t test);
+
+/// The sentence for a domain whose champion cannot be compared.
+std::string no_challenger(std::string_view domain);
 
 /// Compares the challenger with the champion, and makes it the champion if it may be and promotion is not
 /// paused by a revert. With enough judgments of held-out base queries, on which no model was trained, it must

@@ -113,9 +113,7 @@ class Collector {
     for (const OfflineQuery& query : options_.offline)
       if (!judged_here.contains(query.search.query)) add_offline(query);
     for (const std::string& id : clicked) TRY_VOID(add_clicked(id));
-    if (report_.judged_queries + report_.offline_queries + report_.clicked_searches == 0)
-      return fail(Code::bad_data, "domain " + options_.domain + ": nothing in the store to learn from (" +
-                                      report_.text() + "); judge or click results first");
+    if (!report_.has_feedback()) return fusion::TrainingSet();
     return finish();
   }
 
@@ -153,8 +151,8 @@ class Collector {
         ++at->second;
     };
     for (const std::string& id : ids) {
-      TRY(const auto search, store_.searches.find(id));
-      if (search) add_vote(*search);
+      TRY(const StoredSearch* search, read(id));
+      if (search != nullptr) add_vote(*search);
     }
     for (const OfflineQuery& query : options_.offline) add_vote(query.search);
     if (votes.empty()) return std::vector<fusion::Feature>();
@@ -163,13 +161,20 @@ class Collector {
         ->first;
   }
 
-  /// The search; nothing, and counted in the report, if it no longer exists or has other features.
-  Result<std::optional<StoredSearch>> find(const std::string& id) {
-    auto search = store_.searches.find(id);
-    if (search.has_error() || (search->has_value() && common_features(**search, features_) > 0))
-      return search;
-    ++report_.foreign_searches;
-    return std::optional<StoredSearch>();
+  /// The stored search, read from the store once; nullptr if it no longer exists.
+  Result<const StoredSearch*> read(const std::string& id) {
+    auto at = searches_.find(id);
+    if (at == searches_.end()) {
+      TRY(auto search, store_.searches.find(id));
+      at = searches_.emplace(id, std::move(search)).first;
+    }
+    return at->second ? &*at->second : nullptr;
+  }
+
+  /// As read(); nullptr also if it has none of the features.
+  Result<const StoredSearch*> find(const std::string& id) {
+    TRY(const StoredSearch* search, read(id));
+    return search != nullptr && common_features(*search, features_) > 0 ? search : nullptr;
   }
 
   Result<void> add_judged(const JudgedQuery& query) {
@@ -179,12 +184,14 @@ class Collector {
       return {};
     }
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
-    if (!search) {
-      ++report_.foreign_searches;
-      return {};
-    }
+    if (!search) return leave_out();
     add_rows("judged " + query.query, *search, grades_of(query));
     ++report_.judged_queries;
+    return {};
+  }
+
+  Result<void> leave_out() {
+    ++report_.foreign_searches;
     return {};
   }
 
@@ -198,10 +205,10 @@ class Collector {
     report_.has_position_bias = bias.is_known();
     rules_.balance = PositionBalance(std::move(bias));
     for (const std::string& id : clicked) {
-      TRY(const auto search, store_.searches.find(id));
-      if (!search || common_features(*search, features_) == 0) continue;
-      TRY(const auto clicks, store_.clicks.of(id));
-      rules_.balance.add(*search, clicks);
+      TRY(const StoredSearch* search, find(id));
+      if (search == nullptr) continue;
+      TRY(clicks_[id], store_.clicks.of(id));
+      rules_.balance.add(*search, clicks_[id]);
     }
     return {};
   }
@@ -218,14 +225,13 @@ class Collector {
   }
 
   Result<void> add_clicked(const std::string& id) {
-    TRY(const auto search, find(id));
-    if (!search) return {};
+    TRY(const StoredSearch* search, find(id));
+    if (search == nullptr) return leave_out();
     const StoredSearch& found = *search;
     const bool is_kept_out = !options_.are_held_out_used && is_held_out(found.query);
     report_.held_out_searches += is_kept_out ? 1 : 0;
     if (is_kept_out && !held_out_grades_.contains(found.query)) return {};
-    TRY(const auto clicks, store_.clicks.of(id));
-    auto pairs = click_pairs(found, clicks, rules_, options_.now);
+    auto pairs = click_pairs(found, clicks_.at(id), rules_, options_.now);
     if (is_kept_out) {
       compare(found, pairs);
       return {};
@@ -318,12 +324,19 @@ class Collector {
   std::vector<fusion::Feature> features_;
   fusion::TrainingSetBuilder builder_;
   ClickRules rules_;
-  std::map<std::string, std::map<std::string, int>> held_out_grades_;  ///< by query and document
+  std::map<std::string, std::optional<StoredSearch>, std::less<>> searches_;  ///< those read so far, by id
+  std::map<std::string, std::vector<Click>> clicks_;                          ///< by search
+  std::map<std::string, std::map<std::string, int>> held_out_grades_;         ///< by query and document
   std::map<std::string, double> used_by_query_;
   std::vector<PendingPairs> pending_;
 };
 
 }  // namespace
+
+std::string StoreTrainingReport::too_little(const std::string& domain) const {
+  return fmt::format("domain {}: nothing in the store to learn from ({}); judge or click results first",
+                     domain, text());
+}
 
 std::string StoreTrainingReport::text() const {
   return fmt::format(

@@ -67,6 +67,10 @@ struct StoreTrainingReport {
   /// Estimated from results shown at several positions; else the prior is used.
   bool has_position_bias = false;
 
+  bool has_feedback() const { return judged_queries + offline_queries + clicked_searches > 0; }
+  /// The sentence for a domain without feedback.
+  std::string too_little(const std::string& domain) const;
+  /// All of it in one sentence.
   std::string text() const;
 };
 
@@ -87,7 +91,9 @@ std::map<std::string, int> grades_of(const JudgedQuery& query);
 /// was judged last. A clicked search gets the pairs of click_pairs(), whose weights decay and are bounded;
 /// its query is named "clicked DIGEST#SEARCH".
 ///
-/// errors: those of the store; bad_data, saying what to do, if nothing was judged or clicked
+/// out:    empty if nothing was judged or clicked, as report->has_feedback() says
+/// errors: those of the store
+/// cost:   every search is read once and kept until the end
 Result<fusion::TrainingSet> training_set_from_store(Store& store, const StoreTrainingOptions& options,
                                                     StoreTrainingReport* report = nullptr);
 

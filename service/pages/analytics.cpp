@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 
 #include "core/number.h"
+#include "service/api/handlers.h"
 #include "service/base/log.h"
-#include "service/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/learning/records.h"
 #include "service/pages/analytics_page.h"
+#include "service/pages/handlers.h"
 #include "service/pages/page.h"
 
 // /analytics and /v1/analytics: statistics of searches, for administrators. The gate has checked the role.

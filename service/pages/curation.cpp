@@ -9,13 +9,14 @@
 
 #include "core/number.h"
 #include "core/text.h"
+#include "service/api/handlers.h"
 #include "service/base/log.h"
 #include "service/config/reloader.h"
-#include "service/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/learning/decisions.h"
 #include "service/learning/records.h"
+#include "service/pages/handlers.h"
 #include "service/pages/page.h"
 #include "service/search/template_editing.h"
 

@@ -109,7 +109,6 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
       .set("ALL", std::to_string(state.state.queries.size()));
   if (state.open) {
     View& kept = inside.add("KEPT");
-    kept.set("ORDER", state.is_by_suggestion ? "telling" : "asked");
     for (const PoolChoice& choice : kPoolChoices)
       if (choice.pool == state.pool) kept.set("VALUE", choice.value);
     add_results(*state.open, state.files, name, inside);
@@ -118,7 +117,6 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
   add_story(state.story, inside);
   View& start = inside.add("START");
   add_pool_choices(state.pool, start);
-  if (state.is_by_suggestion) start.add("TELLING");
   add_queue(state.state, inside);
   add_agreement(state.state.pairs, inside);
   inside.add("FILES");

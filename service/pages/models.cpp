@@ -1,192 +1,22 @@
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "core/json.h"
+#include "service/api/handlers.h"
 #include "service/base/log.h"
 #include "service/config/reloader.h"
-#include "service/errors.h"
-#include "service/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
-#include "service/learning/caretaker.h"
 #include "service/learning/interleaving.h"
-#include "service/learning/promotion.h"
 #include "service/learning/records.h"
+#include "service/pages/errors.h"
+#include "service/pages/handlers.h"
 #include "service/pages/learning_pages.h"
 
-// /models and /v1/models: champions, challengers and versions of models, for administrators. The gate has
-// checked the role.
+// /models: the page of models. Its buttons call the handlers of /v1/models.
 
 namespace metafuse::service {
-namespace {
-
-bool is_off(const Records& records) {
-  return records.store == nullptr || records.model_versions == nullptr;
-}
-
-/// Whether models can be managed here.
-OrRefusal<void> check_models(const Records& records) {
-  if (!is_off(records)) return {};
-  return refusal(404, "this server has no store or no folder of models; name them in its configuration");
-}
-
-/// The domain that the path names, if its models can be managed here.
-OrRefusal<const LoadedDomain*> domain_with_models(const Records& records, const Exchange& exchange) {
-  TRY_VOID(check_models(records));
-  return exchange.domain_in_path();
-}
-
-JsonObject interleaving_json(const InterleavingScore& score) {
-  return {{"champion", score.counts.champion},
-          {"challenger", score.counts.challenger},
-          {"ties", score.counts.ties},
-          {"challenger_share", score.challenger_share},
-          {"interval_95", JsonArray{score.low, score.high}},
-          {"p", score.p}};
-}
-
-JsonObject story_json(const JudgedGain& gain, const LearningStory& story) {
-  return {{"text", story.gain},    {"queries", gain.queries},
-          {"before", gain.before}, {"after", gain.after},
-          {"error", gain.error},   {"changes", JsonArray(story.changes.begin(), story.changes.end())}};
-}
-
-JsonObject state_json(const std::string& domain, const ModelState& state) {
-  JsonArray versions;
-  for (const ModelVersion& version : state.versions)
-    versions.emplace_back(JsonObject{{"version", version.version},
-                                     {"learner", version.learner},
-                                     {"origin", version.origin},
-                                     {"at", version.at},
-                                     {"is_champion", version.version == state.champion},
-                                     {"is_challenger", version.version == state.challenger}});
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  return {{"name", domain},
-          {"champion", or_null(state.champion)},
-          {"challenger", or_null(state.challenger)},
-          {"previous", state.history.empty() ? Json() : or_null(state.history.back())},
-          {"can_revert", !state.history.empty()},
-          {"promotion_tests", state.tests},
-          {"is_promotion_paused", state.is_promotion_paused},
-          {"versions", std::move(versions)}};
-}
-
-/// The body's fields; none for an empty body. Fields other than the known ones are refused.
-Result<JsonObject> fields_of(const HttpRequest& request, std::initializer_list<std::string_view> known) {
-  if (request.body.empty()) return JsonObject();
-  auto body = json_body(request);
-  if (!body) return body;
-  for (const auto& [name, value] : *body)
-    if (std::find(known.begin(), known.end(), std::string_view(name)) == known.end())
-      return fail(Code::usage, std::string(name) + ": unknown");
-  return body;
-}
-
-Result<bool> flag_of(const JsonObject& body, std::string_view name) {
-  const Json* value = body.if_contains(name);
-  if (value == nullptr) return false;
-  if (!value->is_bool()) return fail(Code::usage, std::string(name) + ": send true or false");
-  return value->get_bool();
-}
-
-JsonObject report_json(const PromotionReport& report) {
-  return {{"queries", report.queries},
-          {"measure", report.measure},
-          {"champion", report.champion},
-          {"challenger", report.challenger},
-          {"p", report.p},
-          {"level", report.level},
-          {"is_better", report.is_better},
-          {"reason", report.reason}};
-}
-
-}  // namespace
-
-Answered handle_get_models(Records& records, const Exchange& exchange) {
-  TRY_VOID(check_models(records));
-  TRY(const auto all, domain_models(exchange.domains(), *records.model_versions, *records.store));
-  JsonArray models;
-  for (const DomainModels& domain : all) {
-    JsonObject entry = state_json(domain.domain, domain.state);
-    if (exchange.snapshot->config.learning.has_online_reranker)
-      entry["online_examples"] =
-          records.online_rerankers->steps(exchange.snapshot->domains.at(domain.domain));
-    if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
-    if (!domain.story.decision.empty()) entry["decision"] = domain.story.decision;
-    if (domain.state.gain) entry["gain"] = story_json(*domain.state.gain, domain.story);
-    models.emplace_back(std::move(entry));
-  }
-  return json_response(JsonObject{{"models", std::move(models)}});
-}
-
-Answered handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange) {
-  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
-  TRY(const auto body, fields_of(exchange.request, {"version", "previous"}));
-  TRY(const bool is_back, flag_of(body, "previous"));
-  const Json* version = body.if_contains("version");
-  if ((version != nullptr && version->is_string()) == is_back)
-    return refusal(400, "send {\"version\":\"...\"} or {\"previous\":true}");
-  const std::string& name = domain->domain.name;
-  ModelVersions& versions = *records.model_versions;
-  TRY(const auto before, versions.state(name));
-  TRY_VOID(is_back ? versions.revert(name) : versions.activate(name, std::string(version->get_string())));
-  if (const auto loaded = reloader.reload(); !loaded) {
-    // The model does not fit the current templates, so the previous one is restored.
-    const auto restored = is_back ? versions.activate(name, before.champion) : versions.revert(name, false);
-    return refusal(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
-  }
-  TRY(const auto state, versions.state(name));
-  return json_response(state_json(name, state));
-}
-
-Answered handle_retrain_model(Reloader& reloader, Records& records, const Exchange& exchange) {
-  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
-  TRY(const auto body, fields_of(exchange.request, {"learner"}));
-  RetrainOptions options = retrain_options(*domain, exchange.snapshot->config.learning, records.unix_time());
-  if (const Json* learner = body.if_contains("learner")) {
-    if (!learner->is_string()) return refusal(400, "learner: send its name");
-    options.learner = std::string(learner->get_string());
-  }
-  records.search_log->flush();
-  const auto trained = retrain(*records.store, *records.model_versions, options);
-  if (!trained && trained.error().code == Code::bad_data) return refusal(409, trained.error().text);
-  TRY_VOID(trained);
-  reloader.reload_soon();
-  JsonObject out{{"version", trained->version},
-                 {"is_champion_again", trained->is_champion_again},
-                 {"data", trained->report.text()},
-                 {"summary", trained->summary}};
-  if (trained->gain) out["gain"] = gain_text(*trained->gain);
-  return json_response(out);
-}
-
-Answered handle_measure_model(Records& records, const Exchange& exchange) {
-  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
-  const auto report =
-      promote_if_better(*records.store, *records.model_versions, domain->domain.name, {}, false);
-  if (!report && report.error().code == Code::usage) return refusal(409, report.error().text);
-  TRY_VOID(report);
-  return json_response(report_json(*report));
-}
-
-Answered handle_reset_feedback(Records& records, const Exchange& exchange) {
-  TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
-  TRY(const auto body, fields_of(exchange.request, {"clicks", "judgments", "online"}));
-  TRY(const bool has_clicks, flag_of(body, "clicks"));
-  TRY(const bool has_judgments, flag_of(body, "judgments"));
-  TRY(const bool has_online, flag_of(body, "online"));
-  if (!has_clicks && !has_judgments && !has_online)
-    return refusal(400, "send {\"clicks\":true}, {\"judgments\":true}, {\"online\":true} or several");
-  if (has_online) {
-    TRY_VOID(records.online_rerankers->reset(*domain));
-  }
-  records.note_judgments(domain->domain.name);
-  TRY(const auto removed, records.store->reset_feedback(domain->domain.name, has_clicks, has_judgments));
-  return json_response({{"clicks", removed.clicks}, {"judgments", removed.judgments}});
-}
-
 namespace {
 
 constexpr std::string_view kActivate = "activate-";
@@ -226,13 +56,13 @@ Answered run_action(Reloader& reloader, Records& records, const Exchange& exchan
 
 HttpResponse handle_model_page(Records& records, const Exchange& exchange) {
   ModelPageState state;
-  state.is_off = is_off(records);
+  state.is_off = !has_models(records);
   return html_response(model_page(exchange, state));
 }
 
 Answered handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
   TRY_VOID(exchange.domain_in_path());
-  if (is_off(records)) return handle_model_page(records, exchange);
+  if (!has_models(records)) return handle_model_page(records, exchange);
   ModelPageState state;
   if (exchange.refused_action) {
     state.wrong = exchange.refused_action->text;

@@ -91,8 +91,8 @@ View page_view(const Exchange* exchange, std::string_view title, std::string_vie
   View view;
   view.set("TITLE", title).set("QUERY", query);
   if (exchange == nullptr) return view;
-  const Preferences preferences = read_preferences_cookie(exchange->request.header("Cookie"));
-  if (!preferences.theme.empty()) view.add("THEME").set("NAME", preferences.theme);
+  if (const std::string& theme = exchange->preferences.theme; !theme.empty())
+    view.add("THEME").set("NAME", theme);
   const LoadedDomain* chosen = exchange->find_domain(domain);
   if (chosen != nullptr && exchange->domains().size() > 1)
     view.add("OF_DOMAIN").set("NAME", chosen->domain.name);

@@ -8,8 +8,8 @@
 
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
+#include "service/http/preferences.h"
 #include "service/learning/model_comparison.h"
-#include "service/pages/preferences.h"
 
 namespace metafuse::service {
 

@@ -1,20 +1,18 @@
 #include <algorithm>
 
 #include "core/digest.h"
-#include "core/json.h"
+#include "service/api/handlers.h"
 #include "service/base/metrics.h"
-#include "service/handlers.h"
 #include "service/http/head.h"
+#include "service/http/preferences.h"
 #include "service/learning/evaluation_reports.h"
 #include "service/learning/records.h"
-#include "service/operations.h"
+#include "service/pages/handlers.h"
 #include "service/pages/learning_pages.h"
 #include "service/pages/page.h"
-#include "service/pages/preferences.h"
 #include "service/search/shown_results.h"
 
-// The home page, preferences and evaluation pages, static files, and the probes /healthz, /readyz and
-// /metrics.
+// The home page, preferences and evaluation pages, and static files.
 
 namespace metafuse::service {
 namespace {
@@ -69,7 +67,6 @@ std::string way_back(std::string_view target) {
 }  // namespace
 
 HttpResponse handle_get_preferences(const Exchange& exchange) {
-  const Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
   const auto set = exchange.request.parameter("set");
   const Preferences offered = read_preferences_text(set.value_or(""));
   PreferencesRequest page;
@@ -80,14 +77,14 @@ HttpResponse handle_get_preferences(const Exchange& exchange) {
   std::string_view from = exchange.request.header("Referer");
   const std::string origin = exchange.origin();
   if (from.starts_with(origin)) page.back = way_back(from.substr(origin.size()));
-  HttpResponse response = html_response(preferences_page(exchange, preferences, page));
+  HttpResponse response = html_response(preferences_page(exchange, exchange.preferences, page));
   response.set("Cache-Control", "no-store");
   return response;
 }
 
 HttpResponse handle_preferences(const Exchange& exchange) {
   std::string back = way_back(form_value(exchange.form, "back"));
-  Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  Preferences preferences = exchange.preferences;
   if (!form_value(exchange.form, "save").empty()) {
     preferences = read_preferences_form(exchange.form);
     back = "/preferences?saved=1";
@@ -111,35 +108,6 @@ HttpResponse handle_preferences(const Exchange& exchange) {
   return response;
 }
 
-namespace {
-
-/// How fast the engines answer that the request's key may ask.
-std::vector<Metrics::EngineLatency> latencies_for(const Exchange& exchange, Metrics& metrics) {
-  auto out = metrics.engine_latencies();
-  if (exchange.key != nullptr)
-    std::erase_if(out, [&](const auto& one) { return !exchange.key->may_ask_engine(one.engine); });
-  return out;
-}
-
-}  // namespace
-
-Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchange& exchange) {
-  JsonObject domains;
-  for (const LoadedDomain* domain : exchange.domains()) {
-    const std::string& name = domain->domain.name;
-    const auto report = records.reports.read(exchange.snapshot->config.reports, name);
-    if (!report) return fail(Code::internal, report.error().text);
-    domains[name] = to_json(**report);
-  }
-  JsonArray engines;
-  for (const auto& engine : latencies_for(exchange, metrics))
-    engines.push_back(JsonObject{{"engine", engine.engine},
-                                 {"lists", engine.lists},
-                                 {"mean_seconds", engine.mean_seconds},
-                                 {"p95_seconds_at_most", engine.p95_seconds}});
-  return json_response({{"domains", std::move(domains)}, {"engines", std::move(engines)}});
-}
-
 Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.find_domain(exchange.request.parameter("domain").value_or(""));
   if (domain == nullptr) return refusal(404, "no such domain");
@@ -152,22 +120,6 @@ Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, co
               {{"domain", domain->domain.name}, {"reason", report.error().text}});
   return html_response(evaluation_page(exchange, *domain, report ? **report : EvaluationReport(),
                                        latencies_for(exchange, metrics), problem));
-}
-
-HttpResponse handle_healthz() {
-  return make_response(200, "text/plain; charset=utf-8", "OK\n");
-}
-
-HttpResponse handle_readyz(Operations& operations, const Exchange& exchange) {
-  if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
-  std::string text = "ready\n" + operations.troubles();
-  // where searching needs a key, the names of domains are not public
-  if (!exchange.snapshot->config.needs_key) text += Operations::versions(exchange.domains());
-  return make_response(200, "text/plain; charset=utf-8", std::move(text));
-}
-
-HttpResponse handle_metrics(Operations& operations) {
-  return make_response(200, "text/plain; version=0.0.4; charset=utf-8", operations.metrics_text());
 }
 
 }  // namespace metafuse::service

@@ -294,9 +294,10 @@ bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
 
 /// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" means that
 /// the engines hold more than they were asked for.
-std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request) {
+std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request,
+                       const SitePreferences& sites) {
   const auto limit = static_cast<std::size_t>(request.parameters->limit);
-  const std::size_t hidden = blocked_results(answer, request.preferences->sites) + answer.hidden;
+  const std::size_t hidden = blocked_results(answer, sites) + answer.hidden;
   const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
   const std::size_t shown = total > hidden ? total - hidden : 0;
   std::string out = is_about(domain, answer) ? "About " : "";
@@ -403,7 +404,8 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
   View view = page_view(&exchange, answer.query + " – metafuse", answer.query, answer.domain);
   add_tabs(exchange, domain, answer.query, view);
   add_slots_form(domain, slots_in_form(domain, answer), view);
-  view.set("SUMMARY", summary_of(domain, answer, request)).set("HOW", how_found(domain, answer));
+  view.set("SUMMARY", summary_of(domain, answer, request, exchange.preferences.sites))
+      .set("HOW", how_found(domain, answer));
   view.set("FIRST", std::to_string(shown.first + 1)).set("SEARCH_ID", shown.search_id);
   view.set("BACK", links.here());
   add_narrowing(answer, request, links, view);
@@ -413,7 +415,7 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
   if (answer.results.empty()) add_nothing(answer, view);
   PageWriter writer{domain,
                     answer,
-                    *request.preferences,
+                    exchange.preferences,
                     words_to_mark(answer),
                     Badges(answer),
                     WithoutLists(domain, answer),
@@ -422,7 +424,7 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
                     request.files};
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
   if (writer.has_closed_files) view.add("CLOSED_FILES");
-  if (const SitePreferences& sites = request.preferences->sites; !sites.is_empty())
+  if (const SitePreferences& sites = exchange.preferences.sites; !sites.is_empty())
     add_sites(sites, "PREFERENCE", view.add("PREFERENCES"));
   add_pages(domain, answer, request, links, view);
   return render_page("search", view);

@@ -5,8 +5,8 @@
 #include "service/base/signed_links.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
+#include "service/http/preferences.h"
 #include "service/pages/page.h"
-#include "service/pages/preferences.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_requests.h"
 #include "service/search/shown_results.h"
@@ -17,7 +17,6 @@ namespace metafuse::service {
 struct PageRequest {
   const SearchParameters* parameters = nullptr;
   const ShownResults* shown = nullptr;
-  const Preferences* preferences = nullptr;
   const Fields* fields = nullptr;  ///< of the request, for links to other pages of the same search
   UnixTime now = 0;
   PictureLinks pictures = {};

@@ -1,10 +1,11 @@
 #include "service/access/gate.h"
+#include "service/api/handlers.h"
 #include "service/base/log.h"
 #include "service/config/reloader.h"
-#include "service/errors.h"
-#include "service/handlers.h"
 #include "service/http/head.h"
 #include "service/learning/records.h"
+#include "service/pages/errors.h"
+#include "service/pages/handlers.h"
 #include "service/pages/template_page.h"
 #include "service/search/template_editing.h"
 

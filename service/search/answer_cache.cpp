@@ -241,14 +241,13 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
-/// Appends the part after its length, so that different requests never make the same key.
+}  // namespace
+
 void append_part(std::string& key, std::string_view part) {
   key += std::to_string(part.size());
   key += ':';
   key += part;
 }
-
-}  // namespace
 
 SharedAnswers::SharedAnswers(RedisAddress address, Duration lifetime, const Clock& clock)
     : redis_(std::move(address), clock), lifetime_(lifetime) {}

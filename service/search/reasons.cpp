@@ -110,16 +110,16 @@ void add_online(const FusedResult& result, JsonObject& out) {
   out["online_score"] = result.online_score;
 }
 
+JsonObject reason_json(const Reason& reason) {
+  return {{"feature", reason.feature},
+          {"rank", reason.rank > 0 ? Json(reason.rank) : Json(nullptr)},
+          {"weight", reason.weight ? Json(*reason.weight) : Json(nullptr)}};
+}
+
 JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answer,
                            const FusedResult& result) {
   JsonArray out;
-  for (const Reason& reason : reasons_of(domain, answer, result)) {
-    JsonObject item;
-    item["feature"] = reason.feature;
-    item["rank"] = reason.rank > 0 ? Json(reason.rank) : Json(nullptr);
-    item["weight"] = reason.weight ? Json(*reason.weight) : Json(nullptr);
-    out.push_back(std::move(item));
-  }
+  for (const Reason& reason : reasons_of(domain, answer, result)) out.push_back(reason_json(reason));
   return out;
 }
 

@@ -57,6 +57,9 @@ void add_decisions(const FusedResult& result, JsonObject& out);
 /// Adds "moved_from" and "online_score" if an online reranker ordered the result.
 void add_online(const FusedResult& result, JsonObject& out);
 
+/// {"feature","rank","weight"}; null for a rank or weight that there is not.
+JsonObject reason_json(const Reason& reason);
+
 /// Why the model gave one result its score: [{"feature","rank","weight"}...], heaviest first; "rank" is null
 /// if the list does not hold the result, "weight" if the model is not a sum over features. The weights sum to
 /// `score`, even if something else reordered the results afterwards.

@@ -40,8 +40,6 @@ bool has_known_format(const Fields& fields);
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
 
-inline constexpr int kMaxLimit = 200;
-
 /// A body of POST /v1/search.
 struct NativeSearch {
   SearchRequest search;

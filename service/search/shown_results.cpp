@@ -95,34 +95,4 @@ bool is_under_site(std::string_view host, std::string_view site_in) {
          (host.size() > site.size() && host.ends_with(site) && host[host.size() - site.size() - 1] == '.');
 }
 
-bool is_site(std::string_view text) {
-  if (text.empty() || text.size() > kMaxSiteBytes || text.find('.') == std::string_view::npos) return false;
-  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
-}
-
-SitePreferences read_sites_text(std::string_view value) {
-  SitePreferences out;
-  for (std::size_t count = 0; !value.empty() && count < kMaxSites; ++count) {
-    const std::string_view item = value.substr(0, value.find('|'));
-    value.remove_prefix(std::min(value.size(), item.size() + 1));
-    if (item.size() < 2 || !is_site(item.substr(1))) continue;
-    if (item.front() == '+') out.raised.emplace_back(item.substr(1));
-    if (item.front() == '-') out.lowered.emplace_back(item.substr(1));
-    if (item.front() == '!') out.blocked.emplace_back(item.substr(1));
-  }
-  return out;
-}
-
-std::string sites_text(const SitePreferences& preferences) {
-  std::string out;
-  const auto add = [&](char mark, const std::vector<std::string>& sites) {
-    for (const std::string& site : sites)
-      if (is_site(site)) out += (out.empty() ? "" : "|") + std::string(1, mark) + site;
-  };
-  add('+', preferences.raised);
-  add('-', preferences.lowered);
-  add('!', preferences.blocked);
-  return out;
-}
-
 }  // namespace metafuse::service

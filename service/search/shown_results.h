@@ -9,26 +9,13 @@
 #include <vector>
 
 #include "service/config/snapshot.h"
+#include "service/http/preferences.h"
 #include "service/search/search_answer.h"
 
 namespace metafuse::service {
 
-/// One user's preferences for sites. A site includes its subdomains.
-struct SitePreferences {
-  std::vector<std::string> raised;
-  std::vector<std::string> lowered;
-  std::vector<std::string> blocked;
-
-  bool is_empty() const { return raised.empty() && lowered.empty() && blocked.empty(); }
-  friend bool operator==(const SitePreferences&, const SitePreferences&) = default;
-};
-
 /// How many ranks a raised site's results move up and a lowered site's down.
 inline constexpr std::size_t kPreferenceRanks = 10;
-inline constexpr std::size_t kMaxSites = 100;
-/// The longest name of a host.
-inline constexpr std::size_t kMaxSiteBytes = 253;
-
 /// Sites to look hosts up in, as is_under_site() compares them. Names longer than a host's are left out.
 ///
 /// cost: contains() - one look-up per label of the host, whatever the number of sites
@@ -67,13 +54,5 @@ std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& p
 
 /// Whether a host is the site or a subdomain of it; a leading "*." or "www." of the site is ignored.
 bool is_under_site(std::string_view host, std::string_view site);
-
-/// Whether a text may be a site: lower-case letters and digits, at least one dot, and no longer than a host
-/// name may be.
-bool is_site(std::string_view text);
-
-/// Sites as one text: "+a.example|-b.example|!c.example". Malformed parts are left out.
-SitePreferences read_sites_text(std::string_view text);
-std::string sites_text(const SitePreferences& preferences);
 
 }  // namespace metafuse::service

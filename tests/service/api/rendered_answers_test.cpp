@@ -85,7 +85,7 @@ TEST_CASE("A rendered answer equals a fresh one for every kind of request", "[se
       INFO(questions[i].target << ' ' << questions[i].headers << ' ' << questions[i].body);
       CHECK(without_ids(ask(server, questions[i])) == first[i]);
     }
-  CHECK(server.app().searcher().rendered().size() == questions.size());
+  CHECK(server.app().rendered().size() == questions.size());
   CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} " +
                            std::to_string(3 * questions.size() - 1)));
   CHECK(server.fetcher().fetches() == 1);
@@ -96,7 +96,7 @@ TEST_CASE("Every rendered answer has a search id of its own that takes clicks", 
   std::set<std::string> ids;
   for (int i = 0; i < 6; ++i) ids.insert(rendered_search_id(server.get("/search?q=ada&format=json")));
   CHECK(ids.size() == 6);
-  CHECK(server.app().searcher().rendered().size() == 1);
+  CHECK(server.app().rendered().size() == 1);
   for (const std::string& id : ids)
     CHECK(status_in(server.post("/v1/feedback", "application/json",
                                 R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
@@ -116,7 +116,7 @@ TEST_CASE("Equal tool calls share a rendered answer and each keeps its own id", 
   }
   CHECK(searches.size() == 6);
   CHECK(bodies.size() == 1);
-  CHECK(server.app().searcher().rendered().size() == 1);
+  CHECK(server.app().rendered().size() == 1);
   CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} 4"));
   // a mistake in a call is reported each time
   CHECK(status_in(server.post("/mcp", "application/json", call_of("1.5", R"({"query":"ada"})"))) == 400);
@@ -136,7 +136,7 @@ TEST_CASE("A rendered answer in Tavily's dialect says how long it took", "[servi
     CHECK(told <= passed.count() + 0.001);  // it is rounded
     CHECK(reply.at("results").as_array().size() == 4);
   }
-  CHECK(server.app().searcher().rendered().size() == 1);
+  CHECK(server.app().rendered().size() == 1);
 }
 
 TEST_CASE("Every answer to a search names the engines whose lists it lacks", "[service][rendered]") {
@@ -171,7 +171,7 @@ TEST_CASE("Rendered answers need a key and count against quotas and rates", "[se
   const std::string key = "X-API-Key: small-key\r\n";
   const std::string target = "/search?q=ada&format=json";
   for (int i = 0; i < 4; ++i) CHECK(status_in(server.get(target, key)) == 200);  // three lists each
-  CHECK(server.app().searcher().rendered().size() == 1);
+  CHECK(server.app().rendered().size() == 1);
   const std::string refused = server.get(target, key);
   CHECK(status_in(refused) == 429);
   CHECK(refused.find("Retry-After: ") != std::string::npos);
@@ -184,9 +184,9 @@ TEST_CASE("Rendered answers need a key and count against quotas and rates", "[se
 TEST_CASE("A reload discards rendered answers", "[service][rendered]") {
   TestServer server;
   for (int i = 0; i < 3; ++i) server.get("/search?q=ada&format=json");
-  CHECK(server.app().searcher().rendered().size() == 1);
+  CHECK(server.app().rendered().size() == 1);
   REQUIRE(server.app().reloader().reload().has_value());
-  CHECK(server.app().searcher().rendered().size() == 0);
+  CHECK(server.app().rendered().size() == 0);
   server.get("/search?q=ada&format=json");
   CHECK(server.fetcher().fetches() == 2);
 }
@@ -201,27 +201,44 @@ TEST_CASE("Answers with failed engines are not kept rendered", "[service][render
     return list;
   });
   for (int i = 0; i < 3; ++i) CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
-  CHECK(server.app().searcher().rendered().size() == 0);
+  CHECK(server.app().rendered().size() == 0);
 }
 
 TEST_CASE("Rendered answers expire on time and stay within a limit of bytes", "[service][rendered]") {
   ManualClock clock;
   service::RenderedAnswers kept(10'000, clock);
-  const auto answer = [](std::size_t bytes) {
-    service::RenderedAnswer out;
-    out.frame = std::make_shared<const service::BodyFrame>(service::BodyFrame{{std::string(bytes, 'x')}, {}});
-    return out;
+  const auto snapshot = std::make_shared<const service::Snapshot>();
+  const auto asking = [&](const std::string& query) {
+    service::Exchange exchange;
+    exchange.snapshot = snapshot;
+    exchange.route = "search";
+    exchange.request.target = "/search?q=" + query;
+    return exchange;
   };
-  kept.keep("a", answer(4000), clock.now() + std::chrono::seconds(10));
-  kept.keep("b", answer(4000), clock.now() + std::chrono::seconds(20));
-  CHECK(kept.find("a") != nullptr);
-  kept.keep("c", answer(4000), clock.now() + std::chrono::seconds(20));  // b was used least recently
-  CHECK(kept.find("b") == nullptr);
+  const auto is_kept = [&](const std::string& query) {
+    service::Exchange exchange = asking(query);
+    return kept.find(exchange) != nullptr;
+  };
+  const auto keep = [&](const std::string& query, std::size_t bytes, int seconds) {
+    service::Exchange exchange = asking(query);
+    CHECK(kept.find(exchange) == nullptr);
+    service::HttpResponse response;
+    response.body = std::string(bytes, 'x');
+    service::Repeat repeat;
+    repeat.until = clock.now() + std::chrono::seconds(seconds);
+    response.repeat = std::make_shared<const service::Repeat>(std::move(repeat));
+    CHECK(kept.finish(exchange, std::move(response)).body_bytes() == bytes);
+  };
+  keep("a", 4000, 10);
+  keep("b", 4000, 20);
+  CHECK(is_kept("a"));
+  keep("c", 4000, 20);  // b was used least recently
+  CHECK_FALSE(is_kept("b"));
   clock.advance(std::chrono::seconds(10));
-  CHECK(kept.find("a") == nullptr);
-  CHECK(kept.find("c") != nullptr);
-  kept.keep("d", answer(20'000), clock.now() + std::chrono::seconds(20));
-  CHECK(kept.find("d") == nullptr);
+  CHECK_FALSE(is_kept("a"));
+  CHECK(is_kept("c"));
+  keep("d", 20'000, 20);
+  CHECK_FALSE(is_kept("d"));
   CHECK(kept.bytes() <= 10'000);
 }
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/api/dialects.h"
+#include "service/api/searxng.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

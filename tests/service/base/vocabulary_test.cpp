@@ -121,7 +121,7 @@ TEST_CASE("Earlier queries of the domain are suggested before those of engines",
 
 TEST_CASE("Completion answers over HTTP in both forms and for the requested domain", "[service][suggest]") {
   TestServer server;
-  server.app().searcher().set_asked("pages", {"ada lovelace"});
+  server.app().suggester().set_asked("pages", {"ada lovelace"});
   CHECK(body_in(server.get("/autocompleter?q=ad")) == R"(["ad",["ada lovelace"]])");
   CHECK(body_in(server.get("/autocompleter?q=ad", "X-Requested-With: XMLHttpRequest\r\n")) ==
         R"(["ada lovelace"])");

@@ -2,6 +2,7 @@
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <sqlite3.h>
 
 #include "core/digest.h"
 #include "core/json.h"
@@ -269,4 +270,16 @@ TEST_CASE("A judged query shows its judgments unless judged_first is off", "[ser
     CHECK(status_in(results) == 200);
     CHECK(results.find("a.example") != std::string::npos);
   }
+}
+
+TEST_CASE("A damaged store is a failure and not a lack of feedback", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 12);
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(server.folder().path("metafuse.db").c_str(), &database) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(database, "UPDATE searches SET lists = '{'", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  const std::string refused = send(server, "/v1/models/pages/retrain", "");
+  CHECK(status_in(refused) == 500);
+  CHECK(refused.find("a stored search is damaged") != std::string::npos);
 }

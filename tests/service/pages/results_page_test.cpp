@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/pages/preferences.h"
+#include "service/http/preferences.h"
 #include "service/pages/result_text.h"
 #include "tests/support/test_server.h"
 

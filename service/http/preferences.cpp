@@ -1,11 +1,10 @@
-#include "service/pages/preferences.h"
+#include "service/http/preferences.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/number.h"
 #include "service/http/head.h"
-#include "service/search/search_requests.h"
 
 namespace metafuse::service {
 namespace {
@@ -48,6 +47,36 @@ void read_preference(std::string_view name, std::string_view value, Preferences&
 }
 
 }  // namespace
+
+bool is_site(std::string_view text) {
+  if (text.empty() || text.size() > kMaxSiteBytes || text.find('.') == std::string_view::npos) return false;
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
+}
+
+SitePreferences read_sites_text(std::string_view value) {
+  SitePreferences out;
+  for (std::size_t count = 0; !value.empty() && count < kMaxSites; ++count) {
+    const std::string_view item = value.substr(0, value.find('|'));
+    value.remove_prefix(std::min(value.size(), item.size() + 1));
+    if (item.size() < 2 || !is_site(item.substr(1))) continue;
+    if (item.front() == '+') out.raised.emplace_back(item.substr(1));
+    if (item.front() == '-') out.lowered.emplace_back(item.substr(1));
+    if (item.front() == '!') out.blocked.emplace_back(item.substr(1));
+  }
+  return out;
+}
+
+std::string sites_text(const SitePreferences& preferences) {
+  std::string out;
+  const auto add = [&](char mark, const std::vector<std::string>& sites) {
+    for (const std::string& site : sites)
+      if (is_site(site)) out += (out.empty() ? "" : "|") + std::string(1, mark) + site;
+  };
+  add('+', preferences.raised);
+  add('-', preferences.lowered);
+  add('!', preferences.blocked);
+  return out;
+}
 
 std::string preferences_text(const Preferences& preferences) {
   std::string out;

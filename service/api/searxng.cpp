@@ -1,88 +1,28 @@
-#include "service/api/dialects.h"
+#include "service/api/searxng.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
+#include <vector>
 
 #include "core/encoding.h"
+#include "core/json.h"
 #include "core/json_writer.h"
+#include "service/api/handlers.h"
 #include "service/base/dates.h"
+#include "service/base/process.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/suggester.h"
+
+// SearXNG's JSON, CSV and RSS, and what its clients and browsers request beside a search: /config,
+// /autocompleter, /suggest and /opensearch.xml.
 
 namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kUsualResultBytes = 768;
-
-JsonArray texts_json(const std::vector<std::string>& texts) {
-  JsonArray out;
-  for (const std::string& text : texts) out.emplace_back(text);
-  return out;
-}
-
-JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
-                       std::size_t rank, bool is_explained) {
-  JsonArray engines;
-  for (const std::string_view engine : engines_of(answer, result)) engines.emplace_back(engine);
-  JsonArray placements;
-  for (const Placement& place : result.placements)
-    placements.push_back(JsonObject{{"feature", answer.features[place.feature].name}, {"rank", place.rank}});
-  JsonObject out;
-  out["rank"] = rank;
-  out["url"] = result.hit.url;
-  out["title"] = result.hit.title;
-  out["snippet"] = result.hit.snippet;
-  out["published"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
-  if (!result.hit.language.empty()) out["language"] = result.hit.language;
-  out["score"] = result.score;
-  out["relative_score"] = result.relative_score;
-  add_online(result, out);
-  add_decisions(result, out);
-  out["engines"] = std::move(engines);
-  out["placements"] = std::move(placements);
-  if (is_explained) out["explanation"] = explanation_json(domain, answer, result);
-  return out;
-}
-
-}  // namespace
-
-JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
-                       bool is_explained) {
-  const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
-  JsonArray results;
-  std::size_t rank = shown.first;
-  for (const std::size_t at : shown.positions)
-    results.push_back(result_json(domain, answer, answer.results[at], ++rank, is_explained));
-  JsonArray failed;
-  for (const auto& list : answer.lists) {
-    if (!list.has_failed()) continue;
-    failed.push_back(JsonObject{{"feature", list.query.feature_name()},
-                                {"engine", list.query.engine},
-                                {"failure", fetchers::name_of(list.failure)}});
-  }
-  JsonObject slots;
-  for (const auto& [name, value] : answer.slots.slots) slots[name] = value;
-  JsonArray queries;
-  for (const auto& list : answer.lists)
-    queries.push_back(JsonObject{{"feature", list.query.feature_name()}, {"text", list.query.text}});
-  JsonObject out;
-  out["query"] = answer.query;
-  out["slots"] = std::move(slots);
-  out["results"] = std::move(results);
-  out["total"] = shown.total;
-  out["has_more"] =
-      shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth);
-  if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
-  out["suggestions"] = texts_json(answer.suggestions);
-  out["corrections"] = texts_json(shown.corrections);
-  out["failed"] = std::move(failed);
-  out["fusion"] = fusion_json(answer);
-  if (is_explained) out["queries"] = std::move(queries);
-  out["timing"] =
-      JsonObject{{"fetch_ms", answer.fetch_seconds * 1e3}, {"fuse_ms", answer.fuse_seconds * 1e3}};
-  return out;
-}
-
-namespace {
+constexpr std::size_t kMostSuggestions = 8;
 
 /// Python's urlparse: [scheme, netloc, path, params, query, fragment], cut and not decoded.
 std::array<std::string_view, 6> parsed_url(std::string_view rest) {
@@ -234,6 +174,127 @@ std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
     out += "</item>\n";
   }
   return out + "</channel>\n</rss>\n";
+}
+
+namespace {
+
+/// The domains whose templates ask an engine: the values of `categories` that search with it.
+JsonArray domains_of(const Exchange& exchange, const std::string& engine) {
+  JsonArray out;
+  for (const LoadedDomain* domain : exchange.domains())
+    for (const templates::SearchTemplate& item : domain->domain.templates)
+      if (std::find(item.engines.begin(), item.engines.end(), engine) != item.engines.end()) {
+        out.emplace_back(domain->domain.name);
+        break;
+      }
+  return out;
+}
+
+JsonObject engine_json(const Exchange& exchange, const std::string& name) {
+  const auto& known = exchange.snapshot->engines.traits;
+  const auto at = known.find(name);
+  const EngineTraits traits = at == known.end() ? EngineTraits() : at->second;
+  return {{"name", name},
+          {"categories", domains_of(exchange, name)},
+          {"shortcut", traits.shortcut},
+          {"enabled", true},
+          {"paging", traits.has_paging},
+          {"language_support", traits.has_language},
+          {"languages", JsonArray{}},
+          {"regions", JsonArray{}},
+          {"safesearch", traits.has_safe_search},
+          {"time_range_support", traits.has_time_range},
+          {"timeout", traits.timeout_seconds}};
+}
+
+}  // namespace
+
+HttpResponse handle_searxng_config(const Exchange& exchange) {
+  JsonArray categories;
+  JsonArray engines;
+  for (const LoadedDomain* domain : exchange.domains()) categories.emplace_back(domain->domain.name);
+  for (const std::string& name : exchange.snapshot->engines.names)
+    if (exchange.key == nullptr || exchange.key->may_ask_engine(name))
+      engines.push_back(engine_json(exchange, name));
+  JsonObject out;
+  out["categories"] = std::move(categories);
+  out["engines"] = std::move(engines);
+  out["plugins"] = JsonArray{};
+  out["instance_name"] = "metafuse";
+  out["locales"] = JsonObject{{"en", "English"}};
+  out["default_locale"] = "en";
+  out["autocomplete"] = "";
+  out["safe_search"] = 0;
+  out["default_theme"] = "simple";
+  out["version"] = version();
+  out["brand"] = JsonObject{};
+  out["limiter"] = JsonObject{{"enabled", false}};
+  out["doi_resolvers"] = JsonArray{};
+  out["default_doi_resolver"] = nullptr;
+  out["public_instance"] = false;
+  return json_response(out);
+}
+
+namespace {
+
+/// Completions of the text typed so far: queries that several people asked in the domain, titles and words of
+/// its embedded indexes, and suggestions by engines in the domains that the exchange's key may use.
+std::vector<std::string> completions_of(const Suggester& suggester, const Exchange& exchange,
+                                        std::string_view domain_name, std::string_view prefix) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts)
+      if (out.size() < kMostSuggestions && std::find(out.begin(), out.end(), text) == out.end())
+        out.push_back(text);
+  };
+  if (const LoadedDomain* domain = exchange.find_domain(domain_name); domain != nullptr) {
+    add(suggester.asked(domain->domain.name, prefix, kMostSuggestions / 2));
+    for (const auto& vocabulary : domain->vocabularies)
+      add(vocabulary->get().complete(prefix, kMostSuggestions));
+  }
+  const auto is_usable = [&](const std::string& domain) {
+    return exchange.key == nullptr || exchange.key->may_use_domain(domain);
+  };
+  add(suggester.complete(prefix, is_usable, kMostSuggestions));
+  return out;
+}
+
+}  // namespace
+
+HttpResponse handle_autocompleter(const Suggester& suggester, const Exchange& exchange) {
+  const std::string q(exchange.request.parameter("q").value_or(""));
+  JsonArray completions;
+  const std::string domain(exchange.request.parameter("domain").value_or(""));
+  if (!q.empty())
+    for (const std::string& text : completions_of(suggester, exchange, domain, q))
+      completions.emplace_back(text);
+  // browsers expect OpenSearch's format, SearXNG's own script only the list
+  if (equal_ignoring_case(exchange.request.header("X-Requested-With"), "XMLHttpRequest"))
+    return make_response(200, "application/json", to_text(completions));
+  return make_response(200, "application/x-suggestions+json", to_text(JsonArray{q, completions}));
+}
+
+HttpResponse handle_opensearch(const Exchange& exchange) {
+  const std::string url = xml_escaped(exchange.origin());
+  const std::string body =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<OpenSearchDescription xmlns=\"http://a9.com/-/spec/opensearch/1.1/\">\n"
+      "<ShortName>metafuse</ShortName>\n<Description>Fused search over several engines</Description>\n"
+      "<InputEncoding>UTF-8</InputEncoding>\n<Image type=\"image/svg+xml\">" +
+      url +
+      "/static/icon.svg</Image>\n"
+      "<Url type=\"text/html\" method=\"get\" template=\"" +
+      url +
+      "/search?q={searchTerms}&amp;pageno={startPage?}\"/>\n"
+      "<Url type=\"application/rss+xml\" method=\"get\" template=\"" +
+      url +
+      "/search?q={searchTerms}&amp;format=rss&amp;pageno={startPage?}\"/>\n"
+      "<Url type=\"application/x-suggestions+json\" rel=\"suggestions\" method=\"get\" template=\"" +
+      url +
+      "/suggest?q={searchTerms}\"/>\n<Url type=\"application/opensearchdescription+xml\" rel=\"self\" "
+      "template=\"" +
+      url + "/opensearch.xml\"/>\n</OpenSearchDescription>\n";
+  return make_response(200, "application/opensearchdescription+xml; charset=utf-8", body);
 }
 
 }  // namespace metafuse::service

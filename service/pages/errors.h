@@ -5,10 +5,10 @@
 #include <variant>
 
 #include "core/result.h"
+#include "service/access/route_rules.h"
 #include "service/base/log.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/router.h"
 
 namespace metafuse::service {
 
@@ -27,14 +27,7 @@ HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal);
 /// The dialect of a request, by its path, method and content type.
 Dialect dialect_of(const HttpRequest& request);
 
-/// The dialect of an error that occurs before a handler runs. It is the route's, with two exceptions:
-/// Tavily's for a POST of JSON to /search, and a page for a search by a browser.
-///
-/// in: route - nullptr for a path that does not exist
-Dialect error_dialect(const Route* route, const HttpRequest& request);
-
-/// The HTTP status of an expected failure.
-int status_of(Code code);
+/// The HTTP status of what a handler returned instead of an answer.
 int status_of(const std::variant<AccessRefusal, Error>& why);
 
 }  // namespace metafuse::service

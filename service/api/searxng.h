@@ -21,7 +21,4 @@ std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown);
 std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
                         const SearchParameters& parameters, const std::string& self);
 
-/// The answer of /v1/search.
-JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
-                       bool is_explained);
 }  // namespace metafuse::service

@@ -1,4 +1,4 @@
-#include "service/errors.h"
+#include "service/pages/errors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,32 +72,6 @@ Dialect dialect_of(const HttpRequest& request) {
     return Dialect::tavily;
   return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page
                                                                               : Dialect::plain;
-}
-
-Dialect error_dialect(const Route* route, const HttpRequest& request) {
-  const Dialect spoken = dialect_of(request);
-  if (route == nullptr || spoken == Dialect::tavily) return spoken;
-  const auto format = request.parameter("format");
-  const bool wants_page = spoken == Dialect::page && (!format || format->empty() || *format == "html");
-  return route->name == "search" && wants_page ? Dialect::page : route->rules.dialect;
-}
-
-int status_of(Code code) {
-  switch (code) {
-    case Code::usage:
-    case Code::bad_data:
-      return 400;
-    case Code::bad_config:
-      return 422;
-    case Code::no_input:
-      return 404;
-    case Code::unavailable:
-    case Code::try_again:
-      return 503;
-    case Code::internal:
-      return 500;
-  }
-  return 500;
 }
 
 int status_of(const std::variant<AccessRefusal, Error>& why) {

@@ -1,4 +1,4 @@
-#include "service/operations.h"
+#include "service/api/operations.h"
 
 #include <string_view>
 #include <utility>
@@ -36,10 +36,10 @@ std::string Operations::metrics_text() {
   };
   set("metafuse_workers_running", sources_.pool.running());
   set("metafuse_workers_queue", sources_.pool.queued());
-  set("metafuse_cache_entries", sources_.searcher.cache().size());
-  set("metafuse_cache_bytes", sources_.searcher.cache().bytes());
-  set("metafuse_rendered_entries", sources_.searcher.rendered().size());
-  set("metafuse_rendered_bytes", sources_.searcher.rendered().bytes());
+  set("metafuse_cache_entries", sources_.source.cache().size());
+  set("metafuse_cache_bytes", sources_.source.cache().bytes());
+  set("metafuse_rendered_entries", sources_.rendered.size());
+  set("metafuse_rendered_bytes", sources_.rendered.bytes());
   set("metafuse_log_lines_dropped_total", sources_.telemetry.log.dropped());
   if (const auto& search_log = sources_.records.search_log; search_log != nullptr) {
     set("metafuse_searches_stored_total", search_log->written());

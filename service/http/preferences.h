@@ -3,13 +3,38 @@
 // One browser's preferences, kept in one cookie: there are no accounts, and the server stores nothing. The
 // same text in a link transfers them to another browser.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "service/http/message.h"
-#include "service/search/shown_results.h"
 
 namespace metafuse::service {
+
+/// Most results per page.
+inline constexpr int kMaxLimit = 200;
+inline constexpr std::size_t kMaxSites = 100;
+/// The longest name of a host.
+inline constexpr std::size_t kMaxSiteBytes = 253;
+
+/// One user's preferences for sites. A site includes its subdomains.
+struct SitePreferences {
+  std::vector<std::string> raised;
+  std::vector<std::string> lowered;
+  std::vector<std::string> blocked;
+
+  bool is_empty() const { return raised.empty() && lowered.empty() && blocked.empty(); }
+  friend bool operator==(const SitePreferences&, const SitePreferences&) = default;
+};
+
+/// Whether a text may be a site: lower-case letters and digits, at least one dot, and no longer than a host
+/// name may be.
+bool is_site(std::string_view text);
+
+/// Sites as one text: "+a.example|-b.example|!c.example". Malformed parts are left out.
+SitePreferences read_sites_text(std::string_view text);
+std::string sites_text(const SitePreferences& preferences);
 
 struct Preferences {
   std::string language;  ///< BCP 47; empty for the engines' default

@@ -4,9 +4,11 @@
 
 #include "core/contract.h"
 #include "core/text.h"
+#include "service/api/handlers.h"
 #include "service/base/process.h"
-#include "service/handlers.h"
+#include "service/pages/handlers.h"
 #include "service/pages/page.h"
+#include "service/router.h"
 
 // /openapi.json and /docs: the OpenAPI 3.1 description of the API, made from the table of routes and from
 // service/api/openapi.json, which has the operations' parameters, schemas and examples. Operations are named

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "service/api/rendered_answers.h"
 #include "service/base/traces.h"
 #include "service/http/server.h"
 #include "service/http/worker_pool.h"
 #include "service/learning/records.h"
-#include "service/searcher.h"
+#include "service/search/answer_source.h"
 
 namespace metafuse::service {
 
@@ -29,7 +30,8 @@ class Operations {
   struct Sources {
     Telemetry& telemetry;
     const WorkerPool& pool;
-    const Searcher& searcher;
+    const AnswerSource& source;
+    const RenderedAnswers& rendered;
     const Records& records;
   };
   explicit Operations(const Sources& sources) : sources_(sources) {}

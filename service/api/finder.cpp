@@ -1,0 +1,95 @@
+#include "service/api/finder.h"
+
+#include <memory>
+#include <utility>
+
+#include "core/digest.h"
+#include "service/learning/shown_searches.h"
+#include "service/search/list_fusion.h"
+#include "service/search/reasons.h"
+
+namespace metafuse::service {
+
+HttpResponse FoundSearch::response(HttpResponse rendered, std::vector<GapMark> marks) const {
+  if (!shown.search_id.empty()) marks.push_back({Gap::search_id, shown.search_id, shown.search_id});
+  if (const std::string missing = failed_engines(*answer); !missing.empty())
+    rendered.set("X-Unresponsive-Engines", missing);
+  rendered.repeat =
+      std::make_shared<const Repeat>(Repeat{std::move(marks), repeated, found, shown.search,
+                                            answer->lists.size(), answer->domain, answer->fusion.method});
+  return rendered;
+}
+
+OrRefusal<FoundSearch> Finder::find(const Exchange& exchange, const WantedSearch& wanted,
+                                    const SearchEvents& events) {
+  TRY(auto found, find_typed(exchange, wanted, events));
+  if (wanted.correction == Correction::none) return found;
+  std::string corrected = corrected_query(*found.domain, wanted.search.text);
+  if (corrected.empty()) return found;
+  if (wanted.correction == Correction::asked && found.answer->results.empty()) {
+    WantedSearch again = wanted;
+    again.search.text = corrected;
+    auto instead = find_typed(exchange, again, {});
+    if (instead && !instead->answer->results.empty()) {
+      found = std::move(*instead);
+      found.is_asked_instead = true;
+    }
+  }
+  found.shown.corrections = {std::move(corrected)};
+  return found;
+}
+
+OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const WantedSearch& wanted,
+                                          const SearchEvents& events) {
+  SearchRequest request = wanted.search;
+  request.alternatives = synonyms_of(records_, exchange, request);
+  TRY(const SearchPlan plan, plan_search(exchange, std::move(request), clock_));
+  if (auto refused = gate_.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
+    return std::move(*refused);
+  if (events.on_admitted) events.on_admitted();
+  auto answer = search(plan, wanted.sites, events.on_partial);
+  if (!answer) return refusal(answer.error());
+  const LoadedDomain& domain = plan.prepared.domain;
+  if (!wanted.is_for_judge) answer = decided(records_, plan.prepared.snapshot, domain, std::move(*answer));
+  FoundSearch found{std::move(*answer), &domain, {}, {}, clock_.now()};
+  if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
+  const bool is_stored = wanted.limit > 0 && wanted.is_stored && records_.search_log != nullptr;
+  if (is_stored) store_shown(records_, exchange, domain, *found.answer, found.shown);
+  // an answer without a search id, because it could not be stored, must not be sent again
+  const bool is_whole = !is_stored || found.shown.search != nullptr;
+  if (is_whole && may_be_repeated(plan)) found.repeated = source_.popular_until(plan, *found.answer);
+  return found;
+}
+
+Result<SharedAnswer> Finder::search(const SearchPlan& plan, const SitePreferences& sites,
+                                    const PartialAnswer& on_partial) {
+  TRY(auto answer, source_.window(plan, 1, on_partial));
+  const PreparedSearch& prepared = plan.prepared;
+  while (wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites))) {
+    if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
+    if (gate_.admit_search(plan.exchange, prepared.queries.size(), plan.has_raw())) break;
+    auto deeper = source_.window(plan, answer->windows + 1);
+    if (!deeper) break;
+    answer = std::move(*deeper);
+  }
+  return learned_order(records_, prepared.snapshot, prepared.domain, plan.digest, std::move(answer));
+}
+
+bool Finder::may_be_repeated(const SearchPlan& plan) const {
+  const Snapshot& snapshot = plan.prepared.snapshot;
+  return is_answer_shared(plan.exchange) && !is_interleaving(records_, snapshot, plan.prepared.domain) &&
+         !snapshot.config.learning.has_online_reranker;
+}
+
+SharedAnswer Finder::show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
+                                ShownResults& shown) {
+  telemetry_.metrics.search(answer->domain, answer->fusion.method);
+  const Snapshot& snapshot = *exchange.snapshot;
+  const LoadedDomain& domain = *snapshot.find_domain(answer->domain);
+  answer = learned_order(records_, snapshot, domain, sha256_hex(exchange.request.body), std::move(answer));
+  shown = shown_results(*answer, 0, static_cast<int>(limit), {});
+  store_shown(records_, exchange, domain, *answer, shown);
+  return answer;
+}
+
+}  // namespace metafuse::service

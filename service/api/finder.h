@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/result.h"
+#include "service/access/gate.h"
+#include "service/api/rendered_answers.h"
+#include "service/base/traces.h"
+#include "service/http/exchange.h"
+#include "service/learning/records.h"
+#include "service/search/answer_source.h"
+#include "service/search/search_request.h"
+#include "service/search/shown_results.h"
+
+namespace metafuse::service {
+
+/// Whether a query that was probably mistyped is corrected: not at all, by telling the reader, or also by
+/// answering the corrected query if the typed one has no results.
+enum class Correction { none, told, asked };
+
+/// A search as requested in one dialect.
+struct WantedSearch {
+  SearchRequest search;
+  std::size_t first = 0;  ///< rank of the first result to show, from 0
+  int limit = 0;  ///< results to show; 0 if the dialect chooses among all results, and then nothing is stored
+  SitePreferences sites = {};  ///< blocked results are replaced by asking the engines for more
+  Correction correction = Correction::none;
+  bool is_stored = true;      ///< false for a search that must not be learned from
+  bool is_for_judge = false;  ///< in the ranker's order, without what judges and operators decided
+};
+
+/// A search that was answered, and the results shown.
+struct FoundSearch {
+  SharedAnswer answer;
+  const LoadedDomain* domain;         ///< of the exchange's snapshot
+  ShownResults shown;                 ///< with the id for feedback, if it could be stored
+  std::optional<TimePoint> repeated;  ///< until when equal requests may get this answer as it is rendered
+  TimePoint found;
+  bool is_asked_instead = false;  ///< what was typed has no results; the answer is that of the correction
+
+  /// The response to the search: names the engines whose lists are missing, and notes what is needed to send
+  /// it again.
+  ///
+  /// in: marks - the gaps in the rendered body other than the search id
+  HttpResponse response(HttpResponse rendered, std::vector<GapMark> marks = {}) const;
+};
+
+/// Callbacks while a search runs.
+struct SearchEvents {
+  std::function<void()> on_admitted;  ///< the request is valid and within its quota
+  PartialAnswer on_partial;  ///< once half of the lists have arrived; the partial answer may be shown
+};
+
+/// Finds what every dialect shows. It joins the quota, the source of fused answers and what was learned from
+/// feedback. Safe from any thread; find() blocks.
+class Finder {
+ public:
+  /// All must outlive it.
+  Finder(Gate& gate, AnswerSource& source, Records& records, Telemetry& telemetry, const Clock& clock)
+      : gate_(gate), source_(source), records_(records), telemetry_(telemetry), clock_(clock) {}
+
+  /// Expands the templates, charges the quota, searches, chooses the results to show and stores them.
+  ///
+  /// errors: those of plan_search() and Gate::admit_search()
+  OrRefusal<FoundSearch> find(const Exchange& exchange, const WantedSearch& wanted,
+                              const SearchEvents& events = {});
+  /// Completes the fused answer of callers' lists: orders it by what was learned, counts and stores it.
+  ///
+  /// in: answer - of a domain of the exchange's snapshot; limit - results to show
+  SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
+                          ShownResults& shown);
+  UnixTime unix_time() const { return records_.unix_time(); }
+
+ private:
+  OrRefusal<FoundSearch> find_typed(const Exchange& exchange, const WantedSearch& wanted,
+                                    const SearchEvents& events);
+  Result<SharedAnswer> search(const SearchPlan& plan, const SitePreferences& sites,
+                              const PartialAnswer& on_partial);
+  bool may_be_repeated(const SearchPlan& plan) const;
+
+  Gate& gate_;
+  AnswerSource& source_;
+  Records& records_;
+  Telemetry& telemetry_;
+  const Clock& clock_;
+};
+
+}  // namespace metafuse::service

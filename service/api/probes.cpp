@@ -1,0 +1,57 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "service/api/handlers.h"
+#include "service/api/operations.h"
+#include "service/base/metrics.h"
+#include "service/http/message.h"
+#include "service/learning/evaluation_reports.h"
+#include "service/learning/records.h"
+
+// What operators' programs ask: /healthz, /readyz, /metrics and /v1/evaluation.
+
+namespace metafuse::service {
+
+std::vector<Metrics::EngineLatency> latencies_for(const Exchange& exchange, const Metrics& metrics) {
+  auto out = metrics.engine_latencies();
+  if (exchange.key != nullptr)
+    std::erase_if(out, [&](const auto& one) { return !exchange.key->may_ask_engine(one.engine); });
+  return out;
+}
+
+Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchange& exchange) {
+  JsonObject domains;
+  for (const LoadedDomain* domain : exchange.domains()) {
+    const std::string& name = domain->domain.name;
+    const auto report = records.reports.read(exchange.snapshot->config.reports, name);
+    if (!report) return fail(Code::internal, report.error().text);
+    domains[name] = to_json(**report);
+  }
+  JsonArray engines;
+  for (const auto& engine : latencies_for(exchange, metrics))
+    engines.push_back(JsonObject{{"engine", engine.engine},
+                                 {"lists", engine.lists},
+                                 {"mean_seconds", engine.mean_seconds},
+                                 {"p95_seconds_at_most", engine.p95_seconds}});
+  return json_response({{"domains", std::move(domains)}, {"engines", std::move(engines)}});
+}
+
+HttpResponse handle_healthz() {
+  return make_response(200, "text/plain; charset=utf-8", "OK\n");
+}
+
+HttpResponse handle_readyz(Operations& operations, const Exchange& exchange) {
+  if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
+  std::string text = "ready\n" + operations.troubles();
+  // where searching needs a key, the names of domains are not public
+  if (!exchange.snapshot->config.needs_key) text += Operations::versions(exchange.domains());
+  return make_response(200, "text/plain; charset=utf-8", std::move(text));
+}
+
+HttpResponse handle_metrics(Operations& operations) {
+  return make_response(200, "text/plain; version=0.0.4; charset=utf-8", operations.metrics_text());
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/contract.h"
+#include "core/encoding.h"
+#include "service/api/finder.h"
+#include "service/api/handlers.h"
+#include "service/api/searxng.h"
+#include "service/http/head.h"
+#include "service/http/message.h"
+#include "service/pages/errors.h"
+#include "service/pages/handlers.h"
+#include "service/pages/page.h"
+#include "service/pages/result_filters.h"
+#include "service/pages/results_page.h"
+#include "service/search/picture_reader.h"
+#include "service/search/search_requests.h"
+
+// GET and POST /search: the results page, and the same search in SearXNG's formats. Tavily's requests are
+// passed on.
+
+namespace metafuse::service {
+namespace {
+
+/// The dialect in which errors are answered: a page if HTML was requested, else SearXNG's JSON.
+Dialect dialect_for(const Fields& fields) {
+  for (const auto& [name, value] : fields)
+    if (name == "format" && value != "html") return Dialect::searxng;
+  return Dialect::page;
+}
+
+HttpResponse json_answer(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& page) {
+  return make_response(200, "application/json",
+                       searxng_json(*exchange.snapshot, answer, *page.shown, *page.parameters));
+}
+
+HttpResponse csv_answer(const Exchange&, const SearchAnswer& answer, const PageRequest& page) {
+  HttpResponse response = make_response(200, "text/csv; charset=utf-8", searxng_csv(answer, *page.shown));
+  response.set("Content-Disposition", "attachment; filename=\"search.csv\"");
+  return response;
+}
+
+HttpResponse rss_answer(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& page) {
+  const std::string self = exchange.origin() + SearchLinks(*page.fields).here();
+  return make_response(200, "application/rss+xml; charset=utf-8",
+                       searxng_rss(answer, *page.shown, *page.parameters, self));
+}
+
+HttpResponse html_answer(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& page) {
+  return html_response(results_page(exchange, answer, page));
+}
+
+/// What writes an answer in each format.
+constexpr struct {
+  Format format;
+  HttpResponse (*write)(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& page);
+} kFormats[] = {{Format::html, html_answer},
+                {Format::json, json_answer},
+                {Format::csv, csv_answer},
+                {Format::rss, rss_answer}};
+
+HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& page) {
+  const auto* const at = std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& known) {
+    return known.format == page.parameters->format;
+  });
+  require(at != std::end(kFormats), "every format has a row");
+  return at->write(exchange, answer, page);
+}
+
+/// The request's fields, completed by the reader's preferences.
+Fields with_preferences(Fields fields, const Preferences& preferences) {
+  const auto prefer = [&](std::string_view name, const std::string& value) {
+    if (!value.empty() && form_value(fields, name).empty()) fields.emplace_back(name, value);
+  };
+  prefer("language", preferences.language);
+  if (preferences.safe_search > 0) prefer("safesearch", std::to_string(preferences.safe_search));
+  if (preferences.results > 0) prefer("limit", std::to_string(preferences.results));
+  return fields;
+}
+
+/// A copy of the exchange whose snapshot lacks the domain's model, so that RRF fuses the lists.
+Exchange without_model(const Exchange& exchange, const std::string& name) {
+  Exchange out = exchange;
+  const LoadedDomain* domain = exchange.find_domain(name);
+  if (domain == nullptr || !domain->model) return out;
+  auto snapshot = std::make_shared<Snapshot>(*exchange.snapshot);
+  LoadedDomain& plain = snapshot->domains.at(domain->domain.name);
+  plain.model.reset();
+  plain.challenger.reset();
+  plain.is_model_left_out = true;
+  plain.engines_digest += " rrf";  // so that every cache keeps it separate
+  out.snapshot = std::move(snapshot);
+  return out;
+}
+
+HttpResponse search_fields(Finder& finder, const PictureReader& pictures, const Exchange& exchange,
+                           const Fields& fields) {
+  const Dialect dialect = dialect_for(fields);
+  if (!has_known_format(fields))
+    return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
+  // for programs a cookie changes nothing
+  const auto parameters = read_parameters(
+      dialect == Dialect::page ? with_preferences(fields, exchange.preferences) : fields, *exchange.snapshot);
+  if (!parameters) return error_response(dialect, 400, parameters.error().text);
+  const bool is_by_rrf = parameters->is_by_rrf;
+  const std::optional<Exchange> plain =
+      is_by_rrf ? std::optional(without_model(exchange, parameters->search.domain)) : std::nullopt;
+  const Exchange& asked = plain ? *plain : exchange;
+  const auto correction = parameters->format == Format::html ? Correction::asked : Correction::told;
+  // a search that only compares two rankings must not be learned from, so it is not stored
+  const auto found = finder.find(asked, {parameters->search, parameters->first(), parameters->limit,
+                                         exchange.preferences.sites, correction, !is_by_rrf});
+  if (!found) return refusal_response(dialect, found.error());
+  PageRequest page{&*parameters, &found->shown, &fields, finder.unix_time()};
+  page.pictures = pictures.links();
+  page.files = {page.pictures.secret, exchange.snapshot->config.files};
+  page.is_asked_instead = found->is_asked_instead;
+  return found->response(render(asked, *found->answer, page));
+}
+
+/// Whether a page is asked for without anything to search for, as by Enter in an empty box.
+bool is_without_query(const Fields& fields) {
+  return dialect_for(fields) == Dialect::page &&
+         std::none_of(fields.begin(), fields.end(), [](const auto& field) {
+           return (field.first == "q" || field.first.starts_with("slot.")) && !trimmed(field.second).empty();
+         });
+}
+
+/// The page for a query that holds nothing to search for, such as -word alone. The box keeps what was typed.
+HttpResponse unsearchable(const Exchange& exchange, const Fields& fields) {
+  View view =
+      page_view(&exchange, "Search – metafuse", form_value(fields, "q"), form_value(fields, "domain"));
+  return html_response(render_page("unsearchable", view), 400);
+}
+
+}  // namespace
+
+HttpResponse handle_search(Finder& finder, PictureReader& pictures, const Exchange& exchange) {
+  const Fields& fields = exchange.request.query;
+  if (is_without_query(fields)) {
+    HttpResponse response;
+    response.status = 303;
+    const std::string domain = form_value(fields, "domain");
+    response.set("Location", domain.empty() ? "/" : "/?domain=" + percent_encoded(domain));
+    return response;
+  }
+  HttpResponse response = search_fields(finder, pictures, exchange, fields);
+  return response.status == 400 && dialect_for(fields) == Dialect::page ? unsearchable(exchange, fields)
+                                                                        : response;
+}
+
+Answered handle_post_search(Finder& finder, PictureReader& pictures, const Clock& clock,
+                            const Exchange& exchange) {
+  // LangChain's SearXNG client sends an empty body and puts its parameters into the target
+  if (exchange.request.body.empty() && !exchange.request.query.empty())
+    return search_fields(finder, pictures, exchange, exchange.request.query);
+  if (dialect_of(exchange.request) == Dialect::tavily) return tavily_search(finder, clock, exchange);
+  return search_fields(finder, pictures, exchange, exchange.form);
+}
+
+}  // namespace metafuse::service

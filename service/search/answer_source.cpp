@@ -1,0 +1,101 @@
+#include "service/search/answer_source.h"
+
+#include <chrono>
+#include <utility>
+
+#include "service/base/dates.h"
+#include "service/search/search_spans.h"
+#include "service/store/redis_client.h"
+
+namespace metafuse::service {
+namespace {
+
+std::size_t cache_bytes(const CacheConfig& config) {
+  return config.megabytes << 20;
+}
+
+/// The cache shared by several processes; nullptr if the configuration names none.
+std::unique_ptr<SharedAnswers> shared_answers(const ServerConfig& config, const Clock& clock) {
+  auto address = parse_redis_url(config.cache.redis);
+  if (config.cache.redis.empty() || !address) return nullptr;
+  return std::make_unique<SharedAnswers>(std::move(*address), duration_of(config.cache.seconds), clock);
+}
+
+}  // namespace
+
+std::size_t rendered_bytes(const CacheConfig& config) {
+  return config.entries == 0 ? 0 : cache_bytes(config) / 4;
+}
+
+AnswerSource::AnswerSource(const ServerConfig& config, const Clock& clock, Telemetry& telemetry,
+                           Suggester& suggester)
+    : clock_(clock),
+      telemetry_(telemetry),
+      suggester_(suggester),
+      cache_(config.cache.entries, duration_of(config.cache.seconds), clock,
+             cache_bytes(config.cache) - rendered_bytes(config.cache)),
+      shared_(shared_answers(config, clock)) {}
+
+Result<SharedAnswer> AnswerSource::window(const SearchPlan& plan, int windows,
+                                          const PartialAnswer& on_partial) {
+  bool was_cached = false;
+  const TimePoint began = clock_.now();
+  TRY(auto answer, cache_.get(
+                       plan.cache_key(windows), [&] { return uncached(plan, windows, on_partial); },
+                       was_cached, plan.prepared.end));
+  telemetry_.metrics.cache(was_cached ? "hit" : "miss");
+  telemetry_.metrics.search(answer->domain, answer->fusion.method);
+  trace(plan, *answer, was_cached, began);
+  if (plan.prepared.request.forwarded.empty() && may_be_stored(plan.exchange.request))
+    suggester_.learn(answer->domain, answer->suggestions, plan.exchange.sender());
+  if (was_cached) return answer;
+  telemetry_.metrics.stage("fetch", answer->fetch_seconds);
+  telemetry_.metrics.stage("fuse", answer->fuse_seconds);
+  note_lists(answer->lists);
+  return answer;
+}
+
+Result<SearchAnswer> AnswerSource::uncached(const SearchPlan& plan, int windows,
+                                            const PartialAnswer& on_partial) {
+  if (shared_ == nullptr) return from_engines(plan, windows, on_partial);
+  const std::string key = plan.shared_key(windows);
+  if (auto answer = shared_->find(key, plan.prepared.domain, plan.at_window(windows))) {
+    telemetry_.metrics.cache("shared");
+    return std::move(*answer);
+  }
+  auto made = from_engines(plan, windows, on_partial);
+  if (made) shared_->keep(key, *made);
+  return made;
+}
+
+Result<SearchAnswer> AnswerSource::from_engines(const SearchPlan& plan, int windows,
+                                                const PartialAnswer& on_partial) {
+  if (windows <= 1) return search_prepared(plan.prepared, clock_, on_partial);
+  bool was_cached = false;
+  TRY(const auto so_far, cache_.get(
+                             plan.cache_key(windows - 1), [&] { return uncached(plan, windows - 1, {}); },
+                             was_cached, plan.prepared.end));
+  return search_further(plan.prepared, clock_, *so_far);
+}
+
+void AnswerSource::trace(const SearchPlan& plan, const SearchAnswer& answer, bool was_cached,
+                         TimePoint began) const {
+  const std::string& traceparent = plan.exchange.traceparent;
+  if (telemetry_.traces == nullptr || traceparent.empty() || !trace_context(traceparent).is_sampled) return;
+  telemetry_.traces->add(
+      search_spans(traceparent, answer, was_cached, {plan.began, plan.expanded, began, clock_.now()}));
+}
+
+void AnswerSource::note_lists(const std::vector<fetchers::FetchedList>& lists) {
+  for (const fetchers::FetchedList& list : lists) {
+    const std::string& engine = list.query.engine;
+    const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
+    telemetry_.metrics.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
+    telemetry_.metrics.breaker(engine, list.failure == fetchers::Failure::breaker_open);
+    // the message may contain the query, so it is not logged
+    if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), clock_.now()))
+      telemetry_.log.write(Log::Level::warning, "engine failed", {{"engine", engine}, {"failure", outcome}});
+  }
+}
+
+}  // namespace metafuse::service

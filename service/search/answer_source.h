@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/result.h"
+#include "service/base/log.h"
+#include "service/base/traces.h"
+#include "service/search/answer_cache.h"
+#include "service/search/search_plan.h"
+#include "service/search/suggester.h"
+
+namespace metafuse::service {
+
+/// The part of the cache's bytes for rendered answers. Each is much smaller than the lists behind it.
+std::size_t rendered_bytes(const CacheConfig& config);
+
+/// Where fused answers come from: this process's cache, the one that processes share, or the engines. It
+/// counts what it does and learns the engines' suggestions. Safe from any thread; window() blocks.
+class AnswerSource {
+ public:
+  /// in: config - used only here; the others must outlive it
+  AnswerSource(const ServerConfig& config, const Clock& clock, Telemetry& telemetry, Suggester& suggester);
+
+  /// The fused answer of a search with so many windows of its lists.
+  ///
+  /// errors: those of another request's search for which this one waited
+  Result<SharedAnswer> window(const SearchPlan& plan, int windows, const PartialAnswer& on_partial = {});
+  /// Until when window() gives this answer again; nothing if it was not asked for before.
+  std::optional<TimePoint> popular_until(const SearchPlan& plan, const SearchAnswer& answer) const {
+    return cache_.popular_until(plan.cache_key(1), answer);
+  }
+  void clear() { cache_.clear(); }
+  const AnswerCache& cache() const { return cache_; }
+
+ private:
+  Result<SearchAnswer> uncached(const SearchPlan& plan, int windows, const PartialAnswer& on_partial);
+  Result<SearchAnswer> from_engines(const SearchPlan& plan, int windows, const PartialAnswer& on_partial);
+  /// Adds a search's spans to its request's trace.
+  void trace(const SearchPlan& plan, const SearchAnswer& answer, bool was_cached, TimePoint began) const;
+  /// Counts the engines' outcomes, and logs failures.
+  void note_lists(const std::vector<fetchers::FetchedList>& lists);
+
+  const Clock& clock_;
+  Telemetry& telemetry_;
+  Suggester& suggester_;
+  AnswerCache cache_;
+  std::unique_ptr<SharedAnswers> shared_;
+  RareEvents engine_failures_;
+};
+
+}  // namespace metafuse::service

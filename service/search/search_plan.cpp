@@ -1,0 +1,104 @@
+#include "service/search/search_plan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "core/digest.h"
+#include "core/number.h"
+#include "service/search/answer_cache.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr int kMostHops = 99;
+
+bool is_scoped(const KeyConfig* key) {
+  return key != nullptr && (!key->domains.empty() || !key->engines.empty());
+}
+
+/// Keeps those of the request's engines that its key may ask; if the request names none, takes the key's.
+///
+/// out: whether a template of the domain asks one of the remaining engines
+bool keep_engines_of(const KeyConfig& key, const LoadedDomain& domain, std::vector<std::string>& engines) {
+  if (key.engines.empty()) return true;
+  if (engines.empty()) engines = key.engines;
+  std::erase_if(engines, [&](const std::string& engine) { return !key.may_ask_engine(engine); });
+  const auto& templates = domain.domain.templates;
+  return std::any_of(templates.begin(), templates.end(), [&](const templates::SearchTemplate& item) {
+    return std::find_first_of(item.engines.begin(), item.engines.end(), engines.begin(), engines.end()) !=
+           item.engines.end();
+  });
+}
+
+/// How many meta-search servers a request has passed through, as counted by the last one. A malformed count
+/// is taken as the maximum, so that it cannot hide a loop.
+int hops_of(const HttpRequest& request) {
+  const std::string_view header = request.header("X-Metafuse-Hops");
+  std::int64_t hops = 0;
+  if (header.empty()) return 0;
+  if (!to_integer(header, hops) || hops < 0 || hops > kMostHops) return kMostHops;
+  return static_cast<int>(hops);
+}
+
+/// Copies the client's headers that engines pass on into the request.
+///
+/// out: a part of every cache key, because answers for these headers belong to this client only; "" without
+///      such headers
+std::string take_forwarded(const Exchange& exchange, SearchRequest& request) {
+  std::string identity;
+  for (const std::string& name : exchange.snapshot->engines.forwarded) {
+    const std::string value(exchange.request.header(name));
+    if (value.empty()) continue;
+    identity += name + ' ' + std::to_string(value.size()) + ' ' + value + '\n';
+    request.forwarded.emplace_back(name, value);
+  }
+  return identity.empty() ? identity : ":identity:" + sha256_hex(identity);
+}
+
+}  // namespace
+
+std::string SearchPlan::shared_key(int windows) const {
+  return windows <= 1 ? digest : digest + ":windows:" + std::to_string(windows);
+}
+
+SearchRequest SearchPlan::at_window(int windows) const {
+  SearchRequest out = prepared.request;
+  out.windows = windows;
+  return out;
+}
+
+std::string SearchPlan::cache_key(int windows) const {
+  return std::to_string(exchange.snapshot->generation) + ' ' + shared_key(windows);
+}
+
+bool SearchPlan::has_raw() const {
+  const auto& variants = prepared.request.variants;
+  return std::any_of(variants.begin(), variants.end(),
+                     [](const QueryVariant& variant) { return variant.is_raw; });
+}
+
+OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest request, const Clock& clock) {
+  const TimePoint began = clock.now();
+  const Snapshot& snapshot = *exchange.snapshot;
+  const auto domain = named_domain(snapshot, request.domain, exchange.key);
+  if (!domain) {
+    if (is_scoped(exchange.key) && snapshot.find_domain(request.domain) != nullptr)
+      return AccessRefusal{403, "scope", "the key may not search this domain"};
+    return refusal(domain.error());
+  }
+  if (exchange.key != nullptr && !keep_engines_of(*exchange.key, **domain, request.engines))
+    return AccessRefusal{403, "scope", "the key may not ask these engines"};
+  request.hops = hops_of(exchange.request);
+  const std::string identity = take_forwarded(exchange, request);
+  auto prepared = prepare_search(snapshot, **domain, std::move(request), clock);
+  if (!prepared) return refusal(prepared.error());
+  std::string digest = shared_key(**domain, prepared->request) + identity;
+  return SearchPlan{exchange, std::move(*prepared), std::move(digest), began, clock.now()};
+}
+
+bool is_answer_shared(const Exchange& exchange) {
+  return !is_scoped(exchange.key) && exchange.snapshot->engines.forwarded.empty();
+}
+
+}  // namespace metafuse::service
