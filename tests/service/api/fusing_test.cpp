@@ -447,7 +447,7 @@ TEST_CASE("Fusing over HTTP is limited in lines, rate and quota", "[service][fus
       TestServer::default_answer,
       "limits: {requests_per_second: 0.001, burst: 3}\nkeys:\n  - {name: metered, roles: [search], "
       "quota_per_day: 2, sha256: " +
-          service::sha256_hex("metered") + "}\n");
+          sha256_hex("metered") + "}\n");
   const auto lines = [&](std::size_t count, const std::string& headers = "") {
     std::string body;
     for (std::size_t i = 0; i < count; ++i) body += small + "\n";

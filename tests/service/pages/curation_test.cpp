@@ -14,7 +14,7 @@ namespace {
 const std::string kAdminHeader = "Authorization: Bearer admin-key\r\n";
 
 std::string curation_config() {
-  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
+  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + sha256_hex("admin-key") +
          ", roles: [admin]}\n";
 }
 
