@@ -282,7 +282,7 @@ TEST_CASE("Embeddings that differ in model, size or endpoint are asked for separ
   ask_engines(*fetcher, names);
   CHECK(servers.asked("/embeddings") == asked);  // all are cached
   std::set<std::string> models;
-  for (const HttpRequest& request : servers.requests)
+  for (const EngineRequest& request : servers.requests)
     if (request.url.find("/embeddings") != std::string::npos) models.insert(request.url + " " + request.body);
   CHECK(models.size() == asked);
 }

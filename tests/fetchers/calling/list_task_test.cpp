@@ -67,7 +67,7 @@ TEST_CASE("A page that an engine sends to programs is no empty list", "[fetchers
       "  - {name: e, engine: xpath, search_url: 'http://e.example/?q={query}', results_xpath: //li, "
       "url_xpath: .//a/@href, title_xpath: .//a}\n";
   const auto failure_of = [&](const std::string& body) {
-    Script script{[&](const HttpRequest&) {
+    Script script{[&](const EngineRequest&) {
                     return status_answer(200, {{"content-type", "text/html"}}, body);
                   },
                   {}};
@@ -89,7 +89,7 @@ TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][secur
       {"url":"http://a.example/1?utm_campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret"},
       {"url":"http://anna:pw@b.example/2?mail=c@d","title":"One"},
       {"url":"//anna@b.example/3","title":"Two"}]})";
-  Script script{[&](const HttpRequest&) { return answer_of(answer); }, {}};
+  Script script{[&](const EngineRequest&) { return answer_of(answer); }, {}};
   FetcherOptions options = scripted_options(script);
   options.secret_of = [](std::string_view) { return std::string("hunter2secret"); };
   static const SteadyClock clock;

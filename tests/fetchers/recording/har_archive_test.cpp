@@ -39,7 +39,7 @@ HttpAnswer answer_with(std::string body) {
 TEST_CASE("A recording is its owner's alone and holds no value of a secret", "[fetchers][har][security]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("archive.har");
-  HttpRequest request;
+  EngineRequest request;
   request.url = request.record_url = "http://e.example/?q=1";
   request.headers = {{"X-Auth", "hunter2 value"}, {"Accept", "text/html"}};
   request.secrets =

@@ -4,8 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/unsupervised/weight_search.h"
-
 using namespace metafuse;
 using namespace metafuse::fusion;
 

@@ -116,8 +116,8 @@ TEST_CASE("The size of a preview is limited", "[service][security]") {
 
 TEST_CASE("Reading a template file stops at its deadline", "[service][security]") {
   TickingClock clock;
-  const auto parsed_within = [&](const std::string& text, int milliseconds) {
-    const Deadline deadline(clock, std::chrono::milliseconds(milliseconds));
+  const auto parsed_within = [&](const std::string& text, int patience_ms) {
+    const Deadline deadline(clock, std::chrono::milliseconds(patience_ms));
     templates::DomainFileLimits limits;
     limits.yaml.deadline = &deadline;
     return templates::parse_domain_file(text, "file", limits);
