@@ -118,7 +118,7 @@ TEST_CASE("SearXNG's clients find /config and completions and OpenSearch", "[ser
         list.list.suggestions = {"ada lovelace"};
         return list;
       },
-      "trusted_proxies: [127.0.0.1]\n");
+      "trusted_proxies: [127.0.0.1]\ncache: {entries: 0}\n");
   CHECK(body_in(server.get("/config")).find("\"instance_name\":\"metafuse\"") != std::string::npos);
   for (int i = 1; i <= 5; ++i)  // what fewer senders' searches brought is not offered
     server.get("/search?q=ada", "X-Forwarded-For: 10.0.0." + std::to_string(i) + "\r\n");

@@ -245,7 +245,7 @@ TEST_CASE("Searches that may not be stored teach no suggestions", "[service][sea
     list.list.suggestions = {query.text.find("ada") != std::string::npos ? "ada related" : "bob related"};
     return list;
   };
-  TestServer server(answer, "trusted_proxies: [127.0.0.1]\n");
+  TestServer server(answer, "trusted_proxies: [127.0.0.1]\ncache: {entries: 0}\n");
   for (int i = 1; i <= 6; ++i) {
     const std::string sender = "X-Forwarded-For: 10.0." + std::to_string(i) + ".1\r\n";
     server.get("/search?q=ada&format=json", sender);
