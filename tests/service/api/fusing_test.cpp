@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "fusion/unsupervised/fusion_method.h"
-#include "core/digest.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"

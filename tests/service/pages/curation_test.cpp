@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/json.h"
 #include "core/digest.h"
+#include "core/json.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
