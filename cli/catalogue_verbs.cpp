@@ -1,18 +1,23 @@
 // The verbs that take engine definitions from the catalogue or derive them: engines list, add and guess.
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command_line.h"
 #include "cli/init_engines.h"
 #include "cli/verbs.h"
+#include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "core/text_file.h"
 #include "fetchers/definition/catalogue.h"
+#include "fetchers/definition/engine_file.h"
 
 namespace metafuse::cli {
 namespace {
@@ -70,8 +75,13 @@ Result<void> list_engines(const ListArguments& arguments) {
   return {};
 }
 
-Result<void> print_definitions(const std::vector<std::string>& names) {
-  std::string out = "engines:\n";
+struct AddArguments {
+  std::vector<std::string> names;
+  std::string file;  ///< an engine file to add to; empty: print
+};
+
+Result<std::string> definitions_of(const std::vector<std::string>& names) {
+  std::string out;
   for (const std::string& name : names) {
     const auto& all = fetchers::catalogue();
     const auto found =
@@ -79,10 +89,40 @@ Result<void> print_definitions(const std::vector<std::string>& names) {
     if (found == all.end())
       return fail(Code::usage, fmt::format("no engine \"{}\" in the catalogue{}", name,
                                            did_you_mean(name, names_of(all))));
-    if (&name != &names.front()) out += '\n';
+    if (!out.empty()) out += '\n';
     out += found->text;
   }
-  std::cout << out;
+  return out;
+}
+
+/// Adds the definitions below the last one of an engine file, if the file is still valid then.
+Result<void> add_to_file(const std::string& file, const std::string& definitions) {
+  constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+  std::error_code error;
+  std::string text = "engines:\n";
+  if (std::filesystem::exists(file, error)) {
+    TRY(text, read_text(file, kMaxFileBytes));
+    if (!text.ends_with('\n')) text += '\n';
+  }
+  const auto parsed = fetchers::parse_engine_file(text + definitions, file);
+  if (!parsed)
+    return fail(
+        Code::bad_config,
+        parsed.error().text + "; nothing was added (the list `engines:` must be the end of the file)");
+  return write_file(file, text + definitions);
+}
+
+Result<void> add_definitions(const AddArguments& arguments) {
+  TRY(const auto definitions, definitions_of(arguments.names));
+  if (arguments.file.empty()) {
+    std::cout << "engines:\n" << definitions;
+    return {};
+  }
+  TRY_VOID(add_to_file(arguments.file, definitions));
+  std::cout << fmt::format("{}: added {}. A template asks them by name, for instance:\n", arguments.file,
+                           fmt::join(arguments.names, ", "));
+  for (const std::string& name : arguments.names)
+    std::cout << fmt::format("  - {{id: {}, engine: {}, query: '{{QUERY}}'}}\n", name, name);
   return {};
 }
 
@@ -112,15 +152,15 @@ void add_catalogue(CLI::App& engines, Program& program) {
   list.add_flag("--json", chosen.is_json, "as JSON, with home page, terms, rate and query syntax");
   list.footer("Example:\n  metafuse engines list science");
 
-  auto [add, names] =
-      add_verb(engines, "add", "print engine definitions from the catalogue, for your engines file",
-               print_definitions, program);
-  add.add_option("NAME", names, "names as printed by metafuse engines list")->required();
+  auto [add, a] = add_verb(engines, "add", "add engine definitions from the catalogue to your engines file",
+                           add_definitions, program);
+  add.add_option("NAME", a.names, "names as printed by metafuse engines list")->required();
+  add.add_option("--to", a.file, "the engine file to add to; without it, the definitions are printed");
   add.footer(
       "\"${NAME}\" in a definition is a secret: an environment variable, or a file in the credentials "
       "folder.\n"
       "Example:\n"
-      "  metafuse engines add openalex arxiv > engines.yaml");
+      "  metafuse engines add openalex arxiv --to engines.yaml");
 
   auto [guess, g] = add_verb(engines, "guess", "write an engine definition from a sample answer",
                              guess_definition, program);

@@ -93,6 +93,26 @@ std::string check_finite(const std::string& given) {
 /// which is not printed.
 constexpr std::string_view kRareMark = "\x01";
 
+constexpr std::size_t kHelpWidth = 100;
+
+/// A line of the help with its long text continued below where the text began: after the column of two blanks
+/// or more, or else after the indentation. Examples, which are indented and without it, stay whole.
+std::string wrapped(std::string line) {
+  const std::size_t begin = line.find_first_not_of(' ');
+  if (line.size() <= kHelpWidth || begin == std::string::npos) return line;
+  const std::size_t gap = line.find("  ", begin);
+  const std::size_t column = gap == std::string::npos ? begin : line.find_first_not_of(' ', gap);
+  if ((gap == std::string::npos && begin > 0) || column > kHelpWidth / 2) return line;
+  std::string out;
+  while (line.size() > kHelpWidth) {
+    const std::size_t cut = line.rfind(' ', kHelpWidth);
+    if (cut == std::string::npos || cut <= column) break;
+    out += line.substr(0, cut) + '\n';
+    line = std::string(column, ' ') + line.substr(cut + 1);
+  }
+  return out + line;
+}
+
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(bool is_whole) : is_whole_(is_whole) {}
@@ -103,6 +123,21 @@ class HelpFormatter : public CLI::Formatter {
     if (is_rare && !is_whole_) return "";
     if (is_rare) group.erase(0, kRareMark.size());
     return Formatter::make_group(group, is_positional, std::move(options));
+  }
+
+  /// The whole help, without the blank lines of groups that are not shown, and wrapped.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    const std::string text = Formatter::make_help(app, std::move(name), mode);
+    std::string out;
+    bool was_blank = true;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string line = text.substr(begin, end - begin);
+      begin = end + 1;
+      if (!line.empty() || !was_blank) out += wrapped(line) + '\n';
+      was_blank = line.empty();
+    }
+    return out;
   }
 
   std::string make_footer(const CLI::App* app) const override {
@@ -150,7 +185,10 @@ std::string rare_group(const std::string& title) {
 }
 
 std::shared_ptr<CLI::Formatter> help_formatter(bool is_whole) {
-  return std::make_shared<HelpFormatter>(is_whole);
+  auto formatter = std::make_shared<HelpFormatter>(is_whole);
+  formatter->label("SUBCOMMAND", "VERB");
+  formatter->label("SUBCOMMANDS", "VERBS");
+  return formatter;
 }
 
 Result<void> check_words(const CLI::App& app, const std::vector<std::string>& words) {

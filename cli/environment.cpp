@@ -83,7 +83,8 @@ Result<std::string> chosen_config(const ConfigChoice& choice) {
     if (found == places.end())
       return fail(
           Code::usage,
-          fmt::format("no configuration found; give --config FILE, set METAFUSE_CONFIG, or create one of {}",
+          fmt::format("no configuration found; metafuse init FOLDER makes one; or give --config FILE, set "
+                      "METAFUSE_CONFIG, or create one of {}",
                       fmt::join(places, ", ")));
     chosen = *found;
   }

@@ -72,6 +72,10 @@ int run(Program& program, const std::vector<std::string>& typed) {
   for (const AddVerb add : program.verbs) add(app, program);
   show_own_name(app, program.name);
   check_all_numbers(app);
+  if (words.empty()) {
+    std::cerr << app.help();
+    return static_cast<int>(Code::usage);
+  }
   if (auto checked = check_words(app, words); !checked) return report(checked.error());
   try {
     std::reverse(words.begin(), words.end());  // the order that CLI11 expects

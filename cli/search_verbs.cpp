@@ -18,12 +18,14 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/api/native.h"
 #include "service/learning/recording.h"
 #include "service/mcp_stdio.h"
+#include "service/pages/result_text.h"
 #include "service/search/reasons.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_pipeline.h"
@@ -164,29 +166,65 @@ Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
   return request;
 }
 
-/// A tab-separated line for programs; for a reader at a terminal, the title with the URL below it.
-void print_result(int rank, const service::FusedResult& result) {
-  const std::string score = service::short_number(result.score);
-  if (is_terminal(STDOUT_FILENO))
-    std::cout << fmt::format(
-        "{:>3}  {}  {}\n     {}\n", rank, styled(STDOUT_FILENO, Style::heading, result.hit.title),
-        styled(STDOUT_FILENO, Style::faint, score), styled(STDOUT_FILENO, Style::link, result.hit.url));
-  else
-    std::cout << rank << '\t' << score << '\t' << result.hit.url << '\t' << result.hit.title << '\n';
+constexpr std::size_t kTerminalSnippetBytes = 220;
+
+/// A text from an engine without characters that could act on the terminal.
+std::string printable(std::string_view text) {
+  std::string out = to_valid_utf8(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, ' ');
+  return out;
+}
+
+/// A text with its matches in bold.
+std::string with_matches(const std::string& text, const std::vector<service::FoldedText>& words) {
+  std::string out;
+  for (const service::MarkedPiece& piece : service::marked(text, words)) {
+    out += piece.plain;
+    if (!piece.match.empty()) out += styled(STDOUT_FILENO, Style::heading, piece.match);
+  }
+  return out;
+}
+
+/// For a reader at a terminal: title, address (a path for a file), and the part of the text that matches.
+/// Titles are links where the terminal shows colours (OSC 8).
+void print_for_reader(int rank, const service::FusedResult& result,
+                      const std::vector<service::FoldedText>& words) {
+  const service::ReadableAddress address = service::readable_address(result.hit.url);
+  const bool is_file = result.hit.url.starts_with("file:");
+  const std::string url = printable(result.hit.url);
+  const std::string title = styled(STDOUT_FILENO, Style::heading, printable(result.hit.title));
+  const bool has_links = title.find('\x1b') != std::string::npos;
+  std::cout << fmt::format("{:>3}  {}  {}\n     {}\n", rank,
+                           has_links ? "\x1b]8;;" + url + "\x1b\\" + title + "\x1b]8;;\x1b\\" : title,
+                           styled(STDOUT_FILENO, Style::faint, service::short_number(result.score)),
+                           styled(STDOUT_FILENO, Style::link, is_file ? printable(address.path) : url));
+  const std::string snippet = service::excerpt(printable(result.hit.snippet), words, kTerminalSnippetBytes);
+  if (!snippet.empty()) std::cout << "     " << with_matches(snippet, words) << '\n';
+}
+
+/// A tab-separated line for programs.
+void print_result(int rank, const service::FusedResult& result,
+                  const std::vector<service::FoldedText>& words) {
+  if (is_terminal(STDOUT_FILENO)) return print_for_reader(rank, result, words);
+  std::cout << rank << '\t' << service::short_number(result.score) << '\t' << result.hit.url << '\t'
+            << result.hit.title << '\n';
 }
 
 void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& answer,
                 const SearchArguments& arguments) {
-  if (!answer.fusion.notice.empty()) std::cerr << "metafuse: " << answer.fusion.notice << '\n';
+  if (!answer.fusion.notice.empty() && arguments.is_explained)
+    std::cerr << "metafuse: " << answer.fusion.notice << '\n';
   for (const auto& list : answer.lists)
     if (list.has_failed())
       std::cerr << "metafuse: " << list.query.feature_name() << ": " << service::failure_text(list, true)
                 << '\n';
   if (answer.results.empty()) std::cerr << "metafuse: no result\n";
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+  const auto words = service::words_to_mark(answer);
   int rank = 0;
   for (const service::FusedResult& result : service::window_of(answer, 0, arguments.limit)) {
-    print_result(++rank, result);
+    print_result(++rank, result, words);
     if (!arguments.is_explained) continue;
     for (const service::Reason& reason : service::reasons_of(domain, answer, result))
       std::cout << '\t' << service::weight_text(reason) << '\t' << reason.feature << '\t'

@@ -1,18 +1,15 @@
-// The verbs that set up: `init` writes a configuration that can serve at once; `doctor` reports what keeps an
-// installation from serving.
+// The verb `init`: writes a configuration that can serve at once, into a folder of one's own or for the
+// installed service.
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iostream>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include "cli/command_line.h"
@@ -24,7 +21,6 @@
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/parallel.h"
-#include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/store/model_versions.h"
 
@@ -36,7 +32,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownLeftOut = 5;
 
 struct InitArguments {
-  std::string folder;  ///< the folder to write into
+  std::string folder;      ///< the folder to write into
+  std::string state;       ///< where the index, the store and the models lie; empty: in `folder`
+  bool is_system = false;  ///< write for the installed service instead
+  std::string root;        ///< in front of the service's folders, to prepare another root file system
   std::vector<std::string> documents;
   std::string base_url;
   std::string searxng;
@@ -58,10 +57,10 @@ default_domain: {domain}
 templates: [templates/{domain}.yaml]
 engines: [engines.yaml]
 # {domain}.json, as `metafuse train --model models/{domain}.json` writes it. Without it lists are fused by RRF.
-models: models
+models: {state}models
 # Searches, clicks and judgments, from which `metafuse train --store` learns.
-store: metafuse.db
-reports: reports
+store: {state}metafuse.db
+reports: {state}reports
 # Judge results at /judge. Within seconds of a judgment or click a model is trained from all of them. It orders the
 # results unless cross-validation shows it to be worse than the order before; once 30 held-out queries are judged, a
 # test decides. A judged query shows its well-graded results first (judged_first: false switches that off).
@@ -74,10 +73,10 @@ keys:
 )";
 
 constexpr const char* kLocalEngineText =
-    R"(  # The index of your own files. After they change: metafuse index --database index.db {documents}
+    R"(  # The index of your own files. After they change: metafuse index --database {state}index.db {documents}
   - name: local
     engine: local
-    database: index.db
+    database: {state}index.db
     weights: {{title: 3}}
     timeout: 5.0
 )";
@@ -86,7 +85,7 @@ constexpr const char* kVectorEngineText =
     R"(  # The same files by what they mean: vectors that latent semantic indexing learned from them.
   - name: meaning
     engine: local_vector
-    database: index.db
+    database: {state}index.db
     min_score: 0.1
     timeout: 5.0
 )";
@@ -113,17 +112,6 @@ constexpr const char* kLocalTemplatesText = R"(  - {id: all, engine: local, quer
 
 constexpr const char* kVectorTemplatesText = R"(  - {id: meaning, engine: meaning, query: '{QUERY}'}
 )";
-
-/// Quotes a word for the shell unless it is plain.
-std::string shell_word(const std::string& text) {
-  const bool is_plain = !text.empty() && text.find_first_not_of(
-                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                             "0123456789/._-+:,@%") == std::string::npos;
-  if (is_plain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 /// If no option says what to search, asks on the terminal.
 Result<void> ask_what_to_search(InitArguments& arguments) {
@@ -200,11 +188,11 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain));
   if (!documents.empty()) {
     if (a.has_vectors) documents += " --embedding lsi";
-    engines += fmt::format(kLocalEngineText, fmt::arg("documents", documents));
+    engines += fmt::format(kLocalEngineText, fmt::arg("documents", documents), fmt::arg("state", a.state));
     templates += kLocalTemplatesText;
   }
   if (a.has_vectors) {
-    engines += kVectorEngineText;
+    engines += fmt::format(kVectorEngineText, fmt::arg("state", a.state));
     templates += kVectorTemplatesText;
   }
   for (const InitEngine& other : others) {
@@ -215,10 +203,10 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
   TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
   TRY_VOID(write_file((folder / "templates" / (a.domain + ".yaml")).string(), templates));
-  return write_file(
-      (folder / "metafuse.yaml").string(),
-      fmt::format(kConfigurationText, fmt::arg("listen", a.listen), fmt::arg("domain", a.domain),
-                  fmt::arg("digest", sha256_hex(key)), fmt::arg("files", files_key(a))));
+  return write_file((folder / "metafuse.yaml").string(),
+                    fmt::format(kConfigurationText, fmt::arg("listen", a.listen),
+                                fmt::arg("domain", a.domain), fmt::arg("digest", sha256_hex(key)),
+                                fmt::arg("files", files_key(a)), fmt::arg("state", a.state)));
 }
 
 /// Indexes the documents.
@@ -240,36 +228,84 @@ Result<std::string> index_documents(const InitArguments& a, const std::string& d
                                  : found + fmt::format(" ({} files left out)", report.left_out.size());
 }
 
-Result<void> run_init(InitArguments& a) {
+constexpr const char* kServiceFolder = "/etc/metafuse";
+constexpr const char* kServiceState = "/var/lib/metafuse";
+constexpr const char* kServiceUser = "metafuse";
+
+/// Refuses to write over a configuration, except one of the service that has no domain yet.
+Result<void> check_place(const InitArguments& a, const std::string& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  if (!a.is_system) return fail(Code::no_input, file + ": already exists; name another folder");
+  const auto config = service::read_config(file);
+  if (config && config->templates.empty()) return {};
+  return fail(Code::no_input, file + ": already has a domain; edit it, or move it away first");
+}
+
+/// Gives the service its files and lets it read its new configuration.
+/// out: what to do next
+std::string hand_to_service(const InitArguments& a, const fs::path& state) {
+  if (const passwd* user = ::getpwnam(kServiceUser); user != nullptr && ::geteuid() == 0) {
+    std::error_code error;
+    for (const auto& entry : fs::recursive_directory_iterator(state, error))
+      static_cast<void>(::lchown(entry.path().c_str(), user->pw_uid, user->pw_gid));
+    static_cast<void>(::lchown(state.c_str(), user->pw_uid, user->pw_gid));
+  }
+  const std::string start =
+      fmt::format("  systemctl enable --now metafuse     # then open http://{}/\n", a.listen);
+  if (!a.root.empty() || std::system("systemctl is-active --quiet metafuse 2>/dev/null") != 0) return start;
+  if (std::system("systemctl reload metafuse") != 0) return "  systemctl restart metafuse\n";
+  return fmt::format("  open http://{}/ (the running service has the new configuration)\n", a.listen);
+}
+
+/// Fills in what the options leave open.
+Result<void> complete_arguments(InitArguments& a) {
+  if (a.is_system == !a.folder.empty())
+    return fail(Code::usage, "name a folder to write, or use --system for the installed service");
+  if (!a.root.empty() && !a.is_system) return fail(Code::usage, "--root goes with --system");
+  if (a.is_system) {
+    a.folder = a.root + kServiceFolder;
+    a.state = std::string(kServiceState) + '/';
+  }
   TRY_VOID(ask_what_to_search(a));
   TRY_VOID(service::parse_listen(a.listen));
   if (!service::is_domain_name(a.domain))
     return fail(Code::usage, fmt::format("--domain \"{}\": 1 to 64 characters of a-z, 0-9 and -", a.domain));
+  if (a.has_vectors && a.documents.empty())
+    return fail(Code::usage, "--vectors needs --documents; name those too");
+  return {};
+}
+
+Result<void> run_init(InitArguments& a) {
+  TRY_VOID(complete_arguments(a));
   std::vector<std::string> asked = a.engines;
   if (!a.searxng.empty()) asked.insert(asked.begin(), "searx_engine=" + a.searxng);
   TRY(const auto others, init_engines(asked, a.presets, a.apis));
-  if (a.has_vectors && a.documents.empty())
-    return fail(Code::usage, "--vectors needs --documents; name those too");
   const fs::path folder = a.folder;
+  const fs::path state = a.is_system ? fs::path(a.root + kServiceState) : folder;
   const std::string file = (folder / "metafuse.yaml").string();
-  std::error_code error;
-  if (fs::exists(file, error)) return fail(Code::no_input, file + ": already exists; name another folder");
-  for (const char* part : {"templates", "models", "reports"}) TRY_VOID(make_folder(folder / part));
-  TRY(const std::string found, index_documents(a, (folder / "index.db").string()));
+  TRY_VOID(check_place(a, file));
+  TRY_VOID(make_folder(folder / "templates"));
+  for (const char* part : {"models", "reports"}) TRY_VOID(make_folder(state / part));
+  TRY(const std::string found, index_documents(a, (state / "index.db").string()));
   TRY_VOID(write_configuration(a, others.engines, folder));
-  TRY(const auto config, read_server_configuration(file));
-  // A key that the user has yet to set is not a mistake in the configuration written.
-  if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
+  if (a.root.empty()) {
+    TRY(const auto config, read_server_configuration(file));
+    // A key that the user has yet to set is not a mistake in the configuration written.
+    if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
+  }
   for (const std::string& remark : others.remarks) std::cout << remark << '\n';
   std::string keys;
   for (const std::string& secret : others.secrets)
     keys += fmt::format("  export {}=...   # the engine's key\n", secret);
-  std::cout << fmt::format(
-      "{}: a configuration{}; the administrator's key is in admin.key.\nNext:\n"
-      "  cd {}\n{}"
-      "  metafuse search 'some words'\n"
-      "  metafuse serve                # then open http://{}/\n",
-      a.folder, found, shell_word(a.folder), keys, a.listen);
+  std::string next = keys + "  metafuse search 'some words'\n";
+  if (a.is_system)
+    next += hand_to_service(a, state);
+  else
+    next = fmt::format("  cd {}\n{}  metafuse serve                # then open http://{}/\n",
+                       shell_word(a.folder), next, a.listen);
+  std::cout << fmt::format("{}: a configuration{}; the administrator's key is in {}.\nNext:\n{}", a.folder,
+                           found, a.is_system ? (folder / "admin.key").string() : "admin.key", next);
   return {};
 }
 
@@ -278,7 +314,11 @@ Result<void> run_init(InitArguments& a) {
 void add_init(CLI::App& app, Program& program) {
   auto [verb, a] =
       add_verb(app, "init", "write a configuration for your own documents or engines", run_init, program);
-  verb.add_option("DIR", a.folder, "the folder to write; it is created if it does not exist")->required();
+  verb.add_option("DIR", a.folder, "the folder to write; it is created if it does not exist");
+  verb.add_flag(
+      "--system", a.is_system,
+      "write for the installed service instead: /etc/metafuse, with the index in /var/lib/metafuse");
+  verb.add_option("--root", a.root, "with --system: the root file system to prepare; default: this one");
   verb.add_option("--documents", a.documents,
                   "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
   verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; default: file://");
@@ -305,6 +345,7 @@ void add_init(CLI::App& app, Program& program) {
       "If nothing to search is given, it asks on a terminal.\n"
       "Examples:\n"
       "  metafuse init my-search --documents ~/Documents\n"
+      "  metafuse init --system --documents /usr/share/doc\n"
       "  metafuse init handbook --documents site/ --base-url https://handbook.example.org/ --domain "
       "handbook\n"
       "  metafuse init web --searxng http://127.0.0.1:8888\n"
@@ -312,163 +353,6 @@ void add_init(CLI::App& app, Program& program) {
       "  metafuse init shop --api 'https://shop.example.org/api/search?q=kettle'\n"
       "  metafuse init wiki --engine postgresql=postgresql://reader@db/wiki#pages --engine "
       "solr=http://127.0.0.1:8983#wiki");
-}
-
-namespace {
-
-struct DoctorArguments {
-  ConfigChoice config;
-};
-
-/// One check of doctor: reports what it found, or what is wrong and how to fix it.
-struct Check {
-  const char* name;
-  std::function<Result<std::string>()> look;
-};
-
-Result<std::string> look_at_folder(const std::string& path, const char* key) {
-  if (path.empty() || path.starts_with("postgresql://")) return std::string("none in this configuration");
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  std::error_code error;
-  if (!fs::is_directory(folder, error))
-    return fail(Code::no_input, fmt::format("{}: the folder does not exist; make it: mkdir -p {}", path,
-                                            shell_word(folder.string())));
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    return fail(Code::no_input,
-                fmt::format("{}: this user may not write there; change the owner, or `{}` in the "
-                            "configuration",
-                            folder.string(), key));
-  return path;
-}
-
-Result<std::string> look_at_port(const service::ServerConfig& config) {
-  const std::string shown = fmt::format("{}:{}", config.listen_host, config.port);
-  addrinfo hints{};
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int failed =
-          ::getaddrinfo(config.listen_host.c_str(), std::to_string(config.port).c_str(), &hints, &found);
-      failed != 0)
-    return fail(Code::unavailable, fmt::format("{}: {}; correct `listen`", shown, ::gai_strerror(failed)));
-  const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int yes = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const int bound = socket < 0 ? -1 : ::bind(socket, found->ai_addr, found->ai_addrlen);
-  const int number = errno;
-  ::freeaddrinfo(found);
-  if (socket >= 0) ::close(socket);
-  if (bound == 0) return shown + " is free";
-  return fail(Code::unavailable,
-              fmt::format("{}: {}; if metafuse is not already serving there, change `listen`", shown,
-                          std::generic_category().message(number)));
-}
-
-/// The index file that an engine searches within this process; empty for other engines.
-std::string index_of(const fetchers::Engine& engine) {
-  if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) return local->database;
-  if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access)) return vectors->database;
-  if (const auto* cosine = std::get_if<fetchers::CosineAccess>(&engine.access)) return cosine->database;
-  return {};
-}
-
-Result<std::string> look_at_indexes(const service::ServerConfig& config) {
-  std::set<std::string> indexes;
-  for (const std::string& file : config.engines) {
-    TRY(const auto engines, fetchers::read_engine_file(file));
-    for (const fetchers::Engine& engine : engines.engines)
-      if (const std::string index = index_of(engine); !index.empty() && !engine.is_disabled)
-        indexes.insert(index);
-  }
-  for (const std::string& index : indexes) {
-    TRY_VOID(fetchers::open_index(index));
-  }
-  return indexes.empty() ? std::string("none in this configuration")
-                         : fmt::format("{} can be searched", indexes.size());
-}
-
-Result<std::string> look_at_shared_files(const service::ServerConfig& config) {
-  for (const std::string& folder : config.files)
-    if (::access(folder.c_str(), R_OK | X_OK) != 0)
-      return fail(Code::no_input, folder +
-                                      ": this user may not read it, so results there do not open; change the "
-                                      "permissions, or `files` in the configuration");
-  return config.files.empty()
-             ? std::string("results that are files cannot be opened from the page")
-             : fmt::format("below {} folders can be opened from the page", config.files.size());
-}
-
-/// Too few are no error: the server still serves, and refuses connections above the limit.
-Result<std::string> look_at_open_files(const service::ServerConfig& config) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  const std::size_t wanted = config.limits.max_connections + 256;
-  if (limit.rlim_cur >= wanted) return fmt::format("{} allowed, at most {} needed", limit.rlim_cur, wanted);
-  return fmt::format(
-      "{} allowed; limits.max_connections needs {}: raise the limit (ulimit -n {}) if you expect that many "
-      "connections",
-      limit.rlim_cur, wanted, wanted);
-}
-
-Result<std::string> look_at_clock() {
-  constexpr std::int64_t kBuilt = 1735689600;  // 2025-01-01, before this program existed
-  if (seconds_now() < kBuilt)
-    return fail(Code::unavailable,
-                "the clock shows a date before 2025; set it, because quotas and clicks depend on it");
-  return std::string("plausible");
-}
-
-Result<std::string> look_at_key_file(const std::string& configuration) {
-  const fs::path path = fs::path(configuration).parent_path() / "admin.key";
-  std::error_code error;
-  const fs::perms perms = fs::status(path, error).permissions();
-  if (error || !fs::exists(path, error)) return std::string("no admin.key beside the configuration");
-  if ((perms & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none)
-    return fail(Code::no_input, fmt::format("{}: others may read it; run: chmod 600 {}", path.string(),
-                                            shell_word(path.string())));
-  return path.string() + " is readable only by its owner";
-}
-
-Result<void> run_doctor(const DoctorArguments& arguments) {
-  TRY(const auto file, chosen_config(arguments.config));
-  TRY(const auto config, read_server_configuration(file));
-  const std::vector<Check> checks = {
-      {"configuration", [&]() -> Result<std::string> { return file; }},
-      {"what it names",
-       [&]() -> Result<std::string> {
-         TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
-         return fmt::format("{} domains, {} engine files", snapshot->domains.size(), config.engines.size());
-       }},
-      {"indexes", [&] { return look_at_indexes(config); }},
-      {"files", [&] { return look_at_shared_files(config); }},
-      {"store", [&] { return look_at_folder(config.store, "store"); }},
-      {"models", [&] { return look_at_folder(config.models.empty() ? "" : config.models + "/.", "models"); }},
-      {"port", [&] { return look_at_port(config); }},
-      {"open files", [&] { return look_at_open_files(config); }},
-      {"clock", [] { return look_at_clock(); }},
-      {"key", [&] { return look_at_key_file(file); }},
-  };
-  std::size_t failed = 0;
-  for (const Check& check : checks) {
-    const auto found = check.look();
-    failed += found ? 0 : 1;
-    std::cout << fmt::format("{} {:<14} {}\n",
-                             found ? styled(STDOUT_FILENO, Style::good, "good  ")
-                                   : styled(STDOUT_FILENO, Style::failure, "WRONG "),
-                             check.name, found ? *found : found.error().text);
-  }
-  if (failed == 0) return {};
-  return fail(Code::unavailable,
-              fmt::format("{} of {} checks failed; each line says what to do", failed, checks.size()));
-}
-
-}  // namespace
-
-void add_doctor(CLI::App& app, Program& program) {
-  auto [verb, a] =
-      add_verb(app, "doctor", "report what keeps an installation from serving", run_doctor, program);
-  add_config_option(verb, a.config);
-  verb.footer("Example:\n  metafuse doctor --config /etc/metafuse/metafuse.yaml");
 }
 
 }  // namespace metafuse::cli

@@ -87,4 +87,14 @@ ProgressReport terminal_progress(std::string label) {
   return [bar](std::size_t done, std::size_t total) { draw(*bar, done, total); };
 }
 
+std::string shell_word(const std::string& text) {
+  const bool is_plain = !text.empty() && text.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789/._-+:,@%") == std::string::npos;
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace metafuse::cli

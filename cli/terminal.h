@@ -24,4 +24,7 @@ bool is_terminal(int stream);
 /// most ten times per second and erased when the work done reaches the total.
 ProgressReport terminal_progress(std::string label);
 
+/// Quotes a word for the shell unless it is plain.
+std::string shell_word(const std::string& text);
+
 }  // namespace metafuse::cli

@@ -179,7 +179,13 @@ Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputRepo
   if (!input.qrels.empty()) {
     TRY(judgments, evaluation::read_qrels(input.qrels));
   }
-  return training_set_of(std::move(runs), judgments, input, report);
+  auto set = training_set_of(std::move(runs), judgments, input, report);
+  const bool is_whole = input.communicator == nullptr;  // else this is only one process's share
+  if (set && is_whole && report.judged_queries > 0 && report.unretrieved_queries == report.judged_queries)
+    return fail(Code::bad_data,
+                (input.qrels.empty() ? input.pairs : input.qrels) +
+                    ": shares no query with the runs; do both belong to the same collection?");
+  return set;
 }
 
 }  // namespace

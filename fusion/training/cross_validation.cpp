@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "evaluation/significance/significance.h"
 #include "fusion/data/fused_order.h"
 #include "fusion/data/training_set.h"
 #include "fusion/training/auto_learner.h"
@@ -102,6 +104,7 @@ Result<TrainingResult> run_fold(const TrainingSet& set, const evaluation::Folds&
   return trained;
 }
 
+constexpr std::uint64_t kSeedOfInterval = 1;
 constexpr std::array kTopColumns = {1, 2, 5, 10, 20, 30};
 
 std::string line_of(const std::string& name, const std::vector<std::string>& cells) {
@@ -193,6 +196,28 @@ Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation:
   return result;
 }
 
+namespace {
+
+/// "auto against rrf: the answer is higher in 30 queries and lower in 15; mean rank lower by 0.54 (95 % interval
+/// 0.02 to 1.08)". Empty without RRF among the baselines.
+std::string against_rrf(const CrossValidation& result) {
+  const auto rrf = std::find_if(result.baselines.begin(), result.baselines.end(),
+                                [](const MethodRanks& method) { return method.name == "rrf"; });
+  if (rrf == result.baselines.end()) return {};
+  std::vector<double> gains;
+  for (std::size_t q = 0; q < result.queries.size(); ++q)
+    gains.push_back(rrf->best_rank[q] - result.learner.best_rank[q]);
+  const auto interval = evaluation::bootstrap_interval(gains, kSeedOfInterval);
+  return fmt::format(
+      "\n{} against rrf: the answer is higher in {} queries and lower in {}; mean rank lower by {:.2f} (95 % "
+      "interval {:.2f} to {:.2f})\n",
+      result.learner.name, std::count_if(gains.begin(), gains.end(), [](double gain) { return gain > 0; }),
+      std::count_if(gains.begin(), gains.end(), [](double gain) { return gain < 0; }),
+      rrf->average_rank() - result.learner.average_rank(), interval.low, interval.high);
+}
+
+}  // namespace
+
 std::string to_table(const CrossValidation& result) {
   std::string out = std::to_string(result.queries.size()) + " queries held out in " +
                     std::to_string(result.folds) + " folds; " + std::to_string(result.unanswerable) +
@@ -204,6 +229,7 @@ std::string to_table(const CrossValidation& result) {
   out += row_of(result.learner);
   for (const MethodRanks& baseline : result.baselines) out += row_of(baseline);
   if (!result.features.empty()) out += best_feature_row(result);
+  if (!result.choices.empty()) out += against_rrf(result);
   for (std::size_t fold = 0; fold < result.choices.size(); ++fold)
     out += fmt::format("{}fold {}: {} chose {}\n", fold == 0 ? "\n" : "", fold + 1, result.learner.name,
                        brief_choice_text({{"auto", result.choices[fold]}}));

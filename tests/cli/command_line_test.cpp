@@ -119,7 +119,13 @@ TEST_CASE("A verb without its sub-verb lists the sub-verbs", "[cli]") {
   check_refused(run_metafuse({"store"}), 64,
                 "give a verb of metafuse store: export, check, import, push, pull, prune, reset; see "
                 "metafuse store --help");
-  check_refused(run_metafuse({}), 64, "give a verb of metafuse: init, expand, ");
+  const auto alone = run_metafuse({});
+  CHECK(alone.status == 64);
+  CHECK(alone.err.find("  init ") != std::string::npos);
+  CHECK(alone.err.find("metafuse help VERB") != std::string::npos);
+  const auto help = run_metafuse({"train", "--help"});
+  CHECK(help.out.find("\n\n\n") == std::string::npos);
+  CHECK(alone.err.find("SUBCOMMAND") == std::string::npos);
 }
 
 TEST_CASE("Similar names are suggested for every kind of unknown name", "[cli]") {
@@ -320,6 +326,26 @@ TEST_CASE("Engines of the catalogue are listed and printed and read back", "[cli
   CHECK(checked.status == 0);
   CHECK(checked.err.empty());
   CHECK(checked.out.find("2 engines") != std::string::npos);
+  const auto added = run_metafuse({"engines", "add", "crossref", "--to", file});
+  CHECK(added.status == 0);
+  CHECK(added.out.find("engine: crossref") != std::string::npos);
+  CHECK(run_metafuse({"engines", "check", file}).out.find("3 engines") != std::string::npos);
+  const std::string before = read_text(file, 1 << 20).value();
+  check_refused(run_metafuse({"engines", "add", "crossref", "--to", file}), 78, "nothing was added");
+  CHECK(read_text(file, 1 << 20).value() == before);
+}
+
+TEST_CASE("Training on runs and judgments of different collections is refused", "[cli][train]") {
+  const TemporaryFolder folder;
+  const std::string qrels = folder.write("qrels", "other 0 a 1\n");
+  const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
+  const std::vector<std::string> input{"--runs", run, "--qrels", qrels};
+  std::vector<std::string> train{"train", "--model", folder.path("m")};
+  train.insert(train.end(), input.begin(), input.end());
+  check_refused(run_metafuse(train), 65, "qrels: shares no query with the runs");
+  std::vector<std::string> crossed{"crossvalidate", "--folds", "2"};
+  crossed.insert(crossed.end(), input.begin(), input.end());
+  check_refused(run_metafuse(crossed), 65, "qrels: shares no query with the runs");
 }
 
 TEST_CASE("A definition is guessed from a saved answer", "[cli][catalogue]") {

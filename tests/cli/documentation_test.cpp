@@ -1,4 +1,7 @@
 #include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -39,7 +42,34 @@ void check_page(const std::string& commands, const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("The commands of the tutorial run unchanged and train a model", "[cli][documentation]") {
+namespace {
+
+/// The numbers of a method's row of crossvalidate's table.
+std::vector<double> row_of(const std::string& printed, const std::string& method) {
+  const std::size_t at = printed.find("\n" + method + " ");
+  REQUIRE(at != std::string::npos);
+  std::istringstream line(
+      printed.substr(at + 1 + method.size(), printed.find('\n', at + 1) - at - 1 - method.size()));
+  std::vector<double> numbers;
+  for (double number = 0; line >> number;) numbers.push_back(number);
+  REQUIRE(numbers.size() == 7);
+  return numbers;
+}
+
+/// The ranks of a page in the searches that were printed, in their order.
+std::vector<int> ranks_of(const std::string& printed, const std::string& page) {
+  std::vector<int> ranks;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("\thttps://docs.example/" + page + "\t") != std::string::npos)
+      ranks.push_back(std::stoi(line));
+  return ranks;
+}
+
+}  // namespace
+
+TEST_CASE("The commands of the tutorial run unchanged and what it says about them is true",
+          "[cli][documentation]") {
   const TemporaryFolder folder;
   fill_reading_folder(folder);
   std::string commands;
@@ -50,6 +80,16 @@ TEST_CASE("The commands of the tutorial run unchanged and train a model", "[cli]
   REQUIRE(done.status == 0);
   CHECK(done.out.find("evaluation.md\"") != std::string::npos);
   CHECK(std::filesystem::exists(folder.path("my-search/models/documents.json")));
+  const auto learned = row_of(done.out, "auto");
+  const auto rrf = row_of(done.out, "rrf");
+  CHECK(learned[0] > rrf[0]);  // more answers first
+  CHECK(learned[1] > rrf[1]);  // more among the first two
+  CHECK(learned[6] < rrf[6]);  // the mean rank is better
+  CHECK(done.out.find("95 % interval") != std::string::npos);
+  const auto ranks = ranks_of(done.out, "feedback.md");  // before and after training
+  REQUIRE(ranks.size() >= 2);
+  CHECK(ranks.front() > 1);
+  CHECK(ranks.back() < ranks.front());
 }
 
 TEST_CASE("Every example of the README runs", "[cli][documentation]") {

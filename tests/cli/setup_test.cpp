@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <sys/socket.h>
 
+#include "core/text_file.h"
 #include "tests/support/command.h"
 #include "tests/support/wire_server.h"
 
@@ -54,7 +55,7 @@ TEST_CASE("Documents without a base URL are found as files", "[cli][init]") {
   // the page can open these files, and doctor checks that it can
   const auto looked =
       run_in(folder.path("mine"), "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor");
-  CHECK(looked.out.find("below 1 folders can be opened from the page") != std::string::npos);
+  CHECK(looked.out.find("those below 1 folder can be opened from the page") != std::string::npos);
 }
 
 TEST_CASE("The verb init reports skipped files and valid domain names", "[cli][init]") {
@@ -170,6 +171,40 @@ TEST_CASE("The verb init asks a web API once and writes a working definition", "
   CHECK(run_metafuse({"init", folder.path("n"), "--api", address + "/none?q=x"}).status == 65);
   CHECK(run_metafuse({"init", folder.path("n"), "--api", "127.0.0.1/x"}).status == 64);
   CHECK_FALSE(std::filesystem::exists(folder.path("n")));
+}
+
+TEST_CASE("The verb init writes the configuration of an installed service", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("pages/tea.txt", "Green tea\nleaves and water\n");
+  const std::string root = folder.path("root");
+  folder.write("root/etc/metafuse/metafuse.yaml", "version: 1\ntemplates: []\nengines: []\n");
+  const std::vector<std::string> init{"init", "--system",    "--root",
+                                      root,   "--documents", folder.path("pages")};
+  const auto done = run_metafuse(init);
+  INFO(done.err);
+  CHECK(done.status == 0);
+  CHECK(done.out.find("the administrator's key is in " + root + "/etc/metafuse/admin.key") !=
+        std::string::npos);
+  CHECK(std::filesystem::exists(root + "/var/lib/metafuse/index.db"));
+  const std::string text = read_text(root + "/etc/metafuse/metafuse.yaml", 1 << 20).value();
+  CHECK(text.find("store: /var/lib/metafuse/metafuse.db") != std::string::npos);
+  CHECK(text.find("retrain_on_change: true") != std::string::npos);
+  CHECK(run_metafuse(init).err.find("already has a domain") != std::string::npos);
+  CHECK(run_metafuse({"init", "--documents", folder.path("pages")}).status == 64);
+  CHECK(run_metafuse({"init", "--system", folder.path("x"), "--documents", folder.path("pages")}).status ==
+        64);
+}
+
+TEST_CASE("A server without any domain says how to get one", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("mine/metafuse.yaml", "version: 1\ntemplates: []\nengines: []\n");
+  const auto looked =
+      run_in(folder.path("mine"), "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor");
+  CHECK(looked.out.find("no domain yet: metafuse init --system") != std::string::npos);
+  CHECK(run_in(folder.path("mine"), METAFUSE_EXECUTABLE " config check").status == 0);
+  folder.write("mine/metafuse.yaml", "version: 1\nengines: []\n");
+  CHECK(run_in(folder.path("mine"), METAFUSE_EXECUTABLE " config check").err.find("no templates") !=
+        std::string::npos);
 }
 
 TEST_CASE("The verb doctor approves a good installation and explains a bad one", "[cli][doctor]") {
