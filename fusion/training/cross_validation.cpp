@@ -198,8 +198,8 @@ Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation:
 
 namespace {
 
-/// "auto against rrf: the answer is higher in 30 queries and lower in 15; mean rank lower by 0.54 (95 % interval
-/// 0.02 to 1.08)". Empty without RRF among the baselines.
+/// "auto against rrf: the answer is higher in 30 queries and lower in 15; mean rank lower by 0.54
+/// (95 % interval 0.02 to 1.08)". Empty without RRF among the baselines.
 std::string against_rrf(const CrossValidation& result) {
   const auto rrf = std::find_if(result.baselines.begin(), result.baselines.end(),
                                 [](const MethodRanks& method) { return method.name == "rrf"; });
