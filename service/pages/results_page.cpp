@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kSnippetBytes = 220;
 constexpr std::size_t kTitleBytes = 200;
 /// Most bytes of markup for all explanations of a page together, so that 30 results of 16 lists stay below
-/// 60 KB.
+/// 64 KB.
 constexpr std::size_t kReasonBytes = 20000;
 constexpr std::size_t kRowBytes = 36;
 /// Lists whose weight is at most this share of the largest one explain nothing.

@@ -202,8 +202,9 @@ std::string lists_text(const StoredSearch& search) {
 }
 
 Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
-  TRY(const auto json, parse_json(text, "stored search"));
-  const JsonMembers members(json);
+  const auto json = parse_json(text, "stored search");
+  if (!json) return damaged_row(json.error().text);
+  const JsonMembers members(*json);
   const JsonArray* documents = members.array("documents");
   const JsonArray* lists = members.array("lists");
   if (documents == nullptr || lists == nullptr) return damaged_row("documents or lists are missing");
@@ -239,10 +240,11 @@ std::string slots_text(const BaseQuery& slots) {
 }
 
 Result<BaseQuery> read_slots_text(std::string_view text) {
-  TRY(const auto json, parse_json(text, "stored slots"));
-  if (!json.is_object()) return damaged_row("slots that are not an object");
+  const auto json = parse_json(text, "stored slots");
+  if (!json) return damaged_row(json.error().text);
+  if (!json->is_object()) return damaged_row("slots that are not an object");
   BaseQuery query;
-  for (const auto& [name, value] : json.get_object()) {
+  for (const auto& [name, value] : json->get_object()) {
     if (!value.is_string()) return damaged_row("a slot that is not a string");
     query.slots.emplace(std::string(name), std::string(value.get_string()));
   }

@@ -188,7 +188,8 @@ TEST_CASE("The configuration is found if none is named", "[cli]") {
                               "cd '" + folder.path() + "' && env -u METAFUSE_CONFIG " + environment +
                                   " HOME=/nowhere '" METAFUSE_EXECUTABLE "' search --verbose x"});
   };
-  check_refused(check("-u XDG_CONFIG_HOME"), 64, "no configuration found; give --config FILE");
+  check_refused(check("-u XDG_CONFIG_HOME"), 64,
+                "no configuration found; metafuse init FOLDER makes one; or give --config FILE");
   folder.write("own/metafuse/metafuse.yaml", "version: 2\n");
   const std::string own = "XDG_CONFIG_HOME='" + folder.path("own") + "'";
   CHECK(check(own).err.find("configuration " + folder.path("own/metafuse/metafuse.yaml")) !=

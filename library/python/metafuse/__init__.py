@@ -192,7 +192,7 @@ def train(runs, qrels, learner: str = "auto", *, validate=None, progress: Progre
     >>> train(runs, {"q1": {"b": 1}}, "rankbost")
     Traceback (most recent call last):
     ...
-    metafuse._errors.UsageError: no learner "rankbost"; did you mean rankboost or rankboost-blend
+    metafuse._errors.UsageError: no learner "rankbost"; did you mean rankboost, rankboost-blend or rankboost-bagged
     """
     judged = None if validate is None else qrels_of(validate)
     return Model(_metafuse.train(handles_of(runs_of(runs)), qrels_of(qrels), learner, options_of(options), judged,

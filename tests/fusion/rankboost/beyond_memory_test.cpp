@@ -107,8 +107,8 @@ TEST_CASE("A full disk ends training from a file of columns with one message and
       run_command({"/bin/sh", "-c", command + "rankboost --temporary " + folder.path("nowhere")});
   CHECK(nowhere.status == 66);
   CHECK(nowhere.err.find("nowhere: cannot write: No such file or directory") != std::string::npos);
-  const auto other = run_command({"/bin/sh", "-c", command + "mpboost"});
+  const auto other = run_command({"/bin/sh", "-c", command + "monotone-trees"});
   CHECK(other.status == 64);
-  CHECK(other.err.find("mpboost needs all columns in memory") != std::string::npos);
+  CHECK(other.err.find("monotone-trees needs all columns in memory") != std::string::npos);
   CHECK(names_in(folder.path()) == std::vector<std::string>{"judged"});
 }

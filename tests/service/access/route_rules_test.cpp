@@ -61,6 +61,13 @@ constexpr RouteExpectation kExpectations[] = {
     {"GET /judge", "search admin", "-", false},
     {"GET /judge/{domain}", "search admin", "-", false},
     {"POST /judge/{domain}", "judge admin", "form", true},
+    {"GET /v1/curation/{domain}", "admin", "-", false},
+    {"PUT /v1/curation/{domain}", "admin", "json", true},
+    {"GET /v1/curation/{domain}/versions", "admin", "-", false},
+    {"GET /v1/curation/{domain}/versions/{number}", "admin", "-", false},
+    {"GET /curation", "search admin", "-", false},
+    {"GET /curation/{domain}", "search admin", "-", false},
+    {"POST /curation/{domain}", "admin", "form", true},
     {"GET /v1/models", "admin", "-", false},
     {"POST /v1/models/{name}/activate", "admin", "json", true},
     {"POST /v1/models/{name}/retrain", "admin", "json?", true},
@@ -154,9 +161,11 @@ TEST_CASE("Every route admits exactly its roles", "[service][security]") {
     const bool is_form = row.route == std::string("POST /models/{name}") ||
                          row.route == std::string("POST /templates/{domain}") ||
                          row.route == std::string("POST /judge/{domain}") ||
+                         row.route == std::string("POST /curation/{domain}") ||
                          row.route == std::string("POST /analytics/{domain}");
     // only the forms of these routes carry the key
     const bool is_open_form = row.route == std::string("POST /judge/{domain}") ||
+                              row.route == std::string("POST /curation/{domain}") ||
                               row.route == std::string("POST /analytics/{domain}");
     CHECK((without == (is_open_form ? 403 : 401)) == !is_for_all);
     for (const std::string& role : kRoleNames) {

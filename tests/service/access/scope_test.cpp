@@ -70,6 +70,13 @@ constexpr ScopeRow kScopeRows[] = {
     {"GET /analytics", "/analytics", "", 0, true},
     {"GET /analytics/{domain}", "/analytics/DOMAIN", "", 403},
     {"POST /analytics/{domain}", "/analytics/DOMAIN", "action=show", 403},
+    {"GET /v1/curation/{domain}", "/v1/curation/DOMAIN", "", 403},
+    {"PUT /v1/curation/{domain}", "/v1/curation/DOMAIN", "{}", 403},
+    {"GET /v1/curation/{domain}/versions", "/v1/curation/DOMAIN/versions", "", 403},
+    {"GET /v1/curation/{domain}/versions/{number}", "/v1/curation/DOMAIN/versions/1", "", 403},
+    {"GET /curation", "/curation", "", 0, true},
+    {"GET /curation/{domain}", "/curation/DOMAIN", "", 403},
+    {"POST /curation/{domain}", "/curation/DOMAIN", "action=show", 403},
     {"GET /v1/models", "/v1/models", "", 0, true},
     {"POST /v1/models/{name}/activate", "/v1/models/DOMAIN/activate", R"({"previous":true})", 403},
     {"POST /v1/models/{name}/retrain", "/v1/models/DOMAIN/retrain", "{}", 403},
@@ -139,7 +146,7 @@ class ScopedServer : public TestServer {
     const std::string body = filled(std::string(row.body));
     const char* type = "application/x-www-form-urlencoded";
     if (body.starts_with('{')) type = "application/json";
-    if (method == "PUT") type = "application/yaml";
+    if (method == "PUT" && !body.starts_with('{')) type = "application/yaml";
     if (row.route == "POST /v1/judgments/{domain}") type = "text/plain";
     return post(filled(std::string(row.target)), body.empty() ? "text/plain" : type, body, headers, method);
   }
@@ -266,8 +273,11 @@ TEST_CASE("A key typed into a form is valid within its scope and until its last 
 
 TEST_CASE("Suggestions come only from searches of domains that the key may use", "[service][security]") {
   ScopedServer server;
+  // Five senders; a different number of results each time, so that no answer is sent again.
+  int limit = 5;
   for (const char* key : {"search-zebra", "search-all", "admin-zebra", "admin-all", "search-two"})
-    server.get("/search?q=ada&domain=zebra", std::string("X-API-Key: ") + key + "\r\n");
+    server.get("/search?q=ada&domain=zebra&limit=" + std::to_string(limit++),
+               std::string("X-API-Key: ") + key + "\r\n");
   const auto suggested = [&](const std::string& scope) {
     return names(server.get("/autocompleter?q=seen", scope_key("search", scope)), "seen of zebra ada");
   };

@@ -323,14 +323,14 @@ TEST_CASE("Clicks are trusted as far as held-out judgments agree with them", "[s
   CHECK(report_of(1).click_trust == 0.5);  // equal grades carry no information
 }
 
-TEST_CASE("An empty store gives an error that says what to do", "[service][learning]") {
+TEST_CASE("An empty store gives nothing to learn from and says what to do", "[service][learning]") {
   World world;
   StoreTrainingOptions options;
   options.domain = "shoes";
-  const auto set = training_set_from_store(*world.store, options);
-  REQUIRE(set.has_error());
-  CHECK(set.error().code == Code::bad_data);
-  CHECK(set.error().text.find("judge or click") != std::string::npos);
+  StoreTrainingReport report;
+  REQUIRE(training_set_from_store(*world.store, options, &report).has_value());
+  CHECK_FALSE(report.has_feedback());
+  CHECK(report.too_little("shoes").find("judge or click") != std::string::npos);
 }
 
 TEST_CASE("One base query clicked again and again does not dominate the ranking", "[service][learning]") {

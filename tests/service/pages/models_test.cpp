@@ -279,7 +279,7 @@ TEST_CASE("A damaged store is a failure and not a lack of feedback", "[service][
   REQUIRE(sqlite3_open(server.folder().path("metafuse.db").c_str(), &database) == SQLITE_OK);
   REQUIRE(sqlite3_exec(database, "UPDATE searches SET lists = '{'", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(database);
-  const std::string refused = send(server, "/v1/models/pages/retrain", "");
+  const std::string refused = send(server, "/v1/models/pages/retrain", "{}");
   CHECK(status_in(refused) == 500);
   CHECK(refused.find("a stored search is damaged") != std::string::npos);
 }

@@ -209,6 +209,6 @@ TEST_CASE("A stored search with damaged lists is an error and not a crash", "[se
     run_sql(path, ("UPDATE searches SET lists = '" + std::string(text) + "'").c_str());
     const auto found = opened_sqlite(path)->searches.find(search.id);
     REQUIRE(found.has_error());
-    CHECK(found.error().code == Code::bad_data);
+    CHECK(found.error().code == Code::internal);
   }
 }
