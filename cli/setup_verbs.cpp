@@ -357,7 +357,7 @@ void add_init(CLI::App& app, Program& program) {
       "--language", a.language,
       "the language of the documents (en, de, ...); without this option it is found by their words");
   verb.add_flag_callback(
-      "--stem-english", [&a] { a.language = "en"; }, "the same as --language en");
+      "--stem-english", [&arguments = a] { arguments.language = "en"; }, "the same as --language en");
   verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
   verb.add_option("--engine", a.engines,
                   "a search server, database or web API: KIND=ADDRESS#NAME, for example "
