@@ -39,6 +39,7 @@ struct IndexArguments {
   std::string database;
   std::vector<std::string> documents;
   std::string embedding;
+  std::vector<std::string> tokenizers;
   fetchers::IndexOptions options;
 };
 
@@ -73,6 +74,9 @@ Result<void> choose_embedding(IndexArguments& arguments) {
 
 Result<void> run_index(IndexArguments& arguments) {
   TRY_VOID(choose_embedding(arguments));
+  if (!arguments.tokenizers.empty()) arguments.options.kinds.clear();
+  for (const std::string& name : arguments.tokenizers)
+    arguments.options.kinds.push_back(*fetchers::word_kind_of(name));
   watch_interrupts();
   arguments.options.is_interrupted = [] { return is_interrupted != 0; };
   arguments.options.files.progress = terminal_progress("reading files");
@@ -84,8 +88,12 @@ Result<void> run_index(IndexArguments& arguments) {
                                                               report.added, report.changed, report.removed);
   const std::string vectors =
       report.dimensions > 0 ? fmt::format(", vectors of {} dimensions", report.dimensions) : "";
-  std::cout << fmt::format("{}: {} documents{}, columns {}{}\n", arguments.database, report.documents,
-                           changes, fmt::join(report.columns, " "), vectors);
+  const std::string language = report.language.empty() ? "" : ", language " + report.language;
+  std::cout << fmt::format("{}: {} documents{}, columns {}{}{}\n", arguments.database, report.documents,
+                           changes, fmt::join(report.columns, " "), language, vectors);
+  if (!report.other_version.empty())
+    std::cerr << fmt::format("metafuse: the index was one of version {}; it has been built again as version {}\n",
+                             report.other_version, fetchers::kIndexVersion);
   if (report.replaced > 0)
     std::cerr << "metafuse: " << report.replaced << " documents repeat an earlier url; the last one counts\n";
   constexpr std::size_t kShown = 10;
@@ -110,15 +118,19 @@ void add_index(CLI::App& app, Program& program) {
       ->required();
   verb.add_option("--base-url", a.options.files.base_url,
                   "what the URLs of files in folders begin with; default: file://localhost/ and their path");
-  verb.add_flag("--stem-english", a.options.stems_english,
-                "index English stems: \"searches\" finds \"search\"");
-  verb.add_option("--tokenizer", a.options.tokenizers,
-                  "further full-text tables, for engines with `tokenizer:`; porter: English stems, trigram: "
-                  "any part of a word, unicode61: words as they are")
+  verb.add_option("--language", a.options.language,
+                  "the language of documents that do not state theirs (en, de, ...): its stems and stop words are "
+                  "used; without this option it is found by the most frequent words");
+  verb.add_flag_callback("--stem-english", [&a] { a.options.language = "en"; }, "the same as --language en");
+  verb.add_option("--tokenizer", a.tokenizers,
+                  "the lists of words to write: stems (\"searches\" finds \"search\"), words as they are, parts (any "
+                  "four letters of a word); engines name one with `tokenizer:` or use the first; default: stems")
       ->delimiter(',')
-      ->check(CLI::IsMember({"unicode61", "porter", "trigram"}));
+      ->check(CLI::IsMember({"words", "stems", "parts", "unicode61", "porter", "trigram"}));
   verb.add_flag("--cosine", a.options.has_cosine,
                 "also index what engines of the type local_cosine need: words, stems and parts of words");
+  verb.add_flag("--expandable", a.options.keeps_terms,
+                "keep the words of each document, which engines with `expand:` need");
   verb.add_flag(
       "--update", a.options.updates,
       "keep the documents in the index too, so that the next --update reads only files that changed");
@@ -140,7 +152,7 @@ void add_index(CLI::App& app, Program& program) {
       "  metafuse index --database state/docs.db ~/Documents\n"
       "  metafuse index --database state/site.db site/ --base-url https://www.example.org/\n"
       "  metafuse index --database state/pages.db pages.jsonl --embedding lsi\n"
-      "  metafuse index --database state/pages.db pages.jsonl --tokenizer porter,trigram --cosine\n"
+      "  metafuse index --database state/pages.db pages.jsonl --tokenizer words,stems,parts --cosine\n"
       "  zcat pages.jsonl.gz | metafuse index --database state/pages.db -");
 }
 

@@ -42,11 +42,14 @@ struct InitArguments {
   std::vector<std::string> engines;  ///< KIND=ADDRESS#NAME
   std::vector<std::string> presets;  ///< names or kinds of the catalogue
   std::vector<std::string> apis;     ///< URLs that answer a search
-  bool has_vectors = false;
+  bool has_vectors = true;
   std::string domain = "documents";
   std::string listen = "127.0.0.1:8080";
-  bool stems_english = false;
+  std::string language;
 };
+
+constexpr int kUsualDepth = 30;
+constexpr int kOwnDepth = 100;  ///< of lists from one's own index, which cost little
 
 constexpr const char* kConfigurationText =
     R"(# Server configuration; paths start from this folder. `metafuse serve` finds it when it is started here,
@@ -74,15 +77,35 @@ keys:
 
 constexpr const char* kLocalEngineText =
     R"(  # The index of your own files. After they change: metafuse index --database {state}index.db {documents}
+  # By the stems of words: "searches" finds "search".
   - name: local
     engine: local
     database: {state}index.db
-    weights: {{title: 3}}
+    weighting: ineb2
+    timeout: 5.0
+  # The same, with the words that the best results have in common added to the query.
+  - name: expanded
+    engine: local
+    database: {state}index.db
+    weighting: ineb2
+    expand: {{documents: 10, terms: 20, weight: 0.4}}
+    timeout: 5.0
+  # By parts of words, which also finds other endings, compounds and misspelt words.
+  - name: parts
+    engine: local
+    database: {state}index.db
+    tokenizer: parts
+    weighting: ineb2
+    timeout: 5.0
+  # By how similar titles and texts are as a whole, in words, stems and parts.
+  - name: alike
+    engine: local_cosine
+    database: {state}index.db
     timeout: 5.0
 )";
 
 constexpr const char* kVectorEngineText =
-    R"(  # The same files by what they mean: vectors that latent semantic indexing learned from them.
+    R"(  # By what the files mean: vectors that latent semantic indexing learned from them.
   - name: meaning
     engine: local_vector
     database: {state}index.db
@@ -95,19 +118,20 @@ constexpr const char* kTemplatesText =
 # trusted. Add, change and remove templates as your documents want it; docs/templates.md explains the language.
 version: 1
 domain: {domain}
-depth: 30
+depth: {depth}
 slots:
   QUERY: {{required: true, description: "what you look for"}}
 templates:
 )";
 
-constexpr const char* kLocalTemplatesText = R"(  - {id: all, engine: local, query: '{QUERY|all}'}
-  - {id: any, engine: local, query: '{QUERY|any}'}
-  - {id: phrase, engine: local, query: '{QUERY|phrase}'}
-  - {id: near, engine: local, query: 'NEAR({QUERY}, 5)'}
-  - {id: title-any, engine: local, query: 'title : {QUERY|any}'}
-  - {id: text-any, engine: local, query: 'text : {QUERY|any}'}
-  - {id: begins, engine: local, query: '{QUERY|first}* OR {QUERY|last}*'}
+constexpr const char* kLocalTemplatesText = R"(  - {id: any, engine: local, query: '{QUERY|any}'}
+  - {id: expanded, engine: expanded, query: '{QUERY|any}'}
+  - {id: title, engine: local, query: 'title : {QUERY|any}'}
+  - {id: parts, engine: parts, query: '{QUERY|any}'}
+  - {id: alike, engine: alike, query: '{QUERY}'}
+  # only for queries of two to four words
+  - {id: phrase, engine: local, query: '{QUERY|short|phrase}'}
+  - {id: near, engine: local, query: '[NEAR({QUERY|short}, 5)]'}
 )";
 
 constexpr const char* kVectorTemplatesText = R"(  - {id: meaning, engine: meaning, query: '{QUERY}'}
@@ -185,13 +209,18 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   std::string engines =
       "# The engines that the templates ask. `metafuse engines try NAME QUERY` shows what one "
       "answers.\nengines:\n";
-  std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain));
+  std::string templates = 
+      fmt::format(kTemplatesText, fmt::arg("domain", a.domain),
+                  fmt::arg("depth", a.documents.empty() ? kUsualDepth : kOwnDepth));
+  const bool has_vectors = a.has_vectors && !a.documents.empty();
   if (!documents.empty()) {
-    if (a.has_vectors) documents += " --embedding lsi";
+    documents += " --cosine --expandable";
+    if (!a.language.empty()) documents += " --language " + a.language;
+    if (has_vectors) documents += " --embedding lsi";
     engines += fmt::format(kLocalEngineText, fmt::arg("documents", documents), fmt::arg("state", a.state));
     templates += kLocalTemplatesText;
   }
-  if (a.has_vectors) {
+  if (has_vectors) {
     engines += fmt::format(kVectorEngineText, fmt::arg("state", a.state));
     templates += kVectorTemplatesText;
   }
@@ -209,18 +238,22 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
                                 fmt::arg("files", files_key(a)), fmt::arg("state", a.state)));
 }
 
-/// Indexes the documents.
+/// Indexes the documents. Without words in common, they get no vectors.
 /// out: what to tell the user about the index
-Result<std::string> index_documents(const InitArguments& a, const std::string& database) {
+Result<std::string> index_documents(InitArguments& a, const std::string& database) {
   if (a.documents.empty()) return std::string();
   fetchers::IndexOptions options;
-  options.stems_english = a.stems_english;
+  options.language = a.language;
+  options.has_cosine = true;
+  options.keeps_terms = true;
   options.files.base_url = a.base_url;
   options.files.threads = hardware_threads();
   options.files.progress = terminal_progress("reading files");
   options.progress = terminal_progress("index");
   if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
+  options.vectors.is_optional = true;
   TRY(const auto report, fetchers::build_local_index(database, a.documents, options));
+  a.has_vectors = report.dimensions > 0;
   for (std::size_t i = 0; i < std::min(kShownLeftOut, report.left_out.size()); ++i)
     std::cerr << "left out: " << report.left_out[i] << '\n';
   const std::string found = fmt::format(" with an index of {} documents", report.documents);
@@ -322,7 +355,9 @@ void add_init(CLI::App& app, Program& program) {
   verb.add_option("--documents", a.documents,
                   "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
   verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; default: file://");
-  verb.add_flag("--stem-english", a.stems_english, "index English stems: \"searches\" finds \"search\"");
+  verb.add_option("--language", a.language,
+                  "the language of the documents (en, de, ...); without this option it is found by their words");
+  verb.add_flag_callback("--stem-english", [&a] { a.language = "en"; }, "the same as --language en");
   verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
   verb.add_option("--engine", a.engines,
                   "a search server, database or web API: KIND=ADDRESS#NAME, for example "
@@ -337,8 +372,8 @@ void add_init(CLI::App& app, Program& program) {
           "--preset", a.presets,
           "an engine of the catalogue, or all of a kind that need no key: names of `metafuse engines list`")
       ->allow_extra_args(false);
-  verb.add_flag("--vectors", a.has_vectors,
-                "also search the documents by meaning, by vectors that are learned from them");
+  verb.add_flag("--vectors,!--no-vectors", a.has_vectors,
+                "also search the documents by meaning, by vectors that are learned from them; the default");
   add_defaulted(verb, "--domain", a.domain, "a name for this kind of search: a-z, 0-9 and -");
   add_defaulted(verb, "--listen", a.listen, "HOST:PORT where the server will listen");
   verb.footer(

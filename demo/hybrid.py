@@ -30,7 +30,7 @@ def run(*command):
 
 def record(metafuse, state, folder, count):
     """Asks every base query; returns the run files of the keyword templates and of the vector ones."""
-    run(metafuse, "index", "--database", folder / "index.db", state / "documents.jsonl", "--tokenizer", "porter,trigram",
+    run(metafuse, "index", "--database", folder / "index.db", state / "documents.jsonl", "--tokenizer", "words,stems,parts", "--language", "en",
         "--cosine", "--embedding", "lsi")
     (folder / "engines.yaml").write_text(
         (ROOT / "demo/engines.yaml").read_text().replace("../state/home-pages/index.db", "index.db")

@@ -285,6 +285,14 @@ SlotValue last(SlotValue value) {
   return apart({all_words(value).back()}, value.join);
 }
 
+SlotValue short_value(SlotValue value) {
+  constexpr std::size_t kFewest = 2;
+  constexpr std::size_t kMost = 4;
+  const std::size_t count = all_words(value).size();
+  if (count < kFewest || count > kMost) value.units.clear();
+  return value;
+}
+
 /// The first letter or digit of a word; empty if there is none.
 std::string initial_of(std::string_view word) {
   for (std::size_t at = 0; at < word.size();) {
@@ -321,6 +329,7 @@ constexpr std::array kFilters = {
     Filter{"first", "the first word", false, first},
     Filter{"last", "the last word", false, last},
     Filter{"initials", "the first letters of the words: Joe Researcher becomes JR", false, initials},
+    Filter{"short", "all words if they are two to four, else nothing", false, short_value},
     Filter{"lower", "lower case", false, lower},
 };
 

@@ -221,13 +221,26 @@ struct Embedding {
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
 
+/// How the embedded index scores documents.
+enum class Weighting { bm25, ineb2 };
+
+/// How a query is expanded by the words of its own best results.
+struct Expansion {
+  std::size_t documents = 10;  ///< how many of the best results count as relevant
+  std::size_t terms = 20;      ///< how many of their words are added
+  double weight = 0.4;         ///< of the best of these words; a word of the query has 1
+
+  friend bool operator==(const Expansion&, const Expansion&) = default;
+};
+
 /// An embedded index built by `metafuse index`.
 struct LocalAccess {
   std::string database;
   std::vector<std::pair<std::string, double>> weights;  ///< column, weight; others have weight 1
-  std::string order_by{};  ///< the number field that orders results, highest first; empty: relevance
-  /// Splits the query into words: unicode61, porter, trigram; empty: as the index was built.
-  std::string tokenizer{};
+  std::string order_by{};   ///< the number field that orders results, highest first; empty: relevance
+  std::string tokenizer{};  ///< the list of words: words, stems, parts; empty: the index's first
+  Weighting weighting = Weighting::bm25;
+  std::optional<Expansion> expansion{};  ///< of the query by its best results
 
   friend bool operator==(const LocalAccess&, const LocalAccess&) = default;
 };

@@ -233,7 +233,7 @@ Result<std::string> run_hybrid(const ExperimentOptions& options) {
   TRY_VOID(write_file(folder->path("documents.jsonl"), documents));
   TRY_VOID(write_file(folder->path("qrels"), qrels_of(questions)));
   fetchers::IndexOptions index;
-  index.stems_english = true;
+  index.language = "en";
   index.files.threads = options.threads;
   index.vectors.source = fetchers::VectorOptions::Source::lsi;
   TRY(const auto built, fetchers::build_local_index(database, {folder->path("documents.jsonl")}, index));

@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "core/idle_pool.h"
+#include "core/text.h"
 #include "fetchers/engines/index/cosine_index.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/number_bytes.h"
+#include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/index/word_query.h"
+#include "fetchers/engines/index/word_search.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -61,19 +65,22 @@ namespace detail {
 /// The lengths of all documents' vectors in one version of the index.
 struct CosineLengths {
   std::string version;
-  std::vector<float> lengths;  ///< at d * kPartKinds + k for document d and kind k
+  std::vector<float> lengths;  ///< at d * kWordKinds.size() + k for document d and kind k
 
-  std::size_t last_id() const { return lengths.size() / kPartKinds - 1; }
+  std::size_t last_id() const { return lengths.size() / kWordKinds.size() - 1; }
 };
 
 /// What a search needs to read from the file. Not thread-safe.
 struct CosineReader {
   SqliteDatabase database;
-  SqliteStatement part;     ///< selects a part by its key
-  SqliteStatement matches;  ///< selects ids by an FTS5 query
+  std::vector<ListReader> lists;  ///< by kind
+  std::vector<WordForms> forms;   ///< by kind
+  StopWords stop_words;
+  ColumnSet columns;
+  QueryReader conditions;  ///< in words of the index's first kind
+  std::size_t first_kind;
+  std::shared_ptr<const DocumentLengths> document_lengths;  ///< in words of that kind
   ShownPages pages;
-  WordFinder words;
-  WordFinder stems;
   std::shared_ptr<const CosineLengths> lengths;
 };
 
@@ -97,16 +104,16 @@ Result<std::string> cosine_version(SqliteDatabase& database, const std::string& 
               path + ": this index has no cosine tables; build it with metafuse index --cosine");
 }
 
-Result<std::shared_ptr<const CosineLengths>> read_lengths(SqliteDatabase& database, std::string version,
-                                                          const std::string& path) {
+Result<std::shared_ptr<const CosineLengths>> read_vector_lengths(SqliteDatabase& database, std::string version,
+                                                                 const std::string& path) {
   auto out = std::make_shared<CosineLengths>();
   out->version = std::move(version);
   auto rows = database.prepare("SELECT first, lengths FROM cosine_lengths ORDER BY first");
   if (!rows) return damaged_cosine(path);
   TRY_VOID(rows->for_each_row([&](const SqliteRow& row) -> Result<void> {
-    const std::size_t documents = out->lengths.size() / kPartKinds;
+    const std::size_t documents = out->lengths.size() / kWordKinds.size();
     if (row.integer(0) != static_cast<std::int64_t>(documents) ||
-        !append_numbers(row.bytes(1), out->lengths) || out->lengths.size() % kPartKinds != 0)
+        !append_numbers(row.bytes(1), out->lengths) || out->lengths.size() % kWordKinds.size() != 0)
       return damaged_cosine(path);
     return {};
   }));
@@ -117,80 +124,85 @@ Result<std::shared_ptr<const CosineLengths>> read_lengths(SqliteDatabase& databa
   return std::shared_ptr<const CosineLengths>(std::move(out));
 }
 
-/// A part of the query with its postings.
+/// A word, stem or 4-gram of the query with its postings.
 struct AskedPart {
   std::size_t kind = 0;
-  double weight = 0;  ///< its weight in the query
-  std::size_t with_part = 0;
+  double weight = 0;  ///< in the query
   std::vector<Posting> postings;
 };
+
+/// How often the query has each word, stem and 4-gram, by kind. Stop words count only if there is nothing else.
+std::vector<std::map<std::string, std::uint32_t>> parts_of(CosineReader& reader, std::string_view words) {
+  std::vector<std::string> folded, all;
+  for (WordCutter cutter(truncate_utf8(words, kMaxCosineQueryBytes)); cutter.next();) {
+    all.emplace_back(cutter.word());
+    if (!reader.stop_words.contains(cutter.word())) folded.emplace_back(cutter.word());
+  }
+  std::vector<std::map<std::string, std::uint32_t>> parts(kWordKinds.size());
+  std::size_t count = 0;
+  for (const std::string& word : folded.empty() ? all : folded)
+    for (std::size_t kind = 0; kind < kWordKinds.size() && count < kMaxQueryParts; ++kind)
+      for (const std::string& form : reader.forms[kind].of(word))
+        count += ++parts[kind][form] == 1 ? 1 : 0;
+  return parts;
+}
 
 /// The parts of a query's words that occur in the index.
 Result<std::vector<AskedPart>> read_parts(CosineReader& reader, std::string_view words,
                                           const std::string& path, const Deadline& deadline) {
-  std::map<std::string, TextPart> wanted;
-  TRY_VOID(reader.words.for_each_word(
-      words.substr(0, kMaxCosineQueryBytes), [&](std::string_view word, std::int64_t count) -> Result<void> {
-        TRY(const auto parts, parts_of_word(word, reader.stems));
-        for (const TextPart& part : parts) {
-          if (wanted.size() >= kMaxQueryParts) return {};
-          auto [at, is_new] = wanted.try_emplace(part.key, part);
-          const std::uint32_t times = part.count * static_cast<std::uint32_t>(count);
-          at->second.count = is_new ? times : at->second.count + times;
-        }
-        return {};
-      }));
   std::vector<AskedPart> out;
   const std::size_t last_id = reader.lengths->last_id();
-  for (const auto& [key, part] : wanted) {
-    if (deadline.has_passed()) return fail(Code::try_again, path + ": the deadline passed");
-    reader.part.bind(key);
-    TRY_VOID(reader.part.for_each_row([&](const SqliteRow& row) -> Result<void> {
+  const auto parts = parts_of(reader, words);
+  for (std::size_t kind = 0; kind < parts.size(); ++kind)
+    for (const auto& [form, count] : parts[kind]) {
+      if (deadline.has_passed()) return fail(Code::try_again, path + ": the deadline passed");
+      TRY(const ListedWord listed, reader.lists[kind].find(form));
+      if (listed.id == 0) continue;
+      TRY(const auto list, reader.lists[kind].list_of(listed.id));
       AskedPart& asked = out.emplace_back();
-      asked.kind = part.kind;
-      asked.with_part = static_cast<std::size_t>(std::max<std::int64_t>(1, row.integer(0)));
-      asked.weight = part_weight(part.count, last_id, asked.with_part);
-      if (!decode_postings(row.bytes(1), static_cast<std::uint32_t>(last_id), asked.postings))
-        return damaged_cosine(path);
-      return {};
-    }));
-  }
+      asked.kind = kind;
+      if (!read_postings(*list, reader.columns, asked.postings)) return damaged_cosine(path);
+      if (!asked.postings.empty() && asked.postings.back().document > last_id) return damaged_cosine(path);
+      asked.weight = part_weight(count, last_id, std::max<std::size_t>(1, asked.postings.size()));
+    }
   return out;
 }
 
 /// The mean of the three cosines for each document, indexed by id.
 std::vector<double> cosines(const std::vector<AskedPart>& parts, const CosineLengths& lengths) {
-  std::array<double, kPartKinds> squares{};
+  std::array<double, kWordKinds.size()> squares{};
   for (const AskedPart& part : parts) squares[part.kind] += part.weight * part.weight;
   const std::size_t last_id = lengths.last_id();
   std::vector<double> out(last_id + 1);
   for (const AskedPart& part : parts) {
-    const double factor = part.weight / (std::sqrt(squares[part.kind]) * static_cast<double>(kPartKinds));
+    const double factor =
+        part.weight / (std::sqrt(squares[part.kind]) * static_cast<double>(kWordKinds.size()));
     for (const Posting& posting : part.postings) {
-      const double length = lengths.lengths[posting.document * kPartKinds + part.kind];
+      const double length = lengths.lengths[posting.document * kWordKinds.size() + part.kind];
       if (length > 0)
-        out[posting.document] += factor * part_weight(posting.count, last_id, part.with_part) / length;
+        out[posting.document] += factor * part_weight(posting.count, last_id, part.postings.size()) / length;
     }
   }
   return out;
 }
 
-/// The documents found by an FTS5 query.
-Result<std::vector<bool>> matching(CosineReader& reader, const std::string& query) {
+/// The documents that meet a condition.
+Result<std::vector<bool>> matching(CosineReader& reader, const std::string& condition, const Deadline& deadline) {
   std::vector<bool> out(reader.lengths->last_id() + 1);
-  reader.matches.bind(query);
-  TRY_VOID(reader.matches.for_each_row([&](const SqliteRow& row) {
-    const auto id = static_cast<std::size_t>(row.integer(0));
-    if (id < out.size()) out[id] = true;
-  }));
+  TRY(const auto asked, reader.conditions.read(condition));
+  TRY(const auto found, find_best(reader.lists[reader.first_kind], *reader.document_lengths, asked, {},
+                                  kAllDocuments, deadline));
+  for (const ScoredDocument& document : found)
+    if (static_cast<std::size_t>(document.id) < out.size()) out[static_cast<std::size_t>(document.id)] = true;
   return out;
 }
 
 /// Sets the scores of the documents to 0 that do not meet the query's conditions.
-Result<void> drop_unwanted(CosineReader& reader, const CosineQuery& query, std::vector<double>& scores) {
+Result<void> drop_unwanted(CosineReader& reader, const CosineQuery& query, std::vector<double>& scores,
+                           const Deadline& deadline) {
   const auto keep_only = [&](const std::string& condition, bool is_kept) -> Result<void> {
     if (condition.find_first_not_of(' ') == std::string::npos) return {};
-    TRY(const auto found, matching(reader, condition));
+    TRY(const auto found, matching(reader, condition, deadline));
     for (std::size_t id = 0; id < scores.size(); ++id)
       if (found[id] != is_kept) scores[id] = 0;
     return {};
@@ -220,27 +232,36 @@ struct CosineEngine::Shared {
   IdlePool<std::unique_ptr<CosineReader>> pool;
   std::mutex mutex;
   std::shared_ptr<const CosineLengths> lengths;  ///< of the latest version that was opened
+  SharedLengths first_lengths;
 
   Result<std::unique_ptr<CosineReader>> open() {
     const std::string& path = access.database;
     TRY(auto database, open_index(path));
     TRY(auto version, cosine_version(database, path));
     TRY(auto here, lengths_of(database, std::move(version)));
-    auto part = database.prepare("SELECT documents, postings FROM cosine_parts WHERE part=?", true);
-    if (!part) return damaged_cosine(path);
-    TRY(auto matches, database.prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
+    TRY(const auto shape, read_list_shape(database));
+    TRY(const auto languages, read_languages(database));
+    std::vector<ListReader> lists;
+    std::vector<WordForms> forms;
+    for (const WordKind kind : kWordKinds) {
+      TRY(auto reader, ListReader::open(database, kind));
+      lists.push_back(std::move(reader));
+      forms.emplace_back(kind, shape.language);
+    }
+    const WordKind first = shape.kinds.front();
+    const auto first_kind = static_cast<std::size_t>(stored_number(first));
+    TRY(auto document_lengths, first_lengths.of(database, lists[first_kind]));
     TRY(auto pages, ShownPages::make(database));
-    TRY(auto words, WordFinder::make("unicode61"));
-    TRY(auto stems, WordFinder::make("porter"));
-    return std::make_unique<CosineReader>(CosineReader{std::move(database), std::move(*part),
-                                                       std::move(matches), std::move(pages), std::move(words),
-                                                       std::move(stems), std::move(here)});
+    return std::make_unique<CosineReader>(CosineReader{
+        std::move(database), std::move(lists), std::move(forms), StopWords(shape.language), cosine_columns(shape),
+        QueryReader(first, languages, shape.columns), first_kind, std::move(document_lengths), std::move(pages),
+        std::move(here)});
   }
 
   Result<std::shared_ptr<const CosineLengths>> lengths_of(SqliteDatabase& database, std::string version) {
     const std::lock_guard lock(mutex);
     if (lengths == nullptr || lengths->version != version) {
-      TRY(lengths, read_lengths(database, std::move(version), access.database));
+      TRY(lengths, read_vector_lengths(database, std::move(version), access.database));
     }
     return lengths;
   }
@@ -249,10 +270,7 @@ struct CosineEngine::Shared {
                             std::size_t count, const Deadline& deadline) const {
     TRY(const auto parts, read_parts(reader, query.words, access.database, deadline));
     auto scores = cosines(parts, *reader.lengths);
-    if (auto done = drop_unwanted(reader, query, scores); !done) {
-      if (done.error().code != Code::bad_data) return done.error();
-      return fail(Code::bad_data, "the index does not understand the condition: " + done.error().text);
-    }
+    TRY_VOID(drop_unwanted(reader, query, scores, deadline));
     RankedList list;
     const auto ids = best_ids(scores, first + count);
     for (std::size_t i = first; i < ids.size(); ++i) {

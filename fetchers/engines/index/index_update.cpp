@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 #include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/engines/index/cosine_index.h"
-#include "fetchers/engines/index/ranking_tables.h"
+#include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
 
@@ -59,10 +60,9 @@ Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char
 
 Result<IndexShape> shape_of_index(SqliteDatabase& database) {
   IndexShape shape;
-  TRY(shape.columns, texts_from(database, "SELECT name FROM pragma_table_info('documents')"));
+  TRY(shape.lists, read_list_shape(database));
   TRY(shape.numbers,
       texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
-  TRY(shape.tables, read_words_tables(database));
   return shape;
 }
 
@@ -91,14 +91,18 @@ class IndexUpdate {
     auto sources = database_.prepare("SELECT count(*) FROM sources");
     if (!sources) return false;
     TRY(shape_, shape_of_index(database_));
-    if (shape_.tables != wanted_tables(options_) || !has_shown_facts(database_)) return false;
+    const ListShape& lists = shape_.lists;
+    if (lists.kinds != wanted_kinds(options_) || lists.keeps_terms != options_.keeps_terms ||
+        (!options_.language.empty() && lists.language != options_.language))
+      return false;
     TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
     TRY(writer_, DocumentWriter::make(database_, shape_, true));
     TRY(known_, database_.prepare("SELECT id FROM sources WHERE file=? AND stamp=? AND stamp<>''"));
     TRY(find_, database_.prepare("SELECT id, fields FROM sources WHERE url=?"));
     TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
     TRY(source_, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
-    TRY(last_id_, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
+    TRY(const auto last_id, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
+    last_id_ = static_cast<std::uint32_t>(last_id);
     return true;
   }
 
@@ -113,44 +117,45 @@ class IndexUpdate {
   }
 
   Result<void> take(const SourceDocument& document) {
-    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, shape_.columns) ||
+    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, shape_.lists.columns) ||
                      has_other_names(document.numbers, shape_.numbers);
     if (needs_rebuild_) return {};
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     find_.bind(document.url);
     TRY(const auto found, find_.next());
     const bool is_there = found.has_value();
-    const std::int64_t id = is_there ? found->integer(0) : last_id_ + 1;
+    const std::uint32_t id = is_there ? static_cast<std::uint32_t>(found->integer(0)) : last_id_ + 1;
     const std::string before = is_there ? std::string(found->text(1)) : std::string();
     find_.reset();
     TRY_VOID(see_.run(id));
     const bool is_same = is_there && before == fields_as_json(document);
     if (is_there) {
-      TRY(const auto old, document_of(before, path_));
+      TRY(auto old, document_of(before, path_));
       // Unchanged text is stored again only to record its file's new stamp, if it has a file of its own.
       if (is_same && stamp_of(document.place).empty()) return {};
-      TRY_VOID(writer_.remove(id, old));
+      TRY_VOID(writer_.remove(id));
+      // of a document that was read twice, the index has the words of neither
+      if (!is_same && !renewed_.contains(id)) before_.emplace(id, std::move(old));
     } else {
       last_id_ = id;
     }
     TRY_VOID(writer_.insert(id, document));
-    if (is_same) return {};
+    if (is_same || !renewed_.insert(id).second) return {};
     (is_there ? report_.changed : report_.added) += 1;
-    renewed_.push_back(id);
     return {};
   }
 
   Result<IndexReport> finish() {
     TRY_VOID(remove_unseen());
-    TRY_VOID(renew_ranking());
+    TRY_VOID(renew_lists());
     TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
     TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
     if (count == 0) return fail(Code::bad_data, path_ + ": no document to index");
     TRY_VOID(database_.run("COMMIT;"));
     report_.documents = static_cast<std::size_t>(count);
-    report_.columns = shape_.columns;
-    report_.removed = removed_.size();
+    report_.columns = shape_.lists.columns;
+    report_.language = shape_.lists.language;
     report_.is_update = true;
     return report_;
   }
@@ -163,24 +168,29 @@ class IndexUpdate {
     TRY_VOID(rows.for_each_row(
         [&](const SqliteRow& row) { gone.emplace_back(row.integer(0), std::string(row.text(1))); }));
     for (const auto& [id, fields] : gone) {
-      TRY(const auto document, document_of(fields, path_));
-      TRY_VOID(writer_.remove(id, document));
-      removed_.push_back(id);
+      TRY(auto document, document_of(fields, path_));
+      TRY_VOID(writer_.remove(id));
+      before_.emplace(static_cast<std::uint32_t>(id), std::move(document));
+      ++report_.removed;
     }
     return {};
   }
 
-  Result<void> renew_ranking() {
-    return update_ranking(database_, shape_, options_,
-                          {renewed_, removed_, [this](std::int64_t id) { return source_of(id); }});
+  bool is_untouched() const { return renewed_.empty() && before_.empty(); }
+
+  Result<void> renew_lists() {
+    return update_lists(database_, shape_.lists,
+                        {{renewed_.begin(), renewed_.end()},
+                         before_,
+                         [this](std::uint32_t id) { return source_of(id); }},
+                        options_.is_interrupted);
   }
 
   /// The cosine tables are rewritten if anything has changed.
   Result<void> renew_cosine() {
     if (!options_.has_cosine) return drop_cosine(database_);
-    if (has_cosine(database_) && renewed_.empty() && removed_.empty()) return {};
-    return write_cosine(database_, table_of_words(shape_.tables)->name, static_cast<std::size_t>(last_id_),
-                        options_.is_interrupted);
+    if (has_cosine(database_) && is_untouched()) return {};
+    return write_cosine(database_, shape_.lists, static_cast<std::size_t>(last_id_), options_.is_interrupted);
   }
 
   /// Latent semantic indexing starts anew if anything has changed; an endpoint is only asked for
@@ -194,15 +204,14 @@ class IndexUpdate {
       return std::size_t{0};
     }
     const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model;
-    const bool is_untouched = renewed_.empty() && removed_.empty();
-    if (is_same_kind && is_untouched) return meta.dimensions;
+    if (is_same_kind && is_untouched()) return meta.dimensions;
     VectorWriting writing = vector_writing(options_);
     writing.last_id = static_cast<std::size_t>(last_id_);
     writing.text_of = [this](std::int64_t id) -> Result<std::string> {
       TRY(const auto document, source_of(id));
       return text_of(document);
     };
-    writing.ids = renewed_;
+    writing.ids.assign(renewed_.begin(), renewed_.end());
     if (is_same_kind && wanted.source == VectorOptions::Source::endpoint) {
       TRY_VOID(database_.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM pages);"));
     } else {
@@ -229,8 +238,9 @@ class IndexUpdate {
   IndexShape shape_;
   DocumentWriter writer_;
   SqliteStatement known_, find_, see_, source_;
-  std::vector<std::int64_t> renewed_, removed_;
-  std::int64_t last_id_ = 0;
+  std::set<std::uint32_t> renewed_;
+  std::map<std::uint32_t, SourceDocument> before_;  ///< changed and removed documents as they were
+  std::uint32_t last_id_ = 0;
   bool needs_rebuild_ = false;
   IndexReport report_;
 };
@@ -244,62 +254,33 @@ std::string joined_columns(const std::vector<std::string>& columns, bool as_mark
   return out;
 }
 
-std::string_view field_of(const SourceDocument& document, const std::string& column) {
-  const auto found = document.fields.find(column);
-  return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
-}
-
 std::string text_of(const SourceDocument& document) {
   return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
 }
 
 VectorWriting vector_writing(const IndexOptions& options) {
   VectorWriting writing;
-  writing.stems_english = options.stems_english;
   writing.threads = options.files.threads;
   writing.is_interrupted = options.is_interrupted;
   writing.progress = options.progress;
   return writing;
 }
 
-std::vector<WordsTable> wanted_tables(const IndexOptions& options) {
-  std::vector<WordsTable> tables{{"documents", options.stems_english ? "porter" : "unicode61"}};
-  std::set<std::string> others(options.tokenizers.begin(), options.tokenizers.end());
-  if (options.has_cosine) others.insert("unicode61");
-  others.erase(tables.front().tokenizer);
-  for (const std::string& tokenizer : others) tables.push_back({"documents_" + tokenizer, tokenizer});
-  return tables;
-}
-
-const WordsTable* table_of_words(const std::vector<WordsTable>& tables) {
-  const auto found = std::find_if(tables.begin(), tables.end(),
-                                  [](const WordsTable& table) { return table.tokenizer == "unicode61"; });
-  return found == tables.end() ? nullptr : &*found;
-}
-
-void bind_words(SqliteStatement& statement, std::int64_t id, const SourceDocument& document,
-                const std::vector<std::string>& columns) {
-  int position = 1;
-  statement.bind_at(position, id);
-  for (const std::string& column : columns)
-    statement.bind_at(++position, to_valid_utf8(field_of(document, column)));
+std::vector<WordKind> wanted_kinds(const IndexOptions& options) {
+  std::vector<WordKind> kinds;
+  const auto add = [&](WordKind kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  };
+  for (const WordKind kind : options.kinds) add(kind);
+  if (options.has_cosine)
+    for (const WordKind kind : kWordKinds) add(kind);
+  return kinds;
 }
 
 Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const IndexShape& shape,
                                             bool stores_sources) {
   DocumentWriter writer;
   writer.shape_ = shape;
-  const std::string names = joined_columns(shape.columns);
-  const std::string marks = joined_columns(shape.columns, true);
-  for (const WordsTable& table : shape.tables) {
-    TRY(auto words,
-        database.prepare(fmt::format("INSERT INTO {}(rowid, {}) VALUES(?, {})", table.name, names, marks)));
-    TRY(auto no_words,
-        database.prepare(fmt::format("INSERT INTO {0}({0}, rowid, {1}) VALUES('delete', ?, {2})", table.name,
-                                     names, marks)));
-    writer.words_.push_back(std::move(words));
-    writer.no_words_.push_back(std::move(no_words));
-  }
   TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)"));
   std::vector<std::string> tables = {"pages"};
   if (stores_sources) {
@@ -330,10 +311,6 @@ Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& docum
                      truncate_utf8(field_of(document, "text"), kSnippetBytes),
                      clean_date(date.empty() ? field_of(document, "published") : date),
                      language_tag(language.empty() ? field_of(document, "lang") : language)));
-  for (SqliteStatement& statement : words_) {
-    bind_words(statement, id, document, shape_.columns);
-    TRY_VOID(statement.run());
-  }
   if (document.numbers.empty()) return {};
   int position = 1;
   number_.bind_at(position, id);
@@ -345,12 +322,8 @@ Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& docum
   return number_.run();
 }
 
-Result<void> DocumentWriter::remove(std::int64_t id, const SourceDocument& before) {
+Result<void> DocumentWriter::remove(std::int64_t id) {
   for (SqliteStatement& statement : no_rows_) TRY_VOID(statement.run(id));
-  for (SqliteStatement& statement : no_words_) {
-    bind_words(statement, id, before, shape_.columns);
-    TRY_VOID(statement.run());
-  }
   return {};
 }
 

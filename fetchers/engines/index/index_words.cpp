@@ -1,21 +1,21 @@
 #include "fetchers/engines/index/index_words.h"
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include "core/deadline.h"
 #include "core/sqlite_database.h"
+#include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/word_lists.h"
+#include "fetchers/engines/index/word_search.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-Result<bool> has_stems(SqliteDatabase& database) {
-  TRY(const auto tables, read_words_tables(database));
-  return !tables.empty() && tables.front().tokenizer == "porter";
-}
-
-/// Quotes a word as an FTS5 string, in which nothing acts as an operator.
+/// Quotes a word as a string of a query, in which nothing acts as an operator.
 std::string as_string(std::string_view word) {
   std::string out = "\"";
   for (const char c : word) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -23,14 +23,15 @@ std::string as_string(std::string_view word) {
 }
 
 Result<void> read_terms(SqliteDatabase& database, const IndexWordsOptions& options, IndexWords& out) {
-  TRY_VOID(database.run("CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', 'documents', 'row')"));
-  TRY(auto terms,
-      database.prepare("SELECT term, doc FROM temp.terms WHERE doc >= ?1 ORDER BY doc DESC LIMIT ?2"));
-  terms.bind(options.fewest_documents, options.most_words);
-  return terms.for_each_row([&](const SqliteRow& row) {
+  TRY(auto words, database.prepare("SELECT word, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=?1 "
+                                   "AND documents >= ?2 ORDER BY documents DESC LIMIT ?3"));
+  words.bind(stored_number(WordKind::words), options.fewest_documents, options.most_words);
+  return words.for_each_row([&](const SqliteRow& row) {
     out.words.emplace_back(row.text(0), static_cast<std::size_t>(row.integer(1)));
   });
 }
+
+const SteadyClock kCountingClock;
 
 }  // namespace
 
@@ -41,21 +42,31 @@ Result<IndexWords> read_index_words(const std::string& path, const IndexWordsOpt
   TRY(auto titles, database.prepare("SELECT title FROM pages WHERE title != '' ORDER BY id LIMIT ?1"));
   titles.bind(options.most_titles);
   TRY_VOID(titles.for_each_row([&](const SqliteRow& row) { out.titles.emplace_back(row.text(0)); }));
-  TRY(const bool is_stemmed, has_stems(database));
-  if (!is_stemmed) TRY_VOID(read_terms(database, options, out));
+  TRY_VOID(read_terms(database, options, out));
   return out;
 }
 
-IndexCounter::IndexCounter(SqliteDatabase database, SqliteStatement statement)
-    : database_(std::move(database)), statement_(std::move(statement)) {}
+/// What counting needs of an index.
+struct IndexCounter::Reader {
+  SqliteDatabase database;
+  ListReader lists;
+  QueryReader queries;
+  DocumentLengths lengths;
+};
+
+IndexCounter::IndexCounter(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
+IndexCounter::~IndexCounter() = default;
+IndexCounter::IndexCounter(IndexCounter&&) noexcept = default;
 
 Result<IndexCounter> IndexCounter::open(const std::string& path) {
-  TRY(auto database, SqliteDatabase::open(path, {}));
-  TRY_VOID(check_index_format(database, path));
-  TRY(auto statement,
-      database.prepare("SELECT count(*) FROM (SELECT rowid FROM documents WHERE documents MATCH ?1 "
-                       "LIMIT ?2)"));
-  return IndexCounter(std::move(database), std::move(statement));
+  TRY(auto database, open_index(path));
+  TRY(const auto shape, read_list_shape(database));
+  TRY(const auto languages, read_languages(database));
+  TRY(auto lists, ListReader::open(database, shape.kinds.front()));
+  TRY(auto lengths, lists.read_lengths(database));
+  return IndexCounter(std::make_unique<Reader>(Reader{std::move(database), std::move(lists),
+                                                      QueryReader(shape.kinds.front(), languages, shape.columns),
+                                                      std::move(lengths)}));
 }
 
 std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::string>>& groups,
@@ -66,11 +77,11 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
     for (std::size_t i = 0; i < group.size(); ++i) query += (i > 0 ? " OR " : "") + as_string(group[i]);
     query += ')';
   }
-  statement_.bind(query, most);
-  std::size_t count = 0;
-  static_cast<void>(statement_.for_each_row(
-      [&](const SqliteRow& row) { count = static_cast<std::size_t>(row.integer(0)); }));
-  return count;
+  const auto asked = reader_->queries.read(query);
+  if (!asked) return 0;
+  const Deadline deadline(kCountingClock, std::chrono::seconds(1));
+  const auto found = find_best(reader_->lists, reader_->lengths, *asked, {}, most, deadline);
+  return found ? found->size() : 0;
 }
 
 }  // namespace metafuse::fetchers

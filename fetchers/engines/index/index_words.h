@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,7 @@ struct IndexWordsOptions {
 };
 
 /// in:     database - an index built by `metafuse index`
-/// out:    no words if the index holds stems, which are not words
+/// out:    no words if the index has no list of whole words
 /// errors: no_input, bad_data: as LocalEngine::search()
 /// cost:   one pass over the titles and one over the index's terms; about 50 ms for 30,000 documents
 Result<IndexWords> read_index_words(const std::string& database, const IndexWordsOptions& options = {});
@@ -35,16 +36,19 @@ class IndexCounter {
  public:
   /// errors: as read_index_words()
   static Result<IndexCounter> open(const std::string& database);
+  ~IndexCounter();
+  IndexCounter(IndexCounter&&) noexcept;
 
   /// The number of documents that contain at least one word of every group, at most `most`. Also 0 if the
   /// index cannot tell.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
 
  private:
-  IndexCounter(SqliteDatabase database, SqliteStatement statement);
+  struct Reader;
 
-  SqliteDatabase database_;
-  SqliteStatement statement_;
+  explicit IndexCounter(std::unique_ptr<Reader> reader);
+
+  std::unique_ptr<Reader> reader_;
 };
 
 }  // namespace metafuse::fetchers

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/idle_pool.h"
-#include "core/number.h"
+#include "fetchers/engines/index/condition.h"
+#include "fetchers/engines/index/expansion.h"
+#include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/index/word_search.h"
 
 namespace metafuse::fetchers {
@@ -23,30 +26,23 @@ Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_b
   return database;
 }
 
-Result<void> check_index_format(SqliteDatabase& database, const std::string& path) {
+std::string index_version(SqliteDatabase& database) {
   auto meta = database.prepare(
       "SELECT value FROM meta WHERE name='version' AND EXISTS "
       "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')");
-  if (!meta) return not_an_index(path, "it has no format entry");
+  if (!meta) return {};
   const auto row = meta->next();
-  if (!row || !*row) return not_an_index(path, "it has no format entry");
-  const std::string_view version = (*row)->text(0);
-  if (version != "1") return not_an_index(path, "version " + std::string(version));
-  return {};
+  return row && *row ? std::string((*row)->text(0)) : std::string();
 }
 
-Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database) {
-  std::vector<WordsTable> tables;
-  TRY(auto rows,
-      database.prepare("SELECT name, sql LIKE '%tokenize=''porter%', sql LIKE '%tokenize=''trigram%' FROM "
-                       "sqlite_schema WHERE name "
-                       "IN ('documents','documents_unicode61','documents_porter','documents_trigram') "
-                       "AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name"));
-  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
-    const char* tokenizer = row.integer(1) != 0 ? "porter" : row.integer(2) != 0 ? "trigram" : "unicode61";
-    tables.push_back({std::string(row.text(0)), tokenizer});
-  }));
-  return tables;
+Result<void> check_index_format(SqliteDatabase& database, const std::string& path) {
+  const std::string version = index_version(database);
+  if (version.empty()) return not_an_index(path, "it has no format entry");
+  if (version != kIndexVersion)
+    return fail(Code::bad_data, fmt::format("{}: an index of version {}, and this program reads version {}; build it "
+                                            "again with metafuse index",
+                                            path, version, kIndexVersion));
+  return {};
 }
 
 bool finds_row(SqliteDatabase& database, std::string_view sql) {
@@ -56,21 +52,8 @@ bool finds_row(SqliteDatabase& database, std::string_view sql) {
   return row && *row;
 }
 
-bool has_shown_facts(SqliteDatabase& database) {
-  return finds_row(database, "SELECT 1 FROM pragma_table_info('pages') WHERE name='language'");
-}
-
 namespace {
 
-constexpr int kShownColumns = 5;
-
-/// The columns of `pages AS p` that indexed_hit() reads.
-std::string shown_columns(SqliteDatabase& database) {
-  return std::string("p.url, p.title, p.snippet, ") +
-         (has_shown_facts(database) ? "p.published, p.language" : "'', ''");
-}
-
-/// The result in a row whose first columns are shown_columns().
 Hit indexed_hit(const SqliteRow& row, double score) {
   Hit hit;
   hit.url = row.text(0);
@@ -87,7 +70,7 @@ Hit indexed_hit(const SqliteRow& row, double score) {
 Result<ShownPages> ShownPages::make(SqliteDatabase& database) {
   ShownPages pages;
   TRY(pages.page_,
-      database.prepare("SELECT " + shown_columns(database) + " FROM pages AS p WHERE p.id=?", true));
+      database.prepare("SELECT url, title, snippet, published, language FROM pages WHERE id=?", true));
   return pages;
 }
 
@@ -100,13 +83,16 @@ Result<bool> ShownPages::append(std::int64_t id, double score, RankedList& list)
 
 namespace detail {
 
-/// A connection with both ways to search: posting lists if the index has them, and an FTS5 statement for all
-/// other queries.
+/// A connection and what searches on it need.
 struct LocalConnection {
   SqliteDatabase database;
-  SqliteStatement statement;
   ShownPages pages;
-  std::optional<WordSearch> words;
+  ListReader lists;
+  QueryReader queries;
+  Scoring scoring;
+  std::shared_ptr<const DocumentLengths> lengths;
+  std::optional<Expander> expander;
+  std::optional<SqliteStatement> number;  ///< that orders results, of a document
 };
 
 }  // namespace detail
@@ -115,65 +101,20 @@ namespace {
 
 using Connection = detail::LocalConnection;
 
-/// The full-text table that was built with the tokenizer.
-Result<WordsTable> words_table(SqliteDatabase& database, const LocalAccess& access) {
-  TRY(const auto tables, read_words_tables(database));
-  for (const WordsTable& table : tables)
-    if (access.tokenizer.empty() ? table.name == "documents" : table.tokenizer == access.tokenizer)
-      return table;
-  if (access.tokenizer.empty()) return not_an_index(access.database, "no documents");
-  return fail(Code::bad_config, access.database + ": the index was not built with the tokenizer " +
-                                    access.tokenizer + "; build it with metafuse index --tokenizer " +
-                                    access.tokenizer);
-}
-
-/// The columns of an index with their weights, in the index's order.
-struct WeightedColumns {
-  std::vector<std::string> names;
-  std::vector<double> weights;
-};
-
-Result<WeightedColumns> weighted_columns(SqliteDatabase& database, const LocalAccess& access) {
-  auto columns = database.prepare("SELECT name FROM pragma_table_info('documents')");
-  if (!columns) return not_an_index(access.database, "no documents");
-  WeightedColumns out;
-  auto& names = out.names;
-  TRY_VOID(columns->for_each_row([&](const SqliteRow& row) {
-    names.emplace_back(row.text(0));
-    out.weights.push_back(1);
-    for (const auto& [name, value] : access.weights)
-      if (name == names.back()) out.weights.back() = value;
-  }));
-  for (const auto& [name, value] : access.weights)
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      std::string known;
-      for (const std::string& column : names) known += (known.empty() ? "" : ", ") + column;
-      return fail(Code::bad_config, access.database + ": there is a weight for \"" + name +
-                                        "\", but the index has the columns " + known);
-    }
-  return out;
-}
-
-/// FTS5's ranking function with column weights, such as "bm25(10.0, 1.0)".
-std::string rank_function(const std::vector<double>& weights) {
-  std::string out = "bm25(";
-  for (const double weight : weights) {
-    out += out.back() == '(' ? "" : ", ";
-    append_number(out, weight);
+/// The weights of all columns, in the index's order.
+Result<std::vector<double>> column_weights(const ListShape& shape, const LocalAccess& access) {
+  std::vector<double> weights(shape.columns.size(), 1);
+  for (const auto& [name, value] : access.weights) {
+    const auto column = std::find(shape.columns.begin(), shape.columns.end(), name);
+    if (column == shape.columns.end())
+      return fail(Code::bad_config, fmt::format("{}: there is a weight for \"{}\", but the index has the columns {}",
+                                                access.database, name, fmt::join(shape.columns, ", ")));
+    weights[static_cast<std::size_t>(column - shape.columns.begin())] = value;
   }
-  return out + ')';
+  return weights;
 }
 
-/// The SQL of a search, ordered by relevance or by one of the documents' numbers.
-Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access,
-                                     const std::string& table, const std::string& rank) {
-  const std::string shown = shown_columns(database);
-  const std::string matches = "(SELECT rowid AS id, rank AS score FROM " + table + " WHERE " + table +
-                              " MATCH ?1 AND rank MATCH '" + rank + "'";
-  if (access.order_by.empty())
-    return "SELECT " + shown + ", -d.score FROM " + matches +
-           " ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
-           "ORDER BY d.score, d.id";
+Result<SqliteStatement> ordering_number(SqliteDatabase& database, const LocalAccess& access) {
   TRY(auto known,
       database.prepare("SELECT 1 FROM pragma_table_info('numbers') WHERE name = ?1 AND name <> 'id'"));
   known.bind(access.order_by);
@@ -181,41 +122,79 @@ Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess
   if (!is_known)
     return fail(Code::bad_config, access.database + ": order_by is \"" + access.order_by +
                                       "\", but the documents have no numeric field with that name");
-  const std::string number = "n.\"" + access.order_by + '"';
-  return "SELECT " + shown + ", " + number + " FROM " + matches +
-         ") AS d JOIN numbers AS n ON n.id = d.id JOIN pages AS p ON p.id = d.id WHERE " + number +
-         " IS NOT NULL ORDER BY " + number + " DESC, d.score, d.id LIMIT ?2 OFFSET ?3";
+  const std::string number = '"' + access.order_by + '"';
+  return database.prepare("SELECT " + number + " FROM numbers WHERE id=? AND " + number + " IS NOT NULL", true);
+}
+
+/// The kind of list that the engine asks for, else the index's first.
+Result<WordKind> wanted_kind(const ListShape& shape, const LocalAccess& access) {
+  if (access.tokenizer.empty()) return shape.kinds.front();
+  const auto kind = word_kind_of(access.tokenizer);
+  if (kind && std::find(shape.kinds.begin(), shape.kinds.end(), *kind) != shape.kinds.end()) return *kind;
+  return fail(Code::bad_config, fmt::format("{0}: the index was not built with the tokenizer {1}; build it with "
+                                            "metafuse index --tokenizer {1}",
+                                            access.database, access.tokenizer));
 }
 
 Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
   TRY(auto database, open_index(access.database));
-  TRY(auto columns, weighted_columns(database, access));
-  TRY(const auto table, words_table(database, access));
-  TRY(const auto sql, search_statement(database, access, table.name, rank_function(columns.weights)));
-  TRY(auto statement, database.prepare(sql));
+  TRY(const auto shape, read_list_shape(database));
+  TRY(const auto languages, read_languages(database));
+  TRY(const auto kind, wanted_kind(shape, access));
+  TRY(auto weights, column_weights(shape, access));
   TRY(auto pages, ShownPages::make(database));
-  std::optional<WordSearch> words;
-  if (access.order_by.empty()) {
-    TRY(words, WordSearch::open(
-                   database, {access.database, table, std::move(columns.names), std::move(columns.weights)},
-                   lengths));
+  TRY(auto lists, ListReader::open(database, kind));
+  TRY(auto shared_lengths, lengths.of(database, lists));
+  std::optional<SqliteStatement> number;
+  if (!access.order_by.empty()) {
+    TRY(number, ordering_number(database, access));
   }
-  return Connection{std::move(database), std::move(statement), std::move(pages), std::move(words)};
+  std::optional<Expander> expander;
+  if (access.expansion) {
+    if (kind != shape.kinds.front())
+      return fail(Code::bad_config, fmt::format("{}: expand: works with the index's first list, {}", access.database,
+                                                name_of(shape.kinds.front())));
+    TRY(expander, Expander::open(database, access.database));
+  }
+  return Connection{std::move(database),
+                    std::move(pages),
+                    std::move(lists),
+                    QueryReader(kind, languages, shape.columns),
+                    {access.weighting, std::move(weights)},
+                    std::move(shared_lengths),
+                    std::move(expander),
+                    std::move(number)};
 }
 
-Result<RankedList> search_with(Connection& connection, std::string_view query, std::size_t depth,
-                               std::size_t offset, const Deadline& deadline) {
-  RankedList list;
-  if (connection.words) {
-    TRY(const auto found, connection.words->find(query, offset + depth, deadline));
-    for (std::size_t i = offset; found && i < found->size(); ++i)
-      TRY_VOID(connection.pages.append((*found)[i].id, (*found)[i].score, list));
-    if (found) return list;
+/// The documents with the highest numbers; those without one are left out. The score becomes the number.
+Result<std::vector<ScoredDocument>> ordered_by_number(SqliteStatement& number,
+                                                      const std::vector<ScoredDocument>& found) {
+  std::vector<ScoredDocument> ordered;
+  for (const ScoredDocument& document : found) {
+    number.bind(document.id);
+    TRY_VOID(number.for_each_row([&](const SqliteRow& row) { ordered.push_back({document.id, row.number(0)}); }));
   }
-  connection.statement.bind(query, depth, offset);
-  TRY_VOID(connection.statement.for_each_row(
-      [&](const SqliteRow& row) { list.hits.push_back(indexed_hit(row, row.number(kShownColumns))); }));
-  return list;
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const ScoredDocument& a, const ScoredDocument& b) { return a.score > b.score; });
+  return ordered;
+}
+
+Result<std::vector<ScoredDocument>> find(Connection& connection, const LocalAccess& access, std::string_view query,
+                                         std::size_t count, const Deadline& deadline) {
+  TRY(auto asked, connection.queries.read(query));
+  const auto best = [&](std::size_t most) {
+    return find_best(connection.lists, *connection.lengths, asked, connection.scoring, most, deadline);
+  };
+  if (connection.number) {
+    TRY(const auto found, best(kAllDocuments));
+    return ordered_by_number(*connection.number, found);
+  }
+  if (connection.expander) {
+    TRY(const auto first, best(access.expansion->documents));
+    TRY(asked, connection.expander->expanded(asked, first, *access.expansion, *connection.lengths,
+                                             connection.queries.stop_forms()));
+  }
+  return best(count);
 }
 
 }  // namespace
@@ -241,13 +220,16 @@ Result<RankedList> LocalEngine::search(std::string_view query, int depth, int of
     connection = std::make_unique<Connection>(std::move(opened));
   }
   connection->database.set_deadline(&deadline);
-  auto list = search_with(*connection, query, static_cast<std::size_t>(depth),
-                          static_cast<std::size_t>(offset), deadline);
+  const auto first = static_cast<std::size_t>(offset);
+  const std::size_t end = first + static_cast<std::size_t>(depth);
+  const auto found = find(*connection, shared_->access, query, end, deadline);
+  RankedList list;
+  for (std::size_t i = first; found && i < std::min(end, found->size()); ++i)
+    TRY_VOID(connection->pages.append((*found)[i].id, (*found)[i].score, list));
   connection->database.set_deadline(nullptr);
+  if (!found) return fail(found.error().code, shared_->access.database + ": " + found.error().text);
   // after a failed search the connection's statements may be in the middle of a row
-  if (list) shared_->pool.give_back(std::move(connection));
-  if (!list && list.error().code == Code::bad_data)
-    return fail(Code::bad_data, "the index does not understand the query: " + list.error().text);
+  shared_->pool.give_back(std::move(connection));
   return list;
 }
 

@@ -19,15 +19,14 @@
 #include "fetchers/engines/index/document_files.h"
 #include "fetchers/engines/index/index_update.h"
 #include "fetchers/engines/index/local_engine.h"
-#include "fetchers/engines/index/ranking_tables.h"
-#include "fetchers/engines/index/word_finder.h"
+#include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 constexpr const char* kCreateIndexMeta =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
-    "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');";
+    "INSERT INTO meta VALUES('format','metafuse-index'),('version','{}');";
 constexpr const char* kCreatePages =
     "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
     "NULL, "
@@ -57,7 +56,7 @@ Result<void> check_place(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file");
   if (std::filesystem::is_empty(path, error)) return {};
   auto database = SqliteDatabase::open(path, {});
-  if (!database || !check_index_format(*database, path)) return kept("not a document index");
+  if (!database || index_version(*database).empty()) return kept("not a document index");
   return {};
 }
 
@@ -66,9 +65,9 @@ class Collector {
  public:
   Result<void> take(SourceDocument document) {
     for (const auto& [name, value] : document.fields)
-      TRY_VOID(add_column(name, document.place, shape.columns, shape.numbers));
+      TRY_VOID(add_column(name, document.place, shape.lists.columns, shape.numbers));
     for (const auto& [name, value] : document.numbers)
-      TRY_VOID(add_column(name, document.place, shape.numbers, shape.columns));
+      TRY_VOID(add_column(name, document.place, shape.numbers, shape.lists.columns));
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     keep(std::move(document));
     return {};
@@ -107,55 +106,46 @@ class Collector {
   std::map<std::string, std::size_t, std::less<>> position_;
 };
 
-Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
-                           const IndexOptions& options) {
+Result<void> create_tables(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options) {
   std::string sql = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" +
-                    std::string(kCreateIndexMeta) + kCreatePages +
-                    (collected.shape.numbers.empty() ? std::string()
-                                                     : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
-                                                           joined_columns(collected.shape.numbers) + ");");
-  for (const WordsTable& table : wanted_tables(options)) {
-    const std::string prefixes = table.tokenizer == "trigram" ? "" : "prefix='3', ";
-    sql += "CREATE VIRTUAL TABLE " + table.name + " USING fts5(" + joined_columns(collected.shape.columns) +
-           ", content='', " + prefixes + "tokenize='" + std::string(tokenizer_arguments(table.tokenizer)) +
-           "');";
-  }
-  return database.run(options.updates ? sql + kCreateSources : sql);
+                    fmt::format(kCreateIndexMeta, kIndexVersion) + kCreatePages;
+  if (!shape.numbers.empty())
+    sql += "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " + joined_columns(shape.numbers) + ");";
+  TRY_VOID(database.run(options.updates ? sql + kCreateSources : sql));
+  return create_lists(database, shape.lists);
 }
 
-constexpr int kBulkBytes = 16 << 20;  ///< of words that FTS5 collects before writing them
-constexpr int kUsualBytes = 1 << 20;  ///< FTS5's default
-constexpr int kUsualMerge = 4;        ///< FTS5's default
-
-/// Sets how many words a full-text table collects in memory, and when it merges.
-Result<void> set_merging(SqliteDatabase& database, const std::string& table, int bytes, int merge) {
-  return database.run(fmt::format("INSERT INTO {0}({0}, rank) VALUES('hashsize', {1}), ('automerge', {2});",
-                                  table, bytes, merge));
+/// The language of most documents that do not state theirs, by the stop words of some of them.
+std::string language_of_most(const std::vector<SourceDocument>& documents) {
+  constexpr std::size_t kLookedAt = 200;
+  std::map<std::string, std::size_t> count;
+  const std::size_t step = documents.size() / kLookedAt + 1;
+  for (std::size_t i = 0; i < documents.size(); i += step)
+    if (language_of(documents[i], "").empty()) ++count[language_by_stop_words(text_of(documents[i]))];
+  count.erase("");
+  const auto most = std::max_element(count.begin(), count.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == count.end() ? std::string() : most->first;
 }
 
-/// Merges everything written in bulk, then restores the settings that suit updates.
-Result<void> end_bulk(SqliteDatabase& database, const std::string& table) {
-  TRY_VOID(database.run(fmt::format("INSERT INTO {0}({0}) VALUES('optimize');", table)));
-  return set_merging(database, table, kUsualBytes, kUsualMerge);
-}
-
-Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
-  IndexShape shape = collected.shape;
-  shape.tables = wanted_tables(options);
-  for (const WordsTable& table : shape.tables) TRY_VOID(set_merging(database, table.name, kBulkBytes, 0));
+Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexShape& shape,
+                        const IndexOptions& options) {
   TRY(auto writer, DocumentWriter::make(database, shape, options.updates));
+  TRY(auto terms, database.prepare("INSERT INTO terms VALUES(?, ?)"));
+  ListBuilder builder(shape.lists);
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
-    TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
+    const auto id = static_cast<std::uint32_t>(i + 1);
+    TRY_VOID(writer.insert(id, collected.documents[i]));
+    builder.add(id, collected.documents[i]);
+    if (shape.lists.keeps_terms) TRY_VOID(write_terms(terms, id, builder.terms_of_last()));
     TRY_VOID(check_interrupt(options.is_interrupted));
     if (options.progress && (i + 1) % kProgressEvery == 0)
       options.progress(i + 1, collected.documents.size());
   }
   if (options.progress) options.progress(collected.documents.size(), collected.documents.size());
-  for (const WordsTable& table : shape.tables) TRY_VOID(end_bulk(database, table.name));
-  TRY_VOID(write_ranking(database, shape, options));
+  TRY_VOID(write_lists(database, shape.lists, builder, options.is_interrupted));
   if (!options.has_cosine) return {};
-  return write_cosine(database, table_of_words(shape.tables)->name, collected.documents.size(),
-                      options.is_interrupted);
+  return write_cosine(database, shape.lists, collected.documents.size(), options.is_interrupted);
 }
 
 /// out:    the number of dimensions of the vectors, 0 if none are wanted
@@ -172,11 +162,11 @@ Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& colle
 }
 
 /// out:    as add_vectors
-Result<std::size_t> write_index(const std::string& path, const Collector& collected,
+Result<std::size_t> write_index(const std::string& path, const Collector& collected, const IndexShape& shape,
                                 const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
-  TRY_VOID(create_tables(database, collected, options));
-  TRY_VOID(insert_all(database, collected, options));
+  TRY_VOID(create_tables(database, shape, options));
+  TRY_VOID(insert_all(database, collected, shape, options));
   TRY(const std::size_t dimensions, add_vectors(database, collected, options));
   TRY_VOID(database.run("COMMIT;"));
   return dimensions;
@@ -193,15 +183,27 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
                 documents.front() +
                     ": no document to index; give HTML, Markdown, text, CSV or JSON lines files, or "
                     "a folder that contains some");
-  const auto dimensions = write_index(path, collected, options);
+  IndexShape shape = collected.shape;
+  shape.lists.kinds = wanted_kinds(options);
+  shape.lists.keeps_terms = options.keeps_terms;
+  shape.lists.language = options.language.empty() ? language_of_most(collected.documents) : options.language;
+  const auto dimensions = write_index(path, collected, shape, options);
   if (!dimensions) return fail(dimensions.error().code, "cannot write the index: " + dimensions.error().text);
   IndexReport report;
   report.documents = collected.documents.size();
   report.replaced = collected.replaced;
-  report.columns = std::move(collected.shape.columns);
+  report.columns = std::move(shape.lists.columns);
+  report.language = std::move(shape.lists.language);
   report.left_out = std::move(left_out);
   report.dimensions = *dimensions;
   return report;
+}
+
+/// The version of the index at `path`, if there is one and this program writes another.
+std::string other_version(const std::string& path) {
+  auto database = SqliteDatabase::open(path, {});
+  std::string version = database ? index_version(*database) : std::string();
+  return version == kIndexVersion ? std::string() : version;
 }
 
 /// Updates a copy of the index; nullopt if it cannot be updated.
@@ -209,7 +211,7 @@ Result<std::optional<IndexReport>> update_copy(const std::string& database, cons
                                                const std::vector<std::string>& documents,
                                                const IndexOptions& options) {
   std::error_code error;
-  if (!options.updates || !std::filesystem::exists(database, error) ||
+  if (!options.updates || !other_version(database).empty() || !std::filesystem::exists(database, error) ||
       std::filesystem::is_empty(database, error))
     return std::optional<IndexReport>();
   std::filesystem::copy_file(database, beside, error);
@@ -223,7 +225,9 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
                                  const std::vector<std::string>& documents, const IndexOptions& options) {
   TRY(auto updated, update_copy(database, beside, documents, options));
   if (updated) return std::move(*updated);
-  return build_anew(beside, documents, options);
+  TRY(auto report, build_anew(beside, documents, options));
+  report.other_version = other_version(database);
+  return report;
 }
 
 /// Removes files that killed runs left beside the index: DATABASE.new-PROCESS for processes that no
@@ -252,6 +256,7 @@ void remove_leftovers(const std::string& database) {
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options) {
   TRY_VOID(check_place(database));
+  if (!options.language.empty()) TRY_VOID(check_language(options.language));
   const std::string beside = database + ".new-" + std::to_string(::getpid());
   std::error_code error;
   std::filesystem::remove(beside, error);

@@ -1,6 +1,7 @@
 #include "fetchers/engines/index/posting_list.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "core/contract.h"
@@ -50,14 +51,15 @@ std::uint32_t PostingListWriter::code_of(const ColumnCounts& counts) {
   return codes_.try_emplace(counts, static_cast<std::uint32_t>(codes_.size())).first->second;
 }
 
-void PostingListWriter::add(std::uint32_t document, std::uint32_t code) {
+void PostingListWriter::add(std::uint32_t document, std::uint32_t code, std::string_view places) {
   require(document < lengths_->size() && code < codes_.size(),
           "a document of the index and a code of the list");
   require(entries_.empty() || document > entries_.back().document, "documents in ascending order");
-  entries_.push_back({document, code});
+  places_ += places;
+  entries_.push_back({document, code, places_.size()});
 }
 
-std::string PostingListWriter::finish() {
+PostingBytes PostingListWriter::finish() {
   std::vector<PostingCode> codes(codes_.size());
   for (const auto& [counts, code] : codes_) codes[code].counts = counts;
   for (const Entry& entry : entries_) ++codes[entry.code].documents;
@@ -69,25 +71,32 @@ std::string PostingListWriter::finish() {
   });
   // codes that no longer have documents are dropped
   while (!order.empty() && codes[order.back()].documents == 0) order.pop_back();
-  std::string out;
-  append_number_bytes(out, static_cast<std::uint32_t>(order.size()));
-  std::vector<std::uint32_t> places(codes.size());
+  PostingBytes out;
+  append_number_bytes(out.postings, static_cast<std::uint32_t>(order.size()));
+  std::vector<std::uint32_t> code_places(codes.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
-    append_code(out, codes[order[i]]);
-    places[order[i]] = i;
+    append_code(out.postings, codes[order[i]]);
+    code_places[order[i]] = i;
   }
   std::uint32_t next_window = 0;
+  std::size_t places_begin = 0;
   for (const Entry *begin = entries_.data(), *end = begin + entries_.size(); begin != end;) {
     const std::uint32_t window = begin->document / PostingList::kWindow;
     const Entry* behind = std::find_if(
         begin, end, [&](const Entry& entry) { return entry.document / PostingList::kWindow != window; });
-    append_number_bytes(out, window - next_window);
-    append_window(out, begin, behind, places);
+    append_number_bytes(out.postings, window - next_window);
+    append_window(out.postings, begin, behind, code_places);
     next_window = window + 1;
     begin = behind;
+    if (places_.empty()) continue;
+    const std::size_t places_end = std::prev(behind)->places_end;
+    append_number_bytes(out.places, static_cast<std::uint32_t>(places_end - places_begin));
+    out.places.append(places_, places_begin, places_end - places_begin);
+    places_begin = places_end;
   }
   codes_.clear();
   entries_.clear();
+  places_.clear();
   return out;
 }
 
@@ -158,6 +167,7 @@ bool PostingCursor::next() {
   window_ = static_cast<std::uint32_t>(window);
   code_bits_ = low | std::uint64_t{high} << 32;
   block_ = rest_.substr(0, size);
+  block_number_ += has_begun_ ? 1 : 0;
   rest_.remove_prefix(size);
   has_begun_ = true;
   return true;
@@ -169,8 +179,9 @@ bool PostingCursor::advance(std::uint32_t window) {
   return true;
 }
 
-bool PostingCursor::read(std::array<Posting, PostingList::kWindow>& postings) const {
+bool PostingCursor::read(std::vector<Posting>& postings) const {
   std::string_view rest = block_;
+  postings.resize(documents_);
   std::uint32_t next = 0;
   for (std::uint32_t i = 0; i < documents_; ++i) {
     std::uint32_t both = 0;
@@ -193,6 +204,54 @@ bool PostingCursor::read(std::array<Posting, PostingList::kWindow>& postings) co
     next += step + 1;
   }
   return rest.empty();
+}
+
+bool PlaceCursor::advance(std::size_t block) {
+  for (; next_block_ <= block; ++next_block_) {
+    std::uint32_t size = 0;
+    if (!take_number_bytes(rest_, size) || size > rest_.size()) return false;
+    block_ = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+  }
+  return true;
+}
+
+bool PlaceCursor::take_document(const ColumnCounts& counts, std::string_view& bytes) {
+  std::uint64_t numbers = 0;
+  for (const auto& [column, count] : counts) numbers += count;
+  std::size_t end = 0;
+  for (; numbers > 0 && end < block_.size(); ++end)
+    if ((static_cast<unsigned char>(block_[end]) & 0x80) == 0) --numbers;
+  bytes = block_.substr(0, end);
+  block_.remove_prefix(end);
+  return numbers == 0;
+}
+
+void append_places(std::string& out, const ColumnCounts& counts, const std::vector<std::uint32_t>& places) {
+  std::size_t at = 0;
+  for (const auto& [column, count] : counts) {
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < count; ++i, ++at) {
+      require(places[at] >= last, "places in ascending order");
+      append_number_bytes(out, places[at] - last);
+      last = places[at];
+    }
+  }
+}
+
+bool read_places(std::string_view bytes, const ColumnCounts& counts, ColumnSet columns,
+                 std::vector<std::uint64_t>& out) {
+  out.clear();
+  for (const auto& [column, count] : counts) {
+    std::uint64_t place = kColumnDistance * column;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint32_t step = 0;
+      if (!take_number_bytes(bytes, step)) return false;
+      place += step;
+      if (((columns >> column) & 1) != 0) out.push_back(place);
+    }
+  }
+  return bytes.empty();
 }
 
 }  // namespace metafuse::fetchers

@@ -10,8 +10,11 @@
 // of its documents, the number of its bytes, and then one number per document that combines the step from the
 // previous document with the code; the excess of a large code follows as a second number. All numbers are
 // encoded as in number_bytes.h.
+//
+// The places of the word in its documents, which only phrases need, are kept apart. For each block they hold the
+// number of bytes, and then for each document and each column of its code the first place in the column and the
+// distances between the others.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,6 +33,12 @@ using ColumnCounts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 using ColumnSet = std::uint64_t;
 inline constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
+/// An encoded list.
+struct PostingBytes {
+  std::string postings;
+  std::string places;  ///< empty for a list without places
+};
+
 /// Encodes a list.
 class PostingListWriter {
  public:
@@ -38,10 +47,12 @@ class PostingListWriter {
 
   /// The number that represents these counts, for add(). Requires counts that are not empty.
   std::uint32_t code_of(const ColumnCounts& counts);
+  /// in:     places - encoded; empty if the list has none
   /// Requires ascending ids, each with a length.
-  void add(std::uint32_t document, std::uint32_t code);
+  void add(std::uint32_t document, std::uint32_t code, std::string_view places = {});
+  std::size_t documents() const { return entries_.size(); }
   /// Returns the bytes and leaves the writer empty.
-  std::string finish();
+  PostingBytes finish();
 
  private:
   struct KeyedHashOfCounts {
@@ -49,6 +60,7 @@ class PostingListWriter {
   };
   struct Entry {
     std::uint32_t document, code;
+    std::size_t places_end;  ///< in places_; they begin where those of the entry before end
   };
 
   void append_window(std::string& out, const Entry* begin, const Entry* end,
@@ -57,6 +69,7 @@ class PostingListWriter {
   const std::vector<std::uint32_t>* lengths_;
   std::unordered_map<ColumnCounts, std::uint32_t, KeyedHashOfCounts> codes_;
   std::vector<Entry> entries_;
+  std::string places_;
 };
 
 /// What all documents with the same code have in common.
@@ -98,10 +111,12 @@ class PostingCursor {
   std::uint64_t code_bits() const { return code_bits_; }
   std::uint32_t shortest() const { return shortest_; }
   std::uint32_t documents() const { return documents_; }
+  /// The number of blocks before this window's.
+  std::size_t block() const { return block_number_; }
 
   /// Reads the window's documents, in ascending order. False if the bytes are damaged.
-  /// out:    postings - its first documents() entries are set
-  bool read(std::array<Posting, PostingList::kWindow>& postings) const;
+  /// out:    postings - documents() of them
+  bool read(std::vector<Posting>& postings) const;
 
  private:
   bool next();
@@ -110,7 +125,33 @@ class PostingCursor {
   std::string_view rest_, block_;
   std::uint32_t window_ = 0, shortest_ = 0, documents_ = 0;
   std::uint64_t code_bits_ = 0;
+  std::size_t block_number_ = 0;
   bool is_at_end_ = false, has_begun_ = false;
 };
+
+/// Reads the places of a list, block by block.
+class PlaceCursor {
+ public:
+  explicit PlaceCursor(std::string_view places) : rest_(places) {}
+
+  /// Moves to a block, by its number. Blocks are visited in ascending order. False if the bytes are damaged.
+  bool advance(std::size_t block);
+  /// The bytes of the next document of the block, given its counts. False if the bytes are damaged.
+  bool take_document(const ColumnCounts& counts, std::string_view& bytes);
+
+ private:
+  std::string_view rest_, block_;
+  std::size_t next_block_ = 0;
+};
+
+/// Appends the places of one document. Requires ascending places within a column.
+/// in:     places - of all columns, in the order of `counts`
+void append_places(std::string& out, const ColumnCounts& counts, const std::vector<std::uint32_t>& places);
+
+/// Decodes the places of one document in the columns asked for, column by column; each is the place within its
+/// column plus kColumnDistance times the column. False if the bytes are damaged.
+bool read_places(std::string_view bytes, const ColumnCounts& counts, ColumnSet columns,
+                 std::vector<std::uint64_t>& out);
+inline constexpr std::uint64_t kColumnDistance = std::uint64_t{1} << 32;
 
 }  // namespace metafuse::fetchers

@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/idle_pool.h"
+#include "core/text.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/vector_index.h"
-#include "fetchers/engines/index/word_finder.h"
+#include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -38,7 +41,7 @@ struct VectorReader {
   SqliteStatement row;  ///< selects a vector by its id
   ShownPages pages;
   std::optional<SqliteStatement> word;
-  std::optional<WordFinder> finder;
+  std::vector<WordForms> forms;  ///< for latent semantic indexing: by language
 };
 
 /// What all searches share, once loaded.
@@ -88,10 +91,12 @@ Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const
   TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
   TRY(auto pages, ShownPages::make(database));
   auto reader = std::make_unique<VectorReader>(
-      VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt, std::nullopt});
+      VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt, {}});
   if (meta.source != VectorSource::lsi) return reader;
   TRY(reader->word, reader->database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
-  TRY(reader->finder, WordFinder::make(meta.stems_english ? "porter" : "unicode61"));
+  TRY(const auto shape, read_list_shape(reader->database));
+  TRY(const auto languages, read_languages(reader->database));
+  for (const std::string& language : languages) reader->forms.emplace_back(kind_of_vectors(shape), language);
   return reader;
 }
 
@@ -110,7 +115,14 @@ Result<std::vector<float>> lsi_vector(VectorReader& reader, const std::string& p
       return {};
     });
   };
-  TRY_VOID(reader.finder->for_each_word(query.substr(0, kMaxQueryBytes), add_word));
+  std::map<std::string, std::int64_t> words;
+  for (WordCutter cutter(truncate_utf8(query, kMaxQueryBytes)); cutter.next();) {
+    std::set<std::string> forms;  // each once, in whatever language
+    for (WordForms& of_language : reader.forms)
+      for (const std::string& form : of_language.of(cutter.word())) forms.insert(form);
+    for (const std::string& form : forms) ++words[form];
+  }
+  for (const auto& [word, count] : words) TRY_VOID(add_word(word, count));
   return sum;
 }
 

@@ -7,7 +7,8 @@
 
 #include "core/json.h"
 #include "fetchers/engines/index/number_bytes.h"
-#include "fetchers/engines/index/word_finder.h"
+#include "fetchers/engines/index/condition.h"
+#include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/vector/lsi.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
@@ -15,7 +16,6 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxWords = 100'000;
-constexpr std::size_t kMaxWordBytes = 64;
 constexpr std::size_t kFewestDocuments = 2;  ///< a word of a single document relates it to no other
 constexpr std::size_t kTextsPerRequest = 32;
 
@@ -42,21 +42,29 @@ WordCounts most_frequent(WordCounts counts) {
   return kept;
 }
 
-/// Reads the words of an index as FTS5 split them.
+/// Reads the words of an index, of its first kind.
 Result<WordCounts> read_word_counts(SqliteDatabase& database, const VectorWriting& writing) {
   WordCounts counts;
   counts.document_count = writing.last_id;
-  const auto take = [&](const std::string& word, const std::vector<Posting>& postings) -> Result<void> {
-    if (postings.size() < kFewestDocuments || word.size() > kMaxWordBytes) return {};
-    counts.words.push_back(word);
+  TRY(const auto shape, read_list_shape(database));
+  TRY(const auto languages, read_languages(database));
+  const WordKind kind = kind_of_vectors(shape);
+  const auto stop_forms = QueryReader(kind, languages, shape.columns).stop_forms();
+  std::vector<Posting> postings;
+  const auto take = [&](const ListedWord& word, const PostingList& list) -> Result<void> {
+    TRY_VOID(check_interrupt(writing.is_interrupted));
+    if (word.documents < kFewestDocuments || stop_forms.contains(word.text)) return {};
+    if (!read_postings(list, kAllColumns, postings)) return damaged_lists("word lists");
+    counts.words.push_back(word.text);
     for (const Posting& posting : postings) {
+      if (posting.document == 0 || posting.document > writing.last_id) return damaged_lists("word lists");
       counts.documents.push_back(posting.document - 1);
       counts.counts.push_back(static_cast<float>(posting.count));
     }
     counts.begins.push_back(counts.documents.size());
     return {};
   };
-  TRY_VOID(for_each_indexed_word(database, {"documents", "", writing.is_interrupted}, take));
+  TRY_VOID(for_each_list(database, kind, take));
   return most_frequent(std::move(counts));
 }
 
@@ -130,15 +138,13 @@ Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions&
                                   const VectorWriting& writing) {
   const bool is_lsi = options.source == VectorOptions::Source::lsi;
   TRY(const auto before, read_vector_meta(database, "the index"));
-  TRY(const std::size_t dimensions, is_lsi
-                                        ? write_lsi(database, options, writing)
-                                        : write_from_endpoint(database, options, writing, before.dimensions));
+  const auto written = is_lsi ? write_lsi(database, options, writing)
+                              : write_from_endpoint(database, options, writing, before.dimensions);
+  if (!written && written.error().code == Code::bad_data && options.is_optional) return std::size_t{0};
+  TRY(const std::size_t dimensions, written);
   TRY(auto insert, database.prepare("INSERT OR REPLACE INTO meta VALUES('embedding', ?)"));
   JsonObject meta{{"source", is_lsi ? "lsi" : "endpoint"}, {"dimensions", dimensions}};
-  if (is_lsi)
-    meta["stems_english"] = writing.stems_english;
-  else
-    meta["model"] = options.model;
+  if (!is_lsi) meta["model"] = options.model;
   TRY_VOID(insert.run(to_text(meta)));
   return dimensions;
 }
@@ -147,6 +153,11 @@ Result<void> drop_vectors(SqliteDatabase& database) {
   return database.run(
       "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
       "name='embedding';");
+}
+
+WordKind kind_of_vectors(const ListShape& shape) {
+  const bool has_stems = std::find(shape.kinds.begin(), shape.kinds.end(), WordKind::stems) != shape.kinds.end();
+  return has_stems ? WordKind::stems : shape.kinds.front();
 }
 
 Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string& path) {
@@ -167,8 +178,6 @@ Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string&
   meta.dimensions = static_cast<std::size_t>(dimensions->as_int64());
   if (const Json* model = object->if_contains("model"); model != nullptr && model->is_string())
     meta.model = model->as_string().c_str();
-  if (const Json* stems = object->if_contains("stems_english"); stems != nullptr && stems->is_bool())
-    meta.stems_english = stems->as_bool();
   return meta;
 }
 

@@ -13,6 +13,7 @@
 #include "core/progress.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
+#include "fetchers/engines/index/list_builder.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -24,6 +25,7 @@ struct VectorOptions {
   Source source = Source::none;
   std::size_t dimensions = 200;  ///< for latent semantic indexing
   EmbedTexts embed;              ///< for an endpoint
+  bool is_optional = false;      ///< documents without words in common get no vectors instead of an error
   std::string model;             ///< for an endpoint: vectors of different models are not comparable
 };
 
@@ -32,8 +34,10 @@ struct VectorMeta {
   VectorOptions::Source source = VectorOptions::Source::none;
   std::string model;
   std::size_t dimensions = 0;
-  bool stems_english = false;  ///< how words are split, for latent semantic indexing
 };
+
+/// The list whose words latent semantic indexing learns from: stems if the index has them, else its first.
+WordKind kind_of_vectors(const ListShape& shape);
 
 /// errors: bad_data: a value that this program never writes
 /// out:    source `none` if the index has no vectors
@@ -41,10 +45,9 @@ Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string&
 
 /// What write_vectors() needs besides the options.
 struct VectorWriting {
-  std::size_t last_id = 0;        ///< in `documents` (FTS5) and `pages`; the first is 1
+  std::size_t last_id = 0;        ///< the first is 1
   std::vector<std::int64_t> ids;  ///< of the documents to send to an endpoint
   std::function<Result<std::string>(std::int64_t id)> text_of;
-  bool stems_english = false;
   unsigned threads = 1;
   IsInterrupted is_interrupted;
   ProgressReport progress;

@@ -1,8 +1,8 @@
 #include "fetchers/engines/index/word_query.h"
 
 #include <algorithm>
-#include <memory>
 
+#include "core/number.h"
 #include "core/text.h"
 
 namespace metafuse::fetchers {
@@ -28,22 +28,11 @@ std::string_view next_token(std::string_view& rest) {
 
 namespace {
 
-constexpr std::size_t kMaxWordQueryBytes = 4096;
-constexpr int kMaxWordQueryDepth = 40;
+constexpr std::size_t kMaxWordQueryBytes = 1 << 16;
+constexpr int kMaxWordQueryDepth = 200;
+constexpr std::size_t kUsualDistance = 10;
 
-/// The text between quotes; nullopt if the quotes are not closed.
-std::optional<std::string> unquoted(std::string_view token) {
-  if (std::count(token.begin(), token.end(), '"') % 2 != 0) return std::nullopt;
-  std::string out;
-  for (std::size_t i = 1; i + 1 < token.size(); ++i) {
-    out += token[i];
-    if (token[i] == '"') ++i;
-  }
-  return out;
-}
-
-/// Parses FTS5's grammar without phrases, NEAR, prefixes and `-`. Juxtaposition binds tightest, then NOT,
-/// then AND, then OR. Returns nullopt for a query that contains anything else.
+/// Juxtaposition binds tightest, then NOT, then AND, then OR.
 class WordQueryParser {
  public:
   WordQueryParser(std::string_view query, const std::vector<std::string>& columns)
@@ -51,12 +40,11 @@ class WordQueryParser {
     take();
   }
 
-  std::optional<QueryNode> parse() {
-    auto node = parse_binary("OR", kAllColumns);
-    return token_.empty() ? std::move(node) : std::nullopt;
+  Result<QueryNode> parse() {
+    TRY(auto node, parse_binary("OR", kAllColumns));
+    if (!token_.empty()) return mistake("here");
+    return node;
   }
-
-  std::vector<QueryWord> words;
 
  private:
   void take() {
@@ -64,97 +52,170 @@ class WordQueryParser {
     token_ = rest_.empty() ? std::string_view() : next_token(rest_);
   }
 
-  bool is_word() const {
-    return !token_.empty() && (token_.front() == '"' || is_word_byte(token_.front())) && token_ != "AND" &&
-           token_ != "OR" && token_ != "NOT" && token_ != "NEAR";
+  Error mistake(const std::string& where) const {
+    const std::string found = token_.empty() ? "the end" : '"' + std::string(token_.substr(0, 40)) + '"';
+    return fail(Code::bad_data, "syntax error " + where + ": " + found);
   }
+
+  bool is_operator() const { return token_ == "AND" || token_ == "OR" || token_ == "NOT"; }
+  bool is_text() const {
+    return !token_.empty() && (token_.front() == '"' || is_word_byte(token_.front())) && !is_operator();
+  }
+  /// Whether the token begins a text, a group or a column filter.
+  bool begins_primary() const { return is_text() || token_ == "(" || token_ == "{" || token_ == "-"; }
 
   static std::string_view closer_than(std::string_view operation) {
     return operation == "OR" ? "AND" : operation == "AND" ? "NOT" : "";
   }
 
-  std::optional<QueryNode> parse_binary(std::string_view operation, ColumnSet columns) {
-    if (operation.empty()) return parse_primary(columns);
-    auto left = parse_binary(closer_than(operation), columns);
-    while (left && token_ == operation) {
+  /// Joins two conditions; conditions of the same kind become one with more children.
+  static QueryNode joined(QueryNode::Kind kind, QueryNode left, QueryNode right) {
+    QueryNode both;
+    both.kind = kind;
+    if (left.kind == kind)
+      both.children = std::move(left.children);
+    else
+      both.children.push_back(std::move(left));
+    both.children.push_back(std::move(right));
+    return both;
+  }
+
+  Result<QueryNode> parse_binary(std::string_view operation, ColumnSet columns) {
+    if (operation.empty()) return parse_sequence(columns);
+    TRY(auto left, parse_binary(closer_than(operation), columns));
+    while (token_ == operation) {
       take();
-      auto right = parse_binary(closer_than(operation), columns);
-      if (!right) return std::nullopt;
-      QueryNode both;
-      both.kind = operation == "OR"    ? QueryNode::Kind::any
-                  : operation == "AND" ? QueryNode::Kind::all
-                                       : QueryNode::Kind::without;
-      both.children.push_back(std::move(*left));
-      both.children.push_back(std::move(*right));
-      left = std::move(both);
+      TRY(auto right, parse_binary(closer_than(operation), columns));
+      left = joined(operation == "OR"    ? QueryNode::Kind::any
+                    : operation == "AND" ? QueryNode::Kind::all
+                                         : QueryNode::Kind::without,
+                    std::move(left), std::move(right));
     }
     return left;
   }
 
-  /// Parses `(...)`, or a sequence of words, each possibly preceded by a column filter.
-  std::optional<QueryNode> parse_primary(ColumnSet columns) {
-    QueryNode all;
-    all.kind = QueryNode::Kind::all;
-    while (true) {
-      const auto wanted = take_columns(columns);
-      if (!wanted) return std::nullopt;
-      if (token_ == "(") return all.children.empty() ? parse_group(*wanted) : std::nullopt;
-      if (!is_word()) return std::nullopt;
-      auto word = take_word(*wanted);
-      if (!word) return std::nullopt;
-      all.children.push_back(std::move(*word));
-      const bool goes_on = is_word() || token_ == "{";
-      if (!goes_on) return all.children.size() == 1 ? std::move(all.children.front()) : std::move(all);
+  Result<QueryNode> parse_sequence(ColumnSet columns) {
+    TRY(auto all, parse_primary(columns));
+    while (begins_primary()) {
+      TRY(auto next, parse_primary(columns));
+      all = joined(QueryNode::Kind::all, std::move(all), std::move(next));
     }
+    return all;
   }
 
-  std::optional<QueryNode> parse_group(ColumnSet columns) {
-    if (++depth_ > kMaxWordQueryDepth) return std::nullopt;
+  Result<QueryNode> parse_primary(ColumnSet columns) {
+    TRY(const ColumnSet wanted, take_columns(columns));
+    if (token_ == "(") return parse_group(wanted);
+    if (!is_text()) return mistake("where a word is expected");
+    std::string_view behind = rest_;
+    behind.remove_prefix(std::min(behind.find_first_not_of(" \t\r\n"), behind.size()));
+    if (token_ == "NEAR" && behind.starts_with('(')) return parse_near(wanted);
+    return take_text(wanted);
+  }
+
+  Result<QueryNode> parse_group(ColumnSet columns) {
+    if (++depth_ > kMaxWordQueryDepth) return fail(Code::bad_data, "too many parentheses");
     take();
-    auto inner = parse_binary("OR", columns);
-    if (!inner || token_ != ")") return std::nullopt;
+    TRY(auto inner, parse_binary("OR", columns));
+    if (token_ != ")") return mistake("where ) is expected");
     take();
     --depth_;
     return inner;
   }
 
-  std::optional<QueryNode> take_word(ColumnSet columns) {
-    const auto text = token_.front() == '"' ? unquoted(token_) : std::string(token_);
-    if (!text || words.size() == kMaxQueryWords) return std::nullopt;
+  /// NEAR(text text ..., distance)
+  Result<QueryNode> parse_near(ColumnSet columns) {
     take();
+    take();
+    QueryNode near;
+    near.kind = QueryNode::Kind::near;
+    near.distance = kUsualDistance;
+    while (is_text()) {
+      TRY(auto text, take_text(columns));
+      near.children.push_back(std::move(text));
+    }
+    if (near.children.empty()) return mistake("in NEAR");
+    if (token_ == ",") {
+      take();
+      std::int64_t distance = 0;
+      if (!to_integer(token_, distance) || distance < 0) return mistake("where NEAR's distance is expected");
+      near.distance = static_cast<std::size_t>(distance);
+      take();
+    }
+    if (token_ != ")") return mistake("where NEAR's ) is expected");
+    take();
+    if (near.children.size() > 1) return near;
+    return std::move(near.children.front());
+  }
+
+  /// A word or a string, possibly continued by + and ended by *.
+  Result<QueryNode> take_text(ColumnSet columns) {
     QueryNode node;
-    node.word = words.size();
-    words.push_back({*text, columns});
+    node.columns = columns;
+    node.is_quoted = token_.front() == '"';
+    TRY_VOID(append_text(node.text));
+    while (token_ == "+") {
+      take();
+      if (!is_text()) return mistake("behind +");
+      node.text += ' ';
+      node.is_quoted = true;
+      TRY_VOID(append_text(node.text));
+    }
+    if (token_ == "*") {
+      node.is_beginning = true;
+      take();
+    }
     return node;
   }
 
-  /// Takes a column filter in front of a word or parenthesis and intersects it with `allowed`. nullopt if
-  /// there is no column of that name, or if no column remains.
-  std::optional<ColumnSet> take_columns(ColumnSet allowed) {
+  Result<void> append_text(std::string& text) {
+    if (token_.front() != '"') {
+      text += token_;
+    } else {
+      if (std::count(token_.begin(), token_.end(), '"') % 2 != 0)
+        return fail(Code::bad_data, "unterminated string");
+      for (std::size_t i = 1; i + 1 < token_.size(); ++i) {
+        text += token_[i];
+        if (token_[i] == '"') ++i;
+      }
+    }
+    take();
+    return {};
+  }
+
+  /// Takes a column filter in front of a text or parenthesis and intersects it with `allowed`.
+  Result<ColumnSet> take_columns(ColumnSet allowed) {
+    const bool is_excluded = token_ == "-";
+    if (is_excluded) take();
     const bool is_list = token_ == "{";
     std::string_view behind = rest_;
     behind.remove_prefix(std::min(behind.find_first_not_of(" \t\r\n"), behind.size()));
-    if (!is_list && (!is_word() || !behind.starts_with(':'))) return allowed;
+    if (!is_list && (!is_text() || !behind.starts_with(':'))) {
+      if (is_excluded) return mistake("behind -");
+      return allowed;
+    }
     ColumnSet named = 0;
     if (is_list) take();
     do {
-      const auto bit = column_bit();
-      if (!bit) return std::nullopt;
-      named |= *bit;
+      TRY(const ColumnSet bit, column_bit());
+      named |= bit;
       take();
-    } while (is_list && token_ != "}");
+    } while (is_list && token_ != "}" && !token_.empty());
     if (is_list) take();
-    if (token_ != ":" || (named & allowed) == 0) return std::nullopt;
+    if (token_ != ":") return mistake("where : is expected");
     take();
-    return named & allowed;
+    return (is_excluded ? ~named : named) & allowed;
   }
 
-  std::optional<ColumnSet> column_bit() const {
-    if (!is_word()) return std::nullopt;
-    const auto name = token_.front() == '"' ? unquoted(token_) : std::string(token_);
-    for (std::size_t i = 0; name && i < columns_.size(); ++i)
-      if (ascii_lower(columns_[i]) == ascii_lower(*name)) return ColumnSet{1} << i;
-    return std::nullopt;
+  Result<ColumnSet> column_bit() const {
+    const std::string_view name =
+        token_.size() > 1 && token_.front() == '"' ? token_.substr(1, token_.size() - 2) : token_;
+    std::string known;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (ascii_lower(columns_[i]) == ascii_lower(name)) return ColumnSet{1} << i;
+      known += (known.empty() ? "" : ", ") + columns_[i];
+    }
+    return fail(Code::bad_data, "no such column: \"" + std::string(name.substr(0, 64)) + "\"; there are " + known);
   }
 
   std::string_view rest_, token_;
@@ -162,33 +223,12 @@ class WordQueryParser {
   int depth_ = 0;
 };
 
-bool is_alternatives(const QueryNode& node) {
-  return node.kind == QueryNode::Kind::word ||
-         (node.kind == QueryNode::Kind::any &&
-          std::all_of(node.children.begin(), node.children.end(), is_alternatives));
-}
-
-/// Whether a query only asks for one word of each of several groups and none of others. In other conditions,
-/// which words FTS5 counts depends on the positions of its cursors, so FTS5 itself must answer them.
-bool is_groups(const QueryNode& node) {
-  switch (node.kind) {
-    case QueryNode::Kind::all:
-      return std::all_of(node.children.begin(), node.children.end(), is_groups);
-    case QueryNode::Kind::without:
-      return is_groups(node.children[0]) && is_alternatives(node.children[1]);
-    default:
-      return is_alternatives(node);
-  }
-}
-
 }  // namespace
 
-std::optional<WordQuery> read_word_query(std::string_view query, const std::vector<std::string>& columns) {
-  if (query.size() > kMaxWordQueryBytes || query.find('\0') != std::string_view::npos) return std::nullopt;
-  WordQueryParser parser(query, columns);
-  auto node = parser.parse();
-  if (!node || !is_groups(*node)) return std::nullopt;
-  return WordQuery{std::move(parser.words), *std::move(node)};
+Result<QueryNode> read_word_query(std::string_view query, const std::vector<std::string>& columns) {
+  if (query.size() > kMaxWordQueryBytes)
+    return fail(Code::bad_data, "the query has more than " + std::to_string(kMaxWordQueryBytes) + " bytes");
+  return WordQueryParser(query, columns).parse();
 }
 
 }  // namespace metafuse::fetchers

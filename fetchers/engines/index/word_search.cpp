@@ -2,83 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <bitset>
-#include <cmath>
-#include <map>
 
-#include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/asked_word.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::uint32_t kPostingWindow = PostingList::kWindow;
-constexpr std::uint32_t kNoWindow = ~std::uint32_t{0};
 constexpr double kBoundSlack = 1 + 1e-9;  ///< exceeds the rounding error of a bound's sum
-
-constexpr double kIsElsewhere = -1;  ///< the frequency of a word that occurs only in other columns
-
-/// How often a document contains a word, weighted by columns and added in the same order as in FTS5.
-double weighted_frequency(const ColumnCounts& counts, const std::vector<double>& weights, ColumnSet columns) {
-  double sum = 0;
-  bool is_there = false;
-  for (const auto& [column, count] : counts) {
-    if (((columns >> column) & 1) == 0) continue;
-    is_there = true;
-    for (std::uint32_t i = 0; i < count; ++i) sum += column < weights.size() ? weights[column] : 1.0;
-  }
-  return is_there ? sum : kIsElsewhere;
-}
-
-/// The parameters of FTS5's bm25().
-constexpr double kK1 = 1.2;
-constexpr double kB = 0.75;
-
-/// ln((n - m + .5) / (m + .5)), where m of n documents contain the word; 1e-6 if that is not positive.
-double inverse_frequency(std::uint64_t documents, std::uint64_t with_word) {
-  const auto n = static_cast<std::int64_t>(documents);
-  const auto m = static_cast<std::int64_t>(with_word);
-  const double value = std::log((static_cast<double>(n - m) + 0.5) / (static_cast<double>(m) + 0.5));
-  return value <= 0 ? 1e-6 : value;
-}
-
-/// What a word contributes to a document's score.
-/// source: Robertson, Zaragoza 2009, eq. (3.15), with the frequencies of columns weighted and summed up
-double bm25_share(double inverse, double frequency, double length_norm) {
-  return inverse * ((frequency * (kK1 + 1.0)) / (frequency + length_norm));
-}
-
-/// One word of the query during the iteration over its windows.
-struct AskedWord {
-  std::shared_ptr<const PostingList> list;
-  PostingCursor cursor;
-  double inverse;                   ///< its inverse document frequency
-  std::vector<double> frequencies;  ///< by code; kIsElsewhere: not in the columns asked for
-  /// The largest frequency of the codes that share each bit.
-  std::array<double, PostingList::kCodeBits> most{};
-  std::array<PostingCursor::Posting, kPostingWindow> postings;
-
-  AskedWord(std::shared_ptr<const PostingList> of, const QueryWord& asked, const std::vector<double>& weights,
-            std::uint64_t documents)
-      : list(std::move(of)),
-        cursor(*list),
-        inverse(inverse_frequency(documents, list->documents_in(asked.columns))) {
-    for (const PostingCode& code : list->codes) {
-      const std::size_t bit = std::min(frequencies.size(), PostingList::kCodeBits - 1);
-      frequencies.push_back(weighted_frequency(code.counts, weights, asked.columns));
-      most[bit] = std::max(most[bit], frequencies.back());
-    }
-  }
-
-  std::uint32_t window() const { return cursor.is_at_end() ? kNoWindow : cursor.window(); }
-
-  double most_frequent() const {
-    double out = 0;
-    for (std::uint64_t bits = cursor.code_bits(); bits != 0; bits &= bits - 1)
-      out = std::max(out, most[static_cast<std::size_t>(std::countr_zero(bits))]);
-    return out;
-  }
-};
 
 /// The best documents so far. Documents arrive in ascending order of ids, so a later one with the same score
 /// ranks lower.
@@ -112,27 +42,41 @@ class BestDocuments {
   std::vector<ScoredDocument> kept_;
 };
 
-Error damaged_list() {
-  return fail(Code::bad_data, "the index's word lists are damaged; rebuild the index");
-}
+/// The places of a text of a phrase or NEAR in one document.
+struct TextPlaces {
+  std::vector<std::uint64_t> starts;
+  std::size_t words = 1;
+};
 
-/// A set of documents within a window, one bit each.
-using WindowSet = std::bitset<kPostingWindow>;
+/// Whether the texts occur with at most `distance` words between the end of the first and the start of the last.
+bool are_near(const std::vector<TextPlaces>& texts, std::size_t distance) {
+  std::vector<std::size_t> at(texts.size());
+  while (true) {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (at[i] == texts[i].starts.size()) return false;
+      if (texts[i].starts[at[i]] < texts[first].starts[at[first]]) first = i;
+      if (texts[i].starts[at[i]] > texts[last].starts[at[last]]) last = i;
+    }
+    const std::uint64_t end = texts[first].starts[at[first]] + texts[first].words;
+    const std::uint64_t start = texts[last].starts[at[last]];
+    if (start <= end || start - end <= distance) return true;
+    ++at[first];
+  }
+}
 
 /// Iterates over the windows in which a document can match.
 class WindowSearch {
  public:
-  WindowSearch(std::vector<std::unique_ptr<AskedWord>> words, const QueryNode& root,
-               const DocumentLengths& lengths, std::size_t count)
+  WindowSearch(std::vector<std::unique_ptr<AskedWord>> words, const Condition& root,
+               const DocumentLengths& lengths, const Scoring& scoring, std::size_t count)
       : words_(std::move(words)),
         root_(root),
         lengths_(lengths),
-        average_(static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)),
-        found_(words_.size()),
-        best_(count) {
-    norms_.resize(kNormsKept);
-    for (std::uint32_t length = 0; length < kNormsKept; ++length) norms_[length] = norm_of_length(length);
-  }
+        norms_(scoring.weighting, {static_cast<double>(lengths.documents),
+                                   static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)}),
+        best_(count) {}
 
   Result<std::vector<ScoredDocument>> run(const Deadline& deadline) {
     std::uint32_t window = 0;
@@ -147,23 +91,18 @@ class WindowSearch {
   }
 
  private:
-  static constexpr std::uint32_t kNormsKept = 512;
+  using Kind = Condition::Kind;
 
-  double norm_of_length(std::uint32_t length) const {
-    return kK1 * (1 - kB + kB * static_cast<double>(length) / average_);
-  }
-  double length_norm(std::uint32_t length) const {
-    return length < kNormsKept ? norms_[length] : norm_of_length(length);
-  }
-
-  /// The first window that can contain a match, by the current positions of the cursors.
-  std::uint32_t first_window(const QueryNode& node) const {
-    if (node.kind == QueryNode::Kind::word) return words_[node.word]->window();
-    std::uint32_t first = first_window(node.children.front());
-    if (node.kind == QueryNode::Kind::without) return first;
-    for (std::size_t i = 1; i < node.children.size(); ++i) {
-      const std::uint32_t other = first_window(node.children[i]);
-      first = node.kind == QueryNode::Kind::all ? std::max(first, other) : std::min(first, other);
+  /// The first window that can contain a match, by the current positions of the words.
+  std::uint32_t first_window(const Condition& condition) const {
+    std::uint32_t first = 0;
+    for (const std::size_t form : condition.forms) first = std::max(first, words_[form]->window());
+    if (condition.children.empty()) return first;
+    first = first_window(condition.children.front());
+    if (condition.kind == Kind::without || condition.kind == Kind::maybe) return first;
+    for (std::size_t i = 1; i < condition.children.size(); ++i) {
+      const std::uint32_t other = first_window(condition.children[i]);
+      first = condition.kind == Kind::any ? std::min(first, other) : std::max(first, other);
     }
     return first;
   }
@@ -171,8 +110,7 @@ class WindowSearch {
   /// The next window from `window` on that can contain a match.
   Result<std::uint32_t> next_window(std::uint32_t window) {
     while (true) {
-      for (auto& word : words_)
-        if (!word->cursor.advance(window)) return damaged_list();
+      for (auto& word : words_) TRY_VOID(word->advance(window));
       const std::uint32_t first = std::max(window, first_window(root_));
       if (first == window || first == kNoWindow) return first;
       window = first;
@@ -180,149 +118,142 @@ class WindowSearch {
   }
 
   /// An upper bound for the scores of a window's documents; negative if none matches.
-  double bound_at(const QueryNode& node, std::uint32_t window) const {
-    if (node.kind == QueryNode::Kind::word) {
-      const AskedWord& word = *words_[node.word];
-      if (word.window() != window) return -1;
-      return bm25_share(word.inverse, word.most_frequent(), length_norm(word.cursor.shortest()));
+  double bound_at(const Condition& condition, std::uint32_t window) const {
+    double sum = condition.forms.empty() ? -1 : 0;
+    for (const std::size_t form : condition.forms) {
+      if (words_[form]->window() != window) return -1;
+      sum += condition.weight * words_[form]->bound(norms_);
     }
-    if (node.kind == QueryNode::Kind::without) return bound_at(node.children.front(), window);
-    double sum = -1;
-    for (const QueryNode& child : node.children) {
-      const double bound = bound_at(child, window);
+    for (std::size_t i = 0; i < condition.children.size(); ++i) {
+      if (condition.kind == Kind::without && i > 0) break;
+      const double bound = bound_at(condition.children[i], window);
+      const bool is_required = condition.kind != Kind::any && (condition.kind != Kind::maybe || i == 0);
       if (bound >= 0)
         sum = std::max(sum, 0.0) + bound;
-      else if (node.kind == QueryNode::Kind::all)
+      else if (is_required)
         return -1;
     }
     return sum;
   }
 
   Result<void> rank_window(std::uint32_t window) {
-    for (std::size_t i = 0; i < words_.size(); ++i) TRY_VOID(find_word(i, window));
-    const WindowSet matching = matches(root_);
-    if (matching.none()) return {};
+    for (auto& word : words_) {
+      word->forget();
+      if (word->window() == window) TRY_VOID(word->read());
+    }
+    sets_.clear();
+    TRY_VOID(find_sets(root_));
+    if (sets_.back().none()) return {};
+    const WindowSet matching = sets_.back();
     scores_.fill(0);
-    TRY_VOID(add_scores(root_, matching, window));
-    const std::size_t first = std::size_t{window} * kPostingWindow;
-    for (std::uint32_t place = 0; place < kPostingWindow; ++place)
-      if (matching[place]) best_.take({static_cast<std::int64_t>(first + place), scores_[place]});
+    next_set_ = sets_.size();
+    add_scores(root_, matching, window);
+    const std::size_t first = std::size_t{window} * PostingList::kWindow;
+    for (std::uint32_t place = 0; place < PostingList::kWindow; ++place) {
+      if (!matching[place]) continue;
+      if (first + place >= lengths_.lengths.size()) return damaged_lists("word lists");
+      best_.take({static_cast<std::int64_t>(first + place), scores_[place]});
+    }
     return {};
   }
 
-  Result<void> find_word(std::size_t i, std::uint32_t window) {
-    AskedWord& word = *words_[i];
-    found_[i].reset();
-    if (word.window() != window) return {};
-    if (!word.cursor.read(word.postings)) return damaged_list();
-    for (std::uint32_t at = 0; at < word.cursor.documents(); ++at)
-      if (word.frequencies[word.postings[at].code] >= 0) found_[i][word.postings[at].place] = true;
+  /// Appends the sets of a condition's descendants, and then its own: where it matches.
+  Result<void> find_sets(const Condition& condition) {
+    WindowSet set;
+    for (std::size_t i = 0; i < condition.children.size(); ++i) {
+      TRY_VOID(find_sets(condition.children[i]));
+      const WindowSet& other = sets_.back();
+      if (i == 0)
+        set = other;
+      else if (condition.kind == Kind::any)
+        set |= other;
+      else if (condition.kind == Kind::without)
+        set &= ~other;
+      else if (condition.kind != Kind::maybe)
+        set &= other;
+    }
+    for (std::size_t i = 0; i < condition.forms.size(); ++i)
+      set = i == 0 ? words_[condition.forms[i]]->set() : set & words_[condition.forms[i]]->set();
+    if (condition.kind == Kind::phrase || condition.kind == Kind::near) {
+      for (std::uint32_t place = 0; place < PostingList::kWindow; ++place) {
+        if (!set[place]) continue;
+        TRY(set[place], is_placed(condition, place));
+      }
+    }
+    sets_.push_back(set);
     return {};
   }
 
-  WindowSet matches(const QueryNode& node) const {
-    if (node.kind == QueryNode::Kind::word) return found_[node.word];
-    WindowSet out = matches(node.children.front());
-    for (std::size_t i = 1; i < node.children.size(); ++i) {
-      const WindowSet other = matches(node.children[i]);
-      if (node.kind == QueryNode::Kind::all) out &= other;
-      if (node.kind == QueryNode::Kind::any) out |= other;
-      if (node.kind == QueryNode::Kind::without) out &= ~other;
+  /// Whether the words of a phrase or NEAR stand in a document as they have to.
+  Result<bool> is_placed(const Condition& condition, std::uint32_t document) {
+    if (condition.kind == Kind::phrase) {
+      TRY(const TextPlaces places, places_of(condition, document));
+      return !places.starts.empty();
+    }
+    std::vector<TextPlaces> texts;
+    for (const Condition& child : condition.children) {
+      TRY(auto places, places_of(child, document));
+      texts.push_back(std::move(places));
+    }
+    return are_near(texts, condition.distance);
+  }
+
+  /// Where a word or phrase begins in a document.
+  Result<TextPlaces> places_of(const Condition& text, std::uint32_t document) {
+    TextPlaces out;
+    out.words = text.forms.size();
+    TRY_VOID(words_[text.forms.front()]->places_of(document, out.starts));
+    std::vector<std::uint64_t> next;
+    for (std::size_t i = 1; i < text.forms.size() && !out.starts.empty(); ++i) {
+      TRY_VOID(words_[text.forms[i]]->places_of(document, next));
+      std::erase_if(out.starts,
+                    [&](std::uint64_t start) { return !std::binary_search(next.begin(), next.end(), start + i); });
     }
     return out;
   }
 
-  /// Adds the scores of a condition's words in the query's order, as FTS5 does. A word counts in a document
-  /// if every condition that contains the word matches.
-  Result<void> add_scores(const QueryNode& node, const WindowSet& counted, std::uint32_t window) {
-    if (node.kind == QueryNode::Kind::word) return add_word(*words_[node.word], counted, window);
-    for (const QueryNode& child : node.children) {
-      TRY_VOID(add_scores(child, counted & matches(child), window));
-      if (node.kind == QueryNode::Kind::without) break;
+  /// Adds the scores of a condition's words to the documents where all conditions around it match. Takes the sets in
+  /// the reverse of the order in which find_sets() appended them.
+  void add_scores(const Condition& condition, const WindowSet& around, std::uint32_t window) {
+    const WindowSet counted = around & sets_[--next_set_];
+    for (const std::size_t form : condition.forms) add_word(*words_[form], condition.weight, counted, window);
+    for (std::size_t i = condition.children.size(); i-- > 0;) {
+      const bool is_excluded = condition.kind == Kind::without && i > 0;
+      add_scores(condition.children[i], is_excluded ? WindowSet() : counted, window);
     }
-    return {};
   }
 
-  Result<void> add_word(const AskedWord& word, const WindowSet& counted, std::uint32_t window) {
-    if (counted.none()) return {};
-    const std::size_t first = std::size_t{window} * kPostingWindow;
-    for (std::uint32_t i = 0; i < word.cursor.documents(); ++i) {
-      const auto [place, code] = word.postings[i];
-      if (!counted[place]) continue;
-      if (first + place >= lengths_.lengths.size()) return damaged_list();
-      const double norm = length_norm(lengths_.lengths[first + place]);
-      scores_[place] += bm25_share(word.inverse, word.frequencies[code], norm);
-    }
-    return {};
+  void add_word(const AskedWord& word, double weight, const WindowSet& counted, std::uint32_t window) {
+    if (counted.none()) return;
+    const std::size_t first = std::size_t{window} * PostingList::kWindow;
+    for (const auto& [place, frequency] : word.documents())
+      if (counted[place] && first + place < lengths_.lengths.size())
+        scores_[place] += weight * word.share(frequency, norms_.of(lengths_.lengths[first + place]));
   }
 
   std::vector<std::unique_ptr<AskedWord>> words_;
-  const QueryNode& root_;
+  const Condition& root_;
   const DocumentLengths& lengths_;
-  double average_;
-  std::vector<double> norms_;
-  std::vector<WindowSet> found_;  ///< indexed by word
-  std::array<double, kPostingWindow> scores_{};
+  LengthNorms norms_;
+  std::vector<WindowSet> sets_;
+  std::size_t next_set_ = 0;
+  std::array<double, PostingList::kWindow> scores_{};
   BestDocuments best_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const DocumentLengths>> SharedLengths::of(SqliteDatabase& database,
-                                                                 const RankingReader& reader) {
-  const std::lock_guard lock(mutex_);
-  if (last_ == nullptr || last_->version != reader.version()) {
-    TRY(auto read, reader.read_lengths(database));
-    last_ = std::make_shared<const DocumentLengths>(std::move(read));
-  }
-  return last_;
-}
-
-Result<std::optional<WordSearch>> WordSearch::open(SqliteDatabase& database, RankedTable table,
-                                                   SharedLengths& lengths) {
-  // The bounds assume that containing a word never lowers a document's score.
-  if (std::any_of(table.weights.begin(), table.weights.end(), [](double weight) { return !(weight >= 0); }))
-    return std::optional<WordSearch>();
-  WordSearch search;
-  TRY(search.reader_, RankingReader::open(database, table.words.name, table.columns));
-  if (!search.reader_) return std::optional<WordSearch>();
-  TRY(search.lengths_, lengths.of(database, *search.reader_));
-  TRY(search.finder_, WordFinder::make(table.words.tokenizer));
-  search.table_ = std::move(table);
-  return std::optional<WordSearch>(std::move(search));
-}
-
-Result<std::optional<std::string>> WordSearch::word_of(std::string_view text) {
-  std::optional<std::string> word;
-  std::int64_t words = 0;
-  TRY_VOID(finder_->for_each_word(text, [&](std::string_view one, std::int64_t count) -> Result<void> {
-    word = std::string(one);
-    words += count;
-    return {};
-  }));
-  return words == 1 ? std::move(word) : std::nullopt;
-}
-
-Result<std::optional<std::vector<ScoredDocument>>> WordSearch::find(std::string_view query, std::size_t count,
-                                                                    const Deadline& deadline) {
-  using Found = std::optional<std::vector<ScoredDocument>>;
-  const auto asked = read_word_query(query, table_.columns);
-  if (!asked) return Found();
-  std::map<std::string, std::shared_ptr<const PostingList>, std::less<>> lists;
+Result<std::vector<ScoredDocument>> find_best(ListReader& reader, const DocumentLengths& lengths,
+                                              const AskedQuery& asked, const Scoring& scoring, std::size_t count,
+                                              const Deadline& deadline) {
+  if (asked.is_empty || count == 0) return std::vector<ScoredDocument>();
   std::vector<std::unique_ptr<AskedWord>> words;
-  for (const QueryWord& one : asked->words) {
-    TRY(const auto word, word_of(one.text));
-    if (!word) return Found();
-    auto& list = lists[*word];
-    if (list == nullptr) {
-      TRY(list, reader_->list_of(*word, *lengths_));
-    }
-    words.push_back(std::make_unique<AskedWord>(list, one, table_.weights, lengths_->documents));
+  for (const AskedForm& form : asked.forms) {
+    if (deadline.has_passed()) return fail(Code::try_again, "the deadline passed");
+    TRY(auto word, AskedWord::open(reader, lengths, form, scoring));
+    words.push_back(std::move(word));
   }
-  if (count == 0) return Found(std::in_place);
-  auto found = WindowSearch(std::move(words), asked->root, *lengths_, count).run(deadline);
-  if (!found) return fail(found.error().code, table_.path + ": " + found.error().text);
-  return Found(*std::move(found));
+  return WindowSearch(std::move(words), asked.root, lengths, scoring, count).run(deadline);
 }
 
 }  // namespace metafuse::fetchers

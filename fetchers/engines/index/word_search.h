@@ -1,23 +1,18 @@
 #pragma once
 
-// Finds the best documents for a query of words. Uses the same BM25 as FTS5's bm25(): the scores are equal,
-// and documents with equal scores come in the same order.
+// Finds the best documents for a condition by the lists of its words. Documents are visited in windows of a thousand;
+// a window is skipped if an upper bound of its scores shows that none of its documents can be among the best.
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/deadline.h"
 #include "core/result.h"
-#include "core/sqlite_database.h"
-#include "fetchers/engines/index/local_engine.h"
-#include "fetchers/engines/index/ranking_tables.h"
-#include "fetchers/engines/index/word_finder.h"
-#include "fetchers/engines/index/word_query.h"
+#include "fetchers/engines/index/condition.h"
+#include "fetchers/engines/index/weighting.h"
+#include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
 
@@ -29,50 +24,24 @@ struct ScoredDocument {
   friend bool operator==(const ScoredDocument&, const ScoredDocument&) = default;
 };
 
-/// The lengths of an index's documents, shared by all its connections. Thread-safe.
-class SharedLengths {
- public:
-  /// The lengths of the reader's version; read from the database if the stored ones are of another version.
-  Result<std::shared_ptr<const DocumentLengths>> of(SqliteDatabase& database, const RankingReader& reader);
-
- private:
-  std::mutex mutex_;
-  std::shared_ptr<const DocumentLengths> last_;
+/// How documents are scored.
+struct Scoring {
+  Weighting weighting = Weighting::ineb2;
+  std::vector<double> column_weights;  ///< at least 0; columns beyond have weight 1
 };
 
-/// The table to search, and how.
-struct RankedTable {
-  std::string path;  ///< of the index file, for errors
-  WordsTable words;  ///< a full-text table
-  std::vector<std::string> columns;
-  std::vector<double> weights;  ///< of the columns
-};
+inline constexpr std::size_t kAllDocuments = ~std::size_t{0};
 
-/// Ranks documents by words. Not thread-safe.
-class WordSearch {
- public:
-  /// out:    nullopt for an index without ranking tables, or if a weight is negative
-  /// errors: bad_data: damaged; those of SQLite
-  static Result<std::optional<WordSearch>> open(SqliteDatabase& database, RankedTable table,
-                                                SharedLengths& lengths);
+/// How many words a beginning stands for: those of the most documents.
+inline constexpr std::size_t kMostBeginnings = 1000;
 
-  /// in:     count - how many of the best documents to find
-  /// out:    best first, then by id; nullopt if the query does not consist of words alone, so that FTS5 must
-  ///         answer it
-  /// errors: try_again: the deadline passed; bad_data: a damaged index
-  /// cost:   reads the lists of the words; skips windows of kWindow documents that cannot contain one of
-  ///         the best
-  Result<std::optional<std::vector<ScoredDocument>>> find(std::string_view query, std::size_t count,
-                                                          const Deadline& deadline);
-
- private:
-  /// The word that the tokenizer makes of a text; nullopt if it makes none or several.
-  Result<std::optional<std::string>> word_of(std::string_view text);
-
-  RankedTable table_;
-  std::optional<RankingReader> reader_;
-  std::optional<WordFinder> finder_;
-  std::shared_ptr<const DocumentLengths> lengths_;
-};
+/// in:     count - how many of the best documents to find
+/// out:    best first, then by id. A word adds to the score of a document if every condition that contains the word
+///         matches; a phrase adds the shares of its words.
+/// errors: try_again: the deadline passed; bad_data: a damaged index
+/// cost:   reads the lists of the words; skips windows that cannot contain one of the best
+Result<std::vector<ScoredDocument>> find_best(ListReader& reader, const DocumentLengths& lengths,
+                                              const AskedQuery& asked, const Scoring& scoring, std::size_t count,
+                                              const Deadline& deadline);
 
 }  // namespace metafuse::fetchers

@@ -75,7 +75,8 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   const std::string database = indexed->database();
   TRY_VOID(write_file(documents, to_documents(*pages)));
   fetchers::IndexOptions options;  // the same options as in scripts/demo
-  options.tokenizers = {"porter", "trigram"};
+  options.kinds = {fetchers::WordKind::words, fetchers::WordKind::stems, fetchers::WordKind::parts};
+  options.language = "en";
   options.has_cosine = true;
   TRY_VOID(fetchers::build_local_index(database, {documents}, options));
   indexed->pages_ = std::move(*pages);

@@ -28,8 +28,8 @@ Deadline in_five_seconds() {
 /// Words with their known Porter stems.
 const std::map<std::string, std::string> kStemOf = {
     {"editor", "editor"}, {"editors", "editor"}, {"edit", "edit"},     {"editing", "edit"},
-    {"image", "imag"},    {"images", "imag"},    {"reader", "reader"}, {"a", "a"},
-    {"of", "of"},         {"mail", "mail"},      {"mails", "mail"}};
+    {"image", "imag"},    {"images", "imag"},    {"reader", "reader"}, {"web", "web"},
+    {"old", "old"},       {"mail", "mail"},      {"mails", "mail"}};
 
 std::string document_line(std::size_t number, const std::string& title, const std::string& text,
                           const std::string& section = "net") {
@@ -43,6 +43,7 @@ struct CosineIndex {
 
   explicit CosineIndex(const std::string& documents, IndexOptions options = {}) {
     options.has_cosine = true;
+    options.language = "en";
     write(documents, options);
   }
 
@@ -107,32 +108,6 @@ TEST_CASE("A query of the cosine engine has words followed by conditions", "[fet
   CHECK(read_cosine_query("NOT x") == CosineQuery{"", "", {" x"}});
 }
 
-TEST_CASE("Postings are read back unchanged and damaged ones are refused", "[fetchers][cosine]") {
-  Random random(7);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<Posting> postings;
-    std::uint32_t id = 0;
-    for (std::uint64_t i = random.below(40); i > 0; --i)
-      postings.push_back({id += 1 + static_cast<std::uint32_t>(random.below(round % 2 == 0 ? 3 : 1'000'000)),
-                          1 + static_cast<std::uint32_t>(random.below(300))});
-    std::string bytes = encoded_postings(postings);
-    std::vector<Posting> back;
-    REQUIRE(decode_postings(bytes, id, back));
-    REQUIRE(back.size() == postings.size());
-    for (std::size_t i = 0; i < back.size(); ++i) {
-      CHECK(back[i].document == postings[i].document);
-      CHECK(back[i].count == postings[i].count);
-    }
-    if (postings.empty()) continue;
-    CHECK_FALSE(decode_postings(bytes, id - 1, back));
-    bytes.pop_back();
-    CHECK_FALSE(decode_postings(bytes, id, back));
-    for (char& c : bytes) c = static_cast<char>(random.below(256));
-    if (decode_postings(bytes, 1000, back))
-      for (const Posting& posting : back) CHECK((posting.document >= 1 && posting.document <= 1000));
-  }
-}
-
 TEST_CASE("The cosine engine ranks as its definition does", "[fetchers][cosine]") {
   Random random(3);
   std::vector<std::string> known;
@@ -156,7 +131,7 @@ TEST_CASE("The cosine engine ranks as its definition does", "[fetchers][cosine]"
   const CosineIndex index(lines);
   CosineEngine engine({index.database});
   for (const std::vector<std::string>& query : std::vector<std::vector<std::string>>{
-           {"editor"}, {"editing", "images"}, {"mail", "mail", "of"}, {"a"}}) {
+           {"editor"}, {"editing", "images"}, {"mail", "mail", "old"}, {"web"}}) {
     std::string text;
     for (const std::string& word : query) text += word + ' ';
     const auto list = engine.search(text, 100, 0, in_five_seconds());
@@ -196,7 +171,7 @@ TEST_CASE("The cosine engine finds other endings and parts of words and typing e
   CHECK(index.find("image", 30, 2).empty());
   const auto bad = CosineEngine({index.database}).search("image AND wat : x", 9, 0, in_five_seconds());
   CHECK(bad.error().code == Code::bad_data);
-  CHECK(bad.error().text.find("condition") != std::string::npos);
+  CHECK(bad.error().text.find("no such column: \"wat\"") != std::string::npos);
   // of a hundred thousand words only the first ones are used
   std::string many;
   for (int i = 0; i < 100'000; ++i) many += "w" + std::to_string(i) + ' ';
@@ -217,8 +192,8 @@ TEST_CASE("An index without the cosine's tables gives an error that says how to 
 
 TEST_CASE("A damaged index is an error of the cosine engine", "[fetchers][cosine]") {
   for (const char* damage :
-       {"UPDATE cosine_parts SET postings=x'ffffffffffffff'", "UPDATE cosine_lengths SET lengths=x'00'",
-        "UPDATE cosine_lengths SET first=7", "DELETE FROM cosine_lengths", "DROP TABLE cosine_parts",
+       {"UPDATE list_words SET postings=x'ffffffffffffff'", "UPDATE cosine_lengths SET lengths=x'00'",
+        "UPDATE cosine_lengths SET first=7", "DELETE FROM cosine_lengths", "DELETE FROM meta WHERE name='lists'",
         "UPDATE cosine_lengths SET lengths=x'0000c07f0000c07f0000c07f'"}) {
     INFO(damage);
     const CosineIndex index(document_line(1, "one", "two") + document_line(2, "three", "two"));
@@ -232,9 +207,9 @@ TEST_CASE("A damaged index is an error of the cosine engine", "[fetchers][cosine
   }
 }
 
-TEST_CASE("An index can be searched with each tokenizer that it was built with", "[fetchers][local]") {
+TEST_CASE("An index can be searched by each kind of list that it was built with", "[fetchers][local]") {
   IndexOptions options;
-  options.tokenizers = {"porter", "trigram", "unicode61"};
+  options.kinds = {WordKind::words, WordKind::stems, WordKind::parts};
   const CosineIndex index(document_line(1, "one", "texteditor of images") +
                               document_line(2, "porter", "searches an image") +
                               document_line(3, "x", "search"),
@@ -248,59 +223,81 @@ TEST_CASE("An index can be searched with each tokenizer that it was built with",
     return urls;
   };
   using Set = std::set<std::string>;
-  for (const char* words : {"", "unicode61"}) {
+  for (const char* words : {"", "words", "unicode61"}) {
     CHECK(find(words, "search") == Set{"http://3/"});
     CHECK(find(words, "editor").empty());
+    CHECK(find(words, "sear*") == Set{"http://2/", "http://3/"});
   }
-  CHECK(find("porter", "text : searching") == Set{"http://2/", "http://3/"});
-  CHECK(find("porter", "image") == Set{"http://1/", "http://2/"});
-  CHECK(find("trigram", "editor") == Set{"http://1/"});
-  CHECK(find("trigram", "ages OR earc") == Set{"http://1/", "http://2/", "http://3/"});
-  CHECK(find("trigram", "section : net AND title : ort") == Set{"http://2/"});
+  CHECK(find("stems", "text : searching") == Set{"http://2/", "http://3/"});
+  CHECK(find("stems", "searching*") == Set{"http://2/", "http://3/"});
+  CHECK(find("stems", "image") == Set{"http://1/", "http://2/"});
+  CHECK(find("parts", "editor") == Set{"http://1/"});
+  CHECK(find("parts", "ages OR earc") == Set{"http://1/", "http://2/", "http://3/"});
+  // in a condition, all parts of a word are required
+  CHECK(find("parts", "section : net AND title : porter") == Set{"http://2/"});
+  CHECK(find("parts", "section : net AND title : ported").empty());
 
-  // a stemmed index has the other tokenizers in addition
-  IndexOptions stemmed;
-  stemmed.stems_english = true;
-  stemmed.tokenizers = {"porter"};
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
-  REQUIRE(build_local_index(database, {folder.write("d.jsonl", document_line(1, "a", "searches"))}, stemmed)
-              .has_value());
-  CHECK(LocalEngine({database, {}, "", "porter"}).search("search", 9, 0, in_five_seconds())->hits.size() ==
-        1);
-  const auto missing = LocalEngine({database, {}, "", "trigram"}).search("search", 9, 0, in_five_seconds());
+  REQUIRE(build_local_index(database, {folder.write("d.jsonl", document_line(1, "a", "searches"))}).has_value());
+  const auto missing = LocalEngine({database, {}, "", "parts"}).search("search", 9, 0, in_five_seconds());
   CHECK(missing.error().code == Code::bad_config);
-  CHECK(missing.error().text.find("--tokenizer trigram") != std::string::npos);
+  CHECK(missing.error().text.find("--tokenizer parts") != std::string::npos);
 }
 
-TEST_CASE("An update gives the same tokenizers and cosine tables as a new index", "[fetchers][cosine]") {
+TEST_CASE("An update gives the same lists and cosines as a new index", "[fetchers][cosine]") {
   IndexOptions options;
   options.updates = true;
   options.has_cosine = true;
-  options.stems_english = true;
-  options.tokenizers = {"trigram"};
+  options.language = "en";
   const std::string before = document_line(1, "one", "texteditor") + document_line(2, "two", "image reader");
   const std::string after =
       document_line(2, "two", "images of readers") + document_line(3, "three", "editor");
   CosineIndex changed(before, options);
   changed.write(after, options);
   const CosineIndex anew(after, options);
-  const auto parts = [](const std::string& path, const std::string& tokenizer) {
+  const auto found = [](const std::string& path, const std::string& tokenizer) {
     return LocalEngine({path, {}, "", tokenizer})
         .search("edit* OR read", 9, 0, in_five_seconds())
         ->hits.size();
   };
   CHECK(changed.find("reader editing") == anew.find("reader editing"));
   CHECK(changed.find("texteditor") == anew.find("texteditor"));
-  CHECK(parts(changed.database, "trigram") == parts(anew.database, "trigram"));
-  CHECK(parts(changed.database, "unicode61") == parts(anew.database, "unicode61"));
-  // with other tokenizers the index is rebuilt, and without has_cosine it loses the cosine's tables
-  options.tokenizers.clear();
+  for (const char* tokenizer : {"words", "stems", "parts"})
+    CHECK(found(changed.database, tokenizer) == found(anew.database, tokenizer));
+  // with other lists the index is rebuilt, and without has_cosine it has no cosines
   options.has_cosine = false;
   const auto built = build_local_index(changed.database, {changed.folder.write("d.jsonl", after)}, options);
   REQUIRE(built.has_value());
   CHECK_FALSE(built->is_update);
   CHECK(CosineEngine({changed.database}).search("editor", 9, 0, in_five_seconds()).has_error());
+}
+
+TEST_CASE("Engine files select the weighting and the expansion of queries", "[fetchers][definition]") {
+  const auto local = [](const std::string& keys) {
+    return parse_engine_file("engines:\n  - {name: b, engine: local, database: x.db" + keys + "}\n", "e.yaml");
+  };
+  const auto access = [&](const std::string& keys) {
+    const auto file = local(keys);
+    if (!file) FAIL(file.error().text);
+    return std::get<LocalAccess>(file->engines[0].access);
+  };
+  CHECK(access("").weighting == Weighting::bm25);
+  CHECK_FALSE(access("").expansion.has_value());
+  CHECK(access(", weighting: ineb2").weighting == Weighting::ineb2);
+  CHECK(access(", expand: {}").expansion == Expansion{});
+  CHECK(access(", expand: {documents: 5, terms: 30, weight: .5}").expansion == Expansion{5, 30, .5});
+  for (const auto& [keys, message] : std::map<std::string, std::string>{
+           {", weighting: tfidf", "weighting must be bm25 or ineb2"},
+           {", expand: {documents: 0}", "documents must be a whole number from 1 to 100"},
+           {", expand: {terms: 1.5}", "terms must be a whole number from 1 to 100"},
+           {", expand: {weight: 0}", "weight must be a number above 0"},
+           {", expand: {words: 3}", "expand has no key \"words\""}}) {
+    INFO(keys);
+    const auto bad = local(keys);
+    REQUIRE(bad.has_error());
+    CHECK(bad.error().text.find(message) != std::string::npos);
+  }
 }
 
 TEST_CASE("Engine files select the cosine engine and tokenizers", "[fetchers][definition]") {
@@ -315,6 +312,6 @@ TEST_CASE("Engine files select the cosine engine and tokenizers", "[fetchers][de
   const auto bad = parse_engine_file(
       "engines:\n  - {name: b, engine: local, database: x.db, tokenizer: snowball}\n", "e.yaml");
   REQUIRE(bad.has_error());
-  CHECK(bad.error().text.find("tokenizer must be unicode61, porter or trigram") != std::string::npos);
+  CHECK(bad.error().text.find("tokenizer must be words, stems or parts") != std::string::npos);
   CHECK(parse_engine_file("engines:\n  - {name: b, engine: local_cosine}\n", "e.yaml").has_error());
 }

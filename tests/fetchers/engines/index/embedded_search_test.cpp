@@ -300,8 +300,13 @@ TEST_CASE("An update reads and embeds only the files that changed", "[fetchers][
   folder.write("pages/8.txt", "page eight");
   build();
   CHECK(embedded == 42 + 41 + 1);
-  options.stems_english = true;
+  options.language = "en";
   CHECK_FALSE(build().is_update);
+  options.language = "xx";
+  const auto unknown = build_local_index(database, {folder.path("pages")}, options);
+  CHECK(unknown.error().code == Code::bad_config);
+  CHECK(unknown.error().text.find("there is no language \"xx\"") != std::string::npos);
+  CHECK(urls_of(LocalEngine({database, {}}).search("eight", 30, 0, soon())).size() == 1);
 }
 
 TEST_CASE("Results of an index show the dates and languages of their documents", "[fetchers][local]") {
@@ -319,30 +324,25 @@ TEST_CASE("Results of an index show the dates and languages of their documents",
   CHECK(list->hits[2].language.empty());
 }
 
-TEST_CASE("An index of an earlier version is searched and rebuilt by an update",
+TEST_CASE("An index of another version is refused by a search and built again by an update",
           "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
   IndexOptions options;
   options.updates = true;
-  options.has_cosine = true;
-  const std::string lines =
-      folder.write("d.jsonl", "{\"url\":\"http://a/\",\"title\":\"one\",\"language\":\"de\"}\n");
-  REQUIRE(build_local_index(database, {lines}, options).has_value());
+  const std::string lines = folder.write("d.jsonl", "{\"url\":\"http://a/\",\"title\":\"one\"}\n");
+  REQUIRE(build_local_index(database, {lines}, options)->other_version.empty());
   auto file = SqliteDatabase::open(database, {.mode = SqliteMode::create});
   REQUIRE(file.has_value());
-  REQUIRE(file->run("ALTER TABLE pages DROP COLUMN language; ALTER TABLE pages DROP COLUMN published;")
-              .has_value());
-  const auto word = [&] { return LocalEngine({database, {}}).search("one", 30, 0, soon()); };
-  const auto cosine = [&] { return CosineEngine({database}).search("one", 30, 0, soon()); };
-  CHECK(urls_of(word()) == Urls{"http://a/"});
-  CHECK(urls_of(cosine()) == Urls{"http://a/"});
-  CHECK(word()->hits[0].language.empty());
+  REQUIRE(file->run("UPDATE meta SET value='1' WHERE name='version';").has_value());
+  const auto refused = LocalEngine({database, {}}).search("one", 30, 0, soon());
+  CHECK(refused.error().code == Code::bad_data);
+  CHECK(refused.error().text.find("an index of version 1") != std::string::npos);
   const auto updated = build_local_index(database, {lines}, options);
   REQUIRE(updated.has_value());
   CHECK_FALSE(updated->is_update);
-  CHECK(word()->hits[0].language == "de");
-  CHECK(cosine()->hits[0].language == "de");
+  CHECK(updated->other_version == "1");
+  CHECK(urls_of(LocalEngine({database, {}}).search("one", 30, 0, soon())) == Urls{"http://a/"});
 }
 
 TEST_CASE("A new field or an index without sources causes a rebuild", "[fetchers][local][update]") {

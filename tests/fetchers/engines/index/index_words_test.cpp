@@ -13,14 +13,14 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-std::string index_of_editors(const test::TemporaryFolder& folder, bool stems_english = false) {
+std::string index_of_editors(const test::TemporaryFolder& folder, WordKind kind = WordKind::words) {
   const std::string documents =
       "{\"url\":\"http://a/\",\"title\":\"GNU Emacs\",\"text\":\"an extensible editor, say \\\"hi\\\"\"}\n"
       "{\"url\":\"http://b/\",\"title\":\"Vim\",\"text\":\"an editor of texts\"}\n"
       "{\"url\":\"http://c/\",\"title\":\"\",\"text\":\"editors, an essay\"}\n";
   const std::string database = folder.path("words.db");
   IndexOptions options;
-  options.stems_english = stems_english;
+  options.kinds = {kind};
   REQUIRE(build_local_index(database, {folder.write("d.jsonl", documents)}, options).has_value());
   return database;
 }
@@ -41,7 +41,7 @@ TEST_CASE("An index gives its titles and the words of several documents", "[fetc
 
 TEST_CASE("An index of stems gives only titles", "[fetchers][local]") {
   const test::TemporaryFolder folder;
-  const auto words = read_index_words(index_of_editors(folder, true));
+  const auto words = read_index_words(index_of_editors(folder, WordKind::stems));
   REQUIRE(words.has_value());
   CHECK(words->titles.size() == 2);
   CHECK(words->words.empty());

@@ -295,7 +295,7 @@ TEST_CASE("Latent semantic indexing finds documents that lack the query's word",
 
 TEST_CASE("The vector engine ranks by cosine and pages and tokenizes like the index", "[fetchers][vectors]") {
   IndexOptions options = lsi_index(4);
-  options.stems_english = true;
+  options.language = "en";
   const VectorIndex index(kTwoTopics, options);
   VectorEngine engine({index.database, -1});
   const auto list = engine.search("cooking a stew", {}, 30, 0, in_time());

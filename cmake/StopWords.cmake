@@ -1,0 +1,17 @@
+# stop_words(OUTPUT): writes OUTPUT, which defines the function that fetchers/engines/index/stop_words.h declares, from the
+# lists of Debian's liblingua-stopwords-perl. A list stands between the parentheses behind `return qw`.
+function(stop_words output)
+  find_path(folder Lingua/StopWords/EN.pm PATHS /usr/share/perl5 NO_DEFAULT_PATH REQUIRED)
+  file(GLOB modules ${folder}/Lingua/StopWords/*.pm)
+  set(lists "")
+  foreach(module IN LISTS modules)
+    get_filename_component(name ${module} NAME_WE)
+    string(TOLOWER ${name} language)
+    file(READ ${module} text)
+    string(REGEX MATCH "return qw\\(([^)]*)\\)" found "${text}")
+    string(REGEX REPLACE "[ \t\r\n]+" "\n" words "${CMAKE_MATCH_1}")
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/stop_words/${language} @ONLY CONTENT "${words}")
+    list(APPEND lists ${CMAKE_CURRENT_BINARY_DIR}/stop_words/${language})
+  endforeach()
+  embed_files(${output} fetchers/engines/index/stop_words.h metafuse::fetchers StopWordFile stop_word_files ${lists})
+endfunction()

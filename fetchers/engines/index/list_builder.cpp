@@ -1,0 +1,147 @@
+#include "fetchers/engines/index/list_builder.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/contract.h"
+#include "core/languages.h"
+#include "fetchers/engines/index/number_bytes.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+/// Places beyond are counted as this one.
+constexpr std::uint32_t kLastPlace = (1U << 22) - 1;
+constexpr std::size_t kMostRemembered = 1 << 20;  ///< folded words per language
+
+}  // namespace
+
+std::string_view field_of(const SourceDocument& document, const std::string& column) {
+  const auto found = document.fields.find(column);
+  return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string language_of(const SourceDocument& document, const std::string& otherwise) {
+  const std::string_view stated = field_of(document, "language");
+  const std::string tag = language_tag(stated.empty() ? field_of(document, "lang") : stated);
+  return tag.empty() ? otherwise : tag.substr(0, tag.find('-'));
+}
+
+/// What becomes of the folded words of one language, for every kind.
+struct ListBuilder::Forms {
+  std::vector<WordForms> forms;  ///< by kind
+  /// The numbers of a word's forms, by kind.
+  std::unordered_map<std::string, std::vector<std::vector<std::uint32_t>>, KeyedHash> known;
+  std::string folded;
+};
+
+std::uint32_t ListBuilder::number_of(std::size_t kind, const std::string& text) {
+  numbers_.resize(shape_.kinds.size());
+  const auto [entry, is_new] = numbers_[kind].try_emplace(text, static_cast<std::uint32_t>(words_.size()));
+  if (is_new) {
+    words_.emplace_back();
+    words_.back().text = &entry->first;
+    words_.back().kind = kind;
+  }
+  return entry->second;
+}
+
+// The occurrences of a word are numbers. The lowest bit of the first says that a new document begins: the rest is the
+// distance of its id, and a second number holds place x columns + column. Otherwise the second bit says that the
+// column is the same, and the rest is the distance of the place; without it the rest is place x columns + column.
+void ListBuilder::append(Word& word, std::uint32_t id, std::uint32_t column, std::uint32_t place) const {
+  const auto columns = static_cast<std::uint32_t>(shape_.columns.size());
+  const bool is_new = id != word.last_id;
+  if (is_new) {
+    append_number_bytes(word.bytes, (id - word.last_id) << 1 | 1);
+    append_number_bytes(word.bytes, place * columns + column);
+  } else if (column == word.last_column) {
+    append_number_bytes(word.bytes, (place - word.last_place) << 2 | 2);
+  } else {
+    append_number_bytes(word.bytes, (place * columns + column) << 2);
+  }
+  word.last_id = id;
+  word.last_column = column;
+  word.last_place = place;
+}
+
+void ListBuilder::add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text) {
+  std::uint32_t place = 0;
+  for (WordCutter cutter(text); cutter.next(); place = std::min(place + 1, kLastPlace)) {
+    forms.folded = cutter.word();
+    auto found = forms.known.find(forms.folded);
+    if (found == forms.known.end()) {
+      if (forms.known.size() >= kMostRemembered) forms.known.clear();
+      found = forms.known.try_emplace(forms.folded).first;
+      for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
+        auto& numbers = found->second.emplace_back();
+        for (const std::string& form : forms.forms[kind].of(forms.folded))
+          numbers.push_back(number_of(kind, form));
+      }
+    }
+    for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
+      const bool has_places = shape_.kinds[kind] != WordKind::parts;
+      for (const std::uint32_t number : found->second[kind])
+        append(words_[number], id, column, has_places ? place : 0);
+      lengths_[kind][id] += static_cast<std::uint32_t>(found->second[kind].size());
+    }
+    if (shape_.keeps_terms) last_terms_.push_back(found->second[0].front());
+  }
+}
+
+void ListBuilder::add(std::uint32_t id, const SourceDocument& document) {
+  require(lengths_.empty() || lengths_[0].size() <= id, "documents in ascending order of ids");
+  for (auto& lengths : lengths_) lengths.resize(std::size_t{id} + 1);
+  last_terms_.clear();
+  const std::string language = language_of(document, shape_.language);
+  ++languages_[language];
+  auto& forms = forms_[language];
+  if (forms == nullptr) {
+    forms = std::make_shared<Forms>();
+    for (const WordKind kind : shape_.kinds) forms->forms.emplace_back(kind, language);
+  }
+  for (std::uint32_t column = 0; column < shape_.columns.size(); ++column)
+    add_column(*forms, id, column, field_of(document, shape_.columns[column]));
+}
+
+ListBuilder::Terms ListBuilder::terms_of_last() {
+  std::sort(last_terms_.begin(), last_terms_.end());
+  Terms terms;
+  for (const std::uint32_t number : last_terms_) {
+    if (terms.empty() || terms.back().first != number) terms.emplace_back(number, 0);
+    ++terms.back().second;
+  }
+  return terms;
+}
+
+void ListBuilder::read(std::size_t word, std::vector<WordDocument>& documents) const {
+  documents.clear();
+  const auto columns = static_cast<std::uint32_t>(shape_.columns.size());
+  const bool has_places = kind_of(word) != WordKind::parts;
+  std::uint32_t id = 0;
+  std::uint32_t place = 0;
+  std::string_view rest = words_[word].bytes;
+  for (std::uint32_t number = 0; !rest.empty();) {
+    const bool is_read = take_number_bytes(rest, number);
+    std::uint32_t both = number >> 2;
+    bool is_same_column = (number & 3) == 2;
+    if ((number & 1) != 0) {
+      id += number >> 1;
+      documents.push_back({id, {}, {}});
+      require(take_number_bytes(rest, both), "a place behind each id");
+      is_same_column = false;
+    }
+    require(is_read && !documents.empty(), "occurrences as they were appended");
+    ColumnCounts& counts = documents.back().counts;
+    if (is_same_column) {
+      place += both;
+    } else {
+      place = both / columns;
+      counts.emplace_back(both % columns, 0);
+    }
+    ++counts.back().second;
+    if (has_places) documents.back().places.push_back(place);
+  }
+}
+
+}  // namespace metafuse::fetchers
