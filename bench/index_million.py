@@ -4,8 +4,9 @@
 usage: bench/index_million.py METAFUSE WORK_FOLDER [DOCUMENTS]
 Makes DOCUMENTS (1,000,000) documents with a title of 5 words and a text of 40, drawn from 200,000 words by Zipf's law, in a hundred
 files of JSON lines in WORK_FOLDER. Prints documents per second of `metafuse index --update` for a new index and after one file
-changed, with processor seconds and peak memory. Then a server without a cache answers 1,000 searches of one, two and three words,
-which are as frequent as in the documents, one after another; prints milliseconds per search, both elapsed and of the server's
+changed, with processor seconds and peak memory. Then a server without a cache answers 1,000 searches of each kind, one after
+another: one, two and three words, which are as frequent as in the documents, by BM25 and by I(n_e)B2; phrases of two words;
+beginnings of words; and three words expanded by their best results. Prints milliseconds per search, both elapsed and of the server's
 processor time, which other work on the machine hardly changes. Needs Debian's python3-numpy.
 """
 import http.client
@@ -46,7 +47,7 @@ def write_file(path, first, count, seed):
 def index(program, folder, count, what):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
-    subprocess.run([program, "index", "--database", folder / "pages.db", "--update", *sorted(folder.glob("*.jsonl"))], check=True,
+    subprocess.run([program, "index", "--database", folder / "pages.db", "--update", "--expandable", "--language", "en", *sorted(folder.glob("*.jsonl"))], check=True,
                    stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     took = time.monotonic() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -66,28 +67,40 @@ def spread(times):
     return f"median {times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms, most {times[-1]:.1f} ms"
 
 
+TEMPLATES = {"all": "{Q}", "any": "{Q|any}", "phrase": "{Q|phrase}", "begins": "{Q|first}*"}
+ENGINES = {"bm25": "", "ineb2": ", weighting: ineb2", "expanded": ", weighting: ineb2, expand: {}"}
+KINDS = [("words 1", "bm25", "all", 1), ("words 2", "bm25", "all", 2), ("words 3", "bm25", "all", 3),
+         ("words 1, I(n_e)B2", "ineb2", "any", 1), ("words 2, I(n_e)B2", "ineb2", "any", 2), ("words 3, I(n_e)B2", "ineb2", "any", 3),
+         ("phrase", "bm25", "phrase", 2), ("beginning", "bm25", "begins", 1), ("words 3, expanded", "expanded", "any", 3)]
+
+
 def search(program, folder):
-    (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
-                                   "  - {id: all, engine: pages, query: '{Q}'}\n")
-    (folder / "e.yaml").write_text("engines:\n  - {name: pages, engine: local, database: pages.db, timeout: 60}\n")
-    (folder / "s.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [e.yaml]\ndeadline: 60\n"
-                                   "cache: {entries: 0}\nlearned_wait: {enabled: false}\n")
+    domains = []
+    for engine in ENGINES:
+        for template, query in TEMPLATES.items():
+            domains.append(f"{engine}-{template}.yaml")
+            (folder / domains[-1]).write_text(f"version: 1\ndomain: {engine}-{template}\nslots: {{Q: {{required: true}}}}\ntemplates:\n"
+                                              f"  - {{id: all, engine: {engine}, query: '{query}'}}\n")
+    (folder / "e.yaml").write_text("engines:\n" + "".join(
+        f"  - {{name: {name}, engine: local, database: pages.db, timeout: 60{keys}}}\n" for name, keys in ENGINES.items()))
+    (folder / "s.yaml").write_text(f"version: 1\nlisten: 127.0.0.1:0\ntemplates: [{', '.join(domains)}]\nengines: [e.yaml]\ndeadline: 60\n"
+                                   "default_domain: bm25-all\ncache: {entries: 0}\nlearned_wait: {enabled: false}\n")
     server = subprocess.Popen([program, "serve", "--config", "s.yaml"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True)
     connection = http.client.HTTPConnection("127.0.0.1", int(server.stdout.readline().rsplit(":", 1)[1]))
     try:
-        for words in (1, 2, 3):
+        for name, engine, template, words in KINDS:
             times, processor, found = [], [], 0
             for query in Words(words).texts(SEARCHES, words):
                 before, begin = processor_ms(server.pid), time.monotonic()
-                connection.request("GET", "/search?format=json&q=" + urllib.parse.quote(query))
+                connection.request("GET", f"/search?format=json&domain={engine}-{template}&q=" + urllib.parse.quote(query))
                 answer = connection.getresponse()
                 body = json.loads(answer.read())
                 times.append((time.monotonic() - begin) * 1000)
                 processor.append(processor_ms(server.pid) - before)
                 assert answer.status == 200 and not body.get("unresponsive_engines"), body
                 found += bool(body["results"])
-            print(f"search, words {words}: by the clock {spread(times)}; processor {spread(processor)}; "
+            print(f"search, {name}: by the clock {spread(times)}; processor {spread(processor)}; "
                   f"{found} of {len(times)} found something", flush=True)
     finally:
         server.terminate()

@@ -304,13 +304,7 @@ Result<void> complete_arguments(InitArguments& a) {
   TRY_VOID(service::parse_listen(a.listen));
   if (!service::is_domain_name(a.domain))
     return fail(Code::usage, fmt::format("--domain \"{}\": 1 to 64 characters of a-z, 0-9 and -", a.domain));
-  if (a.has_vectors && a.documents.empty())
-    return fail(Code::usage, "--vectors needs --documents; name those too");
-  return {};
-}
-
-Result<void> run_init(InitArguments& a) {
-  TRY_VOID(complete_arguments(a));
+  if (!a.language.empty()) TRY_VOID(fetchers::check_language(a.language));
   std::vector<std::string> asked = a.engines;
   if (!a.searxng.empty()) asked.insert(asked.begin(), "searx_engine=" + a.searxng);
   TRY(const auto others, init_engines(asked, a.presets, a.apis));

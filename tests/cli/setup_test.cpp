@@ -103,7 +103,7 @@ TEST_CASE("The verb init sets up search servers and databases and document vecto
   CHECK(asked.out.find("good   local") != std::string::npos);
   CHECK(asked.out.find("good   meaning") != std::string::npos);
   CHECK(asked.out.find("FAILED postgresql") != std::string::npos);
-  CHECK(asked.err.find("4 of 6 engines failed") != std::string::npos);
+  CHECK(asked.err.find("4 of 9 engines failed") != std::string::npos);
   for (const auto& [text, said] : {std::pair{"solar=http://h#x", "did you mean solr"},
                                    {"solr=http://h", "where NAME is the collection"},
                                    {"solr", "KIND=ADDRESS"},
@@ -112,8 +112,9 @@ TEST_CASE("The verb init sets up search servers and databases and document vecto
     CHECK(refused.status == 64);
     CHECK(refused.err.find(said) != std::string::npos);
   }
-  CHECK(run_metafuse({"init", folder.path("other"), "--vectors", "--engine", "solr=http://127.0.0.1:1#x"})
-            .status == 64);
+  const auto unknown = run_metafuse({"init", folder.path("other"), "--documents", folder.path("pages"), "--language", "xx"});
+  CHECK(unknown.status == 78);
+  CHECK(unknown.err.find("there is no language \"xx\"") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));
 }
 
