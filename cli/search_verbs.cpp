@@ -92,8 +92,9 @@ Result<void> run_index(IndexArguments& arguments) {
   std::cout << fmt::format("{}: {} documents{}, columns {}{}{}\n", arguments.database, report.documents,
                            changes, fmt::join(report.columns, " "), language, vectors);
   if (!report.other_version.empty())
-    std::cerr << fmt::format("metafuse: the index was one of version {}; it has been built again as version {}\n",
-                             report.other_version, fetchers::kIndexVersion);
+    std::cerr << fmt::format(
+        "metafuse: the index was one of version {}; it has been built again as version {}\n",
+        report.other_version, fetchers::kIndexVersion);
   if (report.replaced > 0)
     std::cerr << "metafuse: " << report.replaced << " documents repeat an earlier url; the last one counts\n";
   constexpr std::size_t kShown = 10;
@@ -118,13 +119,16 @@ void add_index(CLI::App& app, Program& program) {
       ->required();
   verb.add_option("--base-url", a.options.files.base_url,
                   "what the URLs of files in folders begin with; default: file://localhost/ and their path");
-  verb.add_option("--language", a.options.language,
-                  "the language of documents that do not state theirs (en, de, ...): its stems and stop words are "
-                  "used; without this option it is found by the most frequent words");
-  verb.add_flag_callback("--stem-english", [&a] { a.options.language = "en"; }, "the same as --language en");
-  verb.add_option("--tokenizer", a.tokenizers,
-                  "the lists of words to write: stems (\"searches\" finds \"search\"), words as they are, parts (any "
-                  "four letters of a word); engines name one with `tokenizer:` or use the first; default: stems")
+  verb.add_option(
+      "--language", a.options.language,
+      "the language of documents that do not state theirs (en, de, ...): its stems and stop words are "
+      "used; without this option it is found by the most frequent words");
+  verb.add_flag_callback(
+      "--stem-english", [&a] { a.options.language = "en"; }, "the same as --language en");
+  verb.add_option(
+          "--tokenizer", a.tokenizers,
+          "the lists of words to write: stems (\"searches\" finds \"search\"), words as they are, parts (any "
+          "four letters of a word); engines name one with `tokenizer:` or use the first; default: stems")
       ->delimiter(',')
       ->check(CLI::IsMember({"words", "stems", "parts", "unicode61", "porter", "trigram"}));
   verb.add_flag("--cosine", a.options.has_cosine,

@@ -209,9 +209,8 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   std::string engines =
       "# The engines that the templates ask. `metafuse engines try NAME QUERY` shows what one "
       "answers.\nengines:\n";
-  std::string templates = 
-      fmt::format(kTemplatesText, fmt::arg("domain", a.domain),
-                  fmt::arg("depth", a.documents.empty() ? kUsualDepth : kOwnDepth));
+  std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain),
+                                      fmt::arg("depth", a.documents.empty() ? kUsualDepth : kOwnDepth));
   const bool has_vectors = a.has_vectors && !a.documents.empty();
   if (!documents.empty()) {
     documents += " --cosine --expandable";
@@ -349,9 +348,11 @@ void add_init(CLI::App& app, Program& program) {
   verb.add_option("--documents", a.documents,
                   "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
   verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; default: file://");
-  verb.add_option("--language", a.language,
-                  "the language of the documents (en, de, ...); without this option it is found by their words");
-  verb.add_flag_callback("--stem-english", [&a] { a.language = "en"; }, "the same as --language en");
+  verb.add_option(
+      "--language", a.language,
+      "the language of the documents (en, de, ...); without this option it is found by their words");
+  verb.add_flag_callback(
+      "--stem-english", [&a] { a.language = "en"; }, "the same as --language en");
   verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
   verb.add_option("--engine", a.engines,
                   "a search server, database or web API: KIND=ADDRESS#NAME, for example "

@@ -112,7 +112,8 @@ TEST_CASE("The verb init sets up search servers and databases and document vecto
     CHECK(refused.status == 64);
     CHECK(refused.err.find(said) != std::string::npos);
   }
-  const auto unknown = run_metafuse({"init", folder.path("other"), "--documents", folder.path("pages"), "--language", "xx"});
+  const auto unknown =
+      run_metafuse({"init", folder.path("other"), "--documents", folder.path("pages"), "--language", "xx"});
   CHECK(unknown.status == 78);
   CHECK(unknown.err.find("there is no language \"xx\"") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));

@@ -76,8 +76,7 @@ icu::UnicodeString case_folded(std::string_view text) {
 std::string without_accents(const std::string& word) {
   if (has_only_ascii(word)) return word;
   UErrorCode status = U_ZERO_ERROR;
-  const icu::UnicodeString apart =
-      normalised(icu::Normalizer2::getNFDInstance(status), as_unicode(word));
+  const icu::UnicodeString apart = normalised(icu::Normalizer2::getNFDInstance(status), as_unicode(word));
   icu::UnicodeString kept;
   bool drops_marks = false;
   for (int32_t at = 0; at < apart.length(); at = apart.moveIndex32(at, 1)) {
@@ -113,8 +112,8 @@ std::size_t ending_bytes(std::string_view rest) {
   std::string letters;
   while (end < rest.size() && is_ascii_letter(rest[end]) && letters.size() < 3)
     letters += ascii_lower(rest[end++]);
-  const bool goes_on = end < rest.size() && (is_ascii_letter_or_digit(rest[end]) ||
-                                             static_cast<unsigned char>(rest[end]) >= 0x80);
+  const bool goes_on = end < rest.size() &&
+                       (is_ascii_letter_or_digit(rest[end]) || static_cast<unsigned char>(rest[end]) >= 0x80);
   return !goes_on && is_apostrophe_ending(letters) ? end : 0;
 }
 
@@ -276,7 +275,8 @@ std::string language_by_stop_words(std::string_view text) {
 
 Result<void> check_language(std::string_view language) {
   const auto all = known_languages();
-  if (std::any_of(all.begin(), all.end(), [&](const Language& one) { return one.tag == language; })) return {};
+  if (std::any_of(all.begin(), all.end(), [&](const Language& one) { return one.tag == language; }))
+    return {};
   const std::string code(language);
   sb_stemmer* stemmer = code.size() == 2 ? sb_stemmer_new(code.c_str(), nullptr) : nullptr;
   if (stemmer != nullptr) {

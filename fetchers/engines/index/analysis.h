@@ -4,9 +4,10 @@
 // this one analysis.
 //
 // A text is cut into runs of letters and digits, which are folded: lower case, compatibility forms, without
-// accents on Latin and Greek letters. What follows an English apostrophe ("dog's", "we'll") is dropped. Runs of
-// Chinese, Japanese and Korean characters become pairs of neighbours; scripts without blanks, such as Thai, are
-// cut by ICU's dictionaries. A kind of word list then keeps these words, their stems, or their 4-grams.
+// accents on Latin and Greek letters. What follows an English apostrophe ("dog's", "we'll") is dropped. Runs
+// of Chinese, Japanese and Korean characters become pairs of neighbours; scripts without blanks, such as
+// Thai, are cut by ICU's dictionaries. A kind of word list then keeps these words, their stems, or their
+// 4-grams.
 
 #include <array>
 #include <cstddef>
@@ -14,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/result.h"

@@ -35,7 +35,8 @@ Result<std::unique_ptr<AskedWord>> AskedWord::open(ListReader& reader, const Doc
                              : word->open_list(reader, form, scoring));
   const auto documents = static_cast<double>(lengths.documents);
   word->share_.emplace(scoring.weighting,
-                       Collection{documents, static_cast<double>(lengths.words) / documents}, word->statistics_);
+                       Collection{documents, static_cast<double>(lengths.words) / documents},
+                       word->statistics_);
   return word;
 }
 
@@ -56,8 +57,8 @@ Result<void> AskedWord::open_list(ListReader& reader, const AskedForm& form, con
   return {};
 }
 
-Result<void> AskedWord::open_beginning(ListReader& reader, const DocumentLengths& lengths, const AskedForm& form,
-                                       const Scoring& scoring) {
+Result<void> AskedWord::open_beginning(ListReader& reader, const DocumentLengths& lengths,
+                                       const AskedForm& form, const Scoring& scoring) {
   TRY(const auto words, reader.begin_with(form.text, kMostBeginnings));
   by_document_.assign(lengths.lengths.size(), kIsElsewhere);
   most_in_window_.assign(lengths.lengths.size() / kDocumentsInWindow + 1, kIsElsewhere);
@@ -67,7 +68,8 @@ Result<void> AskedWord::open_beginning(ListReader& reader, const DocumentLengths
     for (const PostingCode& code : list->codes)
       frequencies.push_back(weighted_frequency(code.counts, scoring.column_weights, columns_));
     PostingCursor cursor(*list);
-    for (std::uint32_t window = 0; cursor.advance(window) && !cursor.is_at_end(); window = cursor.window() + 1) {
+    for (std::uint32_t window = 0; cursor.advance(window) && !cursor.is_at_end();
+         window = cursor.window() + 1) {
       if (!cursor.read(postings_)) return damaged_lists("word lists");
       for (const auto& [place, code] : postings_) {
         const std::size_t id = std::size_t{cursor.window()} * kDocumentsInWindow + place;
@@ -146,9 +148,9 @@ Result<void> AskedWord::load_places() {
 Result<void> AskedWord::places_of(std::uint32_t place, std::vector<std::uint64_t>& places) {
   require(!is_beginning_, "a word with places");
   TRY_VOID(load_places());
-  const auto found =
-      std::lower_bound(postings_.begin(), postings_.end(), place,
-                       [](const PostingCursor::Posting& posting, std::uint32_t wanted) { return posting.place < wanted; });
+  const auto found = std::lower_bound(
+      postings_.begin(), postings_.end(), place,
+      [](const PostingCursor::Posting& posting, std::uint32_t wanted) { return posting.place < wanted; });
   require(found != postings_.end() && found->place == place, "a document that has the word");
   const auto i = static_cast<std::size_t>(found - postings_.begin());
   if (!read_places(places_[i], list_->codes[found->code].counts, columns_, places))

@@ -52,8 +52,8 @@ class AskedWord {
     set_.reset();
   }
 
-  /// The word's places in a document of the current window that has the word, in the columns asked for. Requires a
-  /// word that is not a beginning.
+  /// The word's places in a document of the current window that has the word, in the columns asked for.
+  /// Requires a word that is not a beginning.
   Result<void> places_of(std::uint32_t place, std::vector<std::uint64_t>& places);
 
  private:

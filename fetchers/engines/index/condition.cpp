@@ -23,7 +23,8 @@ Condition word_of(std::size_t form) {
   return word;
 }
 
-/// Collects the conditions of a group. The same word in the same columns once more adds to its weight instead.
+/// Collects the conditions of a group. The same word in the same columns once more adds to
+/// its weight instead.
 class Group {
  public:
   explicit Group(Condition::Kind kind) : kind_(kind) {}
@@ -34,8 +35,8 @@ class Group {
       return;
     }
     const bool is_leaf = child.kind == Condition::Kind::word || child.kind == Condition::Kind::phrase;
-    const auto [known, is_new] =
-        is_leaf ? places_.try_emplace({child.kind, child.forms}, children_.size()) : std::pair(places_.end(), true);
+    const auto [known, is_new] = is_leaf ? places_.try_emplace({child.kind, child.forms}, children_.size())
+                                         : std::pair(places_.end(), true);
     if (is_new)
       children_.push_back(std::move(child));
     else
@@ -103,11 +104,13 @@ std::vector<std::string> QueryReader::forms_of(const std::string& folded) {
   std::vector<std::string> out;
   for (WordForms& forms : forms_)
     for (const std::string& form : forms.of(folded))
-      if (kind_ == WordKind::parts || std::find(out.begin(), out.end(), form) == out.end()) out.push_back(form);
+      if (kind_ == WordKind::parts || std::find(out.begin(), out.end(), form) == out.end())
+        out.push_back(form);
   return out;
 }
 
-/// What words that begin so have in common in the list: the beginning of its stem that is also one of the word.
+/// What words that begin so have in common in the list: the beginning of its stem that is also one
+/// of the word.
 std::string QueryReader::beginning_of(const std::string& folded) {
   const std::string& form = forms_.front().of(folded).front();
   const auto differ = std::mismatch(form.begin(), form.end(), folded.begin(), folded.end());
@@ -117,7 +120,8 @@ std::string QueryReader::beginning_of(const std::string& folded) {
 bool QueryReader::add_text(const QueryNode& node, AskedQuery& asked, bool is_alternative, Condition& out) {
   const auto words = words_of(node.text);
   if (words.empty()) return false;
-  if (words.size() == 1 && !node.is_beginning && drops_stop_words_ && is_stop_word(words[0].folded)) return false;
+  if (words.size() == 1 && !node.is_beginning && drops_stop_words_ && is_stop_word(words[0].folded))
+    return false;
   const bool has_pieces = words.size() > 1 && words[0].is_piece;
   const bool is_bag = kind_ == WordKind::parts || (has_pieces && is_alternative && !node.is_quoted);
   Group group(kind_ == WordKind::parts && !is_alternative ? Condition::Kind::all : Condition::Kind::any);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a query asks of documents, in the words of one kind of list: a query's texts become words, stems or parts, by
-// the analysis that the index was built with.
+// What a query asks of documents, in the words of one kind of list: a query's texts become words, stems or
+// parts, by the analysis that the index was built with.
 
 #include <cstddef>
 #include <map>
@@ -26,8 +26,8 @@ struct AskedForm {
 };
 
 struct Condition {
-  /// `phrase`: the forms one behind the other. `maybe`: the first child must match, and the others only add to the
-  /// score. `without`: the first must match and no other may.
+  /// `phrase`: the forms one behind the other. `maybe`: the first child must match, and the others only add
+  /// to the score. `without`: the first must match and no other may.
   enum class Kind { word, phrase, near, all, any, without, maybe };
 
   Kind kind = Kind::word;
@@ -53,8 +53,8 @@ class QueryReader {
   /// in:     languages - of the documents, the most frequent first; a word counts in the form of each
   QueryReader(WordKind kind, const std::vector<std::string>& languages, std::vector<std::string> columns);
 
-  /// Stop words are left out where other words remain; in phrases they stay. A word without letters and digits is
-  /// left out as well.
+  /// Stop words are left out where other words remain; in phrases they stay. A word without letters and
+  /// digits is left out as well.
   /// errors: bad_data: what is wrong with the query
   Result<AskedQuery> read(std::string_view query);
 

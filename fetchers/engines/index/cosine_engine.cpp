@@ -9,9 +9,9 @@
 
 #include "core/idle_pool.h"
 #include "core/text.h"
+#include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/cosine_index.h"
 #include "fetchers/engines/index/local_engine.h"
-#include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/index/word_query.h"
@@ -104,7 +104,8 @@ Result<std::string> cosine_version(SqliteDatabase& database, const std::string& 
               path + ": this index has no cosine tables; build it with metafuse index --cosine");
 }
 
-Result<std::shared_ptr<const CosineLengths>> read_vector_lengths(SqliteDatabase& database, std::string version,
+Result<std::shared_ptr<const CosineLengths>> read_vector_lengths(SqliteDatabase& database,
+                                                                 std::string version,
                                                                  const std::string& path) {
   auto out = std::make_shared<CosineLengths>();
   out->version = std::move(version);
@@ -131,7 +132,8 @@ struct AskedPart {
   std::vector<Posting> postings;
 };
 
-/// How often the query has each word, stem and 4-gram, by kind. Stop words count only if there is nothing else.
+/// How often the query has each word, stem and 4-gram, by kind. Stop words count only if there
+/// is nothing else.
 std::vector<std::map<std::string, std::uint32_t>> parts_of(CosineReader& reader, std::string_view words) {
   std::vector<std::string> folded, all;
   for (WordCutter cutter(truncate_utf8(words, kMaxCosineQueryBytes)); cutter.next();) {
@@ -142,8 +144,7 @@ std::vector<std::map<std::string, std::uint32_t>> parts_of(CosineReader& reader,
   std::size_t count = 0;
   for (const std::string& word : folded.empty() ? all : folded)
     for (std::size_t kind = 0; kind < kWordKinds.size() && count < kMaxQueryParts; ++kind)
-      for (const std::string& form : reader.forms[kind].of(word))
-        count += ++parts[kind][form] == 1 ? 1 : 0;
+      for (const std::string& form : reader.forms[kind].of(word)) count += ++parts[kind][form] == 1 ? 1 : 0;
   return parts;
 }
 
@@ -187,7 +188,8 @@ std::vector<double> cosines(const std::vector<AskedPart>& parts, const CosineLen
 }
 
 /// The documents that meet a condition.
-Result<std::vector<bool>> matching(CosineReader& reader, const std::string& condition, const Deadline& deadline) {
+Result<std::vector<bool>> matching(CosineReader& reader, const std::string& condition,
+                                   const Deadline& deadline) {
   std::vector<bool> out(reader.lengths->last_id() + 1);
   TRY(const auto asked, reader.conditions.read(condition));
   TRY(const auto found, find_best(reader.lists[reader.first_kind], *reader.document_lengths, asked, {},
@@ -252,10 +254,10 @@ struct CosineEngine::Shared {
     const auto first_kind = static_cast<std::size_t>(stored_number(first));
     TRY(auto document_lengths, first_lengths.of(database, lists[first_kind]));
     TRY(auto pages, ShownPages::make(database));
-    return std::make_unique<CosineReader>(CosineReader{
-        std::move(database), std::move(lists), std::move(forms), StopWords(shape.language), cosine_columns(shape),
-        QueryReader(first, languages, shape.columns), first_kind, std::move(document_lengths), std::move(pages),
-        std::move(here)});
+    return std::make_unique<CosineReader>(
+        CosineReader{std::move(database), std::move(lists), std::move(forms), StopWords(shape.language),
+                     cosine_columns(shape), QueryReader(first, languages, shape.columns), first_kind,
+                     std::move(document_lengths), std::move(pages), std::move(here)});
   }
 
   Result<std::shared_ptr<const CosineLengths>> lengths_of(SqliteDatabase& database, std::string version) {

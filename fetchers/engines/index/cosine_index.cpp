@@ -50,8 +50,8 @@ double part_weight(std::uint32_t count, std::size_t documents, std::size_t with_
 Result<void> write_cosine(SqliteDatabase& database, const ListShape& shape, std::size_t last_id,
                           const IsInterrupted& is_interrupted) {
   TRY_VOID(drop_cosine(database));
-  TRY_VOID(
-      database.run("CREATE TABLE cosine_lengths(first INTEGER PRIMARY KEY, lengths BLOB NOT NULL) WITHOUT ROWID;"));
+  TRY_VOID(database.run(
+      "CREATE TABLE cosine_lengths(first INTEGER PRIMARY KEY, lengths BLOB NOT NULL) WITHOUT ROWID;"));
   std::vector<double> squares((last_id + 1) * kWordKinds.size());
   std::vector<Posting> postings;
   for (std::size_t kind = 0; kind < kWordKinds.size(); ++kind) {

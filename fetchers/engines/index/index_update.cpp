@@ -179,11 +179,10 @@ class IndexUpdate {
   bool is_untouched() const { return renewed_.empty() && before_.empty(); }
 
   Result<void> renew_lists() {
-    return update_lists(database_, shape_.lists,
-                        {{renewed_.begin(), renewed_.end()},
-                         before_,
-                         [this](std::uint32_t id) { return source_of(id); }},
-                        options_.is_interrupted);
+    return update_lists(
+        database_, shape_.lists,
+        {{renewed_.begin(), renewed_.end()}, before_, [this](std::uint32_t id) { return source_of(id); }},
+        options_.is_interrupted);
   }
 
   /// The cosine tables are rewritten if anything has changed.

@@ -23,8 +23,9 @@ std::string as_string(std::string_view word) {
 }
 
 Result<void> read_terms(SqliteDatabase& database, const IndexWordsOptions& options, IndexWords& out) {
-  TRY(auto words, database.prepare("SELECT word, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=?1 "
-                                   "AND documents >= ?2 ORDER BY documents DESC LIMIT ?3"));
+  TRY(auto words,
+      database.prepare("SELECT word, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=?1 "
+                       "AND documents >= ?2 ORDER BY documents DESC LIMIT ?3"));
   words.bind(stored_number(WordKind::words), options.fewest_documents, options.most_words);
   return words.for_each_row([&](const SqliteRow& row) {
     out.words.emplace_back(row.text(0), static_cast<std::size_t>(row.integer(1)));
@@ -64,9 +65,9 @@ Result<IndexCounter> IndexCounter::open(const std::string& path) {
   TRY(const auto languages, read_languages(database));
   TRY(auto lists, ListReader::open(database, shape.kinds.front()));
   TRY(auto lengths, lists.read_lengths(database));
-  return IndexCounter(std::make_unique<Reader>(Reader{std::move(database), std::move(lists),
-                                                      QueryReader(shape.kinds.front(), languages, shape.columns),
-                                                      std::move(lengths)}));
+  return IndexCounter(std::make_unique<Reader>(
+      Reader{std::move(database), std::move(lists),
+             QueryReader(shape.kinds.front(), languages, shape.columns), std::move(lengths)}));
 }
 
 std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::string>>& groups,

@@ -31,7 +31,7 @@ std::string language_of(const SourceDocument& document, const std::string& other
 struct ListBuilder::Forms {
   std::vector<WordForms> forms;  ///< by kind
   /// The numbers of a word's forms, by kind.
-  std::unordered_map<std::string, std::vector<std::vector<std::uint32_t>>, KeyedHash> known;
+  TextMap<std::vector<std::vector<std::uint32_t>>> known;
   std::string folded;
 };
 
@@ -46,9 +46,10 @@ std::uint32_t ListBuilder::number_of(std::size_t kind, const std::string& text) 
   return entry->second;
 }
 
-// The occurrences of a word are numbers. The lowest bit of the first says that a new document begins: the rest is the
-// distance of its id, and a second number holds place x columns + column. Otherwise the second bit says that the
-// column is the same, and the rest is the distance of the place; without it the rest is place x columns + column.
+// The occurrences of a word are numbers. The lowest bit of the first says that a new document begins: the
+// rest is the distance of its id, and a second number holds place x columns + column. Otherwise the second
+// bit says that the column is the same, and the rest is the distance of the place; without it the rest is
+// place x columns + column.
 void ListBuilder::append(Word& word, std::uint32_t id, std::uint32_t column, std::uint32_t place) const {
   const auto columns = static_cast<std::uint32_t>(shape_.columns.size());
   const bool is_new = id != word.last_id;

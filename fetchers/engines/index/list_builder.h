@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,8 +22,8 @@ namespace metafuse::fetchers {
 struct ListShape {
   std::vector<WordKind> kinds = {WordKind::stems};  ///< an engine uses the first unless it names another
   std::vector<std::string> columns = {"title", "text"};
-  std::string language;        ///< of documents that do not say theirs; an ISO 639-1 code or empty
-  bool keeps_terms = false;    ///< also keeps the terms of each document, for expansion
+  std::string language;      ///< of documents that do not say theirs; an ISO 639-1 code or empty
+  bool keeps_terms = false;  ///< also keeps the terms of each document, for expansion
 
   friend bool operator==(const ListShape&, const ListShape&) = default;
 };
@@ -39,7 +38,8 @@ struct WordDocument {
 /// The field of a document, or an empty text.
 std::string_view field_of(const SourceDocument& document, const std::string& column);
 
-/// The language that a document states in its field `language` or `lang`, as an ISO 639-1 code, else `otherwise`.
+/// The language that a document states in its field `language` or `lang`, as an ISO 639-1
+/// code, else `otherwise`.
 std::string language_of(const SourceDocument& document, const std::string& otherwise);
 
 class ListBuilder {
@@ -62,7 +62,8 @@ class ListBuilder {
   void read(std::size_t word, std::vector<WordDocument>& documents) const;
   void forget(std::size_t word) { words_[word].bytes = {}; }
 
-  /// The number of words per document for a kind (by its place in the shape), by id; 0 for ids that were not added.
+  /// The number of words per document for a kind (by its place in the shape), by id; 0 for ids that
+  /// were not added.
   const std::vector<std::uint32_t>& lengths(std::size_t kind) const { return lengths_[kind]; }
   /// How many of the documents were read as texts of each language.
   const std::map<std::string, std::size_t>& languages() const { return languages_; }
@@ -83,8 +84,8 @@ class ListBuilder {
   ListShape shape_;
   std::vector<std::vector<std::uint32_t>> lengths_;
   std::vector<Word> words_;
-  std::vector<std::unordered_map<std::string, std::uint32_t, KeyedHash>> numbers_;  ///< of words, by kind
-  std::map<std::string, std::shared_ptr<Forms>> forms_;                  ///< by language
+  std::vector<TextMap<std::uint32_t>> numbers_;          ///< of words, by kind
+  std::map<std::string, std::shared_ptr<Forms>> forms_;  ///< by language
   std::map<std::string, std::size_t> languages_;
   std::vector<std::uint32_t> last_terms_;
 };

@@ -1,11 +1,10 @@
-#include "fetchers/engines/index/word_lists.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
 #include "fetchers/engines/index/number_bytes.h"
+#include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -51,7 +50,8 @@ Result<ListShape> read_list_shape(SqliteDatabase& database) {
     if (!kind) return damaged_lists("descriptions");
     shape.kinds.push_back(*kind);
   }
-  if (shape.kinds.empty() || shape.columns.empty() || shape.columns.size() > 64) return damaged_lists("descriptions");
+  if (shape.kinds.empty() || shape.columns.empty() || shape.columns.size() > 64)
+    return damaged_lists("descriptions");
   return shape;
 }
 
@@ -68,16 +68,19 @@ Result<ListReader> ListReader::open(SqliteDatabase& database, WordKind kind) {
   summary.bind(stored_number(kind));
   TRY(const auto row, summary.next());
   if (!row)
-    return fail(Code::bad_config, fmt::format("the index was not built with {0}; build it with metafuse index "
-                                              "--tokenizer {0}",
-                                              name_of(kind)));
+    return fail(Code::bad_config,
+                fmt::format("the index was not built with {0}; build it with metafuse index "
+                            "--tokenizer {0}",
+                            name_of(kind)));
   reader.version_ = row->text(0);
-  TRY(reader.find_, database.prepare("SELECT id, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=? "
-                                     "AND word=?",
-                                     true));
-  TRY(reader.begin_, database.prepare("SELECT id, word, documents FROM list_words INDEXED BY list_words_by_word WHERE "
-                                      "kind=? AND word>=? AND word<?",
-                                      true));
+  TRY(reader.find_,
+      database.prepare("SELECT id, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=? "
+                       "AND word=?",
+                       true));
+  TRY(reader.begin_,
+      database.prepare("SELECT id, word, documents FROM list_words INDEXED BY list_words_by_word WHERE "
+                       "kind=? AND word>=? AND word<?",
+                       true));
   TRY(reader.postings_, database.prepare("SELECT postings FROM list_words WHERE id=?", true));
   TRY(reader.places_, database.prepare("SELECT places FROM list_words WHERE id=?", true));
   return reader;
@@ -148,12 +151,14 @@ Result<std::string> ListReader::places_of(std::int64_t id) {
 Result<void> for_each_list(
     SqliteDatabase& database, WordKind kind,
     const std::function<Result<void>(const ListedWord& word, const PostingList& list)>& take) {
-  TRY(auto rows, database.prepare("SELECT id, word, documents, postings FROM list_words WHERE kind=? ORDER BY id"));
+  TRY(auto rows,
+      database.prepare("SELECT id, word, documents, postings FROM list_words WHERE kind=? ORDER BY id"));
   rows.bind(stored_number(kind));
   return rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
     const auto list = PostingList::read(std::string(row.bytes(3)));
     if (!list) return damaged_lists("word lists");
-    return take({row.integer(0), std::string(row.text(1)), static_cast<std::uint64_t>(row.integer(2))}, *list);
+    return take({row.integer(0), std::string(row.text(1)), static_cast<std::uint64_t>(row.integer(2))},
+                *list);
   });
 }
 
@@ -176,7 +181,8 @@ bool read_postings(const PostingList& list, ColumnSet columns, std::vector<Posti
   return false;
 }
 
-Result<std::shared_ptr<const DocumentLengths>> SharedLengths::of(SqliteDatabase& database, const ListReader& reader) {
+Result<std::shared_ptr<const DocumentLengths>> SharedLengths::of(SqliteDatabase& database,
+                                                                 const ListReader& reader) {
   const std::lock_guard lock(mutex_);
   if (last_ == nullptr || last_->version != reader.version()) {
     TRY(auto read, reader.read_lengths(database));

@@ -39,9 +39,10 @@ Result<void> check_index_format(SqliteDatabase& database, const std::string& pat
   const std::string version = index_version(database);
   if (version.empty()) return not_an_index(path, "it has no format entry");
   if (version != kIndexVersion)
-    return fail(Code::bad_data, fmt::format("{}: an index of version {}, and this program reads version {}; build it "
-                                            "again with metafuse index",
-                                            path, version, kIndexVersion));
+    return fail(Code::bad_data,
+                fmt::format("{}: an index of version {}, and this program reads version {}; build it "
+                            "again with metafuse index",
+                            path, version, kIndexVersion));
   return {};
 }
 
@@ -107,8 +108,9 @@ Result<std::vector<double>> column_weights(const ListShape& shape, const LocalAc
   for (const auto& [name, value] : access.weights) {
     const auto column = std::find(shape.columns.begin(), shape.columns.end(), name);
     if (column == shape.columns.end())
-      return fail(Code::bad_config, fmt::format("{}: there is a weight for \"{}\", but the index has the columns {}",
-                                                access.database, name, fmt::join(shape.columns, ", ")));
+      return fail(Code::bad_config,
+                  fmt::format("{}: there is a weight for \"{}\", but the index has the columns {}",
+                              access.database, name, fmt::join(shape.columns, ", ")));
     weights[static_cast<std::size_t>(column - shape.columns.begin())] = value;
   }
   return weights;
@@ -123,7 +125,8 @@ Result<SqliteStatement> ordering_number(SqliteDatabase& database, const LocalAcc
     return fail(Code::bad_config, access.database + ": order_by is \"" + access.order_by +
                                       "\", but the documents have no numeric field with that name");
   const std::string number = '"' + access.order_by + '"';
-  return database.prepare("SELECT " + number + " FROM numbers WHERE id=? AND " + number + " IS NOT NULL", true);
+  return database.prepare("SELECT " + number + " FROM numbers WHERE id=? AND " + number + " IS NOT NULL",
+                          true);
 }
 
 /// The kind of list that the engine asks for, else the index's first.
@@ -131,9 +134,10 @@ Result<WordKind> wanted_kind(const ListShape& shape, const LocalAccess& access) 
   if (access.tokenizer.empty()) return shape.kinds.front();
   const auto kind = word_kind_of(access.tokenizer);
   if (kind && std::find(shape.kinds.begin(), shape.kinds.end(), *kind) != shape.kinds.end()) return *kind;
-  return fail(Code::bad_config, fmt::format("{0}: the index was not built with the tokenizer {1}; build it with "
-                                            "metafuse index --tokenizer {1}",
-                                            access.database, access.tokenizer));
+  return fail(Code::bad_config,
+              fmt::format("{0}: the index was not built with the tokenizer {1}; build it with "
+                          "metafuse index --tokenizer {1}",
+                          access.database, access.tokenizer));
 }
 
 Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
@@ -152,8 +156,8 @@ Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
   std::optional<Expander> expander;
   if (access.expansion) {
     if (kind != shape.kinds.front())
-      return fail(Code::bad_config, fmt::format("{}: expand: works with the index's first list, {}", access.database,
-                                                name_of(shape.kinds.front())));
+      return fail(Code::bad_config, fmt::format("{}: expand: works with the index's first list, {}",
+                                                access.database, name_of(shape.kinds.front())));
     TRY(expander, Expander::open(database, access.database));
   }
   return Connection{std::move(database),
@@ -172,15 +176,18 @@ Result<std::vector<ScoredDocument>> ordered_by_number(SqliteStatement& number,
   std::vector<ScoredDocument> ordered;
   for (const ScoredDocument& document : found) {
     number.bind(document.id);
-    TRY_VOID(number.for_each_row([&](const SqliteRow& row) { ordered.push_back({document.id, row.number(0)}); }));
+    TRY_VOID(number.for_each_row([&](const SqliteRow& row) {
+      ordered.push_back({document.id, row.number(0)});
+    }));
   }
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const ScoredDocument& a, const ScoredDocument& b) { return a.score > b.score; });
   return ordered;
 }
 
-Result<std::vector<ScoredDocument>> find(Connection& connection, const LocalAccess& access, std::string_view query,
-                                         std::size_t count, const Deadline& deadline) {
+Result<std::vector<ScoredDocument>> find(Connection& connection, const LocalAccess& access,
+                                         std::string_view query, std::size_t count,
+                                         const Deadline& deadline) {
   TRY(auto asked, connection.queries.read(query));
   const auto best = [&](std::size_t most) {
     return find_best(connection.lists, *connection.lengths, asked, connection.scoring, most, deadline);

@@ -13,10 +13,10 @@
 #include "core/query.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
-#include "fetchers/model/engine.h"
 #include "fetchers/engines/index/analysis.h"
 #include "fetchers/engines/index/document_files.h"
 #include "fetchers/engines/index/vector_index.h"
+#include "fetchers/model/engine.h"
 
 namespace metafuse::fetchers {
 
@@ -28,9 +28,9 @@ struct IndexReport {
   std::vector<std::string> left_out;  ///< skipped files of folders, as "FILE: why"
   std::size_t dimensions = 0;         ///< of the documents' vectors; 0 if there are none
   std::string language;               ///< of documents that do not state theirs; empty: unknown
-  std::string other_version;          ///< of the index that was there and could not be updated for that; else empty
-  bool is_update = false;             ///< an existing index was updated
-  std::size_t added = 0;              ///< this and the next two: for updates
+  std::string other_version;  ///< of the index that was there and could not be updated for that; else empty
+  bool is_update = false;     ///< an existing index was updated
+  std::size_t added = 0;      ///< this and the next two: for updates
   std::size_t changed = 0;
   std::size_t removed = 0;
 };
@@ -40,10 +40,11 @@ struct IndexOptions {
   std::vector<WordKind> kinds = {WordKind::stems};
   /// Of documents that do not state theirs, as an ISO 639-1 code; empty: found by stop words.
   std::string language;
-  bool has_cosine = false;   ///< creates the tables for engines of type local_cosine, and a list of whole words
-  bool keeps_terms = false;  ///< keeps the words of each document, so that engines can expand queries
-  bool updates = false;      ///< stores the documents too, and updates an index that has them
-  IsInterrupted is_interrupted;         ///< called between documents; optional
+  bool has_cosine =
+      false;  ///< creates the tables for engines of type local_cosine, and a list of whole words
+  bool keeps_terms = false;      ///< keeps the words of each document, so that engines can expand queries
+  bool updates = false;          ///< stores the documents too, and updates an index that has them
+  IsInterrupted is_interrupted;  ///< called between documents; optional
   ProgressReport progress;
   DocumentFileOptions files;
   VectorOptions vectors;
@@ -57,16 +58,17 @@ struct IndexOptions {
 /// work. Any other index is rebuilt.
 ///
 /// in:     documents - files and folders, as for read_documents; database - replaced as a whole
-/// errors: bad_config: an unknown language; bad_data with "FILE:LINE: ...": not a JSON object, no url, a value that is neither text nor
-///         number; no_input, also when something other than an index exists at `database`; try_again when the
-///         disk is full or is_interrupted returned true. No half-written index is left behind.
+/// errors: bad_config: an unknown language; bad_data with "FILE:LINE: ...": not a JSON object, no url, a
+///         value that is neither text nor number; no_input, also when something other than an index exists at
+///         `database`; try_again when the disk is full or is_interrupted returned true. No half-written index
+///         is left behind.
 /// cost:   about 25,000 short documents per second; memory for all documents and their words
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
 
-/// The embedded engine. Queries use the language of word_query.h. Results are ordered by BM25 or I(n_e)B2 with
-/// column weights, by the same for the query expanded by its best results, or by a number of the documents; ties in
-/// the order of the documents. Queries are analysed as the documents were. Thread-safe.
+/// The embedded engine. Queries use the language of word_query.h. Results are ordered by BM25 or I(n_e)B2
+/// with column weights, by the same for the query expanded by its best results, or by a number of the
+/// documents; ties in the order of the documents. Queries are analysed as the documents were. Thread-safe.
 class LocalEngine {
  public:
   explicit LocalEngine(LocalAccess access);
@@ -74,9 +76,9 @@ class LocalEngine {
   LocalEngine(const LocalEngine&) = delete;
   LocalEngine& operator=(const LocalEngine&) = delete;
 
-  /// errors: no_input: no such index; bad_config: a weight, order, tokenizer or expansion that the index does not
-  ///         have; bad_data: a query that cannot be understood, or the file is not an index; try_again: the
-  ///         deadline passed
+  /// errors: no_input: no such index; bad_config: a weight, order, tokenizer or expansion that the index does
+  ///         not have; bad_data: a query that cannot be understood, or the file is not an index; try_again:
+  ///         the deadline passed
   Result<RankedList> search(std::string_view query, int depth, int offset, const Deadline& deadline);
 
  private:
@@ -84,9 +86,9 @@ class LocalEngine {
   std::unique_ptr<Shared> shared_;
 };
 
-// The embedded engine's file is a SQLite database. `meta` describes it. `pages` holds what a result shows. `numbers`
-// holds the documents' numbers for ordering, if they have any. word_lists.h describes the lists of words,
-// cosine_index.h and vector_index.h what they add. A document has the same id in all tables.
+// The embedded engine's file is a SQLite database. `meta` describes it. `pages` holds what a result shows.
+// `numbers` holds the documents' numbers for ordering, if they have any. word_lists.h describes the lists of
+// words, cosine_index.h and vector_index.h what they add. A document has the same id in all tables.
 
 /// Reads what results show.
 class ShownPages {

@@ -11,9 +11,9 @@
 // previous document with the code; the excess of a large code follows as a second number. All numbers are
 // encoded as in number_bytes.h.
 //
-// The places of the word in its documents, which only phrases need, are kept apart. For each block they hold the
-// number of bytes, and then for each document and each column of its code the first place in the column and the
-// distances between the others.
+// The places of the word in its documents, which only phrases need, are kept apart. For each block they hold
+// the number of bytes, and then for each document and each column of its code the first place in the column
+// and the distances between the others.
 
 #include <cstdint>
 #include <functional>
@@ -148,8 +148,8 @@ class PlaceCursor {
 /// in:     places - of all columns, in the order of `counts`
 void append_places(std::string& out, const ColumnCounts& counts, const std::vector<std::uint32_t>& places);
 
-/// Decodes the places of one document in the columns asked for, column by column; each is the place within its
-/// column plus kColumnDistance times the column. False if the bytes are damaged.
+/// Decodes the places of one document in the columns asked for, column by column; each is the place within
+/// its column plus kColumnDistance times the column. False if the bytes are damaged.
 bool read_places(std::string_view bytes, const ColumnCounts& counts, ColumnSet columns,
                  std::vector<std::uint64_t>& out);
 inline constexpr std::uint64_t kColumnDistance = std::uint64_t{1} << 32;

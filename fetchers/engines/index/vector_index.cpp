@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/condition.h"
+#include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/vector/lsi.h"
 #include "fetchers/engines/vector/vector_rows.h"
@@ -156,7 +156,8 @@ Result<void> drop_vectors(SqliteDatabase& database) {
 }
 
 WordKind kind_of_vectors(const ListShape& shape) {
-  const bool has_stems = std::find(shape.kinds.begin(), shape.kinds.end(), WordKind::stems) != shape.kinds.end();
+  const bool has_stems =
+      std::find(shape.kinds.begin(), shape.kinds.end(), WordKind::stems) != shape.kinds.end();
   return has_stems ? WordKind::stems : shape.kinds.front();
 }
 

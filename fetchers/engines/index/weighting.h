@@ -1,7 +1,7 @@
 #pragma once
 
-// What a word contributes to the score of a document. All weightings rise with the word's frequency and fall with the
-// document's length, which the bounds of word_search.h rely on.
+// What a word contributes to the score of a document. All weightings rise with the word's frequency and fall
+// with the document's length, which the bounds of word_search.h rely on.
 
 #include <algorithm>
 #include <cmath>
@@ -52,14 +52,15 @@ class LengthNorms {
 
 /// One word's share of a document's score.
 ///
-/// source: bm25: Robertson, Zaragoza 2009, eq. (3.15), k1 = 1.2, b = .75, with SQLite's inverse document frequency;
-///         ineb2: Amati, van Rijsbergen 2002, the model I(n_e)B2 with c = 1. The frequencies of columns are weighted
-///         and summed up.
+/// source: bm25: Robertson, Zaragoza 2009, eq. (3.15), k1 = 1.2, b = .75, with SQLite's inverse document
+///         frequency; ineb2: Amati, van Rijsbergen 2002, the model I(n_e)B2 with c = 1. The frequencies of
+///         columns are weighted and summed up.
 class WordShare {
  public:
   WordShare(Weighting weighting, const Collection& collection, const WordStatistics& word)
-      : weighting_(weighting), factor_(weighting == Weighting::bm25 ? inverse_frequency(collection, word) * 2.2
-                                                                    : divergence(collection, word)) {}
+      : weighting_(weighting),
+        factor_(weighting == Weighting::bm25 ? inverse_frequency(collection, word) * 2.2
+                                             : divergence(collection, word)) {}
 
   /// in:     frequency - of the word in the document; norm - LengthNorms::of the document's length
   double of(double frequency, double norm) const {
@@ -75,8 +76,8 @@ class WordShare {
     return value <= 0 ? 1e-6 : value;
   }
 
-  /// (F + 1) / n times log2((N + 1) / (n_e + .5)), where n_e = N (1 - (1 - 1/N)^F) documents are expected to have the
-  /// word.
+  /// (F + 1) / n times log2((N + 1) / (n_e + .5)), where n_e = N (1 - (1 - 1/N)^F) documents are expected to
+  /// have the word.
   static double divergence(const Collection& collection, const WordStatistics& word) {
     if (word.documents <= 0) return 0;
     const double all = collection.documents;

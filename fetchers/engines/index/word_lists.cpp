@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <span>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -102,14 +101,17 @@ Error damaged_lists(std::string_view what) {
 }
 
 Result<void> create_lists(SqliteDatabase& database, const ListShape& shape) {
-  TRY_VOID(database.run(
-      "CREATE TABLE lists(kind INTEGER PRIMARY KEY, version TEXT NOT NULL, documents INTEGER NOT NULL, words INTEGER "
-      "NOT NULL);"
-      "CREATE TABLE list_lengths(kind INTEGER, first INTEGER, lengths BLOB NOT NULL, PRIMARY KEY(kind, first)) "
-      "WITHOUT ROWID;"
-      "CREATE TABLE list_words(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, word TEXT NOT NULL, documents INTEGER "
-      "NOT NULL, postings BLOB NOT NULL, places BLOB NOT NULL);"
-      "CREATE TABLE terms(id INTEGER PRIMARY KEY, terms BLOB NOT NULL);"));
+  TRY_VOID(
+      database.run("CREATE TABLE lists(kind INTEGER PRIMARY KEY, version TEXT NOT NULL, documents INTEGER "
+                   "NOT NULL, words INTEGER "
+                   "NOT NULL);"
+                   "CREATE TABLE list_lengths(kind INTEGER, first INTEGER, lengths BLOB NOT NULL, PRIMARY "
+                   "KEY(kind, first)) "
+                   "WITHOUT ROWID;"
+                   "CREATE TABLE list_words(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, word TEXT NOT "
+                   "NULL, documents INTEGER "
+                   "NOT NULL, postings BLOB NOT NULL, places BLOB NOT NULL);"
+                   "CREATE TABLE terms(id INTEGER PRIMARY KEY, terms BLOB NOT NULL);"));
   JsonObject about;
   about["language"] = shape.language;
   about["keeps_terms"] = shape.keeps_terms;
@@ -158,8 +160,8 @@ Result<void> write_lists(SqliteDatabase& database, const ListShape& shape, ListB
     builder.forget(word);
     for (const WordDocument& document : documents) filler.add(document);
     const PostingBytes list = filler.finish();
-    TRY_VOID(insert.run(word + 1, stored_number(builder.kind_of(word)), builder.text_of(word), documents.size(),
-                        SqliteBytes{list.postings}, SqliteBytes{list.places}));
+    TRY_VOID(insert.run(word + 1, stored_number(builder.kind_of(word)), builder.text_of(word),
+                        documents.size(), SqliteBytes{list.postings}, SqliteBytes{list.places}));
   }
   // `documents` is part of the index so that the vocabulary can be read without the lists
   return database.run("CREATE INDEX list_words_by_word ON list_words(kind, word, documents);");
@@ -204,7 +206,8 @@ class ListUpdate {
     return {};
   }
 
-  /// The words of a kind that changed documents had or have, with their numbers in the builder, if they have one.
+  /// The words of a kind that changed documents had or have, with their numbers in the builder, if
+  /// they have one.
   std::map<std::string, std::size_t> words_of(std::size_t kind) {
     std::map<std::string, std::size_t> words;
     ListShape one = shape_;
@@ -314,7 +317,7 @@ class ListUpdate {
   ListBuilder builder_;
   std::set<std::uint32_t> ids_;  ///< of all changed documents
   SqliteStatement terms_;
-  std::unordered_map<std::uint32_t, std::uint32_t> ids_of_words_;  ///< by their numbers in the builder
+  std::map<std::uint32_t, std::uint32_t> ids_of_words_;  ///< by their numbers in the builder
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 #pragma once
 
-// The lists of words in an index's file. `lists` has a row for each kind of list, with its numbers of documents and
-// words; `list_lengths` the number of words of each document. `list_words` has a row for each word: the number of its
-// documents, its postings and its places (posting_list.h). `terms` holds for each document its words of the first kind
-// as pairs of numbers: the step to the word's id and how often the document contains it.
+// The lists of words in an index's file. `lists` has a row for each kind of list, with its numbers of
+// documents and words; `list_lengths` the number of words of each document. `list_words` has a row for each
+// word: the number of its documents, its postings and its places (posting_list.h). `terms` holds for each
+// document its words of the first kind as pairs of numbers: the step to the word's id and how often the
+// document contains it.
 
 #include <cstdint>
 #include <functional>
@@ -44,8 +45,8 @@ Result<void> write_lists(SqliteDatabase& database, const ListShape& shape, ListB
 
 /// The documents that an update has touched.
 struct ChangedDocuments {
-  std::vector<std::uint32_t> renewed;                       ///< ids, ascending: new and changed documents
-  std::map<std::uint32_t, SourceDocument> before;           ///< changed and removed documents as they were
+  std::vector<std::uint32_t> renewed;              ///< ids, ascending: new and changed documents
+  std::map<std::uint32_t, SourceDocument> before;  ///< changed and removed documents as they were
   std::function<Result<SourceDocument>(std::uint32_t id)> read;  ///< reads a renewed document
 };
 
@@ -60,7 +61,8 @@ Result<void> update_lists(SqliteDatabase& database, const ListShape& shape, cons
 /// errors: bad_data: damaged
 Result<ListShape> read_list_shape(SqliteDatabase& database);
 
-/// The languages of an index's documents, the most frequent first; those of less than a twentieth are left out.
+/// The languages of an index's documents, the most frequent first; those of less than a twentieth
+/// are left out.
 Result<std::vector<std::string>> read_languages(SqliteDatabase& database);
 
 /// The lengths of the documents in one kind of list.

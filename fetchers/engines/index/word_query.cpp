@@ -215,7 +215,8 @@ class WordQueryParser {
       if (ascii_lower(columns_[i]) == ascii_lower(name)) return ColumnSet{1} << i;
       known += (known.empty() ? "" : ", ") + columns_[i];
     }
-    return fail(Code::bad_data, "no such column: \"" + std::string(name.substr(0, 64)) + "\"; there are " + known);
+    return fail(Code::bad_data,
+                "no such column: \"" + std::string(name.substr(0, 64)) + "\"; there are " + known);
   }
 
   std::string_view rest_, token_;

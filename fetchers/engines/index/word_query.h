@@ -1,7 +1,8 @@
 #pragma once
 
-// Queries of the embedded index, in the language of SQLite's FTS5: words and "phrases", AND, OR, NOT, parentheses,
-// NEAR(a "b c", 5), beginnings of words (word*), and `column :` or `{column column} :` in front of any of these.
+// Queries of the embedded index, in the language of SQLite's FTS5: words and "phrases", AND, OR, NOT,
+// parentheses, NEAR(a "b c", 5), beginnings of words (word*), and `column :` or `{column column} :` in front
+// of any of these.
 
 #include <cstddef>
 #include <string>
@@ -16,8 +17,8 @@ namespace metafuse::fetchers {
 /// Whether the byte may be part of an unquoted word.
 bool is_word_byte(char c);
 
-/// Removes the next token from `rest` and returns it: a string with its quotes, a run of word characters, or one
-/// other character. Requires that `rest` is not empty.
+/// Removes the next token from `rest` and returns it: a string with its quotes, a run of word characters, or
+/// one other character. Requires that `rest` is not empty.
 std::string_view next_token(std::string_view& rest);
 
 /// A condition as a query writes it.

@@ -48,7 +48,8 @@ struct TextPlaces {
   std::size_t words = 1;
 };
 
-/// Whether the texts occur with at most `distance` words between the end of the first and the start of the last.
+/// Whether the texts occur with at most `distance` words between the end of the first and the start
+/// of the last.
 bool are_near(const std::vector<TextPlaces>& texts, std::size_t distance) {
   std::vector<std::size_t> at(texts.size());
   while (true) {
@@ -74,8 +75,9 @@ class WindowSearch {
       : words_(std::move(words)),
         root_(root),
         lengths_(lengths),
-        norms_(scoring.weighting, {static_cast<double>(lengths.documents),
-                                   static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)}),
+        norms_(scoring.weighting,
+               {static_cast<double>(lengths.documents),
+                static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)}),
         best_(count) {}
 
   Result<std::vector<ScoredDocument>> run(const Deadline& deadline) {
@@ -206,14 +208,15 @@ class WindowSearch {
     std::vector<std::uint64_t> next;
     for (std::size_t i = 1; i < text.forms.size() && !out.starts.empty(); ++i) {
       TRY_VOID(words_[text.forms[i]]->places_of(document, next));
-      std::erase_if(out.starts,
-                    [&](std::uint64_t start) { return !std::binary_search(next.begin(), next.end(), start + i); });
+      std::erase_if(out.starts, [&](std::uint64_t start) {
+        return !std::binary_search(next.begin(), next.end(), start + i);
+      });
     }
     return out;
   }
 
-  /// Adds the scores of a condition's words to the documents where all conditions around it match. Takes the sets in
-  /// the reverse of the order in which find_sets() appended them.
+  /// Adds the scores of a condition's words to the documents where all conditions around it match. Takes the
+  /// sets in the reverse of the order in which find_sets() appended them.
   void add_scores(const Condition& condition, const WindowSet& around, std::uint32_t window) {
     const WindowSet counted = around & sets_[--next_set_];
     for (const std::size_t form : condition.forms) add_word(*words_[form], condition.weight, counted, window);
@@ -244,8 +247,8 @@ class WindowSearch {
 }  // namespace
 
 Result<std::vector<ScoredDocument>> find_best(ListReader& reader, const DocumentLengths& lengths,
-                                              const AskedQuery& asked, const Scoring& scoring, std::size_t count,
-                                              const Deadline& deadline) {
+                                              const AskedQuery& asked, const Scoring& scoring,
+                                              std::size_t count, const Deadline& deadline) {
   if (asked.is_empty || count == 0) return std::vector<ScoredDocument>();
   std::vector<std::unique_ptr<AskedWord>> words;
   for (const AskedForm& form : asked.forms) {

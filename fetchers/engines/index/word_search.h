@@ -1,7 +1,8 @@
 #pragma once
 
-// Finds the best documents for a condition by the lists of its words. Documents are visited in windows of a thousand;
-// a window is skipped if an upper bound of its scores shows that none of its documents can be among the best.
+// Finds the best documents for a condition by the lists of its words. Documents are visited in windows of a
+// thousand; a window is skipped if an upper bound of its scores shows that none of its documents can be among
+// the best.
 
 #include <cstdint>
 #include <memory>
@@ -36,12 +37,12 @@ inline constexpr std::size_t kAllDocuments = ~std::size_t{0};
 inline constexpr std::size_t kMostBeginnings = 1000;
 
 /// in:     count - how many of the best documents to find
-/// out:    best first, then by id. A word adds to the score of a document if every condition that contains the word
-///         matches; a phrase adds the shares of its words.
+/// out:    best first, then by id. A word adds to the score of a document if every condition that contains
+///         the word matches; a phrase adds the shares of its words.
 /// errors: try_again: the deadline passed; bad_data: a damaged index
 /// cost:   reads the lists of the words; skips windows that cannot contain one of the best
 Result<std::vector<ScoredDocument>> find_best(ListReader& reader, const DocumentLengths& lengths,
-                                              const AskedQuery& asked, const Scoring& scoring, std::size_t count,
-                                              const Deadline& deadline);
+                                              const AskedQuery& asked, const Scoring& scoring,
+                                              std::size_t count, const Deadline& deadline);
 
 }  // namespace metafuse::fetchers

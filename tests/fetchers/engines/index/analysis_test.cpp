@@ -36,8 +36,8 @@ TEST_CASE("A text is cut into folded words", "[fetchers][analysis]") {
         Words{"the", "quick", "brown", "fox", "2", "jumps", "3", "14"});
   CHECK(words_of("dog's we'll isn\xE2\x80\x99t rock 'n' roll O'Brien l'homme") ==
         Words{"dog", "we", "isn", "rock", "n", "roll", "o", "brien", "l", "homme"});
-  CHECK(words_of("Caf\xC3\xA9 STRASSE Stra\xC3\x9F" "e \xEF\xBC\xA1\xEF\xBC\xA2") ==
-        Words{"caf\xC3\xA9", "strasse", "strasse", "ab"});
+  CHECK(words_of("Caf\xC3\xA9 STRASSE Stra\xC3\x9F"
+                 "e \xEF\xBC\xA1\xEF\xBC\xA2") == Words{"caf\xC3\xA9", "strasse", "strasse", "ab"});
   CHECK(words_of("\xD0\x9C\xD0\x98\xD0\xA0 a\xCC\x81") == Words{"\xD0\xBC\xD0\xB8\xD1\x80", "\xC3\xA1"});
   CHECK(words_of("").empty());
   CHECK(words_of(" .,- \xE2\x80\x94 \xF0\x9F\x98\x80").empty());
@@ -70,11 +70,13 @@ TEST_CASE("Any bytes are cut, into valid words", "[fetchers][analysis]") {
 }
 
 TEST_CASE("Stems are those of the language, without accents", "[fetchers][analysis]") {
-  CHECK(forms_of(WordKind::stems, "en", "Searches searching universities") == Words{"search", "search", "univers"});
+  CHECK(forms_of(WordKind::stems, "en", "Searches searching universities") ==
+        Words{"search", "search", "univers"});
   CHECK(forms_of(WordKind::stems, "de", "H\xC3\xA4user Haus") == Words{"haus", "haus"});
   CHECK(forms_of(WordKind::stems, "", "searches caf\xC3\xA9") == Words{"searches", "cafe"});
   CHECK(forms_of(WordKind::words, "en", "searches caf\xC3\xA9") == Words{"searches", "cafe"});
-  CHECK(forms_of(WordKind::parts, "", "edit\xC3\xB3r a") == Words{" edi", "edit", "dito", "itor", "tor ", " a "});
+  CHECK(forms_of(WordKind::parts, "", "edit\xC3\xB3r a") ==
+        Words{" edi", "edit", "dito", "itor", "tor ", " a "});
 }
 
 TEST_CASE("Stop words are those of the language", "[fetchers][analysis]") {

@@ -191,10 +191,10 @@ TEST_CASE("An index without the cosine's tables gives an error that says how to 
 }
 
 TEST_CASE("A damaged index is an error of the cosine engine", "[fetchers][cosine]") {
-  for (const char* damage :
-       {"UPDATE list_words SET postings=x'ffffffffffffff'", "UPDATE cosine_lengths SET lengths=x'00'",
-        "UPDATE cosine_lengths SET first=7", "DELETE FROM cosine_lengths", "DELETE FROM meta WHERE name='lists'",
-        "UPDATE cosine_lengths SET lengths=x'0000c07f0000c07f0000c07f'"}) {
+  for (const char* damage : {"UPDATE list_words SET postings=x'ffffffffffffff'",
+                             "UPDATE cosine_lengths SET lengths=x'00'", "UPDATE cosine_lengths SET first=7",
+                             "DELETE FROM cosine_lengths", "DELETE FROM meta WHERE name='lists'",
+                             "UPDATE cosine_lengths SET lengths=x'0000c07f0000c07f0000c07f'"}) {
     INFO(damage);
     const CosineIndex index(document_line(1, "one", "two") + document_line(2, "three", "two"));
     {
@@ -239,7 +239,8 @@ TEST_CASE("An index can be searched by each kind of list that it was built with"
 
   const test::TemporaryFolder folder;
   const std::string database = folder.path("x.db");
-  REQUIRE(build_local_index(database, {folder.write("d.jsonl", document_line(1, "a", "searches"))}).has_value());
+  REQUIRE(
+      build_local_index(database, {folder.write("d.jsonl", document_line(1, "a", "searches"))}).has_value());
   const auto missing = LocalEngine({database, {}, "", "parts"}).search("search", 9, 0, in_five_seconds());
   CHECK(missing.error().code == Code::bad_config);
   CHECK(missing.error().text.find("--tokenizer parts") != std::string::npos);
@@ -275,7 +276,8 @@ TEST_CASE("An update gives the same lists and cosines as a new index", "[fetcher
 
 TEST_CASE("Engine files select the weighting and the expansion of queries", "[fetchers][definition]") {
   const auto local = [](const std::string& keys) {
-    return parse_engine_file("engines:\n  - {name: b, engine: local, database: x.db" + keys + "}\n", "e.yaml");
+    return parse_engine_file("engines:\n  - {name: b, engine: local, database: x.db" + keys + "}\n",
+                             "e.yaml");
   };
   const auto access = [&](const std::string& keys) {
     const auto file = local(keys);

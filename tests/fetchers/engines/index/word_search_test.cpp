@@ -46,7 +46,8 @@ struct Asked {
 /// The slow reference: looks at every word of every document.
 class SlowSearch {
  public:
-  SlowSearch(const std::map<std::string, Columns>& documents, Weighting weighting, std::vector<double> weights)
+  SlowSearch(const std::map<std::string, Columns>& documents, Weighting weighting,
+             std::vector<double> weights)
       : documents_(documents), weighting_(weighting), weights_(std::move(weights)) {
     for (const auto& [url, columns] : documents) average_ += length_of(columns);
     average_ /= static_cast<double>(documents.size());
@@ -167,7 +168,8 @@ class SlowSearch {
   Weighting weighting_;
   std::vector<double> weights_;
   double average_ = 0;
-  mutable std::map<std::tuple<std::string, bool, std::set<std::size_t>>, std::pair<double, double>> statistics_;
+  mutable std::map<std::tuple<std::string, bool, std::set<std::size_t>>, std::pair<double, double>>
+      statistics_;
 };
 
 /// Draws words so that a few occur nearly everywhere and most are rare.
@@ -210,7 +212,8 @@ std::string url_of(int number) {
 
 Columns random_document(WordDice& dice) {
   // only a few different lengths, so that many documents have the same score
-  return {split(dice.words(dice.below(4))), split(dice.words(1 + 3 * dice.below(dice.below(30) == 0 ? 40 : 4))),
+  return {split(dice.words(dice.below(4))),
+          split(dice.words(1 + 3 * dice.below(dice.below(30) == 0 ? 40 : 4))),
           split(dice.below(3) == 0 ? dice.words(2) : "")};
 }
 
@@ -244,7 +247,8 @@ Asked random_leaf(WordDice& dice) {
   } else if (kind == 3) {
     asked.kind = Asked::Kind::near;
     for (int i = 0; i < 2; ++i)
-      if (const std::string other = dice.word(); std::count(asked.words.begin(), asked.words.end(), other) == 0)
+      if (const std::string other = dice.word();
+          std::count(asked.words.begin(), asked.words.end(), other) == 0)
         asked.words.push_back(other);
     if (asked.words.size() == 1) asked.kind = Asked::Kind::word;
     asked.text = "NEAR(" + joined(asked.words) + ", " + std::to_string(4 - asked.words.size()) + ")";
@@ -316,7 +320,8 @@ struct RankedIndex {
                            Way{Weighting::ineb2, {1, 1, 1}}, Way{Weighting::ineb2, {3, 1, .5}}}) {
       LocalAccess access{database, {}};
       access.weighting = way.weighting;
-      for (std::size_t i = 0; i < kColumns.size(); ++i) access.weights.emplace_back(kColumns[i], way.weights[i]);
+      for (std::size_t i = 0; i < kColumns.size(); ++i)
+        access.weights.emplace_back(kColumns[i], way.weights[i]);
       LocalEngine engine(access);
       const SlowSearch slow(documents, way.weighting, way.weights);
       for (int i = 0; i < queries; ++i) check_one(engine, slow, random_query(dice, 2), dice);
@@ -327,7 +332,8 @@ struct RankedIndex {
     INFO(asked.text);
     const std::size_t depth = 1 + dice.below(60);
     const std::size_t offset = dice.below(3) == 0 ? dice.below(40) : 0;
-    const auto list = engine.search(asked.text, static_cast<int>(depth), static_cast<int>(offset), in_a_minute());
+    const auto list =
+        engine.search(asked.text, static_cast<int>(depth), static_cast<int>(offset), in_a_minute());
     if (!list) FAIL(list.error().text);
     const auto scores = slow.search(asked);
     std::vector<double> best;
@@ -399,7 +405,8 @@ TEST_CASE("Damaged word lists are an error and never give a wrong answer", "[fet
         "UPDATE list_words SET places = x''", "UPDATE list_words SET places = x'ffffffffff'",
         "UPDATE list_lengths SET lengths = x'010203'", "DELETE FROM list_lengths",
         "UPDATE list_lengths SET lengths = substr(lengths, 1, 400)", "UPDATE lists SET documents = 0",
-        "UPDATE meta SET value = '{}' WHERE name = 'lists'", "UPDATE meta SET value = '[1]' WHERE name = 'languages'"}) {
+        "UPDATE meta SET value = '{}' WHERE name = 'lists'",
+        "UPDATE meta SET value = '[1]' WHERE name = 'languages'"}) {
     INFO(damage);
     index.write();
     {
@@ -448,8 +455,8 @@ TEST_CASE("A query is read as FTS5 reads it", "[fetchers][local][ranking]") {
   CHECK(form("NEAR(a \"b c\", 3) OR NEAR(a b) OR NEAR(a) OR NEAR") ==
         "((a ~ 'b c', 3) | (a ~ b, 10) | a | NEAR)");
   CHECK(form("a + \"b c\" + d*") == "'a b c d'*");
-  for (const char* wrong : {"", "\"a", "a b)", "NOT a", "a AND", "{title : a", "a-b", "(a", "NEAR(a b, x)", "NEAR()",
-                            "a NOT", "title :", "^a", "a , b"}) {
+  for (const char* wrong : {"", "\"a", "a b)", "NOT a", "a AND", "{title : a", "a-b", "(a", "NEAR(a b, x)",
+                            "NEAR()", "a NOT", "title :", "^a", "a , b"}) {
     INFO(wrong);
     CHECK(read_word_query(wrong, columns).error().code == Code::bad_data);
   }
