@@ -128,7 +128,7 @@ void add_index(CLI::App& app, Program& program) {
   verb.add_option(
           "--tokenizer", a.tokenizers,
           "the lists of words to write: stems (\"searches\" finds \"search\"), words as they are, parts (any "
-          "four letters of a word); engines name one with `tokenizer:` or use the first; default: stems")
+          "four letters of a word); engines name one with `tokenizer:` or use the first; default: stems,words")
       ->delimiter(',')
       ->check(CLI::IsMember({"words", "stems", "parts", "unicode61", "porter", "trigram"}));
   verb.add_flag("--cosine", a.options.has_cosine,

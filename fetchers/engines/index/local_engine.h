@@ -37,7 +37,7 @@ struct IndexReport {
 
 struct IndexOptions {
   /// The lists of words; an engine uses the first unless it names another.
-  std::vector<WordKind> kinds = {WordKind::stems};
+  std::vector<WordKind> kinds = {WordKind::stems, WordKind::words};
   /// Of documents that do not state theirs, as an ISO 639-1 code; empty: found by stop words.
   std::string language;
   bool has_cosine =
