@@ -124,11 +124,12 @@ void add_index(CLI::App& app, Program& program) {
       "the language of documents that do not state theirs (en, de, ...): its stems and stop words are "
       "used; without this option it is found by the most frequent words");
   verb.add_flag_callback(
-      "--stem-english", [&a] { a.options.language = "en"; }, "the same as --language en");
+      "--stem-english", [&arguments = a] { arguments.options.language = "en"; }, "the same as --language en");
   verb.add_option(
           "--tokenizer", a.tokenizers,
           "the lists of words to write: stems (\"searches\" finds \"search\"), words as they are, parts (any "
-          "four letters of a word); engines name one with `tokenizer:` or use the first; default: stems,words")
+          "four letters of a word); engines name one with `tokenizer:` or use the first; default: "
+          "stems,words")
       ->delimiter(',')
       ->check(CLI::IsMember({"words", "stems", "parts", "unicode61", "porter", "trigram"}));
   verb.add_flag("--cosine", a.options.has_cosine,

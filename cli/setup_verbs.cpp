@@ -304,6 +304,11 @@ Result<void> complete_arguments(InitArguments& a) {
   if (!service::is_domain_name(a.domain))
     return fail(Code::usage, fmt::format("--domain \"{}\": 1 to 64 characters of a-z, 0-9 and -", a.domain));
   if (!a.language.empty()) TRY_VOID(fetchers::check_language(a.language));
+  return {};
+}
+
+Result<void> run_init(InitArguments& a) {
+  TRY_VOID(complete_arguments(a));
   std::vector<std::string> asked = a.engines;
   if (!a.searxng.empty()) asked.insert(asked.begin(), "searx_engine=" + a.searxng);
   TRY(const auto others, init_engines(asked, a.presets, a.apis));
@@ -352,7 +357,7 @@ void add_init(CLI::App& app, Program& program) {
       "--language", a.language,
       "the language of the documents (en, de, ...); without this option it is found by their words");
   verb.add_flag_callback(
-      "--stem-english", [&a] { a.language = "en"; }, "the same as --language en");
+      "--stem-english", [&arguments = a] { arguments.language = "en"; }, "the same as --language en");
   verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
   verb.add_option("--engine", a.engines,
                   "a search server, database or web API: KIND=ADDRESS#NAME, for example "

@@ -8,6 +8,7 @@
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/json_writer.h"
+#include "core/text.h"
 #include "service/api/handlers.h"
 #include "service/base/dates.h"
 #include "service/base/process.h"

@@ -153,7 +153,7 @@ TEST_CASE("A guess is written as a definition that can be parsed", "[fetchers][g
 }
 
 TEST_CASE("Definitions guessed from 20 recorded answers read at least 15 of them", "[fetchers][guess]") {
-  const auto folder = test::data_folder("search-responses", kAnswersSource);
+  const auto folder = test::data_folder("search-responses", test::kAnswersSource);
   if (!folder) return;
   const std::vector<std::pair<std::string, std::string>> answers = {
       {"brave-web/brave.json", "brave"},

@@ -295,7 +295,7 @@ const std::vector<Expected> kExpected = {
 
 TEST_CASE("Every recorded answer is parsed by its definition of the catalogue",
           "[fetchers][parsers][catalogue]") {
-  const auto folder = test::data_folder("search-responses", kAnswersSource);
+  const auto folder = test::data_folder("search-responses", test::kAnswersSource);
   if (!folder) return;
   std::map<std::string, Engine> engines;
   for (const CatalogueEntry& entry : catalogue())
@@ -323,7 +323,7 @@ TEST_CASE("Every recorded answer is parsed by its definition of the catalogue",
 }
 
 TEST_CASE("Identifiers of recorded answers are found in the first of two steps", "[fetchers][steps]") {
-  const auto folder = test::data_folder("search-responses", kAnswersSource);
+  const auto folder = test::data_folder("search-responses", test::kAnswersSource);
   if (!folder) return;
   const auto ids = [&](const std::string& name) {
     const auto body = read_text(*folder + "/pubmed-eutils/" + name, 1 << 24);
