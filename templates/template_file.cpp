@@ -227,9 +227,22 @@ class FileReader {
     return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
       if (piece.kind == Piece::Kind::literal)
         return piece.literal.find_first_not_of(" \t\r\n") != std::string::npos;
-      const Slot* slot = piece.kind == Piece::Kind::slot ? domain_.find_slot(piece.slot.slot) : nullptr;
-      return slot != nullptr && slot->is_required;
+      if (piece.kind == Piece::Kind::group) return has_required_slots(piece.group);
+      return is_required_slot(piece);
     });
+  }
+
+  bool is_required_slot(const Piece& piece) const {
+    const Slot* slot = piece.kind == Piece::Kind::slot ? domain_.find_slot(piece.slot.slot) : nullptr;
+    return slot != nullptr && slot->is_required;
+  }
+
+  /// Whether a group has slots and all are required, so that only their filters can drop it.
+  bool has_required_slots(const std::vector<Piece>& group) const {
+    const auto is_slot = [](const Piece& piece) { return piece.kind == Piece::Kind::slot; };
+    return std::any_of(group.begin(), group.end(), is_slot) &&
+           std::all_of(group.begin(), group.end(),
+                       [&](const Piece& piece) { return !is_slot(piece) || is_required_slot(piece); });
   }
 
   /// out: the number of slots in the pieces

