@@ -88,7 +88,7 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
       else
         other->done.wait_for(lock, end - clock_.now() + kGrace, is_done);
       --waiting_;
-      if (is_done() && other->end + kGrace < end && other->outcome && (*other->outcome)->has_failures() &&
+      if (is_done() && other->end < end - kGrace && other->outcome && (*other->outcome)->has_failures() &&
           clock_.now() < end)
         continue;  // the other search had less time, so this one asks again for what it lacks
       if (is_done()) return other->outcome;
