@@ -11,6 +11,7 @@
 namespace metafuse::fetchers {
 namespace {
 
+// A new type is a reader in a room of fetchers/engines/ and a row here and in the table of docs/engines.md.
 constexpr std::array kTypes = {
     EngineType{"local", "a full-text index built by metafuse index", "fts5", read_local},
     EngineType{"local_vector", "a vector index built by metafuse index, ordered by cosine", "plain",

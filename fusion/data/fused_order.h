@@ -1,7 +1,7 @@
 #pragma once
 
-// The order of documents in every fused ranking: by score, with one tie rule for equal scores, and the
-// sorting by keys that makes it fast. The order depends only on scores, ranks and ids.
+// The order of documents in a fused ranking: by score, equal scores by number of lists, best rank and id; and
+// the sorting by keys that makes it fast. The order depends only on scores, ranks and ids.
 
 #include <algorithm>
 #include <cstddef>
@@ -113,8 +113,8 @@ bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const
   return has_equals;
 }
 
-/// Applies the tie rule, which orders the documents of every fused ranking: higher score first, then more
-/// lists, then the better best rank, then `precedes`, which compares ids bytewise.
+/// Applies the tie rule, which orders the documents of a fused ranking: higher score first, then more lists,
+/// then the better best rank, then `precedes`, which compares ids bytewise.
 ///
 /// in:   scores - one per document; standing_of(document) - its Standing, called only for equal scores
 /// cost: O(documents log documents)

@@ -1,3 +1,5 @@
+#include "evaluation/runs/lines.h"
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -6,7 +8,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "evaluation/runs/lines.h"
 #include "evaluation/runs/run_file.h"
 #include "evaluation/runs/topic_index.h"
 #include "tests/support/temporary_folder.h"

@@ -1,11 +1,14 @@
+#include "fusion/data/fused_order.h"
+
 #include <limits>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/data/fused_order.h"
+#include "fusion/data/feature_matrix.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;
@@ -32,6 +35,20 @@ std::vector<std::uint32_t> places(std::size_t count) {
 }
 
 }  // namespace
+
+TEST_CASE("Equal scores are ordered by number of lists and then best rank and then id",
+          "[fusion][fused_order]") {
+  FeatureMatrix matrix({{"x", FeatureKind::rank, 30}, {"y", FeatureKind::rank, 30}}, 5);
+  const TextList ids{"e", "d", "c", "b", "a"};
+  matrix.set(0, 0, -9);
+  matrix.set(0, 1, -9);  // two lists
+  matrix.set(1, 0, -2);  // one list, rank 2
+  matrix.set(2, 1, -1);  // one list, rank 1
+  matrix.set(3, 1, -2);  // one list, rank 2, smaller id than row 1
+  matrix.set(4, 0, -30);
+  const std::vector<double> scores{1, 1, 1, 1, 2};
+  CHECK(fused_order(matrix, 0, 5, scores, ids) == std::vector<std::size_t>{4, 0, 2, 3, 1});
+}
 
 TEST_CASE("Texts sorted by keys have the order of std::sort", "[fusion][prefix_order]") {
   Random random(3);

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "evaluation/reports/plots.h"
+
+#include <catch2/catch.hpp>
 
 using namespace metafuse::evaluation;
 

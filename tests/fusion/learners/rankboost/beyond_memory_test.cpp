@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "tests/fusion/rankboost/trained_model.h"
+#include "tests/fusion/learners/rankboost/trained_model.h"
 
 using namespace metafuse;
 using test::has_mpi;

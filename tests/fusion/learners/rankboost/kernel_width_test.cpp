@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 #include "fusion/learners/rankboost/kernels.h"
-#include "tests/fusion/rankboost/plain_kernels.h"
+#include "tests/fusion/learners/rankboost/plain_kernels.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion::rankboost;

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tests/fusion/rankboost/plain_kernels.h"
+#include "tests/fusion/learners/rankboost/plain_kernels.h"
 
 namespace metafuse::test {
 

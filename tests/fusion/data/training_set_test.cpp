@@ -1,3 +1,5 @@
+#include "fusion/data/training_set.h"
+
 #include <cmath>
 #include <limits>
 #include <map>
@@ -5,8 +7,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/data/fused_order.h"
-#include "fusion/data/training_set.h"
 #include "fusion/input/training_set_builder.h"
 
 using namespace metafuse;
@@ -81,18 +81,4 @@ TEST_CASE("A selection of queries includes their pairs", "[fusion][training_subs
   CHECK(part.pairs[0].below == 0);
   CHECK(part.pairs[0].above == part.queries[0].end - 1);
   CHECK(part.pairs[0].weight == 2.5);
-}
-
-TEST_CASE("Equal scores are ordered by number of lists and then best rank and then id",
-          "[fusion][fused_order]") {
-  FeatureMatrix matrix({{"x", FeatureKind::rank, 30}, {"y", FeatureKind::rank, 30}}, 5);
-  const TextList ids{"e", "d", "c", "b", "a"};
-  matrix.set(0, 0, -9);
-  matrix.set(0, 1, -9);  // two lists
-  matrix.set(1, 0, -2);  // one list, rank 2
-  matrix.set(2, 1, -1);  // one list, rank 1
-  matrix.set(3, 1, -2);  // one list, rank 2, smaller id than row 1
-  matrix.set(4, 0, -30);
-  const std::vector<double> scores{1, 1, 1, 1, 2};
-  CHECK(fused_order(matrix, 0, 5, scores, ids) == std::vector<std::size_t>{4, 0, 2, 3, 1});
 }

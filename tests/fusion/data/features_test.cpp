@@ -1,3 +1,5 @@
+#include "fusion/data/features.h"
+
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -6,7 +8,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/data/features.h"
 #include "fusion/input/input_files.h"
 #include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/fuse.h"
