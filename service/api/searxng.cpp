@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -65,8 +66,38 @@ void write_texts(JsonWriter& out, JsonKey key, const Texts& texts) {
   out.close_array();
 }
 
-void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const SearchAnswer& answer,
-                          const FusedResult& result, bool is_explained) {
+/// The scores of the results shown: the ranker's, except that none is above those before it. Clients sort by
+/// the score again, and must not undo an order that the ranker alone did not make.
+std::vector<double> falling_scores(const SearchAnswer& answer, const ShownResults& shown) {
+  double most = std::numeric_limits<double>::infinity();
+  for (std::size_t at = 0; at < std::min(shown.first, answer.results.size()); ++at)
+    most = std::min(most, answer.results[at].score);
+  std::vector<double> out;
+  for (const std::size_t at : shown.positions) {
+    most = std::min(most, answer.results[at].score);
+    out.push_back(most);
+  }
+  return out;
+}
+
+/// Whether an engine for pictures found the result; its thumbnail is then what was searched for.
+bool is_picture(const Snapshot& snapshot, const std::vector<std::string_view>& engines) {
+  return std::any_of(engines.begin(), engines.end(), [&](std::string_view name) {
+    const auto traits = snapshot.engines.traits.find(std::string(name));
+    return traits != snapshot.engines.traits.end() && traits->second.finds_pictures();
+  });
+}
+
+/// What all results of an answer are written with.
+struct ResultWriting {
+  const Snapshot& snapshot;
+  const SearchAnswer& answer;
+  bool is_explained;
+};
+
+void write_searxng_result(JsonWriter& out, const ResultWriting& writing, const FusedResult& result,
+                          double score) {
+  const SearchAnswer& answer = writing.answer;
   const auto engines = engines_of(answer, result);
   out.open_object();
   write_text(out, "url", result.hit.url);
@@ -75,14 +106,14 @@ void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const Sea
   write_text(out, "engine", engines.empty() ? std::string_view() : engines.front());
   write_text(out, "template", "default.html");
   write_texts(out, "parsed_url", parsed_url(result.hit.url));
-  write_text(out, "img_src", "");
+  write_text(out, "img_src", is_picture(writing.snapshot, engines) ? result.hit.thumbnail : "");
   write_text(out, "thumbnail", result.hit.thumbnail);
   write_text(out, "priority", "");
   write_texts(out, "engines", engines);
   out.key("positions").open_array();
   for (const Placement& place : result.placements) out.whole(static_cast<std::uint64_t>(place.rank));
   out.close_array();
-  out.key("score").number(result.score);
+  out.key("score").number(score);
   write_text(out, "category", answer.domain);
   write_text_or_null(out, "publishedDate", result.hit.published);
   if (!result.hit.language.empty()) write_text(out, "language", result.hit.language);
@@ -94,7 +125,9 @@ void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const Sea
   }
   if (result.grade) out.key("judged").whole(static_cast<std::uint64_t>(*result.grade));
   if (result.decided != Decided::nothing) write_text(out, "decided", name_of(result.decided));
-  if (is_explained) out.key("explanation").json(explanation_json(domain, answer, result));
+  if (writing.is_explained)
+    out.key("explanation")
+        .json(explanation_json(*writing.snapshot.find_domain(answer.domain), answer, result));
   out.close_object();
   out.close_object();
 }
@@ -103,14 +136,15 @@ void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const Sea
 
 std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                          const SearchParameters& parameters) {
-  const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   JsonWriter out(kUsualResultBytes * (shown.positions.size() + 2));
   out.open_object();
   write_text(out, "query", answer.query);
   out.key("number_of_results").whole(shown.total);
   out.key("results").open_array();
-  for (const std::size_t at : shown.positions)
-    write_searxng_result(out, domain, answer, answer.results[at], parameters.wants_explanation);
+  const ResultWriting writing{snapshot, answer, parameters.wants_explanation};
+  const auto scores = falling_scores(answer, shown);
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    write_searxng_result(out, writing, answer.results[shown.positions[i]], scores[i]);
   out.close_array();
   const std::vector<std::string> nothing;
   write_texts(out, "answers", nothing);
@@ -135,14 +169,15 @@ std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, c
 
 std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {
   std::string out = "title,url,content,host,engine,score,type\r\n";
-  for (const std::size_t at : shown.positions) {
-    const FusedResult& result = answer.results[at];
+  const auto scores = falling_scores(answer, shown);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const FusedResult& result = answer.results[shown.positions[i]];
     const auto engines = engines_of(answer, result);
     const std::string host(parsed_url(result.hit.url)[1]);
     out += csv_cell(result.hit.title) + ',' + csv_cell(result.hit.url) + ',' + csv_cell(result.hit.snippet) +
            ',' + csv_cell(host) + ',' +
            csv_cell(engines.empty() ? std::string() : std::string(engines.front())) + ',' +
-           to_text(Json(result.score)) + ",result\r\n";
+           to_text(Json(scores[i])) + ",result\r\n";
   }
   return out;
 }

@@ -294,6 +294,8 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"trusted_proxies", &read_proxies, 0, 0, "addresses whose X-Forwarded-For is trusted"},
     {"cors_origins", &ServerConfig::cors_origins, 0, 0, "origins whose pages may send requests"},
     {"needs_key", &ServerConfig::needs_key, 0, 0, "whether searching needs a key"},
+    {"bangs", &ServerConfig::reads_bangs, 0, 0,
+     "whether !wp, !images and :de in a query choose engines, a domain and a language, as in SearXNG"},
     {"keys", &read_keys, 0, 0, "list of API keys"},
     {"keys_file", &read_keys_file, 0, 0,
      "file of further keys (`keys:`), which servers of one PostgreSQL store share"},

@@ -163,7 +163,8 @@ struct ServerConfig {
   std::vector<std::string> server_names;      ///< Host values that are accepted beside `listen` and localhost
   std::vector<AddressRange> trusted_proxies;  ///< proxies whose X-Forwarded-For is trusted
   std::vector<std::string> cors_origins;
-  bool needs_key = false;  ///< even searching needs a key
+  bool needs_key = false;   ///< even searching needs a key
+  bool reads_bangs = true;  ///< "!wp" and ":de" in a query choose engines and the language
   MetricsAccess metrics = MetricsAccess::loopback;
   std::vector<KeyConfig> keys;
   /// File with more keys, which the servers of one PostgreSQL store share; empty for none.

@@ -39,6 +39,7 @@ EngineTraits traits_of(const Engine& engine) {
   out.shortcut = engine.shortcut.empty() ? engine.name : engine.shortcut;
   out.timeout_seconds = engine.timeout_seconds;
   out.description = engine.description;
+  out.categories = engine.categories;
   if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
     out.has_paging = http->paging.is_on;
     out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;

@@ -155,6 +155,10 @@ void check_all_engines(const Snapshot& snapshot, Mistakes& mistakes) {
 
 }  // namespace
 
+bool EngineTraits::finds_pictures() const {
+  return std::find(categories.begin(), categories.end(), "images") != categories.end();
+}
+
 const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
   const auto at = domains.find(name.empty() ? config.default_domain : std::string(name));
   if (at != domains.end()) return &at->second;

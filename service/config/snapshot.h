@@ -71,6 +71,10 @@ struct EngineTraits {
   bool has_safe_search = false;
   double timeout_seconds = 3;
   std::string description = {};  ///< what it searches, as its definition says
+  std::vector<std::string> categories = {};
+
+  /// Whether its results are pictures.
+  bool finds_pictures() const;
 };
 
 /// The engines that a configuration defines.

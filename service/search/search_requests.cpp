@@ -4,7 +4,11 @@
 #include <array>
 #include <charconv>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
 #include "service/http/json_fields.h"
+#include "service/search/bangs.h"
 
 namespace metafuse::service {
 namespace {
@@ -51,7 +55,7 @@ Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
 
 Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
   const std::string* text = find(fields, "time_range");
-  if (text == nullptr) return {};
+  if (text == nullptr || *text == "None") return {};  // SearXNG's clients in Python send their None
   if (days_of_time_range(*text) == 0) return fail(Code::usage, "time_range must be day, week, month or year");
   out.search.time_range = *text;
   return {};
@@ -74,6 +78,17 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
   if (const std::string* lists = find(fields, "lists")) out.search.lists = split(*lists, ',');
 }
 
+/// Reads a plain query and the marks in it. What the request's other parameters name is kept.
+void read_query(const std::string& q, const Snapshot& snapshot, SearchRequest& out) {
+  out.text = q;
+  if (!snapshot.config.reads_bangs) return;
+  ReadBangs read = read_bangs(q, snapshot, out.domain);
+  out.text = std::move(read.text);
+  if (out.domain.empty()) out.domain = std::move(read.domain);
+  if (out.engines.empty()) out.engines = std::move(read.engines);
+  if (!read.language.empty()) out.language = std::move(read.language);
+}
+
 }  // namespace
 
 int days_of_time_range(std::string_view range) {
@@ -82,6 +97,23 @@ int days_of_time_range(std::string_view range) {
   for (const auto& [name, days] : kRanges)
     if (name == range) return days;
   return 0;
+}
+
+void read_queries(JsonFields& fields, const JsonObject& body, SearchRequest& out) {
+  const Json* query = body.if_contains("query");
+  const bool is_list = query != nullptr && query->is_array();
+  std::vector<std::string> queries;
+  if (!is_list) queries.push_back(fields.text("query").value_or(""));
+  for (std::string& text : fields.texts(is_list ? "query" : "queries", kMostQueries))
+    queries.push_back(std::move(text));
+  std::erase(queries, "");
+  for (std::string& text : queries) {
+    if (out.text.empty())
+      out.text = std::move(text);
+    else if (text != out.text &&
+             std::find(out.alternatives.begin(), out.alternatives.end(), text) == out.alternatives.end())
+      out.alternatives.push_back(std::move(text));
+  }
 }
 
 bool has_known_format(const Fields& fields) {
@@ -94,7 +126,7 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
   TRY_VOID(read_numbers(fields, out));
   TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);
-  if (const std::string* q = find(fields, "q")) out.search.text = *q;
+  if (const std::string* q = find(fields, "q")) read_query(*q, snapshot, out.search);
   for (const auto& [key, value] : fields)
     if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
   const std::string* explain = find(fields, "explain");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "core/result.h"
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
+#include "service/http/json_fields.h"
 #include "service/search/search_request.h"
 #include "service/search/shown_results.h"
 
@@ -15,6 +17,13 @@ namespace metafuse::service {
 
 /// The number of days in a time range: day, week, month or year; 0 for any other word.
 int days_of_time_range(std::string_view range);
+
+/// Most queries that one request may ask at once, in dialects that take several.
+inline constexpr std::size_t kMostQueries = 16;
+
+/// Reads "query" and the list "queries" of a dialect, or a list in place of "query". The first query is the
+/// request's text, the others are alternatives: all their lists are fused.
+void read_queries(JsonFields& fields, const JsonObject& body, SearchRequest& out);
 
 enum class Format { html, json, csv, rss };
 

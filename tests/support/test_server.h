@@ -39,6 +39,9 @@ class TestServer {
                             forwarded](const service::ServerConfig&) -> Result<service::LoadedEngines> {
       service::LoadedEngines engines{{"one", "two"}, fetcher, {}, {}};
       engines.forwarded = forwarded;
+      engines.traits["one"].shortcut = "on";
+      engines.traits["two"].shortcut = "tw";
+      engines.traits["two"].categories = {"images"};
       return engines;
     };
     options.reread = [path = config_path()] { return service::read_config(path); };
