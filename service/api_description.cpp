@@ -34,6 +34,13 @@ constexpr ApiTag kApiTags[] = {
     {Dialect::searxng, "SearXNG", "What SearXNG's clients use", "application/json", "SearxngError"},
     {Dialect::tavily, "Tavily", "What Tavily's clients use", "application/json", "TavilyError"},
     {Dialect::mcp, "Agents", "The Model Context Protocol", "application/json", "RpcResponse"},
+    {Dialect::openwebui, "Open WebUI", "External web search and web loader", "application/json",
+     "OpenWebuiError"},
+    {Dialect::dify, "Dify", "External knowledge", "application/json", "DifyError"},
+    {Dialect::perplexity, "Perplexity", "What clients of Perplexity's search use", "application/json",
+     "PerplexityError"},
+    {Dialect::rerank, "Rerankers", "What clients of Jina's and Cohere's rerankers use", "application/json",
+     "RerankError"},
     {Dialect::page, "Pages", "Pages for people, and their forms", "text/html", ""},
     {Dialect::plain, "Service", "Health, metrics, descriptions and files", "text/plain", ""},
 };

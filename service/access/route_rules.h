@@ -8,7 +8,7 @@ namespace metafuse::service {
 // What the table of routes declares about each route and the gate checks for every request.
 
 /// The API whose error format a route uses.
-enum class Dialect { plain, page, searxng, tavily, mcp, native };
+enum class Dialect { plain, page, searxng, tavily, mcp, native, openwebui, dify, perplexity, rerank };
 
 /// Who may use a route: anybody, clients that may search, judges, readers of metrics, administrators.
 enum class Access { open, search, judge, metrics, admin };

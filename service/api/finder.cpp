@@ -42,7 +42,8 @@ OrRefusal<FoundSearch> Finder::find(const Exchange& exchange, const WantedSearch
 OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const WantedSearch& wanted,
                                           const SearchEvents& events) {
   SearchRequest request = wanted.search;
-  request.alternatives = synonyms_of(records_, exchange, request);
+  for (std::string& synonym : synonyms_of(records_, exchange, request))
+    request.alternatives.push_back(std::move(synonym));
   TRY(const SearchPlan plan, plan_search(exchange, std::move(request), clock_));
   if (auto refused = gate_.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
     return std::move(*refused);

@@ -35,6 +35,11 @@ Answered handle_revert_templates(Reloader& reloader, Records& records, const Exc
 Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchange& exchange);
 HttpResponse handle_mcp(Finder& finder, PageReader& pages, Gate& gate, const Exchange& exchange);
 Answered handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const Exchange& exchange);
+Answered handle_openwebui_search(Finder& finder, const Exchange& exchange);
+Answered handle_openwebui_extract(PageReader& pages, Gate& gate, const Exchange& exchange);
+Answered handle_dify_retrieval(Finder& finder, const Exchange& exchange);
+Answered handle_perplexity_search(Finder& finder, const Exchange& exchange);
+Answered handle_rerank(Gate& gate, const Exchange& exchange);
 Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange);
 Answered handle_get_models(Records& records, const Exchange& exchange);
 Answered handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange);

@@ -62,18 +62,43 @@ JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObj
   return out;
 }
 
-JsonObject fetch_page(const Tools& parts, const JsonObject& arguments) {
-  if (const auto access =
-          check_page_access(parts.exchange.snapshot->config.pages, parts.exchange.key != nullptr);
-      !access)
-    return text_result(access.error().text, true);
-  const auto wanted = read_page_call(arguments);
+/// The tool `search` of connectors.
+JsonObject connector_search(const Tools& parts, const JsonObject& arguments,
+                            std::optional<FoundSearch>& found) {
+  const auto wanted = read_connector_search(arguments);
   if (!wanted) return text_result(wanted.error().text, true);
-  const auto pages =
-      parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime, parts.exchange.sender());
-  if (!pages.front()) return text_result(pages.front().error().text, true);
-  const ReadPage& page = **pages.front();
-  return text_result(page_text(*wanted, page.title, page.url, page.text), false);
+  auto searched = parts.finder.find(parts.exchange, {wanted->search, 0, wanted->limit});
+  if (!searched) return text_result(searched.error().text, true);
+  found = std::move(*searched);
+  return text_result(connector_results(*found->answer, found->shown), false);
+}
+
+/// The page that a call wants, if the client may have it read.
+Result<SharedPage> read_page(const Tools& parts, const Result<PageCall>& wanted) {
+  TRY_VOID(check_page_access(parts.exchange.snapshot->config.pages, parts.exchange.key != nullptr));
+  if (!wanted) return wanted.error();
+  return parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime, parts.exchange.sender())
+      .front();
+}
+
+JsonObject fetch_page(const Tools& parts, const JsonObject& arguments) {
+  const auto wanted = read_page_call(arguments);
+  const auto page = read_page(parts, wanted);
+  if (!page) return text_result(page.error().text, true);
+  return text_result(page_text(*wanted, (*page)->title, (*page)->url, (*page)->text), false);
+}
+
+/// The tool `fetch` of connectors.
+JsonObject connector_fetch(const Tools& parts, const JsonObject& arguments) {
+  const auto wanted = read_connector_fetch(arguments);
+  const auto page = read_page(parts, wanted);
+  if (!page) return text_result(page.error().text, true);
+  return text_result(to_text(JsonObject{{"id", wanted->url},
+                                        {"title", (*page)->title},
+                                        {"text", (*page)->text},
+                                        {"url", (*page)->url},
+                                        {"metadata", JsonObject()}}),
+                     false);
 }
 
 JsonObject domain_json(const LoadedDomain& domain, bool is_default) {
@@ -115,6 +140,8 @@ std::optional<JsonObject> call_tool(const Tools& parts, std::string_view name, c
   const Exchange& exchange = parts.exchange;
   if (name == kListDomains) return list_domains(exchange);
   if (name == kFetchPage) return fetch_page(parts, arguments);
+  if (name == kConnectorSearch) return connector_search(parts, arguments, found);
+  if (name == kConnectorFetch) return connector_fetch(parts, arguments);
   const auto tool = find_search_tool(*exchange.snapshot, exchange.key, name);
   if (!tool) return std::nullopt;
   return search_with(parts, *tool, arguments, found);

@@ -58,7 +58,7 @@ std::vector<SearchTool> listed_tools(const Snapshot& snapshot, const KeyConfig* 
     out.push_back({is_web ? "web_search" : tool_name_of(domain->domain.name), domain});
     has_web = has_web || is_web;
   }
-  if (domains.size() > kMostDomainTools) out.push_back({"search", nullptr});
+  if (domains.size() > kMostDomainTools) out.push_back({"domain_search", nullptr});
   return out;
 }
 
@@ -112,13 +112,23 @@ JsonObject integer_schema(int low, int high, int otherwise, std::string_view des
           {"description", description}};
 }
 
+/// A slot as a property. Its values are the only ones offered, so that a model does not invent others.
+JsonObject slot_schema(const templates::Slot& slot) {
+  JsonObject out = text_schema(phrase(slot.description, kMaxSourceText) +
+                               (slot.is_required ? " (required among the slots)" : ""));
+  out["title"] = templates::label_of(slot);
+  if (slot.values.empty()) return out;
+  JsonArray values;
+  for (const std::string& value : slot.values) values.emplace_back(value);
+  out["enum"] = std::move(values);
+  return out;
+}
+
 /// The slots as properties; nothing for a domain whose only slot is the one that `query` fills.
 std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
   if (domain.slots.size() == 1 && !plain_slot(domain).empty()) return std::nullopt;
   JsonObject properties;
-  for (const templates::Slot& slot : domain.slots)
-    properties[slot.name] = text_schema(phrase(slot.description, kMaxSourceText) +
-                                        (slot.is_required ? " (required among the slots)" : ""));
+  for (const templates::Slot& slot : domain.slots) properties[slot.name] = slot_schema(slot);
   return JsonObject{{"type", "object"},
                     {"additionalProperties", false},
                     {"description", "Instead of query, when more is known."},
@@ -127,6 +137,11 @@ std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
 
 /// Adds the arguments that all search tools take beside the query.
 void add_common_properties(JsonObject& properties) {
+  properties["queries"] =
+      JsonObject{{"type", "array"},
+                 {"maxItems", kMostQueries},
+                 {"items", JsonObject{{"type", "string"}}},
+                 {"description", "Other wordings of the question; all results are fused into one list."}};
   properties["limit"] = integer_schema(1, kMostResults, 10, "Results per page.");
   properties["page"] = integer_schema(1, 100, 1, "1 for the first results.");
   properties["time_range"] = JsonObject{{"type", "string"},
@@ -191,6 +206,19 @@ JsonObject list_domains_json() {
   return out;
 }
 
+/// A tool with one required string, as connectors want them.
+JsonObject one_text_tool(std::string_view name, std::string_view title, std::string_view description,
+                         std::string_view argument) {
+  JsonObject properties;
+  properties[argument] = JsonObject{{"type", "string"}, {"maxLength", 8192}};
+  JsonObject schema{{"type", "object"}, {"additionalProperties", false}, {"required", JsonArray{argument}}};
+  schema["properties"] = std::move(properties);
+  JsonObject out{{"name", name}, {"title", title}, {"description", description}};
+  out["inputSchema"] = std::move(schema);
+  out["annotations"] = annotations();
+  return out;
+}
+
 JsonObject fetch_page_json() {
   JsonObject properties;
   properties["url"] = JsonObject{
@@ -233,6 +261,13 @@ JsonArray tool_list(const Snapshot& snapshot, const KeyConfig* key) {
   for (const SearchTool& tool : listed_tools(snapshot, key)) out.push_back(tool_json(snapshot, key, tool));
   out.push_back(list_domains_json());
   if (may_fetch_pages(snapshot, key)) out.push_back(fetch_page_json());
+  if (searchable_domains(snapshot, key).empty()) return out;
+  out.push_back(one_text_tool(kConnectorSearch, "Search for a connector",
+                              "As the first tool, for connectors: results as JSON with id, title and url.",
+                              "query"));
+  if (may_fetch_pages(snapshot, key))
+    out.push_back(one_text_tool(kConnectorFetch, "Read a result for a connector",
+                                "The text of a result of `search`, by its id, as JSON.", "id"));
   return out;
 }
 
@@ -246,7 +281,7 @@ std::string tool_names(const Snapshot& snapshot, const KeyConfig* key) {
 Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& arguments) {
   JsonFields fields(arguments);
   ToolSearch out;
-  out.search.text = fields.text("query").value_or("");
+  read_queries(fields, arguments, out.search);
   out.search.slots.slots = fields.text_map("slots");
   if (tool.domain != nullptr)
     out.search.domain = tool.domain->domain.name;
@@ -256,15 +291,16 @@ Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& ar
   out.search.page = fields.integer("page", 1, 100).value_or(1);
   out.search.results = out.first() + static_cast<std::size_t>(out.limit);
   out.search.time_range = fields.text("time_range", 10).value_or("");
-  out.days = days_of_time_range(out.search.time_range);
-  if (!out.search.time_range.empty() && out.days == 0)
+  out.conditions.days = days_of_time_range(out.search.time_range);
+  if (!out.search.time_range.empty() && out.conditions.days == 0)
     fields.set_mistake("\"time_range\" must be day, week, month or year");
-  out.sites = fields.texts("sites", kMostToolSites);
+  out.conditions.included = fields.texts("sites", kMostToolSites);
   out.is_explained = fields.flag("explain").value_or(false);
   if (tool.domain != nullptr)
-    fields.refuse_others({"query", "slots", "limit", "page", "time_range", "sites", "explain"});
+    fields.refuse_others({"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain"});
   else
-    fields.refuse_others({"query", "domain", "slots", "limit", "page", "time_range", "sites", "explain"});
+    fields.refuse_others(
+        {"query", "queries", "domain", "slots", "limit", "page", "time_range", "sites", "explain"});
   if (out.search.text.empty() && out.search.slots.slots.empty()) fields.set_mistake("give query or slots");
   if (fields.has_failed()) return fields.error();
   return out;
@@ -282,6 +318,36 @@ Result<PageCall> read_page_call(const JsonObject& arguments) {
   out.max_bytes = static_cast<std::size_t>(
       fields.integer("max_bytes", kLeastPageBytes, kMostPageBytes).value_or(kPageBytes));
   fields.refuse_others({"url", "format", "start", "max_bytes"});
+  if (fields.has_failed()) return fields.error();
+  return out;
+}
+
+Result<ToolSearch> read_connector_search(const JsonObject& arguments) {
+  JsonFields fields(arguments);
+  ToolSearch out;
+  out.search.text = fields.text("query").value_or("");
+  fields.refuse_others({"query"});
+  if (out.search.text.empty()) fields.set_mistake("give a query");
+  if (fields.has_failed()) return fields.error();
+  out.search.results = static_cast<std::size_t>(out.limit);
+  return out;
+}
+
+std::string connector_results(const SearchAnswer& answer, const ShownResults& shown) {
+  JsonArray results;
+  for (const std::size_t at : shown.positions) {
+    const Hit& hit = answer.results[at].hit;
+    results.push_back(JsonObject{{"id", hit.url}, {"title", hit.title}, {"url", hit.url}});
+  }
+  return to_text(JsonObject{{"results", std::move(results)}});
+}
+
+Result<PageCall> read_connector_fetch(const JsonObject& arguments) {
+  JsonFields fields(arguments);
+  PageCall out;
+  out.url = fields.text("id", 8192).value_or("");
+  fields.refuse_others({"id"});
+  if (out.url.empty()) fields.set_mistake("give the id of a result");
   if (fields.has_failed()) return fields.error();
   return out;
 }
@@ -306,19 +372,12 @@ std::string page_text(const PageCall& wanted, std::string_view title, std::strin
 }
 
 ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& wanted, UnixTime now) {
-  const std::string since = wanted.days > 0 ? iso_day(now - wanted.days * kSecondsPerDay) : "";
-  const SiteSet sites(wanted.sites);
+  const auto passing = wanted_positions(answer, wanted.conditions, now);
   ShownResults out;
   out.first = wanted.first();
-  for (std::size_t at = 0; at < answer.results.size() - answer.hidden; ++at) {
-    const Hit& hit = answer.results[at].hit;
-    const std::string host = host_of(hit.url);
-    if (!wanted.sites.empty() && !sites.contains(host)) continue;
-    if (!since.empty() && !hit.published.empty() && hit.published.substr(0, 10) < since) continue;
-    if (out.total >= out.first && out.positions.size() < static_cast<std::size_t>(wanted.limit))
-      out.positions.push_back(at);
-    ++out.total;
-  }
+  out.total = passing.size();
+  for (std::size_t i = out.first; i < passing.size(); ++i)
+    if (out.positions.size() < static_cast<std::size_t>(wanted.limit)) out.positions.push_back(passing[i]);
   return out;
 }
 

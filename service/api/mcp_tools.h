@@ -12,6 +12,7 @@
 #include "service/base/dates.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
+#include "service/search/result_conditions.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_request.h"
 #include "service/search/shown_results.h"
@@ -30,11 +31,15 @@ struct SearchTool {
 
 inline constexpr std::string_view kListDomains = "list_domains";
 inline constexpr std::string_view kFetchPage = "fetch_page";
+/// The two tools that ChatGPT's connectors and deep research require, by exactly these names: `search` takes
+/// only a query, for the default domain, and `fetch` only the id of a result, which is its URL.
+inline constexpr std::string_view kConnectorSearch = "search";
+inline constexpr std::string_view kConnectorFetch = "fetch";
 
 /// The tool that searches, by its name: "search_DOMAIN" (underscores for hyphens) for each domain that the
 /// key may search, or "web_search" for the first domain that searches the web. "web_search" is always
-/// understood: if no domain searches the web, it takes a `domain` argument. So does "search", which is listed
-/// when there are more domains than the list of tools holds.
+/// understood: if no domain searches the web, it takes a `domain` argument. So does "domain_search", which is
+/// listed when there are more domains than the list of tools holds.
 ///
 /// out: nothing for another name
 std::optional<SearchTool> find_search_tool(const Snapshot& snapshot, const KeyConfig* key,
@@ -51,13 +56,12 @@ struct ToolSearch {
   SearchRequest search;
   int limit = 10;
   bool is_explained = false;
-  std::vector<std::string> sites;  ///< only results of these; empty for all
-  int days = 0;                    ///< maximum age of results that have a date; 0 for any age
+  ResultConditions conditions;
 
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
   }
-  bool is_filtered() const { return !sites.empty() || days > 0; }
+  bool is_filtered() const { return conditions.is_set(); }
 };
 
 /// errors: usage that names the argument
@@ -79,8 +83,21 @@ Result<PageCall> read_page_call(const JsonObject& arguments);
 std::string page_text(const PageCall& wanted, std::string_view title, std::string_view url,
                       std::string_view text);
 
-/// The requested window of the results that pass the call's sites and time range.
+/// The requested window of the results that meet the call's conditions.
 ShownResults filtered_results(const SearchAnswer& answer, const ToolSearch& wanted, UnixTime now);
+
+/// What the tool `search` of connectors asks for: the results of one query in the default domain.
+///
+/// errors: usage that names the argument
+Result<ToolSearch> read_connector_search(const JsonObject& arguments);
+
+/// {"results":[{"id","title","url"}]} as text, as connectors read it.
+std::string connector_results(const SearchAnswer& answer, const ShownResults& shown);
+
+/// The id that the tool `fetch` of connectors takes.
+///
+/// errors: usage that names the argument
+Result<PageCall> read_connector_fetch(const JsonObject& arguments);
 
 /// The results as text: rank, title, URL and as much of the snippets as fits. Encoded in JSON it takes at
 /// most 280 bytes per requested result (10 results, the default: 2.8 kB), whatever the engines return. URLs

@@ -10,6 +10,20 @@
 namespace metafuse::service {
 namespace {
 
+/// The code that Dify's documentation of external knowledge proposes for a failure.
+int dify_code_of(int status) {
+  constexpr int kWrongKey = 1002;
+  constexpr int kNoSuchKnowledge = 2001;
+  if (status == 401 || status == 403) return kWrongKey;
+  return status == 404 ? kNoSuchKnowledge : status;
+}
+
+std::string_view perplexity_type_of(int status) {
+  if (status == 401 || status == 403) return "authentication_error";
+  if (status == 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "server_error";
+}
+
 HttpResponse told_in(Dialect dialect, int status, const std::string& text) {
   const auto json = [&](const JsonObject& body, std::string_view type = "application/json") {
     return make_response(status, type, to_text(body) + "\n");
@@ -26,6 +40,15 @@ HttpResponse told_in(Dialect dialect, int status, const std::string& text) {
     case Dialect::mcp:
       return json(
           {{"jsonrpc", "2.0"}, {"id", nullptr}, {"error", JsonObject{{"code", -32000}, {"message", text}}}});
+    case Dialect::openwebui:
+      return json(JsonObject{{"detail", text}});
+    case Dialect::dify:
+      return json(JsonObject{{"error_code", dify_code_of(status)}, {"error_msg", text}});
+    case Dialect::perplexity:
+      return json(
+          {{"error", JsonObject{{"message", text}, {"type", perplexity_type_of(status)}, {"code", status}}}});
+    case Dialect::rerank:  // Cohere's clients read "message", Jina's "detail", those of TEI "error"
+      return json(JsonObject{{"message", text}, {"detail", text}, {"error", text}});
     case Dialect::page:
       return html_response(error_page(status, text), status);
     case Dialect::plain:

@@ -13,8 +13,9 @@
 namespace metafuse::service {
 
 /// An error response in the form that a dialect's clients expect: problem+json (RFC 9457) on /v1,
-/// {"detail":{"error"}} for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of
-/// text elsewhere.
+/// {"detail":{"error"}} for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, {"detail"} for Open WebUI,
+/// {"error_code","error_msg"} for Dify, {"error":{"message"}} for Perplexity, {"message","detail","error"} for
+/// rerankers, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
 
 /// The response to an expected failure. A failure on the server's side (5xx) gets a general sentence: the

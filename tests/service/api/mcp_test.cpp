@@ -51,7 +51,7 @@ TEST_CASE("The session form of MCP can initialize and list and call and ping", "
   const std::string version = "MCP-Protocol-Version: 2025-11-25\r\n";
   CHECK(call(server, rpc("ping", ""), version).body.at("result").as_object().empty());
   const auto tools = call(server, rpc("tools/list", ""), version);
-  REQUIRE(tools.body.at("result").at("tools").as_array().size() == 3);
+  REQUIRE(tools.body.at("result").at("tools").as_array().size() == 5);
   CHECK(tools.body.at("result").at("tools").as_array()[0].at("name") == "search_pages");
   const auto found =
       call(server,
@@ -151,7 +151,7 @@ TEST_CASE("Each domain is a tool that describes what it searches and its slots a
   TestServer server(TestServer::default_answer,
                     "keys: [{name: narrow, domains: [pages], sha256: " + sha256_hex("narrow") + "}]\n");
   const JsonArray alone = listed(server);
-  REQUIRE(alone.size() == 3);
+  REQUIRE(alone.size() == 5);
   CHECK(alone[0].at("description").as_string().find("Home pages") != std::string::npos);
   CHECK(alone[0].at("description").as_string().find("Sources: one, two") != std::string::npos);
   const JsonObject& properties = alone[0].at("inputSchema").at("properties").as_object();
@@ -159,23 +159,35 @@ TEST_CASE("Each domain is a tool that describes what it searches and its slots a
     CHECK(properties.contains(name));
   CHECK(properties.at("slots").at("properties").at("NAME").at("description") ==
         "a name (required among the slots)");
+  CHECK_FALSE(properties.at("slots").at("properties").at("NAME").as_object().contains("enum"));
 
   server.folder().write("templates/wide.yaml", kWebDomain);
   REQUIRE(server.app().reloader().reload().has_value());
   const JsonArray both = listed(server);
-  REQUIRE(both.size() == 4);
+  REQUIRE(both.size() == 6);
   CHECK(both[0].at("name") == "search_pages");  // the default domain's tool comes first
   CHECK(both[1].at("name") == "web_search");
   CHECK(both[1].at("inputSchema").at("required").at(0) == "query");
   CHECK_FALSE(both[1].at("inputSchema").at("properties").as_object().contains("slots"));
   // a key for one domain sees only that domain's tool
-  CHECK(listed(server, "Authorization: Bearer narrow\r\n").size() == 3);
+  CHECK(listed(server, "Authorization: Bearer narrow\r\n").size() == 5);
   const auto domains = call(server, rpc("tools/call", R"("name":"list_domains","arguments":{})"),
                             "Authorization: Bearer narrow\r\n");
   CHECK(domains.body.at("result").at("structuredContent").at("domains").as_array().size() == 1);
   const auto unknown = call(server, rpc("tools/call", R"("name":"search_none","arguments":{})"));
   CHECK(unknown.body.at("error").at("message") ==
         "unknown tool: search_none; tools are search_pages, web_search, list_domains, fetch_page");
+}
+
+TEST_CASE("A slot with values offers them to the model, with its label", "[service][mcp]") {
+  TestServer server(TestServer::default_answer, "",
+                    "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\n"
+                    "  PLACE: {label: University, values: [Princeton, Stanford]}\ntemplates:\n"
+                    "  - {id: plain, engine: one, query: '{NAME} [{PLACE}]'}\n");
+  const Json place =
+      listed(server)[0].at("inputSchema").at("properties").at("slots").at("properties").at("PLACE");
+  CHECK(place.at("enum") == JsonArray{"Princeton", "Stanford"});
+  CHECK(place.at("title") == "University");
 }
 
 TEST_CASE("The tool web_search answers for any domain where none searches the web", "[service][mcp]") {
