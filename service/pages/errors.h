@@ -14,7 +14,7 @@ namespace metafuse::service {
 
 /// An error response in the form that a dialect's clients expect: problem+json (RFC 9457) on /v1,
 /// {"detail":{"error"}} for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, {"detail"} for Open WebUI,
-/// {"error_code","error_msg"} for Dify, {"error":{"message"}} for Perplexity, {"message","detail","error"} for
+/// {"error_code","error_msg"} for Dify, {"error":{"message"}} for Perplexity, {"message","detail"} for
 /// rerankers, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
 

@@ -18,8 +18,8 @@ struct ReadBangs {
 
 /// Reads the marks that SearXNG's users type: "!wp" is an engine's shortcut or name (underscores for blanks),
 /// "!images" a domain or a category of engines, ":de" a language. A word that is none of these stays in the
-/// query. Engines that the domain does not ask count for the first domain that does, if the request names no
-/// domain.
+/// query. If the request names no domain and the default one does not ask the
+/// engines, the first domain that does is searched.
 ///
 /// in:   domain - the one that the request names, or ""
 /// cost: O(bytes + words x engines)

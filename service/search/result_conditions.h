@@ -23,8 +23,8 @@ struct ResultConditions {
   bool is_set() const;
 };
 
-/// The positions in answer.results of those that meet the conditions, best first, without what an operator
-/// hid.
+/// The positions in answer.results of those that meet the conditions, best first. What an operator hid is
+/// left out.
 ///
 /// in: now - for the age of results with a date, because engines need not support time ranges
 std::vector<std::size_t> wanted_positions(const SearchAnswer& answer, const ResultConditions& conditions,
