@@ -72,6 +72,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/rerank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Orders the request's documents by a domain's lists over them, in Jina's and Cohere's shapes */
+        post: operations["post_v1_rerank"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -355,6 +372,70 @@ export interface components {
             weight: number | null;
         };
         /**
+         * @example {
+         *       "message": "query is missing",
+         *       "detail": "query is missing",
+         *       "error": "query is missing"
+         *     }
+         */
+        RerankError: {
+            message: string;
+            detail: string;
+            error: string;
+        };
+        /**
+         * @example {
+         *       "query": "slow vpn",
+         *       "documents": [
+         *         "bread",
+         *         "a vpn"
+         *       ],
+         *       "top_n": 1
+         *     }
+         */
+        RerankRequest: {
+            /** @description a domain whose model fuses; other names are ignored */
+            model?: string;
+            query: string;
+            documents: (string | Record<string, never>)[];
+            top_n?: number;
+            /** @default false */
+            return_documents?: boolean;
+            rank_fields?: string[];
+        };
+        /**
+         * @example {
+         *       "id": "1",
+         *       "model": "rrf",
+         *       "results": [
+         *         {
+         *           "index": 1,
+         *           "relevance_score": 1
+         *         }
+         *       ],
+         *       "usage": {
+         *         "total_tokens": 0
+         *       },
+         *       "meta": {
+         *         "api_version": {
+         *           "version": "2"
+         *         }
+         *       }
+         *     }
+         */
+        RerankResponse: {
+            id: string;
+            /** @description the domain whose model fused, or rrf */
+            model: string;
+            results: {
+                index: number;
+                relevance_score: number;
+                document?: Record<string, never>;
+            }[];
+            usage: Record<string, never>;
+            meta: Record<string, never>;
+        };
+        /**
          * @description What to search for: query, slots or variants
          * @example {
          *       "query": "ada",
@@ -515,6 +596,9 @@ export interface components {
             relative_score: number;
             moved_from?: number;
             online_score?: number;
+            judged?: number;
+            /** @enum {unknown} */
+            decided?: "pinned" | "added";
             thumbnail?: string;
             engines: string[];
             placements: components["schemas"]["Placement"][];
@@ -916,6 +1000,92 @@ export interface operations {
                      *     }
                      */
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_rerank: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "query": "slow vpn",
+                 *       "documents": [
+                 *         "bread",
+                 *         "a vpn"
+                 *       ],
+                 *       "top_n": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["RerankRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "1",
+                     *       "model": "rrf",
+                     *       "results": [
+                     *         {
+                     *           "index": 1,
+                     *           "relevance_score": 1
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "total_tokens": 0
+                     *       },
+                     *       "meta": {
+                     *         "api_version": {
+                     *           "version": "2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RerankResponse"];
+                };
+            };
+            /** @description What is wrong with the request. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "query is missing",
+                     *       "detail": "query is missing",
+                     *       "error": "query is missing"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RerankError"];
+                };
+            };
+            /** @description What the server cannot do now. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "query is missing",
+                     *       "detail": "query is missing",
+                     *       "error": "query is missing"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RerankError"];
                 };
             };
         };

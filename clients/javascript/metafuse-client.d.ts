@@ -11,6 +11,8 @@ export type FuseItem = Schemas["FuseItem"];
 export type FuseResponse = Schemas["FuseResponse"];
 export type FuseRefusal = Schemas["FuseRefusal"];
 export type FusedItem = Schemas["FusedItem"];
+export type RerankRequest = Schemas["RerankRequest"];
+export type RerankResponse = Schemas["RerankResponse"];
 export type FeedbackRequest = Schemas["FeedbackRequest"];
 export type FeedbackResponse = Schemas["FeedbackResponse"];
 
@@ -52,6 +54,7 @@ export class Metafuse {
   stream(query: string | StreamRequest, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined>;
   fuse(request: FuseList[] | FuseRequest, options?: CallOptions): Promise<FuseResponse>;
   fuseAll(requests: FuseRequest[], options?: CallOptions): Promise<(FuseResponse | FuseRefusal)[]>;
+  rerank(request: RerankRequest, options?: CallOptions): Promise<RerankResponse>;
   feedback(feedback: FeedbackRequest, options?: CallOptions): Promise<FeedbackResponse>;
   click(searchId: string, result: { position: number } | { url: string } | { id: string }): Promise<FeedbackResponse>;
 }

@@ -119,6 +119,11 @@ export class Metafuse {
     return (await this.#post("/v1/fuse", { requests }, options)).answers;
   }
 
+  /** Orders documents by a request of POST /v1/rerank: {query, documents, top_n, model}. */
+  rerank(request, options) {
+    return this.#post("/v1/rerank", request, options);
+  }
+
   /** Reports a click or a judgment on a result of the search with this id. */
   feedback(feedback, options) {
     return this.#post("/v1/feedback", feedback, options);
