@@ -49,7 +49,8 @@ Result<void> make_key(const NewKeyArguments& arguments) {
                   "\"" + name + "\" is not a valid name; use letters, digits, blanks and - _ . @");
   for (const std::string& role : arguments.roles)
     if (!service::role_named(role))
-      return fail(Code::usage, "unknown role \"" + role + "\"; roles are search, judge, admin, raw, metrics");
+      return fail(Code::usage,
+                  "unknown role \"" + role + "\"; roles are search, judge, write, admin, raw, metrics");
   const std::string key = "mf_" + random_hex(kKeyBytes);
   std::string entry = fmt::format("  - name: \"{}\"\n    sha256: {}\n    roles: {}\n", arguments.name,
                                   sha256_hex(key), yaml_list(arguments.roles));
@@ -77,7 +78,8 @@ void add_key(CLI::App& app, Program& program) {
   auto [verb, a] = add_verb(
       *key, "new", "make an API key: the key on standard output, YAML on standard error", make_key, program);
   verb.add_option("NAME", a.name, "the key's name in logs, judgments and quotas")->required();
-  verb.add_option("--role", a.roles, "search, judge, admin, raw or metrics; can be repeated")->required();
+  verb.add_option("--role", a.roles, "search, judge, write, admin, raw or metrics; can be repeated")
+      ->required();
   verb.add_option("--domain", a.domains, "a domain that the key may use; default: all");
   verb.add_option("--engine", a.engines, "an engine that the key's searches may ask; default: all");
   verb.add_option("--days", a.days, "days until the key expires; default: never")

@@ -70,13 +70,13 @@ reports: {state}reports
 learning:
   retrain_on_change: true
   automatic_promotion: true
-{files}# The key itself is in admin.key; here is its SHA-256. Searching needs no key unless you add `needs_key: true`.
+{documents}{files}# The key itself is in admin.key; here is its SHA-256. Searching needs no key unless you add `needs_key: true`.
 keys:
   - {{name: admin, sha256: "{digest}", roles: [admin, judge]}}
 )";
 
 constexpr const char* kLocalEngineText =
-    R"(  # The index of your own files. After they change: metafuse index --database {state}index.db {documents}
+    R"(  # The index of your own files, which the server keeps up to date (`documents:` in metafuse.yaml).
   # By the stems of words: "searches" finds "search".
   - name: local
     engine: local
@@ -197,26 +197,33 @@ std::string files_key(const InitArguments& a) {
          folders + "]\n";
 }
 
+/// The `documents` key: what the server reads into the index.
+std::string documents_key(const InitArguments& a) {
+  std::string paths;
+  std::error_code error;
+  for (const std::string& path : a.documents) {
+    if (path == "-") return {};
+    paths +=
+        (paths.empty() ? "" : ", ") + to_text(Json(fs::absolute(path, error).lexically_normal().string()));
+  }
+  if (paths.empty()) return {};
+  const std::string base = a.base_url.empty() ? "" : ", base_url: " + to_text(Json(a.base_url));
+  return fmt::format(
+      "# The server reads new and changed files into the index by itself. Programs add documents with\n"
+      "# PUT /v1/documents/{}.\ndocuments:\n  - {{index: {}index.db, folders: [{}], every: 10m{}}}\n",
+      a.domain, a.state, paths, base);
+}
+
 Result<void> write_configuration(const InitArguments& a, const std::vector<InitEngine>& others,
                                  const fs::path& folder) {
-  std::string documents;
-  for (const std::string& path : a.documents) {
-    std::error_code error;
-    documents +=
-        (documents.empty() ? "" : " ") + shell_word(fs::absolute(path, error).lexically_normal().string());
-  }
-  if (!a.base_url.empty()) documents += " --base-url " + shell_word(a.base_url);
   std::string engines =
       "# The engines that the templates ask. `metafuse engines try NAME QUERY` shows what one "
       "answers.\nengines:\n";
   std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain),
                                       fmt::arg("depth", a.documents.empty() ? kUsualDepth : kOwnDepth));
   const bool has_vectors = a.has_vectors && !a.documents.empty();
-  if (!documents.empty()) {
-    documents += " --cosine --expandable";
-    if (!a.language.empty()) documents += " --language " + a.language;
-    if (has_vectors) documents += " --embedding lsi";
-    engines += fmt::format(kLocalEngineText, fmt::arg("documents", documents), fmt::arg("state", a.state));
+  if (!a.documents.empty()) {
+    engines += fmt::format(kLocalEngineText, fmt::arg("state", a.state));
     templates += kLocalTemplatesText;
   }
   if (has_vectors) {
@@ -231,10 +238,11 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
   TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
   TRY_VOID(write_file((folder / "templates" / (a.domain + ".yaml")).string(), templates));
-  return write_file((folder / "metafuse.yaml").string(),
-                    fmt::format(kConfigurationText, fmt::arg("listen", a.listen),
-                                fmt::arg("domain", a.domain), fmt::arg("digest", sha256_hex(key)),
-                                fmt::arg("files", files_key(a)), fmt::arg("state", a.state)));
+  return write_file(
+      (folder / "metafuse.yaml").string(),
+      fmt::format(kConfigurationText, fmt::arg("listen", a.listen), fmt::arg("domain", a.domain),
+                  fmt::arg("digest", sha256_hex(key)), fmt::arg("documents", documents_key(a)),
+                  fmt::arg("files", files_key(a)), fmt::arg("state", a.state)));
 }
 
 /// Indexes the documents. Without words in common, they get no vectors.
@@ -245,6 +253,7 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   options.language = a.language;
   options.has_cosine = true;
   options.keeps_terms = true;
+  options.updates = true;
   options.files.base_url = a.base_url;
   options.files.threads = hardware_threads();
   options.files.progress = terminal_progress("reading files");

@@ -53,8 +53,10 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
                  others_.can_change_files() ? std::function<bool()>([this] { return others_.look(); })
                                             : std::function<bool()>(),
                  [this] { return others_.is_told(); }, telemetry_},
-                std::move(snapshot)) {
+                std::move(snapshot)),
+      documents_(document_options()) {
   readers_.configure(options.config);
+  documents_.start();
   if (records_->store == nullptr) return;
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
     log().write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
@@ -64,6 +66,20 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
   caretaker_->start();
   // Last, because the listener's thread must not outlive what it wakes if the construction fails.
   if (others_.can_change_files()) others_.listen([this] { reloader_.look_soon(); });
+}
+
+DocumentKeeperOptions App::document_options() {
+  DocumentKeeperOptions out;
+  out.snapshot = [this] { return reloader_.snapshot(); };
+  out.on_changed = [this] {
+    source_.clear();
+    rendered_.clear();
+  };
+  out.on_settled = [this] { reloader_.reload_soon(); };
+  out.on_event = [this](std::string_view event, JsonObject fields) {
+    log().write(Log::Level::info, event, std::move(fields));
+  };
+  return out;
 }
 
 CaretakerOptions App::care_options() {
@@ -135,6 +151,7 @@ void App::take_limits(const Snapshot& snapshot) {
 void App::stop() {
   if (records_->store != nullptr) records_->store->hurry();
   if (caretaker_ != nullptr) caretaker_->stop();
+  documents_.stop();
   reloader_.stop();
   others_.stop();
   readers_.pages.stop();
@@ -212,7 +229,7 @@ void App::run(Call& call, Reply& reply) {
     return reply.send(refusal_response(dialect, *refusal));
   Answered answered =
       call.route->handle({call.exchange, reply, finder_, suggester_, reloader_, gate_, *records_, operations_,
-                          telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures});
+                          telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures, documents_});
   if (reply.has_begun()) return reply.end();
   if (answered) return send_found(call.exchange, std::move(*answered), reply);
   const auto why = answered.error();

@@ -21,6 +21,7 @@
 #include "service/other_servers.h"
 #include "service/router.h"
 #include "service/search/answer_source.h"
+#include "service/search/document_keeper.h"
 #include "service/search/page_reader.h"
 #include "service/search/picture_reader.h"
 #include "service/search/suggester.h"
@@ -77,6 +78,7 @@ class App {
   /// Applies what a reload changes beyond the snapshot.
   void take_limits(const Snapshot& snapshot);
   CaretakerOptions care_options();
+  DocumentKeeperOptions document_options();
 
   /// What reads other sites for requests.
   struct Readers {
@@ -99,6 +101,7 @@ class App {
   Operations operations_;
   OtherServers others_;
   Reloader reloader_;  // after the members that its thread uses
+  DocumentKeeper documents_;
   std::unique_ptr<Caretaker> caretaker_;
 };
 

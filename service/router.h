@@ -13,6 +13,7 @@
 
 namespace metafuse::service {
 
+class DocumentKeeper;
 class Finder;
 class Gate;
 class Operations;
@@ -23,8 +24,9 @@ class Suggester;
 struct Records;
 
 /// The server's parts for one request; a handler gets those whose types its parameters have.
-using Parts = std::tuple<const Exchange&, Reply&, Finder&, const Suggester&, Reloader&, Gate&, Records&,
-                         Operations&, Metrics&, Log&, const Clock&, PageReader&, PictureReader&>;
+using Parts =
+    std::tuple<const Exchange&, Reply&, Finder&, const Suggester&, Reloader&, Gate&, Records&, Operations&,
+               Metrics&, Log&, const Clock&, PageReader&, PictureReader&, DocumentKeeper&>;
 
 /// Where a handler runs: on the I/O thread if it only formats data in memory, on one of the few store threads
 /// if it waits for the store, else on a worker.

@@ -16,6 +16,9 @@ export type RerankResponse = Schemas["RerankResponse"];
 export type FeedbackRequest = Schemas["FeedbackRequest"];
 export type FeedbackResponse = Schemas["FeedbackResponse"];
 
+/** A document for an embedded index. Other texts become columns, numbers can order results. */
+export type SourceDocument = { url: string; title?: string; text?: string; [field: string]: string | number | null | undefined };
+
 /** The parameters of GET /v1/search/stream, with `query` instead of `q`. */
 export type StreamRequest = Omit<NonNullable<paths["/v1/search/stream"]["get"]["parameters"]["query"]>, "q" | "slots"> & {
   query?: string;
@@ -53,6 +56,8 @@ export class Metafuse {
   search(query: string | SearchRequest, options?: CallOptions): Promise<SearchResponse>;
   stream(query: string | StreamRequest, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined>;
   fuse(request: FuseList[] | FuseRequest, options?: CallOptions): Promise<FuseResponse>;
+  addDocuments(domain: string, documents: Iterable<SourceDocument>, options?: CallOptions): Promise<number>;
+  removeDocuments(domain: string, urls: string[], options?: CallOptions): Promise<number>;
   fuseAll(requests: FuseRequest[], options?: CallOptions): Promise<(FuseResponse | FuseRefusal)[]>;
   rerank(request: RerankRequest, options?: CallOptions): Promise<RerankResponse>;
   feedback(feedback: FeedbackRequest, options?: CallOptions): Promise<FeedbackResponse>;

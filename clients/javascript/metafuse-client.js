@@ -51,6 +51,21 @@ async function* eventsOf(body) {
   }
 }
 
+/** JSON lines in parts that a server takes with its default limit of a request's size. */
+function* partsOf(documents) {
+  const most = 500_000; // characters
+  let part = "";
+  for (const document of documents) {
+    const line = `${JSON.stringify(document)}\n`;
+    if (part && part.length + line.length > most) {
+      yield part;
+      part = "";
+    }
+    part += line;
+  }
+  if (part) yield part;
+}
+
 const asRequest = (query) => (typeof query === "string" ? { query } : query);
 
 export class Metafuse {
@@ -122,6 +137,29 @@ export class Metafuse {
   /** Orders documents by a request of POST /v1/rerank: {query, documents, top_n, model}. */
   rerank(request, options) {
     return this.#post("/v1/rerank", request, options);
+  }
+
+  /**
+   * Adds documents ({url, title, text, ...}) to a domain's embedded index, or replaces those of the same address.
+   * When the promise resolves they are on the server's disk; searches find them within seconds. Many documents are
+   * sent in parts.
+   */
+  async addDocuments(domain, documents, { signal } = {}) {
+    let stored = 0;
+    for (const lines of partsOf(documents)) {
+      const headers = { "Content-Type": "application/x-ndjson" };
+      const response = await this.#ask(`/v1/documents/${encodeURIComponent(domain)}`, { method: "POST", headers, body: lines, signal });
+      stored += (await response.json()).stored;
+    }
+    return stored;
+  }
+
+  /** Removes documents from a domain's embedded index by their addresses. */
+  async removeDocuments(domain, urls, { signal } = {}) {
+    const headers = { "Content-Type": "application/json" };
+    const body = JSON.stringify({ urls });
+    const response = await this.#ask(`/v1/documents/${encodeURIComponent(domain)}`, { method: "DELETE", headers, body, signal });
+    return (await response.json()).removed;
   }
 
   /** Reports a click or a judgment on a result of the search with this id. */

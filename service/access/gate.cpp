@@ -150,6 +150,7 @@ bool is_open(Access access, const Exchange& exchange) {
       return config.metrics == MetricsAccess::open ||
              (config.metrics == MetricsAccess::loopback && is_local(exchange));
     case Access::judge:
+    case Access::write:
     case Access::admin:
       return false;
   }
@@ -159,6 +160,7 @@ bool is_open(Access access, const Exchange& exchange) {
 Role role_of(Access access) {
   if (access == Access::admin) return Role::admin;
   if (access == Access::judge) return Role::judge;
+  if (access == Access::write) return Role::write;
   return access == Access::metrics ? Role::metrics : Role::search;
 }
 

@@ -10,8 +10,9 @@ namespace metafuse::service {
 /// The API whose error format a route uses.
 enum class Dialect { plain, page, searxng, tavily, mcp, native, openwebui, dify, perplexity, rerank };
 
-/// Who may use a route: anybody, clients that may search, judges, readers of metrics, administrators.
-enum class Access { open, search, judge, metrics, admin };
+/// Who may use a route: anybody, clients that may search, judges, writers of documents, readers of
+/// metrics, administrators.
+enum class Access { open, search, judge, write, metrics, admin };
 
 /// The media type that a body must have, compared exactly.
 enum class BodyType {

@@ -10,6 +10,7 @@
 
 namespace metafuse::service {
 
+class DocumentKeeper;
 class Finder;
 class Gate;
 class Operations;
@@ -58,6 +59,9 @@ Answered handle_get_curation(Records& records, const Exchange& exchange);
 Answered handle_put_curation(Reloader& reloader, Records& records, const Exchange& exchange);
 Answered handle_curation_versions(Records& records, const Exchange& exchange);
 Answered handle_curation_version(Records& records, const Exchange& exchange);
+Answered handle_get_documents(DocumentKeeper& keeper, const Exchange& exchange);
+Answered handle_put_documents(DocumentKeeper& keeper, const Exchange& exchange);
+Answered handle_delete_documents(DocumentKeeper& keeper, const Exchange& exchange);
 HttpResponse handle_searxng_config(const Exchange& exchange);
 HttpResponse handle_autocompleter(const Suggester& suggester, const Exchange& exchange);
 HttpResponse handle_opensearch(const Exchange& exchange);

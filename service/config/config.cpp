@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <glob.h>
 
+#include "core/number.h"
 #include "core/text_file.h"
 #include "core/url.h"
 #include "fetchers/http/address_guard.h"
@@ -191,6 +192,58 @@ void read_shared_folders(const YamlNode& node, const char* key, ConfigReading& r
   }
 }
 
+/// Reads a time such as 90s, 10m, 2h or 1d; a number without unit is seconds.
+std::optional<double> seconds_of(std::string_view text) {
+  constexpr std::pair<char, double> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+  double factor = 1;
+  for (const auto& [unit, seconds] : kUnits)
+    if (!text.empty() && text.back() == unit) {
+      factor = seconds;
+      text.remove_suffix(1);
+      break;
+    }
+  double number = 0;
+  if (!to_double(text, number) || number * factor < 1 || number * factor > 30 * 86400.0) return std::nullopt;
+  return number * factor;
+}
+
+/// Reads one {index, folders, every, base_url}.
+void read_documents_item(const YamlNode& item, const char* key, ConfigReading& reading) {
+  YamlMap map(item, key, reading.diagnostics);
+  DocumentsConfig out;
+  out.index = reading.resolve(map.take_string("index").value_or(""));
+  if (out.index.empty())
+    reading.diagnostics.error(item.place, "documents: name the index with `index: FILE`");
+  for (const std::string& folder : map.take_strings("folders").value_or(std::vector<std::string>())) {
+    std::error_code error;
+    const auto path = std::filesystem::absolute(reading.resolve(folder), error).lexically_normal();
+    if (!std::filesystem::exists(path, error))
+      reading.diagnostics.error(item.place,
+                                fmt::format("documents: \"{}\" does not exist; correct the path", folder));
+    out.folders.push_back(path.string());
+  }
+  if (out.folders.empty())
+    reading.diagnostics.error(item.place, "documents: name what to read with `folders: [FOLDER, ...]`");
+  if (const auto every = map.take_string("every")) {
+    if (const auto seconds = seconds_of(*every))
+      out.every_seconds = *seconds;
+    else
+      reading.diagnostics.error(item.place,
+                                fmt::format("documents: every must be a time from 1s to 30d such as "
+                                            "10m, not \"{}\"",
+                                            *every));
+  }
+  out.base_url = map.take_string("base_url").value_or("");
+  map.finish();
+  reading.config.documents.push_back(std::move(out));
+}
+
+void read_documents(const YamlNode& node, const char* key, ConfigReading& reading) {
+  if (!node.is_list())
+    return reading.diagnostics.error(node.place, "documents must be a list of {index, folders, every}");
+  for (const YamlNode& item : node.items) read_documents_item(item, key, reading);
+}
+
 void read_proxies(const YamlNode& node, const char* key, ConfigReading& reading) {
   if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies must be a list of addresses");
   for (const YamlNode& item : node.items) {
@@ -315,6 +368,8 @@ constexpr Setting<ServerConfig> kServer[] = {
      "reading pages for agents: fetch_page and /extract"},
     {"pictures", &read_reader<&ServerConfig::pictures, kPictures>, 0, 0,
      "pictures beside results, fetched by this server"},
+    {"documents", &read_documents, 0, 0,
+     "folders that the server reads into an embedded index: a list of {index, folders, every, base_url}"},
     {"files", &read_shared_folders, 0, 0, "folders whose files can be opened from results"},
 };
 

@@ -24,7 +24,7 @@ struct RecordingsConfig {
 };
 
 /// What the holder of a key may do.
-enum class Role { search, judge, admin, raw, metrics };
+enum class Role { search, judge, write, admin, raw, metrics };
 
 /// Who may read /metrics without a key: clients on this machine, everybody, nobody.
 enum class MetricsAccess { loopback, open, key };
@@ -107,6 +107,16 @@ struct LearningConfig {
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
 };
 
+/// Folders that the server reads into an embedded index, again and again.
+struct DocumentsConfig {
+  std::string index;  ///< the index's file
+  std::vector<std::string> folders;
+  double every_seconds = 600;
+  std::string base_url;  ///< what the URLs of files begin with; empty: file://localhost/ and their path
+
+  friend bool operator==(const DocumentsConfig&, const DocumentsConfig&) = default;
+};
+
 /// Bounds on how long to wait for an engine, once its usual latency is known.
 struct LearnedWaitConfig {
   bool is_on = true;
@@ -179,6 +189,7 @@ struct ServerConfig {
   LearningConfig learning;
   PagesConfig pages;
   PicturesConfig pictures;
+  std::vector<DocumentsConfig> documents;
   std::vector<std::string> files;  ///< absolute folders; results that are files below them can be opened
   TracesConfig traces;
   std::vector<std::string> warnings;
@@ -198,11 +209,9 @@ Result<ServerConfig> read_config(const std::string& path);
 std::string config_reference();
 
 /// The roles that a key may have, by their names in the file.
-inline constexpr std::pair<std::string_view, Role> kRoles[] = {{"search", Role::search},
-                                                               {"judge", Role::judge},
-                                                               {"admin", Role::admin},
-                                                               {"raw", Role::raw},
-                                                               {"metrics", Role::metrics}};
+inline constexpr std::pair<std::string_view, Role> kRoles[] = {
+    {"search", Role::search}, {"judge", Role::judge}, {"write", Role::write},
+    {"admin", Role::admin},   {"raw", Role::raw},     {"metrics", Role::metrics}};
 std::optional<Role> role_named(std::string_view name);
 
 /// "HOST:PORT" with HOST a name, an IPv4 address or [IPv6].

@@ -7,6 +7,7 @@
 #include "core/digest.h"
 #include "core/text.h"
 #include "core/text_file.h"
+#include "fetchers/calling/embedder.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
 #include "service/base/dates.h"
@@ -85,6 +86,10 @@ class EngineFiles {
       defined_ += '\n';
     }
     loaded_.digest = sha256_hex(defined_);
+    for (const auto& [database, embedding] : embeddings_) {
+      TRY(loaded_.embed_texts[database],
+          fetchers::make_embed_texts(embedding, secret_of, config.allow_private));
+    }
     TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), fetcher_options(config, secret_of)));
     loaded_.syntax_of = [syntaxes = std::move(syntaxes_)](std::string_view name) -> const QuerySyntax& {
       const auto at = syntaxes.find(name);
@@ -101,6 +106,9 @@ class EngineFiles {
     syntaxes_[engine.name] = engine.query_syntax;
     loaded_.traits[engine.name] = traits_of(engine);
     note_forwarded(engine, loaded_.forwarded);
+    if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access);
+        vectors != nullptr && engine.embedding)
+      embeddings_.emplace(vectors->database, *engine.embedding);
     const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
     if (local == nullptr) return;
     auto& vocabulary = by_database_[local->database];  // several engines may use one index
@@ -113,6 +121,7 @@ class EngineFiles {
   std::map<std::string, std::string> file_of_;
   std::map<std::string, const QuerySyntax*, std::less<>> syntaxes_;
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database_;
+  std::map<std::string, fetchers::Embedding> embeddings_;  ///< by database
   std::string mistakes_;
   std::string defined_;  ///< what the digest of the definitions is made of
 };

@@ -30,7 +30,7 @@ void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, ConfigReadin
       key.roles.push_back(*role);
     else
       reading.diagnostics.error(
-          node.place, "unknown role \"" + name + "\"; roles are search, judge, admin, raw, metrics");
+          node.place, "unknown role \"" + name + "\"; roles are search, judge, write, admin, raw, metrics");
   }
 }
 
@@ -87,7 +87,9 @@ void read_keys_file(const YamlNode& node, const char* key, ConfigReading& readin
 
 void describe_keys(std::string& out) {
   describe_settings(out, "keys[].", kKey);
-  out += "keys[].roles: what the key may do; list of search, judge, admin, raw, metrics, default search\n";
+  out +=
+      "keys[].roles: what the key may do; list of search, judge, write, admin, raw, metrics, default "
+      "search\n";
 }
 
 std::optional<Role> role_named(std::string_view name) {

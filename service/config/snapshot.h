@@ -13,6 +13,7 @@
 
 #include "core/result.h"
 #include "fetchers/calling/fetcher.h"
+#include "fetchers/engines/vector/vector_rows.h"
 #include "fusion/model/model_file.h"
 #include "service/base/vocabulary.h"
 #include "service/config/config.h"
@@ -27,6 +28,7 @@ class IndexVocabulary {
  public:
   explicit IndexVocabulary(std::string database) : database_(std::move(database)) {}
 
+  const std::string& database() const { return database_; }
   /// out: empty for an index that cannot be read; a search reports why
   const Vocabulary& get() const;
   /// As Vocabulary::correct(), with the index's own counts of documents.
@@ -85,6 +87,8 @@ struct LoadedEngines {
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< by embedded engine
+  /// Of embedded indexes whose vectors an endpoint makes, by the index's file.
+  std::map<std::string, fetchers::EmbedTexts> embed_texts = {};
   std::string digest = {};                  ///< of the definitions and the rules for results' keys
   std::vector<std::string> forwarded = {};  ///< names of headers that engines pass on, in lower case
 };

@@ -47,6 +47,21 @@ class ClientOfServer(unittest.TestCase):
         with self.assertRaisesRegex(metafuse.ServerError, "http://"):
             metafuse.Client("file:///etc/passwd")
 
+    def test_documents_are_sent_in_parts_to_a_domain_with_an_index(self):
+        parts = list(metafuse.client._parts([{"url": f"http://{n}/", "text": "x" * 40} for n in range(10)], most=200))
+        self.assertGreater(len(parts), 3)
+        self.assertTrue(all(len(part) <= 200 for part in parts))
+        self.assertEqual([json.loads(line)["url"] for part in parts for line in part.splitlines()],
+                         [f"http://{n}/" for n in range(10)])
+        with Served() as served:
+            client = metafuse.Client(served.url)
+            with self.assertRaises(metafuse.ServerError) as caught:
+                client.add_documents("rag", [{"url": "http://a/"}])
+            self.assertEqual(caught.exception.http_status, 401)
+            with self.assertRaises(metafuse.ServerError) as caught:
+                client.remove_documents("rag", ["http://a/"])
+            self.assertEqual(caught.exception.http_status, 401)
+
     def test_nothing_of_a_refused_request_is_stored(self):
         many = [{"name": f"l{i}", "results": []} for i in range(65)]
         wrong = ['"no object"', '{"domain":"rag","query":"x","lists":7}',

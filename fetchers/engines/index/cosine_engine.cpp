@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/file_version.h"
 #include "core/idle_pool.h"
 #include "core/text.h"
 #include "fetchers/engines/index/condition.h"
@@ -82,6 +83,7 @@ struct CosineReader {
   std::shared_ptr<const DocumentLengths> document_lengths;  ///< in words of that kind
   ShownPages pages;
   std::shared_ptr<const CosineLengths> lengths;
+  std::uint64_t version = 0;  ///< of the file
 };
 
 }  // namespace detail
@@ -231,10 +233,22 @@ std::vector<std::size_t> best_ids(const std::vector<double>& scores, std::size_t
 
 struct CosineEngine::Shared {
   CosineAccess access;
-  IdlePool<std::unique_ptr<CosineReader>> pool;
-  std::mutex mutex;
-  std::shared_ptr<const CosineLengths> lengths;  ///< of the latest version that was opened
-  SharedLengths first_lengths;
+  FileVersion file{access.database};
+  IdlePool<std::unique_ptr<CosineReader>> pool{};
+  std::mutex mutex{};
+  std::shared_ptr<const CosineLengths> lengths{};  ///< of the latest version that was opened
+  SharedLengths first_lengths{};
+
+  /// A reader of the file as it is now.
+  Result<std::unique_ptr<CosineReader>> reader() {
+    const std::uint64_t version = file.now();
+    auto idle = pool.take();
+    while (idle != nullptr && idle->version != version) idle = pool.take();
+    if (idle != nullptr) return idle;
+    TRY(idle, open());
+    idle->version = version;
+    return idle;
+  }
 
   Result<std::unique_ptr<CosineReader>> open() {
     const std::string& path = access.database;
@@ -257,7 +271,7 @@ struct CosineEngine::Shared {
     return std::make_unique<CosineReader>(
         CosineReader{std::move(database), std::move(lists), std::move(forms), StopWords(shape.language),
                      cosine_columns(shape), QueryReader(first, languages, shape.columns), first_kind,
-                     std::move(document_lengths), std::move(pages), std::move(here)});
+                     std::move(document_lengths), std::move(pages), std::move(here), 0});
   }
 
   Result<std::shared_ptr<const CosineLengths>> lengths_of(SqliteDatabase& database, std::string version) {
@@ -283,9 +297,7 @@ struct CosineEngine::Shared {
   }
 };
 
-CosineEngine::CosineEngine(CosineAccess access) : shared_(std::make_unique<Shared>()) {
-  shared_->access = std::move(access);
-}
+CosineEngine::CosineEngine(CosineAccess access) : shared_(new Shared{std::move(access)}) {}
 
 CosineEngine::~CosineEngine() = default;
 
@@ -293,10 +305,7 @@ Result<RankedList> CosineEngine::search(std::string_view text, int depth, int of
                                         const Deadline& deadline) {
   const CosineQuery query = read_cosine_query(text);
   if (query.words.empty()) return RankedList{};
-  auto reader = shared_->pool.take();
-  if (reader == nullptr) {
-    TRY(reader, shared_->open());
-  }
+  TRY(auto reader, shared_->reader());
   reader->database.set_deadline(&deadline);
   auto list = shared_->search(*reader, query, static_cast<std::size_t>(offset),
                               static_cast<std::size_t>(depth), deadline);

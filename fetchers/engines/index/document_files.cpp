@@ -230,25 +230,11 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
     JsonLimits limits;
     limits.first_line = number;
     TRY(const auto json, parse_json(line, path, Code::bad_data, limits));
-    SourceDocument document;
-    document.place = path + ":" + std::to_string(number);
+    const std::string place = path + ":" + std::to_string(number);
     const JsonObject* object = json.if_object();
     if (object == nullptr)
-      return fail(Code::bad_data, document.place + ": not a JSON object; write {\"url\":...,\"title\":...}");
-    for (const auto& [key, value] : *object) {
-      if (value.is_null()) continue;
-      if (value.is_number() && key != "url") {
-        document.numbers.emplace(key, value.to_number<double>());
-        continue;
-      }
-      if (!value.is_string())
-        return fail(Code::bad_data, document.place + ": the field \"" + std::string(key) +
-                                        "\" is neither a text nor a number");
-      if (key == "url")
-        document.url = std::string(value.as_string());
-      else
-        document.fields.emplace(key, std::string(value.as_string()));
-    }
+      return fail(Code::bad_data, place + ": not a JSON object; write {\"url\":...,\"title\":...}");
+    TRY(auto document, json_document(*object, place));
     return take(std::move(document));
   });
 }
@@ -418,6 +404,26 @@ Result<std::vector<std::string>> read_documents(const std::string& path, const D
   document.url = url_of_file(path, fs::path(path).parent_path(), options.base_url);
   TRY_VOID(take(std::move(document)));
   return left_out;
+}
+
+Result<SourceDocument> json_document(const JsonObject& object, const std::string& place) {
+  SourceDocument document;
+  document.place = place;
+  for (const auto& [key, value] : object) {
+    if (value.is_null()) continue;
+    if (value.is_number() && key != "url") {
+      document.numbers.emplace(key, value.to_number<double>());
+      continue;
+    }
+    if (!value.is_string())
+      return fail(Code::bad_data, fmt::format("{}: the field \"{}\" is neither a text nor a number", place,
+                                              std::string_view(key)));
+    if (key == "url")
+      document.url = std::string(value.as_string());
+    else
+      document.fields.emplace(key, std::string(value.as_string()));
+  }
+  return document;
 }
 
 }  // namespace metafuse::fetchers

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/progress.h"
 #include "core/result.h"
 
@@ -46,6 +47,12 @@ using TakeDocument = std::function<Result<void>(SourceDocument document)>;
 /// cost:   the files of a folder are read on `threads` threads, one batch at a time
 Result<std::vector<std::string>> read_documents(const std::string& path, const DocumentFileOptions& options,
                                                 const TakeDocument& take);
+
+/// Reads a document of a JSON object: its url, its texts and its numbers.
+///
+/// in:     place - of the object, for errors
+/// errors: bad_data: a member that is neither a text nor a number
+Result<SourceDocument> json_document(const JsonObject& object, const std::string& place);
 
 /// Extracts title and text, and language and date if the page declares them. Scripts, styles and navigation
 /// are left out. Any bytes are accepted as a page: libxml2 repairs malformed HTML.

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "core/json.h"
 #include "core/languages.h"
 #include "core/text.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
 #include "fetchers/engines/index/word_lists.h"
 
@@ -30,40 +30,11 @@ std::string stamp_of(const std::string& path) {
   return error ? std::string() : fmt::format("{} {}", size, time.time_since_epoch().count());
 }
 
-std::string fields_as_json(const SourceDocument& document) {
-  JsonObject fields;
-  for (const auto& [name, value] : document.fields) fields[name] = to_valid_utf8(value);
-  for (const auto& [name, value] : document.numbers) fields[name] = value;
-  return to_text(fields);
-}
-
-Result<SourceDocument> document_of(std::string_view fields, const std::string& path) {
-  TRY(const auto json, parse_json(fields, path));
-  SourceDocument document;
-  const JsonObject* object = json.if_object();
-  if (object == nullptr)
-    return fail(Code::bad_data, path + ": its table `sources` is damaged; rebuild the index");
-  for (const auto& [name, value] : *object)
-    if (value.is_string())
-      document.fields.emplace(name, std::string(value.as_string()));
-    else if (value.is_number())
-      document.numbers.emplace(name, value.to_number<double>());
-  return document;
-}
-
 Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char* sql) {
   std::vector<std::string> texts;
   TRY(auto rows, database.prepare(sql));
   TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { texts.emplace_back(row.text(0)); }));
   return texts;
-}
-
-Result<IndexShape> shape_of_index(SqliteDatabase& database) {
-  IndexShape shape;
-  TRY(shape.lists, read_list_shape(database));
-  TRY(shape.numbers,
-      texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
-  return shape;
 }
 
 template <class Values>
@@ -103,6 +74,7 @@ class IndexUpdate {
     TRY(source_, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
     TRY(const auto last_id, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
     last_id_ = static_cast<std::uint32_t>(last_id);
+    TRY(added_step_, added_step(database_));
     return true;
   }
 
@@ -145,13 +117,31 @@ class IndexUpdate {
     return {};
   }
 
+  /// Keeps the documents that are not read again.
+  Result<void> keep_others() {
+    return database_.run("INSERT OR IGNORE INTO temp.seen SELECT id FROM sources;");
+  }
+
+  /// Takes what programs added or removed; it comes after the documents of files.
+  Result<void> apply(const std::vector<AddedDocuments::Change>& changes) {
+    TRY(auto unsee,
+        database_.prepare("DELETE FROM temp.seen WHERE id = (SELECT id FROM sources WHERE url=?)"));
+    for (const AddedDocuments::Change& change : changes) {
+      TRY_VOID(check_interrupt(options_.is_interrupted));
+      TRY_VOID(change.document ? take(*change.document) : unsee.run(change.url));
+      added_step_ = std::max(added_step_, change.step);
+    }
+    return {};
+  }
+
   Result<IndexReport> finish() {
     TRY_VOID(remove_unseen());
+    TRY_VOID(note_added_step(database_, added_step_));
     TRY_VOID(renew_lists());
     TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
     TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
-    if (count == 0) return fail(Code::bad_data, path_ + ": no document to index");
+    if (count == 0 && !options_.follows_added) return fail(Code::bad_data, path_ + ": no document to index");
     TRY_VOID(database_.run("COMMIT;"));
     report_.documents = static_cast<std::size_t>(count);
     report_.columns = shape_.lists.columns;
@@ -192,8 +182,8 @@ class IndexUpdate {
     return write_cosine(database_, shape_.lists, static_cast<std::size_t>(last_id_), options_.is_interrupted);
   }
 
-  /// Latent semantic indexing starts anew if anything has changed; an endpoint is only asked for
-  /// new documents.
+  /// Latent semantic indexing starts anew if anything has changed, unless it is to wait with that; an
+  /// endpoint is only asked for new documents.
   Result<std::size_t> renew_vectors() {
     TRY(const auto meta, read_vector_meta(database_, path_));
     const VectorOptions& wanted = options_.vectors;
@@ -203,7 +193,9 @@ class IndexUpdate {
       return std::size_t{0};
     }
     const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model;
-    if (is_same_kind && is_untouched()) return meta.dimensions;
+    const bool is_due = options_.follows_added && !options_.defers_training;
+    if (is_same_kind && is_untouched() && !(is_due && meta.folded > 0)) return meta.dimensions;
+    if (!is_same_kind && options_.follows_added && options_.defers_training) return meta.dimensions;
     VectorWriting writing = vector_writing(options_);
     writing.last_id = static_cast<std::size_t>(last_id_);
     writing.text_of = [this](std::int64_t id) -> Result<std::string> {
@@ -211,8 +203,13 @@ class IndexUpdate {
       return text_of(document);
     };
     writing.ids.assign(renewed_.begin(), renewed_.end());
-    if (is_same_kind && wanted.source == VectorOptions::Source::endpoint) {
+    const bool is_endpoint = wanted.source == VectorOptions::Source::endpoint;
+    if (is_same_kind && (is_endpoint || options_.defers_training)) {
       TRY_VOID(database_.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM pages);"));
+      if (!is_endpoint) {
+        TRY(report_.folded, fold_in_vectors(database_, meta, writing));
+        return meta.dimensions;
+      }
     } else {
       TRY_VOID(drop_vectors(database_));
       writing.ids.clear();
@@ -240,11 +237,20 @@ class IndexUpdate {
   std::set<std::uint32_t> renewed_;
   std::map<std::uint32_t, SourceDocument> before_;  ///< changed and removed documents as they were
   std::uint32_t last_id_ = 0;
+  std::int64_t added_step_ = 0;
   bool needs_rebuild_ = false;
   IndexReport report_;
 };
 
 }  // namespace
+
+Result<IndexShape> shape_of_index(SqliteDatabase& database) {
+  IndexShape shape;
+  TRY(shape.lists, read_list_shape(database));
+  TRY(shape.numbers,
+      texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
+  return shape;
+}
 
 std::string joined_columns(const std::vector<std::string>& columns, bool as_marks) {
   std::string out;
@@ -326,14 +332,30 @@ Result<void> DocumentWriter::remove(std::int64_t id) {
   return {};
 }
 
+std::set<std::string> urls_of(const std::vector<AddedDocuments::Change>& changes) {
+  std::set<std::string> urls;
+  for (const AddedDocuments::Change& change : changes) urls.insert(change.url);
+  return urls;
+}
+
+Result<std::int64_t> added_step(SqliteDatabase& database) {
+  return number_from(database,
+                     "SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE name='added'");
+}
+
+Result<void> note_added_step(SqliteDatabase& database, std::int64_t step) {
+  TRY(auto note, database.prepare("INSERT OR REPLACE INTO meta VALUES('added', ?)"));
+  return note.run(step);
+}
+
 Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
                                           const DocumentFileOptions& files, const IndexOptions& options,
-                                          const TakeDocument& take) {
+                                          const std::set<std::string>& others, const TakeDocument& take) {
   std::vector<std::string> left_out;
   for (const std::string& path : paths) {
     TRY(const auto here, read_documents(path, files, [&](SourceDocument document) -> Result<void> {
           TRY_VOID(check_interrupt(options.is_interrupted));
-          return take(std::move(document));
+          return others.contains(document.url) ? Result<void>() : take(std::move(document));
         }));
     left_out.insert(left_out.end(), here.begin(), here.end());
   }
@@ -342,6 +364,7 @@ Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
 
 Result<std::optional<IndexReport>> update_index(const std::string& path,
                                                 const std::vector<std::string>& documents,
+                                                const std::vector<AddedDocuments::Change>& added,
                                                 const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
   TRY_VOID(database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"));
@@ -350,8 +373,10 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
   if (!can_update) return std::optional<IndexReport>();
   DocumentFileOptions files = options.files;
   files.is_known = [&](const std::string& file) { return update.is_known(file); };
-  TRY(auto left_out,
-      read_all(documents, files, options, [&](const SourceDocument& one) { return update.take(one); }));
+  if (options.follows_added) TRY_VOID(update.keep_others());
+  TRY(auto left_out, read_all(documents, files, options, urls_of(added),
+                              [&](const SourceDocument& one) { return update.take(one); }));
+  TRY_VOID(update.apply(added));
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());
   report.left_out = std::move(left_out);

@@ -4,11 +4,13 @@
 // came from. When a document has changed or disappeared, this tells from which lists of words to remove it.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/result.h"
 #include "core/sqlite_database.h"
+#include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/document_files.h"
 #include "fetchers/engines/index/list_builder.h"
 #include "fetchers/engines/index/local_engine.h"
@@ -23,6 +25,10 @@ struct IndexShape {
   ListShape lists;
   std::vector<std::string> numbers;
 };
+
+/// out:    the shape with which an index was made
+/// errors: those of read_list_shape()
+Result<IndexShape> shape_of_index(SqliteDatabase& database);
 
 /// The lists that an index with these options has, each once.
 std::vector<WordKind> wanted_kinds(const IndexOptions& options);
@@ -52,20 +58,30 @@ class DocumentWriter {
   std::vector<SqliteStatement> no_rows_;  ///< delete the rows of a document
 };
 
+/// The addresses that changes are about.
+std::set<std::string> urls_of(const std::vector<AddedDocuments::Change>& changes);
+
+/// The last change of the added documents that an index contains.
+Result<std::int64_t> added_step(SqliteDatabase& database);
+Result<void> note_added_step(SqliteDatabase& database, std::int64_t step);
+
 /// Reads the documents of all files and folders; `take` is not called after an interruption.
 ///
+/// in:     others - addresses of documents that are left out, because programs added or removed them
 /// out:    skipped files, as read_documents()
 /// errors: those of read_documents(); try_again: interrupted
 Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
                                           const DocumentFileOptions& files, const IndexOptions& options,
-                                          const TakeDocument& take);
+                                          const std::set<std::string>& others, const TakeDocument& take);
 
 /// Brings an index up to date. `path` is a copy, with which the caller then replaces the index.
 ///
+/// in:     added - what programs added and removed: all of it, or with options.follows_added what is new
 /// out:    nullopt when the index cannot be updated and must be rebuilt
 /// errors: as build_local_index
 Result<std::optional<IndexReport>> update_index(const std::string& path,
                                                 const std::vector<std::string>& documents,
+                                                const std::vector<AddedDocuments::Change>& added,
                                                 const IndexOptions& options);
 
 }  // namespace metafuse::fetchers

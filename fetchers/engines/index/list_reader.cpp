@@ -103,7 +103,8 @@ Result<DocumentLengths> ListReader::read_lengths(SqliteDatabase& database) const
       return damaged_lists("document lengths");
     return {};
   }));
-  if (out.documents == 0 || out.documents >= out.lengths.size()) return damaged_lists("document lengths");
+  if (out.documents == 0 ? out.words > 0 : out.documents >= out.lengths.size())
+    return damaged_lists("document lengths");
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/file_version.h"
 #include "core/idle_pool.h"
 #include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/expansion.h"
@@ -94,6 +95,7 @@ struct LocalConnection {
   std::shared_ptr<const DocumentLengths> lengths;
   std::optional<Expander> expander;
   std::optional<SqliteStatement> number;  ///< that orders results, of a document
+  std::uint64_t version = 0;              ///< of the file
 };
 
 }  // namespace detail
@@ -140,7 +142,7 @@ Result<WordKind> wanted_kind(const ListShape& shape, const LocalAccess& access) 
                           access.database, access.tokenizer));
 }
 
-Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
+Result<Connection> connect(const LocalAccess& access, std::uint64_t version, SharedLengths& lengths) {
   TRY(auto database, open_index(access.database));
   TRY(const auto shape, read_list_shape(database));
   TRY(const auto languages, read_languages(database));
@@ -167,7 +169,8 @@ Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
                     {access.weighting, std::move(weights)},
                     std::move(shared_lengths),
                     std::move(expander),
-                    std::move(number)};
+                    std::move(number),
+                    version};
 }
 
 /// The documents with the highest numbers; those without one are left out. The score becomes the number.
@@ -208,24 +211,29 @@ Result<std::vector<ScoredDocument>> find(Connection& connection, const LocalAcce
 
 struct LocalEngine::Shared {
   LocalAccess access;
-  IdlePool<std::unique_ptr<detail::LocalConnection>> pool;
-  SharedLengths lengths;
+  FileVersion file{access.database};
+  IdlePool<std::unique_ptr<detail::LocalConnection>> pool{};
+  SharedLengths lengths{};
+
+  /// A connection to the file as it is now.
+  Result<std::unique_ptr<Connection>> connection() {
+    const std::uint64_t version = file.now();
+    auto idle = pool.take();
+    while (idle != nullptr && idle->version != version) idle = pool.take();
+    if (idle != nullptr) return idle;
+    TRY(auto opened, connect(access, version, lengths));
+    return std::make_unique<Connection>(std::move(opened));
+  }
 };
 
-LocalEngine::LocalEngine(LocalAccess access) : shared_(std::make_unique<Shared>()) {
-  shared_->access = std::move(access);
-}
+LocalEngine::LocalEngine(LocalAccess access) : shared_(new Shared{std::move(access)}) {}
 
 LocalEngine::~LocalEngine() = default;
 
 Result<RankedList> LocalEngine::search(std::string_view query, int depth, int offset,
                                        const Deadline& deadline) {
   if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
-  auto connection = shared_->pool.take();
-  if (connection == nullptr) {
-    TRY(auto opened, connect(shared_->access, shared_->lengths));
-    connection = std::make_unique<Connection>(std::move(opened));
-  }
+  TRY(auto connection, shared_->connection());
   connection->database.set_deadline(&deadline);
   const auto first = static_cast<std::size_t>(offset);
   const std::size_t end = first + static_cast<std::size_t>(depth);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct IndexReport {
   std::size_t added = 0;      ///< this and the next two: for updates
   std::size_t changed = 0;
   std::size_t removed = 0;
+  std::size_t folded = 0;  ///< documents with vectors that latent semantic indexing was not trained on
+  bool has_more = false;   ///< there were too many changes for one update
 };
 
 struct IndexOptions {
@@ -44,6 +47,8 @@ struct IndexOptions {
       false;  ///< creates the tables for engines of type local_cosine, and a list of whole words
   bool keeps_terms = false;      ///< keeps the words of each document, so that engines can expand queries
   bool updates = false;          ///< stores the documents too, and updates an index that has them
+  bool follows_added = false;    ///< keeps what is there, and only takes what programs added and removed
+  bool defers_training = false;  ///< with it: new documents get their vectors from the words known already
   IsInterrupted is_interrupted;  ///< called between documents; optional
   ProgressReport progress;
   DocumentFileOptions files;
@@ -65,6 +70,36 @@ struct IndexOptions {
 /// cost:   about 25,000 short documents per second; memory for all documents and their words
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
+
+/// The options with which an index was made, to update it; without an index those of `metafuse init`.
+/// errors: those of open_index()
+Result<IndexOptions> options_to_update(const std::string& database);
+
+struct IndexFacts {
+  std::size_t documents = 0;
+  std::int64_t added_step = 0;  ///< the last change of AddedDocuments that it has
+  bool keeps_documents = true;  ///< it was built with `updates`, so documents can be added to it
+};
+
+/// What an index says of itself; zeros if it does not exist.
+Result<IndexFacts> facts_of_index(const std::string& database);
+
+struct FollowOptions {
+  bool defers_training = true;  ///< new documents get their vectors from the words known already
+  EmbedTexts embed;             ///< for an index whose vectors an endpoint makes
+  unsigned threads = 1;
+  IsInterrupted is_interrupted;
+};
+
+/// Brings an index up to date with the documents that programs added and removed (AddedDocuments), with the
+/// lists and vectors that it has. Without an index it makes one as `metafuse init` does.
+///
+/// out:    nullopt if there is nothing to do
+/// errors: bad_config: the index does not keep its documents (built without `updates`), or an endpoint makes
+///         its vectors and there is no `embed`; those of build_local_index()
+/// cost:   a copy of the index; decodes and encodes the lists of the words of the changed documents
+Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,
+                                                          const FollowOptions& following);
 
 /// The embedded engine. Queries use the language of word_query.h. Results are ordered by BM25 or I(n_e)B2
 /// with column weights, by the same for the query expanded by its best results, or by a number of the

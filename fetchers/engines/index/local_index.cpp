@@ -15,6 +15,7 @@
 
 #include "core/atomic_file.h"
 #include "core/text.h"
+#include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
 #include "fetchers/engines/index/document_files.h"
 #include "fetchers/engines/index/index_update.h"
@@ -35,14 +36,7 @@ constexpr const char* kCreateSources =
     "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
     "NOT NULL, "
     "fields TEXT NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
-constexpr std::size_t kMaxColumns = 64;
 constexpr std::size_t kProgressEvery = 1000;
-
-bool is_column_name(std::string_view name) {
-  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '_'; };
-  return !name.empty() && name.size() <= 64 && !is_ascii_digit(name.front()) && name != "rank" &&
-         name != "rowid" && name != "documents" && std::all_of(name.begin(), name.end(), is_part);
-}
 
 /// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
 /// and is kept.
@@ -73,9 +67,19 @@ class Collector {
     return {};
   }
 
+  /// Takes what programs added; what they removed was never taken.
+  Result<void> take_added(const std::vector<AddedDocuments::Change>& changes) {
+    for (const AddedDocuments::Change& change : changes) {
+      if (change.document) TRY_VOID(take(*change.document));
+      added_step = std::max(added_step, change.step);
+    }
+    return {};
+  }
+
   std::vector<SourceDocument> documents;
   IndexShape shape;
   std::size_t replaced = 0;
+  std::int64_t added_step = 0;
 
  private:
   static Result<void> add_column(const std::string& name, const std::string& place,
@@ -84,9 +88,7 @@ class Collector {
     if (std::find(others.begin(), others.end(), name) != others.end())
       return fail(Code::bad_data, place + ": the field \"" + name +
                                       "\" is a text in one document and a number in another; use one type");
-    if (!is_column_name(name))
-      return fail(Code::bad_data, place + ": the field name \"" + name +
-                                      "\" cannot be a column; use letters, digits and _, a letter first");
+    TRY_VOID(check_column_name(name, place));
     if (names.size() >= kMaxColumns)
       return fail(Code::bad_data, place + ": more than " + std::to_string(kMaxColumns) + " different fields");
     names.push_back(name);
@@ -152,6 +154,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
 Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& collected,
                                 const IndexOptions& options) {
   if (options.vectors.source == VectorOptions::Source::none) return std::size_t{0};
+  if (options.vectors.source == VectorOptions::Source::lsi) TRY_VOID(note_wanted_vectors(database));
   VectorWriting writing = vector_writing(options);
   writing.last_id = collected.documents.size();
   for (std::size_t i = 1; i <= writing.last_id; ++i) writing.ids.push_back(static_cast<std::int64_t>(i));
@@ -166,23 +169,17 @@ Result<std::size_t> write_index(const std::string& path, const Collector& collec
                                 const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
   TRY_VOID(create_tables(database, shape, options));
+  TRY_VOID(note_added_step(database, collected.added_step));
   TRY_VOID(insert_all(database, collected, shape, options));
   TRY(const std::size_t dimensions, add_vectors(database, collected, options));
   TRY_VOID(database.run("COMMIT;"));
   return dimensions;
 }
 
-/// Builds the whole index in a new file.
-Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
-                               const IndexOptions& options) {
-  Collector collected;
-  TRY(auto left_out, read_all(documents, options.files, options,
-                              [&](SourceDocument one) { return collected.take(std::move(one)); }));
-  if (collected.documents.empty())
-    return fail(Code::bad_data,
-                documents.front() +
-                    ": no document to index; give HTML, Markdown, text, CSV or JSON lines files, or "
-                    "a folder that contains some");
+using Changes = std::vector<AddedDocuments::Change>;
+
+/// Writes a new index of what was collected.
+Result<IndexReport> write_new(const std::string& path, Collector collected, const IndexOptions& options) {
   IndexShape shape = collected.shape;
   shape.lists.kinds = wanted_kinds(options);
   shape.lists.keeps_terms = options.keeps_terms;
@@ -194,9 +191,42 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   report.replaced = collected.replaced;
   report.columns = std::move(shape.lists.columns);
   report.language = std::move(shape.lists.language);
-  report.left_out = std::move(left_out);
   report.dimensions = *dimensions;
   return report;
+}
+
+/// Builds the whole index in a new file.
+Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
+                               const Changes& added, const IndexOptions& options) {
+  Collector collected;
+  TRY(auto left_out, read_all(documents, options.files, options, urls_of(added),
+                              [&](SourceDocument one) { return collected.take(std::move(one)); }));
+  TRY_VOID(collected.take_added(added));
+  if (collected.documents.empty())
+    return fail(Code::bad_data,
+                documents.front() +
+                    ": no document to index; give HTML, Markdown, text, CSV or JSON lines files, or "
+                    "a folder that contains some");
+  TRY(auto report, write_new(path, std::move(collected), options));
+  report.left_out = std::move(left_out);
+  return report;
+}
+
+/// Builds the index again from the documents that it keeps and all that programs added.
+Result<IndexReport> build_from_kept(const std::string& path, const std::string& index, const Changes& added,
+                                    const IndexOptions& options) {
+  Collector collected;
+  const auto others = urls_of(added);
+  TRY(auto database, open_index(index));
+  TRY(auto rows, database.prepare("SELECT url, fields FROM sources ORDER BY id"));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
+    if (others.contains(std::string(row.text(0)))) return {};
+    TRY(auto document, document_of(row.text(1), index));
+    document.url = row.text(0);
+    return collected.take(std::move(document));
+  }));
+  TRY_VOID(collected.take_added(added));
+  return write_new(path, std::move(collected), options);
 }
 
 /// The version of the index at `path`, if there is one and this program writes another.
@@ -209,23 +239,28 @@ std::string other_version(const std::string& path) {
 /// Updates a copy of the index; nullopt if it cannot be updated.
 Result<std::optional<IndexReport>> update_copy(const std::string& database, const std::string& beside,
                                                const std::vector<std::string>& documents,
-                                               const IndexOptions& options) {
+                                               const Changes& added, const IndexOptions& options) {
   std::error_code error;
   if (!options.updates || !other_version(database).empty() || !std::filesystem::exists(database, error) ||
       std::filesystem::is_empty(database, error))
     return std::optional<IndexReport>();
   std::filesystem::copy_file(database, beside, error);
   if (error) return fail(Code::try_again, beside + ": " + error.message());
-  TRY(auto report, update_index(beside, documents, options));
+  TRY(auto report, update_index(beside, documents, added, options));
   if (!report) std::filesystem::remove(beside, error);
   return report;
 }
 
 Result<IndexReport> write_beside(const std::string& database, const std::string& beside,
                                  const std::vector<std::string>& documents, const IndexOptions& options) {
-  TRY(auto updated, update_copy(database, beside, documents, options));
+  Changes added;
+  TRY(auto added_documents, AddedDocuments::open_if_there(database));
+  if (added_documents) {
+    TRY(added, added_documents->since(0));
+  }
+  TRY(auto updated, update_copy(database, beside, documents, added, options));
   if (updated) return std::move(*updated);
-  TRY(auto report, build_anew(beside, documents, options));
+  TRY(auto report, build_anew(beside, documents, added, options));
   report.other_version = other_version(database);
   return report;
 }
@@ -251,7 +286,116 @@ void remove_leftovers(const std::string& database) {
   for (const auto& file : gone) std::filesystem::remove(file, error);
 }
 
+bool keeps_documents(SqliteDatabase& database) {
+  return finds_row(database, "SELECT 1 FROM sqlite_master WHERE name='sources'");
+}
+
+/// Documents can only be added to an index that keeps them.
+Result<void> check_keeps_documents(SqliteDatabase& database, const std::string& path,
+                                   const IndexOptions& options) {
+  if (!keeps_documents(database))
+    return fail(Code::bad_config, path +
+                                      ": this index does not keep its documents, so that none can be added; "
+                                      "build it again with metafuse index --update");
+  if (options.vectors.source == VectorOptions::Source::endpoint && !options.vectors.embed)
+    return fail(Code::bad_config, path +
+                                      ": an endpoint makes its vectors; name it with `embedding:` at the "
+                                      "engine of type local_vector");
+  return {};
+}
+
+/// Writes the index beside with what is new; nullopt if there is nothing.
+Result<std::optional<IndexReport>> follow_beside(const std::string& database, const std::string& beside,
+                                                 AddedDocuments& added, IndexOptions options) {
+  constexpr std::size_t kMostAtOnce = 20'000;
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) {
+    TRY(const auto all, added.since(0));
+    if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.document.has_value(); }))
+      return std::optional<IndexReport>();
+    TRY(auto report, build_anew(beside, {}, all, options));
+    return std::optional<IndexReport>(std::move(report));
+  }
+  TRY(auto before, open_index(database));
+  TRY_VOID(check_keeps_documents(before, database, options));
+  TRY(const std::int64_t step, added_step(before));
+  TRY(const auto news, added.since(step, kMostAtOnce));
+  if (news.empty() && options.defers_training) return std::optional<IndexReport>();
+  TRY(auto report, update_copy(database, beside, {}, news, options));
+  if (report) report->has_more = news.size() >= kMostAtOnce;
+  if (report) return report;
+  TRY(const auto all, added.since(0));
+  TRY(auto anew, build_from_kept(beside, database, all, options));
+  return std::optional<IndexReport>(std::move(anew));
+}
+
+/// Puts what was written beside the index into its place.
+Result<void> replace(const std::string& database, const std::string& beside) {
+  std::error_code error;
+  std::filesystem::rename(beside, database, error);
+  if (error) return fail(Code::no_input, database + ": " + error.message());
+  return {};
+}
+
 }  // namespace
+
+Result<IndexOptions> options_to_update(const std::string& database) {
+  IndexOptions options;
+  options.updates = true;
+  options.vectors.is_optional = true;
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) {
+    options.has_cosine = true;
+    options.keeps_terms = true;
+    options.vectors.source = VectorOptions::Source::lsi;
+    return options;
+  }
+  TRY(auto index, open_index(database));
+  TRY(const auto shape, read_list_shape(index));
+  options.kinds = shape.kinds;
+  options.language = shape.language;
+  options.keeps_terms = shape.keeps_terms;
+  options.has_cosine = has_cosine(index);
+  TRY(const auto meta, read_vector_meta(index, database));
+  options.vectors.source = meta.source;
+  options.vectors.model = meta.model;
+  if (meta.source == VectorOptions::Source::none && wants_vectors(index))
+    options.vectors.source = VectorOptions::Source::lsi;
+  return options;
+}
+
+Result<IndexFacts> facts_of_index(const std::string& database) {
+  IndexFacts facts;
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) return facts;
+  TRY(auto index, open_index(database));
+  TRY(facts.added_step, added_step(index));
+  facts.keeps_documents = keeps_documents(index);
+  TRY(auto count, index.prepare("SELECT count(*) FROM pages"));
+  TRY_VOID(count.for_each_row(
+      [&](const SqliteRow& row) { facts.documents = static_cast<std::size_t>(row.integer(0)); }));
+  return facts;
+}
+
+Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,
+                                                          const FollowOptions& following) {
+  TRY_VOID(check_place(database));
+  TRY(auto added, AddedDocuments::open(database));
+  TRY(auto options, options_to_update(database));
+  options.follows_added = true;
+  options.defers_training = following.defers_training;
+  options.vectors.embed = following.embed;
+  options.files.threads = following.threads;
+  options.is_interrupted = following.is_interrupted;
+  const std::string beside = database + ".new-" + std::to_string(::getpid());
+  auto report = follow_beside(database, beside, added, std::move(options));
+  std::error_code error;
+  if (report && *report)
+    if (auto done = replace(database, beside); !done)
+      report = Result<std::optional<IndexReport>>(done.error());
+  if (!report || !*report) std::filesystem::remove(beside, error);
+  return report;
+}
 
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options) {
@@ -263,9 +407,9 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
   remove_leftovers(database);
   auto written = write_beside(database, beside, documents, options);
   if (written) {
-    std::filesystem::rename(beside, database, error);
-    if (!error) return written;
-    written = Result<IndexReport>(fail(Code::no_input, database + ": " + error.message()));
+    const auto replaced = replace(database, beside);
+    if (replaced) return written;
+    written = Result<IndexReport>(replaced.error());
   }
   std::filesystem::remove(beside, error);
   return written;

@@ -1,22 +1,18 @@
 #include "fetchers/engines/index/vector_engine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <future>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/file_version.h"
 #include "core/idle_pool.h"
 #include "core/text.h"
 #include "fetchers/engines/index/local_engine.h"
-#include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/vector_index.h"
-#include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -40,8 +36,7 @@ struct VectorReader {
   SqliteDatabase database;
   SqliteStatement row;  ///< selects a vector by its id
   ShownPages pages;
-  std::optional<SqliteStatement> word;
-  std::vector<WordForms> forms;  ///< for latent semantic indexing: by language
+  std::optional<LsiWords> words;  ///< for latent semantic indexing
 };
 
 /// What all searches share, once loaded.
@@ -91,39 +86,10 @@ Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const
   TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
   TRY(auto pages, ShownPages::make(database));
   auto reader = std::make_unique<VectorReader>(
-      VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt, {}});
+      VectorReader{std::move(database), std::move(row), std::move(pages), std::nullopt});
   if (meta.source != VectorSource::lsi) return reader;
-  TRY(reader->word, reader->database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
-  TRY(const auto shape, read_list_shape(reader->database));
-  TRY(const auto languages, read_languages(reader->database));
-  for (const std::string& language : languages) reader->forms.emplace_back(kind_of_vectors(shape), language);
+  TRY(reader->words, LsiWords::open(reader->database, path, meta.dimensions));
   return reader;
-}
-
-/// The sum of the query words' rows, each times ln(1 + count).
-Result<std::vector<float>> lsi_vector(VectorReader& reader, const std::string& path, std::size_t dimensions,
-                                      std::string_view query) {
-  std::vector<float> sum(dimensions);
-  std::vector<float> numbers;
-  const auto add_word = [&](std::string_view word, std::int64_t count) -> Result<void> {
-    reader.word->bind(word);
-    return reader.word->for_each_row([&](const SqliteRow& row) -> Result<void> {
-      numbers.clear();
-      if (!append_numbers(row.bytes(0), numbers) || numbers.size() != dimensions) return damaged_row(path);
-      const float weight = std::log1p(static_cast<float>(count));
-      for (std::size_t i = 0; i < dimensions; ++i) sum[i] += weight * numbers[i];
-      return {};
-    });
-  };
-  std::map<std::string, std::int64_t> words;
-  for (WordCutter cutter(truncate_utf8(query, kMaxQueryBytes)); cutter.next();) {
-    std::set<std::string> forms;  // each once, in whatever language
-    for (WordForms& of_language : reader.forms)
-      for (const std::string& form : of_language.of(cutter.word())) forms.insert(form);
-    for (const std::string& form : forms) ++words[form];
-  }
-  for (const auto& [word, count] : words) TRY_VOID(add_word(word, count));
-  return sum;
 }
 
 struct Scored {
@@ -161,33 +127,76 @@ bool is_lsi_index(const std::string& database) {
   return meta && meta->source == VectorSource::lsi;
 }
 
+namespace detail {
+
+using Loaded = Result<std::shared_ptr<const LoadedVectors>>;
+
+/// One version of the file, with what was read from it.
+struct VectorFile {
+  std::uint64_t version = 0;
+  std::shared_future<Loaded> loading;
+  IdlePool<std::unique_ptr<VectorReader>> pool{};
+
+  bool is_read() const { return loading.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+  bool has_failed() const { return is_read() && !loading.get().has_value(); }
+};
+
+}  // namespace detail
+
+using detail::VectorFile;
+
 struct VectorEngine::Shared {
   VectorAccess access;
-  std::mutex mutex;
-  std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> loading;
-  IdlePool<std::unique_ptr<VectorReader>> pool;
+  FileVersion file{access.database};
+  std::mutex mutex{};
+  std::shared_ptr<VectorFile> newest{};
+  std::shared_ptr<VectorFile> before{};  ///< searched until the newest has been read
 
-  /// Reads the rows once. A search waits for them only as long as its deadline allows.
-  Result<std::shared_ptr<const LoadedVectors>> loaded(const Deadline& deadline) {
-    std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> future;
-    {
-      const std::lock_guard lock(mutex);
-      const bool has_failed = loading.valid() &&
-                              loading.wait_for(std::chrono::seconds(0)) == std::future_status::ready &&
-                              !loading.get().has_value();
-      if (!loading.valid() || has_failed)
-        loading =
-            std::async(std::launch::async, [path = access.database] { return load_vectors(path); }).share();
-      future = loading;
+  /// The version to search, whose rows are read once. While a new version is being read, searches that find
+  /// an idle reader of the one before use that.
+  std::shared_ptr<VectorFile> current() {
+    const std::uint64_t version = file.now();
+    const std::lock_guard lock(mutex);
+    const bool is_outdated = newest == nullptr || (newest->is_read() && newest->version != version);
+    if (is_outdated || newest->has_failed()) {
+      if (newest != nullptr && !newest->has_failed()) before = newest;
+      newest = std::make_shared<VectorFile>();
+      newest->version = version;
+      newest->loading =
+          std::async(std::launch::async, [path = access.database] { return load_vectors(path); }).share();
     }
-    if (future.wait_for(deadline.left()) != std::future_status::ready)
-      return fail(Code::try_again, access.database + ": its vectors are still being read");
-    return future.get();
+    if (newest->is_read()) before = nullptr;
+    return newest;
+  }
+
+  std::shared_ptr<VectorFile> one_before() {
+    const std::lock_guard lock(mutex);
+    return before;
+  }
+
+  /// A version whose rows have been read, with an idle reader if there is one. A search waits for the rows
+  /// only as long as its deadline allows.
+  Result<std::pair<std::shared_ptr<VectorFile>, std::unique_ptr<VectorReader>>> open(
+      const Deadline& deadline) {
+    while (true) {
+      auto version = current();
+      if (!version->is_read())
+        if (auto old = one_before(); old != nullptr)
+          if (auto reader = old->pool.take(); reader != nullptr) return std::pair(old, std::move(reader));
+      if (version->loading.wait_for(deadline.left()) != std::future_status::ready)
+        return fail(Code::try_again, access.database + ": its vectors are still being read");
+      TRY(const auto loaded, version->loading.get());
+      if (auto reader = version->pool.take(); reader != nullptr) return std::pair(version, std::move(reader));
+      TRY(auto reader, open_reader(access.database, loaded->meta));
+      // otherwise the reader may have opened a file other than the one that the rows were read from
+      if (file.now() == version->version) return std::pair(version, std::move(reader));
+    }
   }
 
   Result<std::vector<float>> query_vector(VectorReader& reader, const VectorMeta& meta,
                                           std::string_view query, std::span<const float> given) const {
-    if (meta.source == VectorSource::lsi) return lsi_vector(reader, access.database, meta.dimensions, query);
+    if (meta.source == VectorSource::lsi)
+      return reader.words->vector_of(truncate_utf8(query, kMaxQueryBytes));
     if (!given.empty() && !access.model.empty() && access.model != meta.model)
       return fail(Code::bad_config,
                   fmt::format("{}: its vectors come from the model \"{}\", the query's from \"{}\"; "
@@ -217,20 +226,16 @@ struct VectorEngine::Shared {
   }
 };
 
-VectorEngine::VectorEngine(VectorAccess access) : shared_(std::make_shared<Shared>()) {
-  shared_->access = std::move(access);
-}
+VectorEngine::VectorEngine(VectorAccess access) : shared_(new Shared{std::move(access)}) {}
 
 VectorEngine::~VectorEngine() = default;
 
 Result<RankedList> VectorEngine::search(std::string_view query, std::span<const float> given, int depth,
                                         int offset, const Deadline& deadline) {
   if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
-  TRY(const auto loaded, shared_->loaded(deadline));
-  auto reader = shared_->pool.take();
-  if (reader == nullptr) {
-    TRY(reader, open_reader(shared_->access.database, loaded->meta));
-  }
+  TRY(auto opened, shared_->open(deadline));
+  auto& [version, reader] = opened;
+  TRY(const auto loaded, version->loading.get());
   TRY(auto vector, shared_->query_vector(*reader, loaded->meta, query, given));
   RankedList list;
   if (normalise(vector)) {
@@ -240,7 +245,7 @@ Result<RankedList> VectorEngine::search(std::string_view query, std::span<const 
     TRY(const auto scored, exact_scores(*reader, *loaded, candidates, vector, shared_->access.database));
     TRY(list, shared_->read_pages(*reader, scored, first, count));
   }
-  shared_->pool.give_back(std::move(reader));
+  version->pool.give_back(std::move(reader));
   return list;
 }
 

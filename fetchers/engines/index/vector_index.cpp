@@ -1,12 +1,16 @@
 #include "fetchers/engines/index/vector_index.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
 #include "fetchers/engines/index/condition.h"
+#include "fetchers/engines/index/local_engine.h"
 #include "fetchers/engines/index/number_bytes.h"
 #include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/vector/lsi.h"
@@ -132,7 +136,72 @@ Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOp
   return dimensions;
 }
 
+Result<void> write_vector_meta(SqliteDatabase& database, const VectorMeta& meta) {
+  const bool is_lsi = meta.source == VectorOptions::Source::lsi;
+  JsonObject object{{"source", is_lsi ? "lsi" : "endpoint"}, {"dimensions", meta.dimensions}};
+  if (!is_lsi) object["model"] = meta.model;
+  if (meta.folded > 0) object["folded"] = meta.folded;
+  TRY(auto insert, database.prepare("INSERT OR REPLACE INTO meta VALUES('embedding', ?)"));
+  return insert.run(to_text(object));
+}
+
+Error damaged_vector(const std::string& path) {
+  return fail(Code::bad_data,
+              path + ": a word's vector has another size than the index declares; rebuild the index");
+}
+
 }  // namespace
+
+Result<LsiWords> LsiWords::open(SqliteDatabase& database, const std::string& path, std::size_t dimensions) {
+  LsiWords words;
+  words.path_ = path;
+  words.dimensions_ = dimensions;
+  TRY(words.row_, database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
+  TRY(const auto shape, read_list_shape(database));
+  TRY(const auto languages, read_languages(database));
+  for (const std::string& language : languages) words.forms_.emplace_back(kind_of_vectors(shape), language);
+  return words;
+}
+
+Result<std::vector<float>> LsiWords::vector_of(std::string_view text) {
+  std::map<std::string, std::int64_t> counts;
+  for (WordCutter cutter(text); cutter.next();) {
+    std::set<std::string> forms;  // each once, in whatever language
+    for (WordForms& of_language : forms_)
+      for (const std::string& form : of_language.of(cutter.word())) forms.insert(form);
+    for (const std::string& form : forms) ++counts[form];
+  }
+  std::vector<float> sum(dimensions_);
+  std::vector<float> numbers;
+  for (const auto& [word, count] : counts) {
+    const float weight = std::log1p(static_cast<float>(count));
+    row_.bind(word);
+    TRY_VOID(row_.for_each_row([&](const SqliteRow& row) -> Result<void> {
+      numbers.clear();
+      if (!append_numbers(row.bytes(0), numbers) || numbers.size() != dimensions_)
+        return damaged_vector(path_);
+      for (std::size_t i = 0; i < dimensions_; ++i) sum[i] += weight * numbers[i];
+      return {};
+    }));
+  }
+  return sum;
+}
+
+Result<std::size_t> fold_in_vectors(SqliteDatabase& database, const VectorMeta& meta,
+                                    const VectorWriting& writing) {
+  TRY(auto words, LsiWords::open(database, "the index", meta.dimensions));
+  TRY(auto insert, insert_of_rows(database));
+  for (const std::int64_t id : writing.ids) {
+    TRY_VOID(check_interrupt(writing.is_interrupted));
+    TRY(const auto text, writing.text_of(id));
+    TRY(auto vector, words.vector_of(text));
+    TRY_VOID(write_row(insert, id, vector));
+  }
+  VectorMeta after = meta;
+  after.folded += writing.ids.size();
+  TRY_VOID(write_vector_meta(database, after));
+  return after.folded;
+}
 
 Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions& options,
                                   const VectorWriting& writing) {
@@ -142,11 +211,16 @@ Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions&
                               : write_from_endpoint(database, options, writing, before.dimensions);
   if (!written && written.error().code == Code::bad_data && options.is_optional) return std::size_t{0};
   TRY(const std::size_t dimensions, written);
-  TRY(auto insert, database.prepare("INSERT OR REPLACE INTO meta VALUES('embedding', ?)"));
-  JsonObject meta{{"source", is_lsi ? "lsi" : "endpoint"}, {"dimensions", dimensions}};
-  if (!is_lsi) meta["model"] = options.model;
-  TRY_VOID(insert.run(to_text(meta)));
+  TRY_VOID(write_vector_meta(database, {options.source, is_lsi ? "" : options.model, dimensions, 0}));
   return dimensions;
+}
+
+Result<void> note_wanted_vectors(SqliteDatabase& database) {
+  return database.run("INSERT OR REPLACE INTO meta VALUES('wanted_vectors', 'lsi');");
+}
+
+bool wants_vectors(SqliteDatabase& database) {
+  return finds_row(database, "SELECT 1 FROM meta WHERE name='wanted_vectors'");
 }
 
 Result<void> drop_vectors(SqliteDatabase& database) {
@@ -179,6 +253,8 @@ Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string&
   meta.dimensions = static_cast<std::size_t>(dimensions->as_int64());
   if (const Json* model = object->if_contains("model"); model != nullptr && model->is_string())
     meta.model = model->as_string().c_str();
+  if (const Json* folded = object->if_contains("folded"); folded != nullptr && folded->is_int64())
+    meta.folded = static_cast<std::size_t>(std::max<std::int64_t>(0, folded->as_int64()));
   return meta;
 }
 

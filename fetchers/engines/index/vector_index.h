@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/progress.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
+#include "fetchers/engines/index/analysis.h"
 #include "fetchers/engines/index/list_builder.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
@@ -34,6 +36,7 @@ struct VectorMeta {
   VectorOptions::Source source = VectorOptions::Source::none;
   std::string model;
   std::size_t dimensions = 0;
+  std::size_t folded = 0;  ///< documents whose vectors latent semantic indexing was not trained on
 };
 
 /// The list whose words latent semantic indexing learns from: stems if the index has them, else its first.
@@ -42,6 +45,10 @@ WordKind kind_of_vectors(const ListShape& shape);
 /// errors: bad_data: a value that this program never writes
 /// out:    source `none` if the index has no vectors
 Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string& path);
+
+/// Notes that an index is to have vectors of latent semantic indexing, even if it has too few documents yet.
+Result<void> note_wanted_vectors(SqliteDatabase& database);
+bool wants_vectors(SqliteDatabase& database);
 
 /// What write_vectors() needs besides the options.
 struct VectorWriting {
@@ -63,5 +70,29 @@ Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions&
                                   const VectorWriting& writing);
 
 Result<void> drop_vectors(SqliteDatabase& database);
+
+/// The words of latent semantic indexing, from which the vectors of queries and of new documents are made.
+/// Not thread-safe; the database must outlive it.
+class LsiWords {
+ public:
+  static Result<LsiWords> open(SqliteDatabase& database, const std::string& path, std::size_t dimensions);
+
+  /// The sum of the words' rows, each times ln(1 + count); not of length 1.
+  /// errors: bad_data: damaged
+  Result<std::vector<float>> vector_of(std::string_view text);
+
+ private:
+  std::string path_;
+  std::size_t dimensions_ = 0;
+  SqliteStatement row_;
+  std::vector<WordForms> forms_;  ///< by language
+};
+
+/// Gives documents vectors from the words that latent semantic indexing has learned already. Documents whose
+/// words it does not know get none.
+///
+/// out:    how many documents have such vectors since the last training
+Result<std::size_t> fold_in_vectors(SqliteDatabase& database, const VectorMeta& meta,
+                                    const VectorWriting& writing);
 
 }  // namespace metafuse::fetchers

@@ -61,6 +61,22 @@ class Client:
         self._post("/v1/feedback", {"search_id": search_id, "position": position, "url": url,
                                     "kind": "click" if grade is None else "judgment", "grade": grade})
 
+    def add_documents(self, domain: str, documents: Iterable[Mapping[str, Any]]) -> int:
+        """Adds documents ({"url", "title", "text", ...}) to a domain's embedded index, or replaces those of the same
+        address; returns how many. They are then on the server's disk, and searches find them within seconds. Many
+        documents are sent in parts; if one part is refused, those before it stay."""
+        stored = 0
+        for lines in _parts(documents):
+            request = self._request(_documents_path(domain), lines, "application/x-ndjson")
+            stored += self._answer(request)["stored"]
+        return stored
+
+    def remove_documents(self, domain: str, urls: Iterable[str]) -> int:
+        """Removes documents from a domain's embedded index by their addresses."""
+        request = self._request(_documents_path(domain), json.dumps({"urls": list(urls)}).encode())
+        request.method = "DELETE"
+        return self._answer(request)["removed"]
+
     def models(self) -> dict[str, Any]:
         """The models of the server's domains."""
         return self._get("/v1/models")
@@ -80,10 +96,11 @@ class Client:
         text = json.dumps({name: value for name, value in body.items() if value is not None})
         return self._answer(self._request(path, text.encode()))
 
-    def _request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+    def _request(self, path: str, body: bytes | None = None,
+                 media_type: str = "application/json") -> urllib.request.Request:
         request = urllib.request.Request(self.url + path, data=body)
         if body is not None:
-            request.add_header("Content-Type", "application/json")
+            request.add_header("Content-Type", media_type)
         if self._key is not None:
             request.add_header("Authorization", f"Bearer {self._key}")
         return request
@@ -127,6 +144,25 @@ def _problem_of(refused) -> str:
         return str(problem.get("detail") or problem.get("title") or refused.reason)
     except (ValueError, AttributeError, OSError):
         return f"{refused.code} {refused.reason}"
+
+
+def _documents_path(domain: str) -> str:
+    return "/v1/documents/" + urllib.parse.quote(domain, safe="")
+
+
+def _parts(documents: Iterable[Mapping[str, Any]], most: int = 500_000) -> Iterator[bytes]:
+    """JSON lines in parts that a server takes with its default limit of a request's size."""
+    part: list[bytes] = []
+    size = 0
+    for document in documents:
+        line = json.dumps(document).encode() + b"\n"
+        if part and size + len(line) > most:
+            yield b"".join(part)
+            part, size = [], 0
+        part.append(line)
+        size += len(line)
+    if part:
+        yield b"".join(part)
 
 
 def _fuse_request(lists, members: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,10 @@ constexpr RouteExpectation kExpectations[] = {
     {"GET /judge", "search admin", "-", false},
     {"GET /judge/{domain}", "search admin", "-", false},
     {"POST /judge/{domain}", "judge admin", "form", true},
+    {"GET /v1/documents/{domain}", "write admin", "-", false},
+    {"PUT /v1/documents/{domain}", "write admin", "json", true},
+    {"POST /v1/documents/{domain}", "write admin", "json", true},
+    {"DELETE /v1/documents/{domain}", "write admin", "json?", true},
     {"GET /v1/curation/{domain}", "admin", "-", false},
     {"PUT /v1/curation/{domain}", "admin", "json", true},
     {"GET /v1/curation/{domain}/versions", "admin", "-", false},
@@ -89,7 +93,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"GET /static/{file}", "all", "-", false},
 };
 
-const std::vector<std::string> kRoleNames = {"search", "judge", "admin", "raw", "metrics"};
+const std::vector<std::string> kRoleNames = {"search", "judge", "write", "admin", "raw", "metrics"};
 const std::map<std::string, std::string> kTypes = {{"json", "application/json"},
                                                    {"form", "application/x-www-form-urlencoded"},
                                                    {"text", "text/plain"},

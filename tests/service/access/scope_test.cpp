@@ -70,6 +70,10 @@ constexpr ScopeRow kScopeRows[] = {
     {"GET /analytics", "/analytics", "", 0, true},
     {"GET /analytics/{domain}", "/analytics/DOMAIN", "", 403},
     {"POST /analytics/{domain}", "/analytics/DOMAIN", "action=show", 403},
+    {"GET /v1/documents/{domain}", "/v1/documents/DOMAIN", "", 403},
+    {"PUT /v1/documents/{domain}", "/v1/documents/DOMAIN", "{}", 403},
+    {"POST /v1/documents/{domain}", "/v1/documents/DOMAIN", "{}", 403},
+    {"DELETE /v1/documents/{domain}", "/v1/documents/DOMAIN", "{}", 403},
     {"GET /v1/curation/{domain}", "/v1/curation/DOMAIN", "", 403},
     {"PUT /v1/curation/{domain}", "/v1/curation/DOMAIN", "{}", 403},
     {"GET /v1/curation/{domain}/versions", "/v1/curation/DOMAIN/versions", "", 403},
@@ -96,7 +100,7 @@ constexpr ScopeRow kScopeRows[] = {
     {"GET /static/{file}", "/static/metafuse.css"},
 };
 
-const std::string kScopeRoles[] = {"search", "judge", "admin", "raw", "metrics"};
+const std::string kScopeRoles[] = {"search", "judge", "write", "admin", "raw", "metrics"};
 /// The name of a domain that must not be seen; no other word on any page contains it.
 const std::string kHidden = "zebra";
 
@@ -162,6 +166,8 @@ bool may_use(const Route& route, const std::string& role) {
       return role == "search" || role == "admin";
     case Access::judge:
       return role == "judge" || role == "admin";
+    case Access::write:
+      return role == "write" || role == "admin";
     case Access::metrics:
       return role == "metrics" || role == "admin";
     case Access::admin:

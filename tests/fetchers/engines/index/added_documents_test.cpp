@@ -1,0 +1,225 @@
+#include "fetchers/engines/index/added_documents.h"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "core/deadline.h"
+#include "fetchers/engines/index/cosine_engine.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/vector_engine.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+const SteadyClock kClock;
+
+SourceDocument page(const std::string& url, const std::string& title, const std::string& text) {
+  SourceDocument document;
+  document.url = url;
+  document.fields = {{"title", title}, {"text", text}};
+  return document;
+}
+
+template <class Engine, class... Given>
+std::vector<std::string> found_by(Engine& engine, const std::string& query, const Given&... given) {
+  const auto list = engine.search(query, given..., 30, 0, Deadline{kClock, std::chrono::seconds(5)});
+  if (!list) FAIL(list.error().text);
+  std::vector<std::string> urls;
+  for (const Hit& hit : list->hits) urls.push_back(hit.url);
+  std::sort(urls.begin(), urls.end());
+  return urls;
+}
+
+using Urls = std::vector<std::string>;
+
+/// A folder of pages with an index like that of `metafuse init`.
+struct KeptIndex {
+  test::TemporaryFolder folder;
+  std::string database = folder.path("pages.db");
+  IndexOptions options;
+
+  KeptIndex() {
+    for (int i = 0; i < 12; ++i)
+      folder.write("pages/" + std::to_string(i) + ".txt",
+                   "Otters and rivers " + std::to_string(i) + "\n\nAn otter swims in rivers and lakes.");
+    options.updates = true;
+    options.has_cosine = true;
+    options.keeps_terms = true;
+    options.vectors.source = VectorOptions::Source::lsi;
+    options.vectors.dimensions = 3;
+    build();
+  }
+
+  void build() {
+    const auto built = build_local_index(database, {folder.path("pages")}, options);
+    if (!built) FAIL(built.error().text);
+  }
+
+  std::string url_of(const std::string& name) const {
+    return "file://localhost" + folder.path("pages/" + name);
+  }
+
+  std::optional<IndexReport> follow(bool defers_training = true) {
+    FollowOptions following;
+    following.defers_training = defers_training;
+    const auto report = follow_added_documents(database, following);
+    if (!report) FAIL(report.error().text);
+    return *report;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Changes of added documents are numbered and the last of an address counts", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  auto added = AddedDocuments::open(folder.path("x.db"));
+  REQUIRE(added.has_value());
+  CHECK(*added->last_step() == 0);
+  REQUIRE(added->put(std::vector{page("http://a/", "one", "first"), page("http://b/", "two", "second")})
+              .has_value());
+  REQUIRE(added->put(std::vector{page("http://a/", "one", "changed")}).has_value());
+  REQUIRE(added->remove(std::vector<std::string>{"http://b/", "http://c/"}).has_value());
+  CHECK(*added->last_step() == 3);
+  const auto all = *added->since(0);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].url == "http://a/");
+  CHECK(all[0].document->fields.at("text") == "changed");
+  CHECK(all[0].step == 2);
+  CHECK_FALSE(all[1].document.has_value());
+  CHECK_FALSE(all[2].document.has_value());
+  CHECK(added->since(2)->size() == 2);
+  CHECK(added->since(3)->empty());
+  // a step is never read in part
+  CHECK(added->since(0, 1)->size() == 1);
+  CHECK(added->since(0, 2)->size() == 3);
+  // another process sees the same
+  auto again = AddedDocuments::open_if_there(folder.path("x.db"));
+  REQUIRE(again.has_value());
+  REQUIRE(again->has_value());
+  CHECK(*(*again)->last_step() == 3);
+  CHECK_FALSE(AddedDocuments::open_if_there(folder.path("y.db"))->has_value());
+}
+
+TEST_CASE("An index follows what programs add and replace and remove", "[fetchers][local][update]") {
+  KeptIndex index;
+  LocalEngine words({index.database, {}});
+  CosineEngine alike({index.database});
+  VectorEngine meaning({index.database, 0.01, ""});
+  CHECK(found_by(words, "otter").size() == 12);
+  CHECK_FALSE(index.follow().has_value());
+  auto added = AddedDocuments::open(index.database);
+  REQUIRE(added.has_value());
+  REQUIRE(
+      added->put(std::vector{page("http://new/", "Badgers", "a badger digs near rivers, unlike an otter")})
+          .has_value());
+  REQUIRE(added->remove(std::vector{index.url_of("3.txt")}).has_value());
+  const auto report = index.follow();
+  REQUIRE(report.has_value());
+  CHECK(report->added == 1);
+  CHECK(report->removed == 1);
+  CHECK(report->documents == 12);
+  CHECK(report->folded == 1);
+  // the engines notice the new file themselves
+  CHECK(found_by(words, "badger") == Urls{"http://new/"});
+  CHECK(found_by(alike, "badger") == Urls{"http://new/"});
+  CHECK(found_by(words, "otter").size() == 12);
+  const auto by_meaning = found_by(meaning, "rivers", std::span<const float>());
+  CHECK(std::count(by_meaning.begin(), by_meaning.end(), "http://new/") == 1);
+  CHECK(std::count(by_meaning.begin(), by_meaning.end(), index.url_of("3.txt")) == 0);
+  CHECK_FALSE(index.follow().has_value());
+  REQUIRE(added->put(std::vector{page("http://new/", "Badgers", "a brock digs")}).has_value());
+  CHECK(index.follow()->changed == 1);
+  CHECK(found_by(words, "badger AND otter").empty());
+  CHECK(found_by(words, "brock") == Urls{"http://new/"});
+  // what waited for training is trained later
+  const auto trained = index.follow(false);
+  REQUIRE(trained.has_value());
+  CHECK(trained->folded == 0);
+  CHECK(found_by(words, "brock") == Urls{"http://new/"});
+}
+
+TEST_CASE("Building an index again keeps what programs added and leaves out what they removed",
+          "[fetchers][local][update]") {
+  KeptIndex index;
+  auto added = AddedDocuments::open(index.database);
+  REQUIRE(added.has_value());
+  REQUIRE(added
+              ->put(std::vector{page("http://new/", "Badgers", "a badger"),
+                                page(index.url_of("4.txt"), "Better", "a better text of quokkas")})
+              .has_value());
+  REQUIRE(added->remove(std::vector{index.url_of("3.txt")}).has_value());
+  for (const bool updates : {true, false}) {
+    INFO(updates);
+    index.options.updates = updates;
+    index.folder.write("pages/4.txt", "Otters\n\nthe file has changed");
+    index.build();
+    LocalEngine words({index.database, {}});
+    CHECK(found_by(words, "badger") == Urls{"http://new/"});
+    CHECK(found_by(words, "quokkas") == Urls{index.url_of("4.txt")});
+    CHECK(found_by(words, "otter").size() == 10);
+  }
+  // the last one keeps no documents, so nothing can be added to it
+  REQUIRE(added->put(std::vector{page("http://newer/", "Wolves", "a wolf")}).has_value());
+  const auto refused = follow_added_documents(index.database, {});
+  CHECK(refused.error().code == Code::bad_config);
+  CHECK(refused.error().text.find("build it again with metafuse index --update") != std::string::npos);
+}
+
+TEST_CASE("A document with a new field and a first document make an index anew",
+          "[fetchers][local][update]") {
+  KeptIndex index;
+  auto added = AddedDocuments::open(index.database);
+  REQUIRE(added.has_value());
+  SourceDocument document = page("http://new/", "Badgers", "a badger");
+  document.fields["colour"] = "grey";
+  document.numbers["year"] = 2020;
+  REQUIRE(added->put(std::vector{document}).has_value());
+  REQUIRE(index.follow().has_value());
+  LocalEngine words({index.database, {}});
+  CHECK(found_by(words, "colour : grey") == Urls{"http://new/"});
+  CHECK(found_by(words, "otter").size() == 12);
+
+  const std::string empty = index.folder.path("empty.db");
+  CHECK_FALSE(follow_added_documents(empty, {})->has_value());
+  auto first = AddedDocuments::open(empty);
+  REQUIRE(first.has_value());
+  REQUIRE(first->put(std::vector{page("http://a/", "One", "the first document")}).has_value());
+  const auto made = follow_added_documents(empty, {});
+  if (!made) FAIL(made.error().text);
+  LocalEngine engine({empty, {}});
+  CHECK(found_by(engine, "first") == Urls{"http://a/"});
+  REQUIRE(first->remove(std::vector<std::string>{"http://a/"}).has_value());
+  const auto emptied = follow_added_documents(empty, {});
+  if (!emptied) FAIL(emptied.error().text);
+  CHECK(found_by(engine, "first").empty());
+}
+
+TEST_CASE("A document whose fields no index could have is refused with the others of its batch",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  auto added = AddedDocuments::open(folder.path("x.db"));
+  REQUIRE(added.has_value());
+  const auto refused = [&](const std::string& field, bool is_number) {
+    SourceDocument document = page("http://b/", "two", "second");
+    if (is_number)
+      document.numbers[field] = 1;
+    else
+      document.fields[field] = "x";
+    const auto put = added->put(std::vector{page("http://a/", "one", "first"), document});
+    INFO((put ? std::string() : put.error().text));
+    CHECK(put.has_error());
+    return put ? std::string() : put.error().text;
+  };
+  CHECK(refused("a b", false).find("the field name \"a b\" cannot be a column") != std::string::npos);
+  CHECK(refused("title", true).find("\"title\" is a number here and a text in other documents") !=
+        std::string::npos);
+  CHECK(*added->last_step() == 0);
+  SourceDocument many = page("http://c/", "three", "third");
+  for (int i = 0; i < 62; ++i) many.fields["f" + std::to_string(i)] = "x";
+  CHECK(added->put(std::vector{many}).has_value());
+  CHECK(refused("one_more", false).find("more than 64 different fields") != std::string::npos);
+}
