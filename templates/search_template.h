@@ -27,6 +27,16 @@ struct SearchTemplate {
   std::string query;                 ///< the template's text as written
 };
 
+/// A list of the second stage: the first results of the fused lists, ordered by a reranker.
+struct RerankList {
+  std::string id;
+  std::string engine;  ///< of the type rerank; empty: by their likeness to the best results
+  int top = 50;        ///< how many of the first results it orders
+
+  /// The name of its ranking feature.
+  std::string feature_name() const { return engine.empty() ? id : id + "@" + engine; }
+};
+
 /// The search templates of one domain (one YAML file).
 struct Domain {
   std::string name;
@@ -35,6 +45,7 @@ struct Domain {
   int depth = 30;
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
+  std::vector<RerankList> rerank;
   std::vector<std::string> lists;  ///< names of the lists that callers submit to POST /v1/fuse
 
   const Slot* find_slot(std::string_view slot_name) const;

@@ -57,6 +57,10 @@ bool is_template_id(std::string_view id) {
 }
 
 /// The characters that the name and the tag of a run file allow.
+constexpr std::string_view kLikeTop = "like-top";
+constexpr std::size_t kMaxRerankers = 8;
+constexpr int kMostReranked = 200;
+
 bool is_engine_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && std::none_of(name.begin(), name.end(), [](char c) {
     return c == '@' || c == '/' || static_cast<unsigned char>(c) <= 0x20 || c == 0x7F;
@@ -85,6 +89,7 @@ class FileReader {
     }
     const YamlNode* templates = has_lists ? map.take("templates") : map.take_required("templates");
     if (templates != nullptr) read_templates(*templates);
+    if (const YamlNode* rerank = map.take("rerank")) read_rerank(*rerank);
     if (has_lists) read_lists(map);
     map.finish();
     return std::move(domain_);
@@ -138,6 +143,39 @@ class FileReader {
     for (const YamlNode& item : templates.items)
       if (!diagnostics_.is_full()) read_template(item);
     warn_about_slots();
+  }
+
+  /// "like-top", one reranker, or a list of these.
+  void read_rerank(const YamlNode& node) {
+    const std::vector<YamlNode> one = {node};
+    const auto& items = node.is_list() ? node.items : one;
+    if (items.size() > kMaxRerankers)
+      return diagnostics_.error(node.place, fmt::format("more than {} rerankers", kMaxRerankers));
+    for (const YamlNode& item : items) {
+      RerankList list = item.is_scalar() ? RerankList{item.text, "", RerankList().top} : read_reranker(item);
+      if (list.engine.empty() && list.id != kLikeTop)
+        diagnostics_.error(item.place,
+                           "rerank must be like-top, or {id, engine, top} with the name of an "
+                           "engine of the type rerank");
+      const auto is_same = [&](const RerankList& other) {
+        return other.feature_name() == list.feature_name();
+      };
+      if (std::any_of(domain_.rerank.begin(), domain_.rerank.end(), is_same))
+        diagnostics_.error(item.place, "the reranker \"" + list.feature_name() + "\" occurs twice; keep one");
+      domain_.rerank.push_back(std::move(list));
+    }
+  }
+
+  RerankList read_reranker(const YamlNode& item) {
+    YamlMap map(item, "a reranker", diagnostics_);
+    RerankList list;
+    if (const YamlNode* id = map.take_required("id")) list.id = read_id(*id);
+    list.engine = map.take_string("engine").value_or("");
+    list.top = static_cast<int>(map.take_integer("top", 1, kMostReranked).value_or(list.top));
+    if (!list.engine.empty() && !is_engine_name(list.engine))
+      diagnostics_.error(item.place, fmt::format("\"{}\" is not an engine name", list.engine));
+    if (item.is_map()) map.finish();
+    return list;
   }
 
   /// Callers' lists are named like engines, so that none can have the name of a template's list, which

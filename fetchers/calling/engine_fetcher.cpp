@@ -38,10 +38,18 @@ std::string forwarded_text(const FetchOptions& options) {
   return out;
 }
 
+/// What a reranker was asked to order.
+std::string documents_text(const FetchOptions& options) {
+  std::string out;
+  if (options.documents != nullptr)
+    for (const Hit& hit : *options.documents) out += '\n' + hit.key;
+  return out;
+}
+
 std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
   return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
          std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
-         std::to_string(options.safe_search) + forwarded_text(options);
+         std::to_string(options.safe_search) + forwarded_text(options) + documents_text(options);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/engines/http/opensearch_description.h"
+#include "fetchers/engines/http/rerank_exchange.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -278,6 +279,8 @@ void ListTask::ask_for_token(TokenKeeper::Take take) {
 void ListTask::begin_with_token() {
   if (ready_->access.needs_query_field && field_query(job_.query.text).field.empty())
     return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
+  if (ready_->access.rerank != RerankApi::none && job_.options.documents == nullptr)
+    return refuse(Failure::not_allowed, "a reranker orders results and cannot be searched");
   pages_.plan = plan_pages(ready_->access, job_.options);
   if (pages_.plan.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
   if (!needs_vector(job_.state.engine)) return send_first();
@@ -362,9 +365,27 @@ void ListTask::send_page(int page, bool is_retry) {
   EngineRequest request =
       build_request(job_.state.engine, *ready_, job_.query.text, job_.options, number, found);
   if (!parts_.empty() || !found.cursor.empty()) keep_within_time(request);
+  if (ready_->access.rerank != RerankApi::none)
+    request.body = request.record_body =
+        rerank_body(ready_->access, job_.query.text, *job_.options.documents);
   send_authorized(std::move(request), passed_to([this, page, is_retry](const HttpAnswer& answer) {
                     take_page(page, answer, is_retry);
                   }));
+}
+
+FetchedList ListTask::read_page(const HttpAnswer& answer) const {
+  const HttpAccess& access = ready_->access;
+  if (access.rerank != RerankApi::none) {
+    if (auto refusal = judged(access, answer, false)) return std::move(*refusal);
+    auto order = read_rerank_answer(access, answer.body, *job_.options.documents);
+    if (!order) return failed(Failure::bad_answer, order.error().text);
+    return {{}, std::move(*order), Failure::none, "", {}};
+  }
+  const WorkEnd end([until = shared_->clock->now() + kLongestParse, clock = shared_->clock] {
+    return clock->now() >= until;
+  });
+  return read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids,
+                     end);
 }
 
 bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry) {
@@ -382,11 +403,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   pages_.slowest = std::max(pages_.slowest, answer.elapsed);
   const HttpAccess& access = ready_->access;
   const PagePlan& plan = pages_.plan;
-  const WorkEnd end([until = shared_->clock->now() + kLongestParse, clock = shared_->clock] {
-    return clock->now() >= until;
-  });
-  FetchedList read =
-      read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids, end);
+  FetchedList read = read_page(answer);
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
     if (page == 0) return finish(std::move(read));

@@ -77,6 +77,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void send_pages();
   bool takes_cursor(const HttpAnswer& answer);
   void send_page(int page, bool is_retry);
+  FetchedList read_page(const HttpAnswer& answer) const;
   void take_page(int page, const HttpAnswer& answer, bool is_retry);
   void take_description(const HttpAnswer& answer);
   void send_step();

@@ -5,6 +5,7 @@
 
 #include "fetchers/engines/command/command_engine.h"
 #include "fetchers/engines/http/http_readers.h"
+#include "fetchers/engines/http/rerank_exchange.h"
 #include "fetchers/engines/index/index_readers.h"
 #include "fetchers/engines/sql/sql_readers.h"
 
@@ -41,6 +42,7 @@ constexpr std::array kTypes = {
     EngineType{"vespa", "Vespa, by the query's vector", "plain", read_vespa},
     EngineType{"searx_engine", "another SearXNG", "web", read_searx_engine},
     EngineType{"metafuse", "another metafuse", "web", read_metafuse},
+    EngineType{"rerank", "a reranker, which orders the results of other engines", "plain", read_rerank},
     EngineType{"sqlite", "a SQLite file, by your own SELECT", "plain", read_sqlite},
     EngineType{"postgresql", "PostgreSQL: full text, trigrams, vectors, or your own SELECT", "plain",
                read_postgresql},

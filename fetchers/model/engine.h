@@ -177,6 +177,14 @@ struct Authorization {
   friend bool operator==(const Authorization&, const Authorization&) = default;
 };
 
+/// The shape of a reranker's requests and answers.
+enum class RerankApi {
+  none,    ///< the engine searches
+  jina,    ///< also Cohere's, llama.cpp's and vLLM's
+  voyage,  ///< "top_k" and "data" instead of "top_n" and "results"
+  tei      ///< Text Embeddings Inference
+};
+
 /// An engine behind HTTP.
 struct HttpAccess {
   std::string method = "GET";
@@ -194,6 +202,8 @@ struct HttpAccess {
   SafeSearch safe_search;
   Paging paging;
   std::vector<LookupStep> steps;
+  RerankApi rerank = RerankApi::none;
+  std::string rerank_model;  ///< sent with each request; may be empty
   std::vector<int> no_result_statuses;
   int max_redirects = 3;
   bool verifies_certificates = true;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +73,8 @@ struct FetchOptions {
   int hops = 0;              ///< meta-search servers that the query has passed through (X-Metafuse-Hops)
   /// Headers of the searching client, for engines whose definition forwards them.
   std::vector<std::pair<std::string, std::string>> forwarded{};
+  /// What engines of the type rerank order, best first so far; nullptr for a search.
+  std::shared_ptr<const std::vector<Hit>> documents{};
 };
 
 }  // namespace metafuse::fetchers

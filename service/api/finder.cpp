@@ -7,8 +7,19 @@
 #include "service/learning/shown_searches.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/second_stage.h"
 
 namespace metafuse::service {
+
+namespace {
+
+/// How many requests to engines a search may cost, for its expanded queries and its rerankers.
+std::size_t requests_of(const SearchPlan& plan) {
+  const PreparedSearch& prepared = plan.prepared;
+  return prepared.queries.size() + rerankers_asked(prepared.domain.domain, prepared.request);
+}
+
+}  // namespace
 
 HttpResponse FoundSearch::response(HttpResponse rendered, std::vector<GapMark> marks) const {
   if (!shown.search_id.empty()) marks.push_back({Gap::search_id, shown.search_id, shown.search_id});
@@ -45,7 +56,7 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   for (std::string& synonym : synonyms_of(records_, exchange, request))
     request.alternatives.push_back(std::move(synonym));
   TRY(const SearchPlan plan, plan_search(exchange, std::move(request), clock_));
-  if (auto refused = gate_.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
+  if (auto refused = gate_.admit_search(exchange, requests_of(plan), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
   auto answer = search(plan, wanted.sites, events.on_partial);

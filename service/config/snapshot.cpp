@@ -147,10 +147,13 @@ Place place_of_engine(const YamlNode* templates, std::size_t item, const std::st
 }
 
 void check_all_engines(const Snapshot& snapshot, Mistakes& mistakes) {
-  for (const auto& [name, domain] : snapshot.domains)
+  for (const auto& [name, domain] : snapshot.domains) {
     if (const auto known = check_engines(domain.domain, domain.text, domain.file, snapshot.engines.names);
         !known)
       mistakes.add(known.error());
+    if (const auto fit = check_rerankers(domain.domain, domain.text, domain.file, snapshot.engines); !fit)
+      mistakes.add(fit.error());
+  }
 }
 
 }  // namespace
@@ -179,6 +182,28 @@ const LoadedDomain* Snapshot::find_domain_for(const KeyConfig* key, std::string_
   if (!name.empty()) return nullptr;
   const auto usable = domains_for(key);
   return usable.empty() ? nullptr : usable.front();
+}
+
+Result<void> check_rerankers(const templates::Domain& domain, std::string_view text, const std::string& file,
+                             const LoadedEngines& engines) {
+  const auto is_reranker = [&](const std::string& name) {
+    const auto at = engines.traits.find(name);
+    return at != engines.traits.end() && at->second.is_reranker;
+  };
+  const auto root = parse_yaml(text, file);
+  const YamlNode* templates = root ? root->find("templates") : nullptr;
+  const YamlNode* rerank = root ? root->find("rerank") : nullptr;
+  Diagnostics diagnostics(file);
+  for (std::size_t i = 0; i < domain.templates.size(); ++i)
+    for (const std::string& engine : domain.templates[i].engines)
+      if (is_reranker(engine))
+        diagnostics.error(place_of_engine(templates, i, engine),
+                          "the engine " + engine + " is a reranker; name it under rerank, not in a template");
+  for (const templates::RerankList& list : domain.rerank)
+    if (!list.engine.empty() && !is_reranker(list.engine))
+      diagnostics.error(rerank == nullptr ? Place() : rerank->place,
+                        "rerank: no engine file defines " + list.engine + " with the type rerank");
+  return diagnostics.has_errors() ? diagnostics.to_error(Code::bad_config) : Result<void>();
 }
 
 Result<void> check_engines(const templates::Domain& domain, std::string_view text, const std::string& file,
@@ -232,6 +257,8 @@ std::vector<fusion::Feature> features_of(const templates::Domain& domain) {
   for (const templates::SearchTemplate& item : domain.templates)
     for (const std::string& engine : item.engines)
       out.push_back({item.id + "@" + engine, fusion::FeatureKind::rank, domain.depth});
+  for (const templates::RerankList& list : domain.rerank)
+    out.push_back({list.feature_name(), fusion::FeatureKind::rank, domain.depth});
   for (const std::string& list : domain.lists) out.push_back({list, fusion::FeatureKind::rank, domain.depth});
   return out;
 }

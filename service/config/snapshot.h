@@ -74,6 +74,7 @@ struct EngineTraits {
   double timeout_seconds = 3;
   std::string description = {};  ///< what it searches, as its definition says
   std::vector<std::string> categories = {};
+  bool is_reranker = false;  ///< orders other engines' results, and cannot be searched
 
   /// Whether its results are pictures.
   bool finds_pictures() const;
@@ -128,14 +129,21 @@ struct Snapshot {
 Result<void> check_engines(const templates::Domain& domain, std::string_view text, const std::string& file,
                            const std::vector<std::string>& known);
 
+/// Checks that what `rerank` names are rerankers, and that no template asks one.
+///
+/// in:     text, file - the domain's file, for the places of mistakes
+/// errors: bad_config: each mistake with its place in the file
+Result<void> check_rerankers(const templates::Domain& domain, std::string_view text, const std::string& file,
+                             const LoadedEngines& engines);
+
 /// The entity tag of a template file's text, without quotes.
 std::string text_etag(std::string_view text);
 
 /// The slot that a plain query fills: QUERY, or else the first required one; empty if the domain has neither.
 std::string_view plain_slot(const templates::Domain& domain);
 
-/// The ranking features of a domain: one per template and engine, in the order of the file, then one per list
-/// that callers supply.
+/// The ranking features of a domain: one per template and engine, in the order of the file, then one per
+/// reranker, then one per list that callers supply.
 std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 
 /// Loads the templates, engines and models that a configuration names.

@@ -253,13 +253,15 @@ Result<void> check_same_templates(const std::map<std::string, RecordedQuery>& kn
 }
 
 Result<std::vector<FetchedList>> fetched_lists(const Snapshot& snapshot, const LoadedDomain& domain,
-                                               const JudgedBaseQuery& query, const Deadline& deadline) {
+                                               const JudgedBaseQuery& query, const Clock& clock,
+                                               Duration wait) {
   SearchRequest request;
   request.domain = domain.domain.name;
   request.slots = query.slots;
-  const auto expanded = expand_request(snapshot, domain, request);
-  if (!expanded) return fail(expanded.error().code, "base query " + query.id + ": " + expanded.error().text);
-  return snapshot.engines.fetcher->fetch(*expanded, {.depth = domain.domain.depth, .deadline = deadline}, {});
+  auto prepared = prepare_search(snapshot, domain, request, clock);
+  if (!prepared) return fail(prepared.error().code, "base query " + query.id + ": " + prepared.error().text);
+  prepared->end = clock.now() + wait;
+  return search_prepared(*prepared, clock).lists;
 }
 
 }  // namespace
@@ -287,7 +289,7 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
       ++report.resumed;
       files.add(query, found->second, report);
     } else {
-      TRY(const auto lists, fetched_lists(snapshot, *domain, query, Deadline(clock, wait)));
+      TRY(const auto lists, fetched_lists(snapshot, *domain, query, clock, wait));
       const RecordedQuery recorded = recorded_lists(query.id, lists, domain->domain.depth, report);
       journal << journal_line(recorded) << '\n' << std::flush;
       if (!journal) return fail(Code::try_again, journal_path + ": cannot be written; is the disk full?");

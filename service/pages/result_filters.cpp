@@ -40,12 +40,14 @@ bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) 
 /// Links to the results of one engine, or of one list if there is only one engine, with their counts.
 FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
   std::set<std::string> engines;
-  for (const fetchers::FetchedList& list : answer.lists) engines.insert(list.query.engine);
+  const std::size_t searched = answer.lists.size() - answer.second_stage;
+  for (std::size_t i = 0; i < searched; ++i) engines.insert(answer.lists[i].query.engine);
   const bool has_engines = engines.size() > 1;
   Counts counts;
   for (const FusedResult& result : answer.results) {
     std::set<std::string> names;
     for (const Placement& place : result.placements) {
+      if (place.feature >= searched) continue;
       const ExpandedQuery& query = answer.lists[place.feature].query;
       names.insert(has_engines ? query.engine : query.feature_name());
     }

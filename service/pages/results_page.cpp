@@ -56,8 +56,9 @@ class Badges {
       return list.query.engine != lists.front().query.engine;
     });
     for (const fetchers::FetchedList& list : lists) {
-      names_.push_back(has_engines || list.query.template_id.empty() ? list.query.engine
-                                                                     : list.query.template_id);
+      const bool is_named_by_engine = has_engines && !list.query.engine.empty();
+      names_.push_back(is_named_by_engine || list.query.template_id.empty() ? list.query.engine
+                                                                            : list.query.template_id);
       colours_.try_emplace(names_.back(), colours_.size() % kBadgeColours);
     }
   }

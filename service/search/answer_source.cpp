@@ -89,6 +89,7 @@ void AnswerSource::trace(const SearchPlan& plan, const SearchAnswer& answer, boo
 void AnswerSource::note_lists(const std::vector<fetchers::FetchedList>& lists) {
   for (const fetchers::FetchedList& list : lists) {
     const std::string& engine = list.query.engine;
+    if (engine.empty()) continue;  // made here, of other engines' results
     const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
     telemetry_.metrics.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
     telemetry_.metrics.breaker(engine, list.failure == fetchers::Failure::breaker_open);

@@ -242,6 +242,20 @@ OrderedInstances ordered(const LoadedDomain& domain, const std::vector<std::vect
 
 }  // namespace
 
+namespace {
+
+/// How many of the last features are those of the domain's rerankers.
+std::size_t count_rerankers(const templates::Domain& domain, const std::vector<fusion::Feature>& features) {
+  std::size_t count = 0;
+  const auto is_last = [&](const templates::RerankList& list) {
+    return list.feature_name() == features[features.size() - 1 - count].name;
+  };
+  while (count < features.size() && std::any_of(domain.rerank.begin(), domain.rerank.end(), is_last)) ++count;
+  return count;
+}
+
+}  // namespace
+
 void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, SearchAnswer& answer) {
   answer.lists = std::move(lists);
   answer.features.clear();
@@ -255,6 +269,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
     keys.reserve(list.list.hits.size());
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
+  answer.second_stage = count_rerankers(domain.domain, answer.features);
   auto made = ordered(domain, state->keys, answer, FeatureColumns::kNone);
   state->ranking = std::move(made.ranking);
   answer.results.clear();

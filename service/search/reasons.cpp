@@ -38,7 +38,9 @@ std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& a
 std::vector<std::string_view> engines_of(const SearchAnswer& answer, const FusedResult& result) {
   std::vector<std::string_view> out;
   out.reserve(result.placements.size());
+  const std::size_t searched = answer.lists.size() - answer.second_stage;
   for (const Placement& place : result.placements) {
+    if (place.feature >= searched) continue;  // a reranker found nothing itself
     const std::string& engine = answer.lists[place.feature].query.engine;
     if (std::find(out.begin(), out.end(), engine) == out.end()) out.push_back(engine);
   }

@@ -72,6 +72,7 @@ struct SearchAnswer {
   std::size_t left_out = 0;                  ///< results that did not meet them
   std::vector<fusion::Feature> features;     ///< one per requested list
   std::vector<fetchers::FetchedList> lists;  ///< one per feature, failed ones empty
+  std::size_t second_stage = 0;              ///< how many lists at the end are orders by rerankers
   std::shared_ptr<const FusionState> state;  ///< used to explain results
   std::vector<FusedResult> results;          ///< all results, best first
   std::size_t hidden = 0;                    ///< how many at the end an operator hid for this query

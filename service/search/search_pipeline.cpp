@@ -10,6 +10,7 @@
 #include "fetchers/calling/fetcher.h"
 #include "service/base/dates.h"
 #include "service/search/list_fusion.h"
+#include "service/search/second_stage.h"
 #include "service/search/typed_conditions.h"
 
 namespace metafuse::service {
@@ -232,6 +233,9 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };
   Fetched fetched = fetch_lists(search, 1, clock, on_list);
   fuse_lists(search.domain, std::move(fetched.lists), answer);
+  const TimePoint fused = clock.now();
+  add_second_stage(search, clock, answer);
+  fetched.end += clock.now() - fused;  // waiting for rerankers is waiting for engines
   note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
 }
@@ -240,7 +244,14 @@ SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, co
   SearchAnswer answer = so_far;
   ++answer.windows;
   Fetched fetched = fetch_lists(search, answer.windows, clock, {});
-  fuse_lists(search.domain, joined_lists(so_far.lists, std::move(fetched.lists)), answer);
+  // rerankers order only the first window
+  std::vector<FetchedList> lists = so_far.lists;
+  const auto reranked = lists.end() - static_cast<std::ptrdiff_t>(so_far.second_stage);
+  const std::vector<FetchedList> second(reranked, lists.end());
+  lists.erase(reranked, lists.end());
+  lists = joined_lists(lists, std::move(fetched.lists));
+  lists.insert(lists.end(), second.begin(), second.end());
+  fuse_lists(search.domain, std::move(lists), answer);
   note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
 }

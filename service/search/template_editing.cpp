@@ -57,6 +57,7 @@ Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain&
   TRY(auto parsed, templates::parse_domain_file(text, name, limits));
   TRY_VOID(check_name(parsed.domain.name, current, text, name));
   TRY_VOID(check_engines(parsed.domain, text, name, snapshot.engines.names));
+  TRY_VOID(check_rerankers(parsed.domain, text, name, snapshot.engines));
   LoadedDomain edited = current;
   edited.domain = std::move(parsed.domain);
   edited.text = text;

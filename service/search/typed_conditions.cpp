@@ -144,9 +144,11 @@ void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer) {
     const std::string& engine = answer.lists[place.feature].query.engine;
     return domain.syntax_of ? &domain.syntax_of(engine) : &default_query_syntax();
   };
+  const std::size_t searched = answer.lists.size() - answer.second_stage;
   answer.left_out = std::erase_if(answer.results, [&](const FusedResult& result) {
     std::vector<const QuerySyntax*> syntaxes;
-    for (const Placement& place : result.placements) syntaxes.push_back(syntax_of(place));
+    for (const Placement& place : result.placements)
+      if (place.feature < searched) syntaxes.push_back(syntax_of(place));
     return !check.is_met(result.hit, syntaxes);
   });
 }

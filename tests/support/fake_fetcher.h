@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ class FakeFetcher final : public fetchers::Fetcher {
       ends_.push_back(options.deadline.at());
       forwarded_ = options.forwarded;
       hops_.push_back(options.hops);
+      if (options.documents != nullptr) documents_ = options.documents;
     }
     std::vector<fetchers::FetchedList> out;
     for (const ExpandedQuery& query : queries) {
@@ -55,6 +57,11 @@ class FakeFetcher final : public fetchers::Fetcher {
     const std::lock_guard lock(mutex_);
     return forwarded_;
   }
+  /// The documents that rerankers were last asked to order; nullptr if none were.
+  std::shared_ptr<const std::vector<Hit>> documents() const {
+    const std::lock_guard lock(mutex_);
+    return documents_;
+  }
   /// For each fetch, how many meta-search servers the query had passed through.
   std::vector<int> hops() const {
     const std::lock_guard lock(mutex_);
@@ -73,6 +80,7 @@ class FakeFetcher final : public fetchers::Fetcher {
   std::vector<TimePoint> ends_;
   std::vector<std::pair<std::string, std::string>> forwarded_;
   std::vector<int> hops_;
+  std::shared_ptr<const std::vector<Hit>> documents_;
 };
 
 /// A list of pages "http://HOST/" in this order.

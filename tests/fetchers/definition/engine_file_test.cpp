@@ -239,7 +239,7 @@ TEST_CASE("Engine types for well-known servers build their requests", "[fetchers
       "http://localhost/cgi-bin/omega?P=x+%22y&TOPDOC=30&HITSPERPAGE=30&DB=d&FMT=xml");
   CHECK(request("    engine: searx_engine\n    instance_urls: [https://searx.example/search]\n").url ==
         "https://searx.example/search?q=x+%22y&format=json&pageno=1&language=all&safesearch=0");
-  CHECK(engine_types().size() == 28);
+  CHECK(engine_types().size() == 29);
 }
 
 TEST_CASE("The engine type mongodb is named as gone, with what replaces it", "[fetchers][engine_file]") {

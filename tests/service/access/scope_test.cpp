@@ -35,6 +35,13 @@ constexpr ScopeRow kScopeRows[] = {
     {"GET /", "/", "", 0, true},
     {"GET /search", "/search?q=ada&domain=DOMAIN", "", 403, true},
     {"POST /search", "/search", "q=ada&format=json&domain=DOMAIN", 403},
+    {"POST /openwebui/search", "/openwebui/search", R"({"query":"ada","domain":"DOMAIN"})", 403},
+    {"POST /openwebui/extract", "/openwebui/extract", R"({"urls":["http://10.0.0.1/"]})"},
+    {"POST /retrieval", "/retrieval", R"({"query":"ada","knowledge_id":"DOMAIN"})", 403},
+    {"POST /perplexity/search", "/perplexity/search", R"({"query":"ada"})"},
+    {"POST /v1/rerank", "/v1/rerank", R"({"query":"ada","documents":["a"],"model":"DOMAIN"})"},
+    {"POST /v2/rerank", "/v2/rerank", R"({"query":"ada","documents":["a"],"model":"DOMAIN"})"},
+    {"POST /rerank", "/rerank", R"({"query":"ada","documents":["a"],"model":"DOMAIN"})"},
     {"POST /mcp", "/mcp", kSearchCall, 200},  // with isError
     {"POST /v1/search", "/v1/search", R"({"query":"ada","domain":"DOMAIN"})", 403},
     {"POST /v1/fuse", "/v1/fuse", R"({"domain":"DOMAIN","lists":[{"name":"own","results":["a"]}]})", 400},

@@ -1,0 +1,212 @@
+#include "service/search/second_stage.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "service/config/config.h"
+#include "service/config/snapshot.h"
+#include "service/learning/recording.h"
+#include "service/search/answer_cache.h"
+#include "service/search/like_top.h"
+#include "service/search/reasons.h"
+#include "service/search/search_pipeline.h"
+#include "tests/support/fake_fetcher.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using namespace metafuse::test;
+
+namespace {
+
+/// Two engines, and a reranker that puts the last of what it is sent first.
+class RerankedSite {
+ public:
+  explicit RerankedSite(const std::string& rerank) {
+    fetcher_ = std::make_shared<FakeFetcher>([this](const ExpandedQuery& query) { return answer(query); });
+    folder_.write("t.yaml",
+                  "version: 1\ndomain: pages\ndepth: 10\nslots: {Q: {required: true}}\n"
+                  "templates: [{id: all, engine: [one, two], query: '{Q}'}]\n" +
+                      rerank);
+    folder_.write("metafuse.yaml", "version: 1\ntemplates: [t.yaml]\nmodels: models\n");
+    folder_.write("models/.keep", "");
+  }
+
+  Result<std::shared_ptr<const Snapshot>> load() {
+    TRY(const auto config, read_config(folder_.path("metafuse.yaml")));
+    return load_snapshot(config, [this](const ServerConfig&) -> Result<LoadedEngines> {
+      LoadedEngines engines{{"one", "two", "cross"}, fetcher_, {}, {}};
+      engines.traits["cross"].is_reranker = true;
+      return engines;
+    });
+  }
+  SearchAnswer search() {
+    const auto snapshot = load();
+    INFO((snapshot ? "" : snapshot.error().text));
+    REQUIRE(snapshot.has_value());
+    kept_ = *snapshot;
+    SearchRequest request;
+    request.text = "ada";
+    return service::search(**snapshot, request, clock_).value();
+  }
+  std::string mistake() {
+    const auto snapshot = load();
+    return snapshot ? "" : snapshot.error().text;
+  }
+
+  bool is_broken = false;
+  const Snapshot& snapshot() const { return *kept_; }
+  FakeFetcher& fetcher() { return *fetcher_; }
+  TemporaryFolder& folder() { return folder_; }
+  const Clock& clock() const { return clock_; }
+
+ private:
+  fetchers::FetchedList answer(const ExpandedQuery& query) {
+    if (query.engine == "one") return list_of({"a.example", "b.example", "d.example"});
+    if (query.engine == "two") return list_of({"b.example", "c.example"});
+    fetchers::FetchedList out;
+    if (is_broken) {
+      out.failure = fetchers::Failure::bad_answer;
+      out.message = "the reranker's answer is no JSON";
+      return out;
+    }
+    const auto documents = fetcher_->documents();
+    out.list.hits.push_back(documents->back());
+    out.list.hits.insert(out.list.hits.end(), documents->begin(), documents->end() - 1);
+    return out;
+  }
+
+  TemporaryFolder folder_;
+  SteadyClock clock_;
+  std::shared_ptr<FakeFetcher> fetcher_;
+  std::shared_ptr<const Snapshot> kept_;
+};
+
+std::string hosts_of(const SearchAnswer& answer) {
+  std::string out;
+  for (const FusedResult& result : answer.results) out += result.key.substr(0, 1);
+  return out;
+}
+
+const std::string kCross = "rerank: [{id: cross, engine: cross, top: 3}]\n";
+
+}  // namespace
+
+TEST_CASE("A reranker is sent the first results and its order is one more list", "[service][rerank]") {
+  RerankedSite plain("");
+  const std::string first_stage = hosts_of(plain.search());
+  CHECK(first_stage == "bacd");
+  RerankedSite site(kCross);
+  const SearchAnswer answer = site.search();
+  const auto documents = site.fetcher().documents();
+  REQUIRE(documents != nullptr);
+  REQUIRE(documents->size() == 3);
+  CHECK(documents->at(0).key.starts_with("b"));
+  CHECK(documents->at(1).title == "Title of a.example");
+  CHECK(documents->at(2).snippet == "Snippet of c.example");
+  REQUIRE(answer.features.size() == 3);
+  CHECK(answer.features[2].name == "cross@cross");
+  CHECK(answer.second_stage == 1);
+  CHECK(hosts_of(answer) == "bcad");  // 1/61 + 1/62 + 1/62, 1/62 + 1/61, 1/61 + 1/63, 1/63
+  for (const FusedResult& result : answer.results)
+    for (const std::string_view engine : engines_of(answer, result)) CHECK(engine != "cross");
+}
+
+TEST_CASE("Without its reranker a search has the first stage's order and says what is missing",
+          "[service][rerank]") {
+  RerankedSite site(kCross);
+  site.is_broken = true;
+  const SearchAnswer answer = site.search();
+  CHECK(hosts_of(answer) == "bacd");
+  CHECK(failed_engines(answer) == "cross");
+}
+
+TEST_CASE("A model learns from a recording what a reranker is worth", "[service][rerank]") {
+  RerankedSite site(kCross);
+  site.search();
+  JudgedBaseQuery query;
+  query.id = "1";
+  query.slots.slots["Q"] = "ada";
+  RecordOptions options;
+  options.domain = "pages";
+  options.output = site.folder().path("recording");
+  std::filesystem::create_directories(options.output);
+  const auto report = record_lists(site.snapshot(), {query}, options, site.clock());
+  INFO((report ? "" : report.error().text));
+  REQUIRE(report.has_value());
+  const auto run = read_text(options.output + "/runs/cross@cross.run", 10'000);
+  REQUIRE(run.has_value());
+  CHECK(run->find("1 Q0 c.example 1") != std::string::npos);
+}
+
+TEST_CASE("A reranked answer that another process shares has the same order", "[service][rerank]") {
+  RerankedSite site(kCross);
+  const SearchAnswer answer = site.search();
+  SearchRequest request;
+  request.text = "ada";
+  const auto read = read_answer_text(answer_text(answer), *site.snapshot().find_domain(""), request);
+  REQUIRE(read.has_value());
+  CHECK(hosts_of(*read) == hosts_of(answer));
+  CHECK(read->second_stage == 1);
+}
+
+TEST_CASE("Further windows keep the rerankers' order of the first", "[service][rerank]") {
+  RerankedSite site(kCross);
+  site.fetcher().set_further([](const ExpandedQuery& query, int) {
+    return query.engine == "one" ? list_of({"x.example"}) : list_of({"y.example"});
+  });
+  const SearchAnswer first = site.search();
+  SearchRequest request;
+  request.text = "ada";
+  const auto prepared =
+      prepare_search(site.snapshot(), *site.snapshot().find_domain(""), request, site.clock());
+  REQUIRE(prepared.has_value());
+  const SearchAnswer further = search_further(*prepared, site.clock(), first);
+  CHECK(further.second_stage == 1);
+  CHECK(further.lists.size() == first.lists.size());
+  CHECK(hosts_of(further).find('x') != std::string::npos);
+  CHECK(further.lists.back().list.hits.size() == 3);
+}
+
+TEST_CASE("What rerank names must be rerankers, and templates must not ask them", "[service][rerank]") {
+  CHECK(RerankedSite("rerank: [{id: x, engine: one}]\n")
+            .mistake()
+            .find("no engine file defines one with the type rerank") != std::string::npos);
+  CHECK(RerankedSite("rerank: best\n").mistake().find("rerank must be like-top") != std::string::npos);
+  CHECK(RerankedSite("rerank: [like-top, like-top]\n").mistake().find("occurs twice") != std::string::npos);
+  CHECK(RerankedSite("rerank: [{id: cross, engine: cross, top: 900}]\n").mistake().find("top") !=
+        std::string::npos);
+  RerankedSite asked("");
+  asked.folder().write("t.yaml",
+                       "version: 1\ndomain: pages\nslots: {Q: {required: true}}\n"
+                       "templates: [{id: all, engine: cross, query: '{Q}'}]\n");
+  CHECK(asked.mistake().find(": the engine cross is a reranker") != std::string::npos);
+}
+
+TEST_CASE("The likeness to the top is the cosine with the best results' words", "[service][rerank]") {
+  std::vector<FusedResult> results(12);
+  for (std::size_t i = 0; i < 10; ++i) results[i].hit.title = "Slow VPN gateway";
+  results[10].hit.title = "bread and oven";
+  results[11].hit.snippet = "the GATEWAY, slow: vpn";
+  const auto likeness = likeness_to_top(results);
+  REQUIRE(likeness.size() == 12);
+  CHECK(likeness[0] == Approx(1.0));
+  CHECK(likeness[10] == 0);
+  CHECK(likeness[11] > 0.4);
+  CHECK(likeness[11] < 1);
+  CHECK(likeness_to_top({}).empty());
+  // three of four words by hand: weights ln(1 + 12/11) for the common words, ln(1 + 12/1) for "the"
+  const double common = std::log(1 + 12.0 / 11);
+  const double own = std::log(1 + 12.0);
+  CHECK(likeness[11] == Approx(std::sqrt(3) * common / std::sqrt(3 * common * common + own * own)));
+  RerankedSite site("rerank: like-top\n");
+  const SearchAnswer answer = site.search();
+  CHECK(answer.features.back().name == "like-top");
+  CHECK(answer.second_stage == 1);
+  CHECK(failed_engines(answer).empty());
+}
