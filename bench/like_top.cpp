@@ -1,8 +1,8 @@
 // like_top [RESULTS] [SEARCHES]
 //
-// Processor microseconds that `rerank: like-top` takes for one search: titles of 8 words and snippets of 25, drawn by
-// Zipf's law from 20,000 words. Many different searches take turns, so that neither caches nor the branch predictor
-// remember the previous one.
+// Processor microseconds that `rerank: like-top` takes for one search: titles of 8 words and snippets of 25,
+// drawn by Zipf's law from 20,000 words. Many different searches take turns, so that neither caches nor the
+// branch predictor remember the previous one.
 #include "service/search/like_top.h"
 
 #include <algorithm>
