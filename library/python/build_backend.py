@@ -16,6 +16,8 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+EXTRAS = {"langchain": "langchain-core>=0.3", "llama-index": "llama-index-core>=0.12", "haystack": "haystack-ai>=2.8",
+          "pyterrier": "python-terrier>=0.12"}
 
 
 def _build():
@@ -38,7 +40,9 @@ def _metadata():
     return (f"Metadata-Version: 2.1\nName: metafuse\nVersion: {_version()}\n"
             "Summary: Learned fusion of ranked lists, evaluation, and a client of the server metafuse\n"
             "License: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: numpy\n"
-            "Provides-Extra: pandas\nRequires-Dist: pandas ; extra == 'pandas'\n")
+            "Provides-Extra: pandas\nRequires-Dist: pandas ; extra == 'pandas'\n" + "".join(
+                f"Provides-Extra: {extra}\nRequires-Dist: {needed} ; extra == '{extra}'\n"
+                for extra, needed in EXTRAS.items()))
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

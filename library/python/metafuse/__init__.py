@@ -20,10 +20,11 @@ from typing import Any
 from . import _metafuse
 from ._data import Fused, Lists, Run, handles_of, is_run, options_of, qrels_of, runs_of, weights_of
 from ._errors import DataError, Error, FileError, ServerError, Stopped, UsageError
+from .aio import AsyncClient
 from .client import Client
 
 __version__ = _metafuse.version()
-__all__ = ["Client", "DataError", "Error", "Evaluation", "FileError", "Fused", "Model", "Run", "ServerError",
+__all__ = ["AsyncClient", "Client", "DataError", "Error", "Evaluation", "FileError", "Fused", "Model", "Run", "ServerError",
            "Stopped", "UsageError", "compare", "compare_methods", "cross_validate", "evaluate", "fuse", "learners",
            "measures", "methods", "train"]
 

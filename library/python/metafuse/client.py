@@ -55,6 +55,11 @@ class Client:
                 for request in requests]
         return self._post("/v1/fuse", {"requests": made})["answers"]
 
+    def rerank(self, query: str, documents: Iterable, **members) -> list[dict[str, Any]]:
+        """Orders documents, texts or ``{"text": ...}``, as ``POST /v1/rerank`` does; ``members`` are model, top_n,
+        return_documents. Returns ``{"index", "relevance_score"}`` of each, best first."""
+        return self._post("/v1/rerank", {"query": query, "documents": list(documents), **members})["results"]
+
     def feedback(self, search_id: str, *, position: int | None = None, url: str | None = None,
                  grade: int | None = None) -> None:
         """Reports a click on a result of a search or, if a grade is given, a judgment of it."""

@@ -1,0 +1,79 @@
+"""LangChain retrievers (``pip install metafuse[langchain]``): one that searches a metafuse server, and one that fuses
+the caller's retrievers.
+
+    learned = MetafuseEnsembleRetriever(retrievers={"bm25": bm25, "dense": dense}, domain="rag")
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Dict, List, Optional
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from ._fusing import fused_ids, lists_of
+from .client import Client
+
+
+class MetafuseRetriever(BaseRetriever):
+    """Searches a domain of the server. The metadata have source, title, rank, score, relative_score and engines."""
+
+    url: str = "http://127.0.0.1:8080"
+    key: Optional[str] = None
+    domain: Optional[str] = None
+    limit: int = 10
+    min_relevance: Optional[float] = None  #: 0 to 1; the domain's model must have been trained with --calibrate
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> List[Document]:
+        answer = Client(self.url, self.key).search(query, domain=self.domain, limit=self.limit,
+                                                   min_relevance=self.min_relevance)
+        names = ("title", "rank", "score", "relative_score", "relevance", "engines")
+        more = {"search_id": answer["search_id"]} if "search_id" in answer else {}
+        return [Document(page_content=result["snippet"] or result["title"], id=result["url"],
+                         metadata={"source": result["url"], **{name: result[name] for name in names if name in result},
+                                   **more})
+                for result in answer["results"]]
+
+    async def _aget_relevant_documents(self, query: str, *,
+                                       run_manager: AsyncCallbackManagerForRetrieverRun) -> List[Document]:
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager.get_sync())
+
+
+class MetafuseEnsembleRetriever(BaseRetriever):
+    """Asks several retrievers and fuses their documents: by the model of a server's ``domain``, by a ``model`` file, or by
+    a ``method`` (RRF). The keys of ``retrievers`` are the names of the lists. Documents are the same if the member
+    ``id_key`` of their metadata, else their id, else their text is."""
+
+    retrievers: Dict[str, BaseRetriever]
+    domain: Optional[str] = None
+    model: Optional[str] = None
+    method: Optional[str] = None
+    url: str = "http://127.0.0.1:8080"
+    key: Optional[str] = None
+    id_key: Optional[str] = None
+    limit: Optional[int] = None
+
+    def _identity(self, document: Document) -> str:
+        own = document.metadata.get(self.id_key) if self.id_key else getattr(document, "id", None)
+        return str(own if own is not None else document.page_content)
+
+    def _fused(self, query: str, found: Dict[str, List[Document]]) -> List[Document]:
+        lists, documents = lists_of(found, self._identity)
+        fused = fused_ids(lists, query, domain=self.domain, model=self.model, method=self.method, url=self.url,
+                          key=self.key, limit=self.limit)
+        return [Document(page_content=documents[name].page_content, id=getattr(documents[name], "id", None),
+                         metadata={**documents[name].metadata, "fusion": {"score": score, **more}})
+                for name, score, more in fused]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> List[Document]:
+        found = {name: retriever.invoke(query, config={"callbacks": run_manager.get_child(name)})
+                 for name, retriever in self.retrievers.items()}
+        return self._fused(query, found)
+
+    async def _aget_relevant_documents(self, query: str, *,
+                                       run_manager: AsyncCallbackManagerForRetrieverRun) -> List[Document]:
+        found = await asyncio.gather(*(retriever.ainvoke(query, config={"callbacks": run_manager.get_child(name)})
+                                       for name, retriever in self.retrievers.items()))
+        return await asyncio.to_thread(self._fused, query, dict(zip(self.retrievers, found)))
