@@ -16,17 +16,23 @@
 #include "fetchers/engines/index/text_ranking.h"
 #include "service/access/gate.h"
 #include "service/api/handlers.h"
+#include "service/base/dates.h"
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
 #include "service/search/list_fusion.h"
+#include "service/search/reasons.h"
+#include "service/search/search_pipeline.h"
+#include "service/search/second_stage.h"
 
-// POST /v1/rerank: the documents of a request, ordered by lists that are made over them here, fused by the
-// model of a domain that has these lists, else by RRF. Requests and answers have the shapes of Jina, Cohere
-// (both versions) and Text Embeddings Inference, which differ in a few names.
+// POST /v1/rerank: the documents of a request, ordered by lists that are made over them here and by the
+// domain's rerankers, fused by the model of a domain that has these lists, else by RRF. Requests and answers
+// have the shapes of Jina, Cohere (both versions) and Text Embeddings Inference, which differ in a few names.
 
 namespace metafuse::service {
 namespace {
 
+constexpr const char* kWords = "words";
+constexpr const char* kParts = "parts";
 constexpr std::size_t kMostRerankDocuments = 1000;
 constexpr std::size_t kMostRerankQuery = std::size_t{16} << 10;
 constexpr int kMostRankFields = 20;
@@ -83,7 +89,8 @@ Result<RerankRequest> read_rerank(const JsonObject& body) {
 }
 
 /// A list of the documents with a score above 0, best first; at equal scores in the caller's order.
-fetchers::FetchedList list_by(const std::string& name, const std::vector<double>& scores) {
+fetchers::FetchedList list_by(const std::string& name, const std::vector<double>& scores,
+                              const std::vector<std::string>& texts) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i] > 0) order.push_back(i);
@@ -94,19 +101,36 @@ fetchers::FetchedList list_by(const std::string& name, const std::vector<double>
   for (const std::size_t document : order) {
     Hit& hit = out.list.hits.emplace_back();
     hit.key = hit.url = std::to_string(document);
+    hit.snippet = texts[document];
     hit.score = scores[document];
   }
   return out;
 }
 
 /// Whether the domain's model knows one of the lists.
-bool knows_lists(const LoadedDomain& domain, const std::vector<fetchers::FetchedList>& lists) {
+bool knows_lists(const LoadedDomain& domain) {
   if (!domain.model) return false;
+  std::vector<std::string> names{kWords, kParts};
+  for (const templates::RerankList& list : domain.domain.rerank) names.push_back(list.feature_name());
   const auto& features = domain.model->features;
-  return std::any_of(lists.begin(), lists.end(), [&](const fetchers::FetchedList& list) {
-    return std::any_of(features.begin(), features.end(),
-                       [&](const fusion::Feature& one) { return one.name == list.query.template_id; });
+  return std::any_of(features.begin(), features.end(), [&](const fusion::Feature& one) {
+    return std::find(names.begin(), names.end(), one.name) != names.end();
   });
+}
+
+/// The domain whose model and rerankers order documents: a copy without templates, which fuses by RRF if the
+/// domain's model knows none of the lists.
+LoadedDomain ordering_domain(const LoadedDomain* domain) {
+  LoadedDomain out;
+  out.domain.depth = static_cast<int>(kMostRerankDocuments);
+  out.is_model_left_out = true;
+  if (domain == nullptr) return out;
+  out.domain.rerank = domain->domain.rerank;
+  if (!knows_lists(*domain)) return out;
+  out.domain.name = domain->domain.name;
+  out.domain.depth = domain->domain.depth;
+  out.model = domain->model;
+  return out;
 }
 
 struct Reranked {
@@ -114,28 +138,34 @@ struct Reranked {
   double score = 0;  ///< within [0, 1]
 };
 
+/// Adds the documents that no list ranks behind the others, so that a reranker gets them too.
+void add_unranked(const RerankRequest& request, SearchAnswer& answer) {
+  std::vector<bool> is_ranked(request.texts.size(), false);
+  for (const FusedResult& result : answer.results) is_ranked[std::stoul(result.key)] = true;
+  for (std::size_t i = 0; i < is_ranked.size(); ++i) {
+    if (is_ranked[i]) continue;
+    FusedResult& result = answer.results.emplace_back();
+    result.key = result.hit.key = result.hit.url = std::to_string(i);
+    result.hit.snippet = request.texts[i];
+  }
+}
+
 /// All documents, best first. Those that no list ranks follow in the caller's order, with score 0.
-std::vector<Reranked> reranked(const LoadedDomain* domain, const RerankRequest& request,
+std::vector<Reranked> reranked(const PreparedSearch& search, const Clock& clock, const RerankRequest& request,
                                SearchAnswer& answer) {
   const std::vector<std::string_view> texts(request.texts.begin(), request.texts.end());
   const auto scores = fetchers::score_texts(request.query, texts);
-  std::vector<fetchers::FetchedList> lists{list_by("words", scores.words), list_by("parts", scores.parts)};
-  LoadedDomain plain;  // fuses by RRF
-  plain.is_model_left_out = true;
-  plain.domain.depth = static_cast<int>(kMostRerankDocuments);
-  const bool has_model = domain != nullptr && knows_lists(*domain, lists);
-  answer.domain = has_model ? domain->domain.name : std::string();
+  answer.domain = search.domain.domain.name;
   answer.query = request.query;
-  fuse_lists(has_model ? *domain : plain, std::move(lists), answer);
+  fuse_lists(search.domain,
+             {list_by(kWords, scores.words, request.texts), list_by(kParts, scores.parts, request.texts)},
+             answer);
+  add_unranked(request, answer);
+  add_second_stage(search, clock, answer);
+  if (answer.results.size() < texts.size()) add_unranked(request, answer);
   std::vector<Reranked> out;
-  std::vector<bool> is_ranked(texts.size(), false);
-  for (const FusedResult& result : answer.results) {
-    const std::size_t document = std::stoul(result.key);
-    is_ranked[document] = true;
-    out.push_back({document, result.relative_score});
-  }
-  for (std::size_t i = 0; i < is_ranked.size(); ++i)
-    if (!is_ranked[i]) out.push_back({i, 0});
+  for (const FusedResult& result : answer.results)
+    out.push_back({std::stoul(result.key), result.relative_score});
   return out;
 }
 
@@ -164,7 +194,12 @@ JsonObject rerank_json(const RerankRequest& request, const std::vector<Reranked>
                  {"model", answer.domain.empty() ? answer.fusion.method : answer.domain}};
   out["results"] = std::move(results);
   out["usage"] = JsonObject{{"total_tokens", 0}};
-  out["meta"] = JsonObject{{"api_version", JsonObject{{"version", "2"}}}};
+  JsonObject meta{{"api_version", JsonObject{{"version", "2"}}}};
+  JsonArray warnings;
+  for (const fetchers::FetchedList& list : answer.lists)
+    if (list.has_failed()) warnings.emplace_back(list.query.engine + ": " + failure_text(list));
+  if (!warnings.empty()) meta["warnings"] = std::move(warnings);
+  out["meta"] = std::move(meta);
   return out;
 }
 
@@ -176,13 +211,26 @@ Answered handle_rerank(Gate& gate, const Exchange& exchange) {
   if (auto refused =
           gate.admit_more(exchange, static_cast<double>(exchange.request.body.size()) / kBytesPerToken))
     return std::move(*refused);
-  const LoadedDomain* domain = exchange.find_domain(request.model);
-  if (domain == nullptr) domain = exchange.find_domain("");
+  const SteadyClock clock;
+  const LoadedDomain* named = exchange.find_domain(request.model);
+  const LoadedDomain domain = ordering_domain(named != nullptr ? named : exchange.find_domain(""));
+  PreparedSearch search{*exchange.snapshot,
+                        domain,
+                        {},
+                        {},
+                        clock.now() + duration_of(exchange.snapshot->config.deadline_seconds)};
+  if (exchange.key != nullptr) search.request.engines = exchange.key->engines;
+  if (const std::size_t asked = rerankers_asked(domain.domain, search.request); asked > 0)
+    if (auto refused = gate.admit_search(exchange, asked)) return std::move(*refused);
   SearchAnswer answer;
-  auto order = reranked(domain, request, answer);
+  auto order = reranked(search, clock, request, answer);
   order.resize(std::min(order.size(), request.top_n));
-  if (request.is_tei) return make_response(200, "application/json", to_text(tei_json(request, order)));
-  return json_response(rerank_json(request, order, answer));
+  HttpResponse response = request.is_tei
+                              ? make_response(200, "application/json", to_text(tei_json(request, order)))
+                              : json_response(rerank_json(request, order, answer));
+  if (const std::string missing = failed_engines(answer); !missing.empty())
+    response.set("X-Unresponsive-Engines", missing);
+  return response;
 }
 
 }  // namespace metafuse::service

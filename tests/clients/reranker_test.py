@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import urllib.parse
+import urllib.request
 
 METAFUSE = os.path.abspath(sys.argv[1])
 PAGES = 8
@@ -91,6 +92,25 @@ def order(answer):
     return [int(result["url"][11]) for result in answer["results"]]
 
 
+def check_served(folder):
+    """POST /v1/rerank asks the domain's reranker as well."""
+    with subprocess.Popen([METAFUSE, "serve", "--config", "serve.yaml"], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as server:
+        base = server.stdout.readline().strip()
+        body = {"query": "alpha", "documents": [f"Page {i}\nalpha" for i in range(PAGES)]}
+        for mode, is_right in (("right", True), ("html", False)):
+            Site.mode = mode
+            request = urllib.request.Request(base + "/v1/rerank", json.dumps(body).encode(), {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                found = json.loads(answer.read())
+                missing = answer.headers.get("X-Unresponsive-Engines")
+            assert len(found["results"]) == PAGES
+            assert (missing is None) == is_right and ("warnings" not in found["meta"]) == is_right, found
+            if is_right:
+                assert found["results"][0]["index"] == relevant_page("alpha"), found
+        server.terminate()
+
+
 def main():
     site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     site.daemon_threads = True
@@ -128,6 +148,8 @@ def main():
         write_files(folder, site.server_address[1], "replay")
         replayed = search(folder, "beta")
         assert len(Site.asked) == asked and order(replayed) == order(recorded) and not replayed["failed"]
+        write_files(folder, site.server_address[1])
+        check_served(folder)
     site.shutdown()
     print("reranker_test: passed")
 

@@ -194,6 +194,40 @@ TEST_CASE("Documents are ordered by what they share with the query, in Jina's an
         JsonArray());
 }
 
+namespace {
+
+const std::string kListsOfDocuments = "version: 1\ndomain: ranked\nlists: [words, parts]\n";
+
+/// Looks only at the first place of `parts`.
+const std::string kModelOfParts =
+    R"({"format":"metafuse-model","version":1,"learner":"rankboost","features":[{"name":"words","kind":"rank",)"
+    R"("depth":30},{"name":"parts","kind":"rank","depth":30}],"unranked":"absent","body":{"weak_rankings":)"
+    R"([{"feature":1,"rank":1,"q_default":0,"alpha":1}]},"training":{}})";
+
+}  // namespace
+
+TEST_CASE("The model of a domain with the lists words and parts orders documents",
+          "[service][dialects][rerank]") {
+  TestServer server;
+  server.folder().write("templates/ranked.yaml", kListsOfDocuments);
+  server.folder().write("models/ranked.json", kModelOfParts);
+  const auto reloaded = server.app().reloader().reload();
+  INFO((reloaded ? "" : reloaded.error().text));
+  REQUIRE(reloaded.has_value());
+  const auto ask = [&](const std::string& model) {
+    return json_of(
+        server.post("/v1/rerank", kJson,
+                    R"({"model":")" + model +
+                        R"(","query":"gateway","documents":["gateway and many other words of one text",)"
+                        R"("gateways","bread"]})"));
+  };
+  const Json ordered = ask("ranked");
+  CHECK(ordered.at("model") == "ranked");
+  CHECK(ordered.at("results").at(0).at("index") == 1);  // shares most of its parts
+  CHECK(ordered.at("results").at(1).at("relevance_score").to_number<double>() == 0);
+  CHECK(ask("other").at("model") == "rrf");
+}
+
 TEST_CASE("Each dialect tells what is wrong in its own shape", "[service][dialects]") {
   TestServer open;
   const std::string queries = body_with("queries", 65, R"("query":"ada",)");
