@@ -322,6 +322,54 @@ TEST_CASE("Every recorded answer is parsed by its definition of the catalogue",
   }
 }
 
+TEST_CASE("Answers recorded from Debian's own engines are parsed by their engine types",
+          "[fetchers][parsers]") {
+  struct Recorded {
+    const char* file;
+    const char* definition;
+    std::vector<std::string> urls;
+    const char* first_title;
+    const char* first_text;
+  };
+  const std::vector<std::string> otters = {"http://otter.example/rivers", "http://otter.example/food",
+                                           "http://beaver.example/dams"};
+  const std::vector<Recorded> recorded = {
+      {"groonga.json",
+       "{name: g, engine: groonga, base_url: 'http://127.0.0.1:8080', table: Pages, match_columns: title}",
+       otters, "Otters & rivers", "Where otters swim, and why a river <needs> them"},
+      {"omega.xml", "{name: o, engine: omega, base_url: 'http://127.0.0.1:8080/omega', database: default}",
+       otters, "Otters & rivers", "Where otters swim, and why a river them"},
+      {"nginx.json",
+       "{name: n, engine: json_engine, search_url: 'http://127.0.0.1:8080/manuals/?q={query}', url_query: "
+       "name, "
+       "title_query: name, url_prefix: 'http://127.0.0.1:8080/manuals/'}",
+       {"http://127.0.0.1:8080/manuals/heron.txt", "http://127.0.0.1:8080/manuals/mole.txt",
+        "http://127.0.0.1:8080/manuals/otters.html"},
+       "heron.txt",
+       ""}};
+  for (const Recorded& each : recorded) {
+    INFO(each.file);
+    const auto file = parse_engine_file("engines: [" + std::string(each.definition) + "]\n", "engines.yaml");
+    if (!file) FAIL(file.error().text);
+    const auto body =
+        read_text(std::string(METAFUSE_SOURCE_DIR) + "/tests/data/recorded/" + each.file, 1 << 20);
+    REQUIRE(body.has_value());
+    const auto ready = ready_access(file->engines.front(), SecretLookup());
+    REQUIRE(ready.has_value());
+    const SteadyClock clock;
+    const FetchOptions options{.deadline = Deadline(clock, Duration(0))};
+    const EngineRequest request = build_request(file->engines.front(), *ready, "otters", options, 1);
+    const auto list = parse_answer(ready->access.answer, *body,
+                                   {request.url, "", request_language(ready->access, options)});
+    if (!list) FAIL(list.error().text);
+    std::vector<std::string> urls;
+    for (const Hit& hit : list->hits) urls.push_back(hit.url);
+    CHECK(urls == each.urls);
+    CHECK(list->hits.front().title == each.first_title);
+    CHECK(list->hits.front().snippet == each.first_text);
+  }
+}
+
 TEST_CASE("Identifiers of recorded answers are found in the first of two steps", "[fetchers][steps]") {
   const auto folder = test::data_folder("search-responses", test::kAnswersSource);
   if (!folder) return;
