@@ -53,7 +53,7 @@ Result<void> run_compare(CompareMethodsArguments& a) {
   if (learners == std::vector<std::string>{"all"}) learners = names_of(a.options.table);
   TRY_VOID(check_writable(a.output));
   TRY(auto judgments, evaluation::read_qrels(a.qrels));
-  TRY(auto runs, evaluation::read_runs(a.runs, {}, a.options.evaluation.threads));
+  TRY(auto runs, evaluation::read_runs(a.runs, {.may_be_empty = true}, a.options.evaluation.threads));
   a.options.progress = terminal_progress("compare-methods");
   TRY(auto compared, fusion::compare_methods(runs, judgments, a.options));
   compared.report.title = "Fusion methods";
@@ -197,7 +197,7 @@ Result<void> run_lists(ListsArguments& a) {
   comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
   TRY_VOID(check_writable(a.output));
   TRY(const auto judgments, evaluation::read_qrels(a.qrels));
-  TRY(const auto runs, evaluation::read_runs(a.runs, {}, comparison.evaluation.threads));
+  TRY(const auto runs, evaluation::read_runs(a.runs, {.may_be_empty = true}, comparison.evaluation.threads));
   comparison.progress = terminal_progress("lists");
   TRY(const auto report, fusion::worth_of_lists(runs, judgments, a.options));
   return write_file(a.output, a.is_json ? to_pretty_text(fusion::to_json(report)) : fusion::to_table(report));

@@ -66,8 +66,9 @@ void print_methods() {
 
 Result<std::vector<evaluation::RunIndex>> index_runs(const FuseArguments& arguments) {
   std::vector<Result<evaluation::RunIndex>> read(arguments.runs.size(), evaluation::RunIndex{});
-  parallel_for(arguments.runs.size(), arguments.options.threads,
-               [&](std::size_t i) { read[i] = evaluation::index_run(arguments.runs[i]); });
+  parallel_for(arguments.runs.size(), arguments.options.threads, [&](std::size_t i) {
+    read[i] = evaluation::index_run(arguments.runs[i], {.may_be_empty = true});
+  });
   std::vector<evaluation::RunIndex> runs;
   std::set<std::string> names;
   for (std::size_t i = 0; i < read.size(); ++i) {
@@ -95,7 +96,7 @@ Result<FusionOptions> method_options(const FuseArguments& arguments) {
 Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arguments,
                             FusionOptions options) {
   TRY(auto judgments, evaluation::read_qrels(arguments.train));
-  TRY(auto runs, evaluation::read_runs(arguments.runs, {}, arguments.options.threads));
+  TRY(auto runs, evaluation::read_runs(arguments.runs, {.may_be_empty = true}, arguments.options.threads));
   const auto queries = judged_lists(judgments, arguments.relevance_level, [&](std::string_view query) {
     return lists_of_topic(runs, query, arguments.options.depth);
   });

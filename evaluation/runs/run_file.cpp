@@ -203,9 +203,10 @@ const RunTopic* Run::find(std::string_view topic) const {
   return at != topics.end() && at->topic == topic ? &*at : nullptr;
 }
 
-Result<RunIndex> index_run(const std::string& argument) {
+Result<RunIndex> index_run(const std::string& argument, const RunFileOptions& options) {
   const Argument parts = split_argument(argument);
-  TRY(auto topics, index_topics(parts.path, true));
+  TRY(auto topics,
+      index_topics(parts.path, options.may_be_empty ? WithoutLines::accepted : WithoutLines::commented));
   RunIndex run{parts.name, first_tag(topics), std::move(topics)};
   if (run.name.empty() && run.topics.pieces.empty()) run.name = std::filesystem::path(parts.path).stem();
   if (run.name.empty()) run.name = run.tag;
@@ -248,7 +249,7 @@ Result<void> check_documents_differ(const RunIndex& run, std::size_t topic,
 }
 
 Result<Run> read_run(const std::string& argument, const RunFileOptions& options) {
-  TRY(auto index, index_run(argument));
+  TRY(auto index, index_run(argument, options));
   return read_indexed(index, options);
 }
 

@@ -55,6 +55,9 @@ struct RunFileOptions {
   /// Ignore text after the tag, and tags that differ within the file, as trec_eval does. Otherwise both are
   /// errors, since they mean ids with blanks or several runs in one file.
   bool is_lenient = false;
+  /// A file without any line is a list that found nothing, named after its file. Otherwise only a file that
+  /// says so in a comment is.
+  bool may_be_empty = false;
 };
 
 /// Reads a TREC run with lines `topic Q0 document rank score tag`, plain or compressed.
@@ -78,7 +81,7 @@ struct RunIndex {
 };
 
 /// errors: those of open_text; bad_data for a file without any line
-Result<RunIndex> index_run(const std::string& argument);
+Result<RunIndex> index_run(const std::string& argument, const RunFileOptions& options = {});
 
 /// Parses the lines of one topic into `lines` (cleared first), in file order.
 /// errors: bad_data as read_run, except that duplicate documents are not detected

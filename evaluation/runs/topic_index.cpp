@@ -148,12 +148,14 @@ IdKey::IdKey(std::string_view text) : id(text) {
   if constexpr (std::endian::native == std::endian::little) head = __builtin_bswap64(head);
 }
 
-Result<TopicIndex> index_topics(const std::string& path, bool may_be_comments) {
+Result<TopicIndex> index_topics(const std::string& path, WithoutLines without_lines) {
   TRY(auto file, open_text(path));
   TopicIndex index;
   index.file = std::move(file);
   TRY_VOID(find_pieces(index.file, index.pieces));
-  if (index.pieces.empty() && !(may_be_comments && index.file.text.starts_with('#')))
+  const bool may_be_empty = without_lines == WithoutLines::accepted ||
+                            (without_lines == WithoutLines::commented && index.file.text.starts_with('#'));
+  if (index.pieces.empty() && !may_be_empty)
     return fail(Code::bad_data, path + ": contains no lines; check that it is the right file and complete");
   sort_pieces(index.pieces);
   for (std::size_t i = 0; i < index.pieces.size(); ++i)

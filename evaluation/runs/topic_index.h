@@ -159,12 +159,15 @@ struct TopicIndex {
   }
 };
 
+/// Whether a file without any line is accepted: never, if it begins with a comment, or always.
+enum class WithoutLines { refused, commented, accepted };
+
 /// in:     path - a run or qrels file; lines whose first field starts with '#' are comments
-///         may_be_comments - a file that begins with a comment may contain nothing but comments
+///         without_lines - whether a file without any line is accepted
 /// errors: those of open_text; bad_data with file and line for a line that is too long, and when no line has
 ///         any content
 /// cost:   one pass that looks for line ends and the first field
-Result<TopicIndex> index_topics(const std::string& path, bool may_be_comments = false);
+Result<TopicIndex> index_topics(const std::string& path, WithoutLines without_lines = WithoutLines::refused);
 
 /// Compares two ids in byte order: first their first eight bytes as one number, then the ids.
 struct IdKey {

@@ -174,7 +174,7 @@ std::size_t add_query(const ListsOfQueries& lists, std::string_view query,
 Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
   if (input.qrels.empty() && input.pairs.empty())
     return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
-  TRY(auto runs, evaluation::read_runs(input.runs, {}, input.threads));
+  TRY(auto runs, evaluation::read_runs(input.runs, {.may_be_empty = true}, input.threads));
   evaluation::Judgments judgments;
   if (!input.qrels.empty()) {
     TRY(judgments, evaluation::read_qrels(input.qrels));

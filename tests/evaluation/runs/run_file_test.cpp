@@ -90,6 +90,16 @@ TEST_CASE("A run with only a comment has no topics and is named after its file",
   CHECK(read_run(folder.write("b.run", "# a comment\n1 Q0 a 1 2.5 t\n"))->name == "t");
 }
 
+TEST_CASE("A run without lines is a list that found nothing where the reader allows it",
+          "[evaluation][run]") {
+  const test::TemporaryFolder folder;
+  const auto run = read_run(folder.write("phrase@local.run", ""), {.may_be_empty = true});
+  REQUIRE(run.has_value());
+  CHECK(run->name == "phrase@local");
+  CHECK(run->topics.empty());
+  CHECK(read_run("other=" + folder.write("blank.run", "\n\n"), {.may_be_empty = true})->name == "other");
+}
+
 TEST_CASE("A mistake in a run is one error with file and line", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const std::string good = "1 Q0 a 1 2.5 t\n";
