@@ -5,6 +5,7 @@
 
 #include "core/contract.h"
 #include "evaluation/measures/measure.h"
+#include "fusion/learners/similarity/similarity.h"
 #include "lab/experiments/movies.h"
 #include "lab/experiments/trials.h"
 #include "lab/learners/baselines/baselines.h"
@@ -116,8 +117,12 @@ class Runner {
     fusion::TrainingSet set = half_;
     if (method == Method::rankboost) return rankboost(set, test_);
     if (method == Method::rankboost_with_vsim) {
-      TRY(const auto train_scores, baseline(Method::vector_similarity, half_.matrix));
-      TRY(const auto test_scores, baseline(Method::vector_similarity, test_));
+      // A movie's own stars must not take part in what RankBoost is shown for it.
+      TRY(const auto similarity, fusion::similarity::vector_similarity(whole_));
+      const Scores predicted = fusion::similarity::leave_one_out(whole_, similarity.score(whole_.matrix));
+      Scores train_scores;
+      for (const std::size_t movie : task_.train) train_scores.push_back(predicted[movie]);
+      const Scores test_scores = similarity.score(test_);
       set.matrix = with_column(half_.matrix, train_scores);
       return rankboost(set, with_column(test_, test_scores));
     }

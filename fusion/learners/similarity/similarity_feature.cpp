@@ -49,15 +49,6 @@ class SimilarityRanker final : public Ranker {
   std::size_t place_;
 };
 
-/// VSIM over the lists. Other derived features do not count as viewers.
-Result<std::shared_ptr<const LinearRanker>> similarity_of(const TrainingSet& set) {
-  TRY(const auto whole, vector_similarity(set));
-  std::vector<LinearTerm> terms;
-  for (const LinearTerm& term : whole.terms())
-    if (!is_derived(set.matrix.features()[term.feature])) terms.push_back(term);
-  return std::make_shared<const LinearRanker>(whole.offset(), std::move(terms), set.matrix.feature_count());
-}
-
 Result<TrainingResult> train_with_similarity(const Learner& learner, const TrainingRequest& request) {
   const std::size_t place = similarity_place(request.train->matrix.features());
   if (place == request.train->matrix.feature_count()) return learner.train(request);
@@ -65,28 +56,33 @@ Result<TrainingResult> train_with_similarity(const Learner& learner, const Train
     return fail(Code::usage, "--derive vsim needs all queries in one process; leave it out, or train in one");
   TrainingRequest inner = request;
   Model resumed;
-  std::shared_ptr<const LinearRanker> similarity;
+  TRY(auto own, vector_similarity(*request.train, Viewers::lists));
+  auto similarity = std::make_shared<const LinearRanker>(std::move(own));
+  bool are_own_grades_in = true;
   if (request.resume != nullptr) {
     const auto* before = dynamic_cast<const SimilarityRanker*>(request.resume->ranker.get());
     if (before == nullptr || request.resume->features != request.train->matrix.features())
       return fail(Code::bad_data, "--resume: the model was trained on different features");
+    // Whoever goes on with the same documents has the same similarities, in which their grades take part.
+    are_own_grades_in = similarity->body() == before->similarity()->body();
     similarity = before->similarity();
     resumed = *request.resume;
     resumed.ranker = before->inner();
     inner.resume = &resumed;
-  } else {
-    TRY(similarity, similarity_of(*request.train));
   }
-  const auto filled = [&](const TrainingSet& set) {
+  const auto filled = [&](const TrainingSet& set, const std::vector<double>& column) {
     TrainingSet copy = set;
-    copy.matrix = with_values(set.matrix, place, similarity->score(set.matrix));
+    copy.matrix = with_values(set.matrix, place, column);
     return copy;
   };
-  const TrainingSet train = filled(*request.train);
+  const auto scores_of = [&](const TrainingSet& set) { return similarity->score(set.matrix); };
+  std::vector<double> column = scores_of(*request.train);
+  if (are_own_grades_in) column = leave_one_out(*request.train, std::move(column), Viewers::lists);
+  const TrainingSet train = filled(*request.train, column);
   TrainingSet validate;
   inner.train = &train;
   if (request.validate != nullptr) {
-    validate = filled(*request.validate);
+    validate = filled(*request.validate, scores_of(*request.validate));
     inner.validate = &validate;
   }
   auto result = learner.train(inner);

@@ -12,6 +12,7 @@
 #include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/registry.h"
+#include "tests/support/random_training_set.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -239,6 +240,21 @@ Result<TrainingResult> train_on(const TrainingSet& set, const std::string& learn
 
 }  // namespace
 
+TEST_CASE("A run that found nothing is a list that teaches nothing", "[fusion][input]") {
+  const test::TemporaryFolder folder;
+  TrainingInput input;
+  input.runs = {"full=" + folder.write("full.run", "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n"),
+                "empty=" + folder.write("empty.run", "")};
+  input.qrels = folder.write("qrels", "1 0 a 1\n1 0 b 0\n");
+  const auto set = read_training_set(input);
+  REQUIRE(set.has_value());
+  REQUIRE(set->matrix.feature_count() == 2);
+  const auto trained = train_on(*set, "rankboost", {{"rounds", "5"}});
+  REQUIRE(trained.has_value());
+  for (const WeakRanking& ranking : dynamic_cast<const StepRanker&>(*trained->model.ranker).rankings())
+    CHECK(ranking.feature == 0);
+}
+
 TEST_CASE("The feature VSIM has the scores of vector similarity in every way of scoring",
           "[fusion][derived]") {
   const test::TemporaryFolder folder;
@@ -252,13 +268,18 @@ TEST_CASE("The feature VSIM has the scores of vector similarity in every way of 
   TrainingSet by_hand = plain;
   std::vector<Feature> features = plain.matrix.features();
   features.push_back({"by hand", FeatureKind::value, 0});
-  by_hand.matrix = FeatureMatrix(features, plain.matrix.document_count());
-  const std::vector<double> column = similarity->score(plain.matrix);
-  for (std::size_t row = 0; row < column.size(); ++row) {
-    for (std::size_t f = 0; f < 3; ++f)
-      if (!plain.matrix.is_unranked(row, f)) by_hand.matrix.set(row, f, plain.matrix.value(row, f));
-    by_hand.matrix.set(row, 3, column[row]);
-  }
+  const auto with_column = [&](const std::vector<double>& column) {
+    FeatureMatrix matrix(features, plain.matrix.document_count());
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      for (std::size_t f = 0; f < 3; ++f)
+        if (!plain.matrix.is_unranked(row, f)) matrix.set(row, f, plain.matrix.value(row, f));
+      matrix.set(row, 3, column[row]);
+    }
+    return matrix;
+  };
+  const std::vector<double> scores_of_all = similarity->score(plain.matrix);
+  by_hand.matrix = with_column(similarity::leave_one_out(plain, scores_of_all));
+  const FeatureMatrix to_score = with_column(scores_of_all);
   for (const char* learner : {"rankboost", "rankboost-blend", "monotone-trees"}) {
     INFO(learner);
     const auto trained = train_on(derived, learner, {});
@@ -266,7 +287,7 @@ TEST_CASE("The feature VSIM has the scores of vector similarity in every way of 
     REQUIRE(trained.has_value());
     REQUIRE(expected.has_value());
     const std::vector<double> scores = trained->model.ranker->score(derived.matrix);
-    CHECK(scores == expected->model.ranker->score(by_hand.matrix));
+    CHECK(scores == expected->model.ranker->score(to_score));
     bool is_used = false;
     for (std::size_t row = 0; row < 8; ++row) {
       const auto parts = trained->model.ranker->contributions(derived.matrix, row);
@@ -286,6 +307,30 @@ TEST_CASE("The feature VSIM has the scores of vector similarity in every way of 
       CHECK(printed == score);
     }
   }
+}
+
+TEST_CASE("The training column of VSIM predicts each document as if it had no grade", "[fusion][derived]") {
+  Random random(11);
+  int compared = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    const TrainingSet set = test::random_training_set(random);
+    const auto whole = similarity::vector_similarity(set);
+    if (!whole) continue;
+    const std::vector<double> column = similarity::leave_one_out(set, whole->score(set.matrix));
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      if (set.in_feedback[row] == 0) {
+        CHECK(column[row] == whole->score(set.matrix)[row]);
+        continue;
+      }
+      TrainingSet without = set;
+      without.in_feedback[row] = 0;
+      const auto others = similarity::vector_similarity(without);
+      if (!others) continue;
+      ++compared;
+      CHECK(column[row] == Approx(others->score(set.matrix)[row]).margin(1e-9));
+    }
+  }
+  CHECK(compared > 100);
 }
 
 TEST_CASE("A model with VSIM fuses lists and explains itself", "[fusion][derived]") {
