@@ -49,6 +49,20 @@ std::vector<std::size_t> judged_documents(const TrainingSet& set) {
   return documents;
 }
 
+Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learner) {
+  if (!set.pairs.empty())
+    return fail(Code::usage,
+                fmt::format("{} learns from the grades of single documents; leave out --pairs, or "
+                            "use the learner rankboost",
+                            learner));
+  if (set.feedback.query_weights != FeedbackOptions::QueryWeights::pairs ||
+      set.feedback.grade_weights != FeedbackOptions::GradeWeights::one)
+    return fail(Code::usage, fmt::format("{} learns from the grades of single documents; leave out "
+                                         "--query-weights and --grade-weights",
+                                         learner));
+  return {};
+}
+
 Result<std::vector<double>> grade_scale(const TrainingSet& set) {
   constexpr std::size_t kMost = 100;
   std::vector<double> grades;

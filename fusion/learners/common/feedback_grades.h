@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -37,6 +38,11 @@ double weight_of_query(const FeedbackOptions& options, const QueryRange& query, 
 
 /// The documents that the feedback includes, ascending.
 std::vector<std::size_t> judged_documents(const TrainingSet& set);
+
+/// For learners of single documents' grades, which know no pairs.
+///
+/// errors: usage: general feedback, or weights of queries or grades
+Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learner);
 
 /// The grades of the judged documents, ascending. If all are whole numbers and span fewer than 100, every
 /// whole number from the lowest to the highest; otherwise the distinct grades.

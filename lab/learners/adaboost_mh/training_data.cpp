@@ -12,13 +12,7 @@
 namespace metafuse::lab::adaboost_mh {
 
 Result<std::vector<double>> class_grades(const TrainingSet& set) {
-  if (!set.pairs.empty())
-    return fail(Code::usage, "AdaBoost.MH learns classes from grades; leave out --pairs");
-  if (set.feedback.query_weights != FeedbackOptions::QueryWeights::pairs ||
-      set.feedback.grade_weights != FeedbackOptions::GradeWeights::one)
-    return fail(Code::usage,
-                "AdaBoost.MH weights documents by 2^grade; leave out --query-weights and "
-                "--grade-weights");
+  TRY_VOID(refuse_pair_options(set, "AdaBoost.MH"));
   auto grades = grade_scale(set);
   if (!grades) return grades;
   if (grades->size() > 20 || grades->back() > 40.0)

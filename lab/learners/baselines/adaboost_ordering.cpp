@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/rounds.h"
 #include "lab/learners/baselines/baselines.h"
@@ -55,16 +56,19 @@ Classifier best_of(const CodedFeatures& features, const std::vector<double>& sig
 std::vector<WeakRanking> adaboost_ordering(const TrainingSet& set, double level, std::size_t rounds,
                                            const ThresholdOptions& thresholds) {
   const CodedFeatures features(set.matrix, thresholds);
-  const auto count = static_cast<double>(set.grades.size());
-  std::vector<double> labels;
+  const std::vector<std::size_t> documents = judged_documents(set);
+  const auto count = static_cast<double>(documents.size());
+  std::vector<double> labels(set.grades.size(), -1.0);
+  std::vector<double> weights(set.grades.size(), 0.0);  // 0 outside the feedback
   double positive = 0.0;
-  for (const double grade : set.grades) {
-    labels.push_back(grade >= level ? 1.0 : -1.0);
-    positive += grade >= level ? 1.0 : 0.0;
+  for (const std::size_t x : documents) {
+    weights[x] = 1.0 / count;
+    if (set.grades[x] < level) continue;
+    labels[x] = 1.0;
+    positive += 1.0;
   }
   std::vector<WeakRanking> rankings;
   if (positive == 0.0 || positive == count) return rankings;
-  std::vector<double> weights(labels.size(), 1.0 / count);
   while (rankings.size() < rounds) {
     std::vector<double> signed_weights(labels.size());
     double total = 0.0;
@@ -93,17 +97,16 @@ namespace {
 Result<TrainingResult> train_ordering(const TrainingRequest& request) {
   TRY(const auto options, read_options<OrderingOptions>(request.options));
   const TrainingSet& set = *request.train;
-  if (!set.pairs.empty())
-    return fail(Code::usage,
-                "adaboost-ordering learns from grades only; leave --pairs out, or use rankboost");
+  TRY_VOID(refuse_pair_options(set, "adaboost-ordering"));
   auto rankings = adaboost_ordering(set, set.feedback.relevance_level, options.rounds, options.thresholds);
   if (rankings.empty() && options.rounds > 0)
     return fail(Code::bad_data,
                 "adaboost-ordering needs relevant and other documents that differ in some feature; check the "
                 "judgments and --relevance-level");
   JsonObject training{{"options", options_json(options, '_')}, {"queries", set.queries.size()}};
-  std::string summary = fmt::format("{} rounds over {} documents, relevant from grade {} on\n",
-                                    rankings.size(), set.grades.size(), set.feedback.relevance_level);
+  std::string summary =
+      fmt::format("{} rounds over {} documents, relevant from grade {} on\n", rankings.size(),
+                  judged_documents(set).size(), set.feedback.relevance_level);
   return step_result("adaboost-ordering", request, std::move(rankings), std::move(training),
                      std::move(summary), [](std::size_t, JsonObject&) {});
 }

@@ -151,7 +151,7 @@ Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions&
   Eigen::VectorXd a(c.rows());
   for (Eigen::Index row = 0; row < c.rows(); ++row) {
     const std::size_t x = documents[static_cast<std::size_t>(row)];
-    a[row] = set.grades[x];
+    a[row] = feedback_grade(set, x);
     for (std::size_t f = 0; f < viewers.size(); ++f) {
       const double value = set.matrix.is_unranked(x, f) ? viewers[f].mean : set.matrix.value(x, f);
       c(row, static_cast<Eigen::Index>(f)) = (value - shift(viewers[f])) / scale(viewers[f]);
@@ -202,6 +202,17 @@ Fit without_options(Result<LinearRanker> (*fit)(const TrainingSet&)) {
   return [fit](const TrainingRequest& request) { return fit(*request.train); };
 }
 
+/// A learner that fits grades and knows no pairs.
+Learner by_grades(Learner learner) {
+  learner.train = [name = learner.name, train = std::move(learner.train)](
+                      const TrainingRequest& request) -> Result<TrainingResult> {
+    TRY_VOID(refuse_pair_options(*request.train, name));
+    return train(request);
+  };
+  learner.takes_query_weights = false;
+  return learner;
+}
+
 /// VSIM, refused without crucial pairs as the other baselines are.
 Result<LinearRanker> similarity_to_grades(const TrainingSet& set) {
   TRY_VOID(all_pairs(set));
@@ -240,10 +251,10 @@ std::vector<Learner> learners() {
   return {
       row("nearest-neighbour", "the ranking feature nearest to the feedback, or the mean of the k nearest",
           source + " and 6.2.6", option_rows<NeighbourOptions>(), with_options(nearest_neighbour)),
-      row("regression", "minimum-norm least squares on the grades", source + " and 6.2.6",
-          option_rows<RegressionOptions>(), with_options(regression)),
-      row("vector-similarity", "features weighted by their cosine with the grades", source, {},
-          without_options(similarity_to_grades)),
+      by_grades(row("regression", "minimum-norm least squares on the grades", source + " and 6.2.6",
+                    option_rows<RegressionOptions>(), with_options(regression))),
+      by_grades(row("vector-similarity", "features weighted by their cosine with the grades", source, {},
+                    without_options(similarity_to_grades))),
       row("best-feature", "the single ranking feature with the least training loss",
           "Freund, Iyer, Schapire, Singer 2003, sec. 6.1.2", {}, without_options(best_feature)),
       row("random-guessing", "ties all documents, which equals random guessing in expectation", source, {},

@@ -86,17 +86,6 @@ Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::s
 
 namespace {
 
-Result<void> check_feedback(const TrainingSet& set) {
-  if (!set.pairs.empty())
-    return fail(Code::usage, "online rankers learn from grades, one document at a time; leave out --pairs");
-  if (set.feedback.query_weights != FeedbackOptions::QueryWeights::pairs ||
-      set.feedback.grade_weights != FeedbackOptions::GradeWeights::one)
-    return fail(Code::usage,
-                "online rankers count every document once; leave out --query-weights and "
-                "--grade-weights");
-  return {};
-}
-
 Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet& set) {
   std::vector<double> grades = settings.grades;
   if (grades.empty()) {
@@ -184,7 +173,7 @@ TrainingResult result_of(const TrainingRequest& request, OnlineInputs inputs, On
 Result<TrainingResult> train(OnlineMethod method, const TrainingRequest& request) {
   const TrainingSet& set = *request.train;
   TRY(auto settings, read_settings(method, request.options, request.seed));
-  TRY_VOID(check_feedback(set));
+  TRY_VOID(refuse_pair_options(set, to_name(method)));
   const auto documents = judged_documents(set);
   TRY(auto start, request.resume != nullptr ? resumed(request, method) : start_of(settings, set));
   const OnlineInputs inputs = start.inputs();
