@@ -207,6 +207,15 @@ void add_interruption(CLI::App& verb, TrainArguments& arguments) {
                   "without the interruption");
 }
 
+void add_start(CLI::App& verb, TrainArguments& arguments) {
+  verb.add_option(
+          "--start-from", arguments.start_from,
+          "models of other domains: training starts from what they say about lists of the same name "
+          "(template@engine), or else of the same engine, in place of RRF; the more queries are judged, "
+          "the less it counts")
+      ->type_name("MODEL");
+}
+
 void add_memory(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* memory =
       verb.add_option("--memory-limit", arguments.memory.bytes,
@@ -258,6 +267,7 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
                 "how sure it is and each list's weight; 25 more trainings");
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
+  add_start(verb, arguments);
   add_memory(verb, arguments);
   add_store_input(verb, arguments);
   show_rarely(verb, "More about training",

@@ -53,8 +53,9 @@ struct TrainArguments {
   std::string model;
   std::string trace;
   std::string resume;
-  fusion::TrainingRequest request;  ///< seed, trace, time limit and checkpoints
-  unsigned threads = 0;             ///< 0: one per core
+  std::vector<std::string> start_from;  ///< files of other domains' models
+  fusion::TrainingRequest request;      ///< seed, trace, time limit and checkpoints
+  unsigned threads = 0;                 ///< 0: one per core
   std::vector<std::string> validate;
   std::optional<std::string> metric;
   std::optional<std::size_t> patience;

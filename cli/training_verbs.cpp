@@ -15,6 +15,7 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
+#include "fusion/model/prior.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
 #include "service/learning/judgment_transfer.h"
@@ -89,6 +90,22 @@ Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& argumen
   return std::optional<fusion::Model>(std::move(model));
 }
 
+/// What the models of --start-from say about the features; nothing without the option.
+Result<std::optional<fusion::Prior>> prior_from_files(const std::vector<std::string>& files,
+                                                      const std::vector<fusion::Feature>& features) {
+  if (files.empty()) return std::optional<fusion::Prior>();
+  std::vector<fusion::Model> models;
+  for (const std::string& file : files) {
+    TRY(auto model, fusion::read_model(file));
+    models.push_back(std::move(model));
+  }
+  std::vector<fusion::PriorSource> sources;
+  for (std::size_t i = 0; i < files.size(); ++i) sources.push_back({files[i], &models[i]});
+  auto prior = fusion::prior_of(sources, features);
+  if (!prior) return fail(prior.error().code, "--start-from: " + prior.error().text);
+  return std::optional<fusion::Prior>(std::move(*prior));
+}
+
 /// The validation input: judgments of the same runs, or files of the training input's kind.
 Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fusion::TrainingInput input,
                                             const std::vector<fusion::Feature>& features) {
@@ -118,6 +135,10 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
                                    (arguments.patience ? "--patience" : "--metric"));
   if (arguments.metric && arguments.validate.empty() && !learner.chooses_by_measure)
     return fail(Code::usage, "--metric: the learner " + learner.name + " uses it only with --validate");
+  if (!arguments.start_from.empty() && !learner.can.start_from)
+    return refused_by(learner, "starts from nothing; leave out --start-from, or give --learner auto");
+  if (!arguments.start_from.empty() && arguments.wants_certainty)
+    return fail(Code::usage, "--certainty trains without a start; leave out --certainty or --start-from");
   if (!arguments.request.checkpoints.file.empty() && !learner.can.checkpoint)
     return refused_by(learner, "writes no checkpoints; name one that does, such as rankboost");
   if (arguments.request.limit.seconds > 0.0 && !learner.can.limit_time)
@@ -277,6 +298,8 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   const SteadyClock clock;
   fusion::TrainingRequest request = arguments.request;
   request.train = &data.set;
+  TRY(const auto prior, prior_from_files(arguments.start_from, data.set.matrix.features()));
+  if (prior) request.prior = &*prior;
   TRY_VOID(set_stopping(arguments, *learner, data.validation, clock, request));
   request.options = arguments.learner.options;
   request.threads = arguments.threads > 0 ? threads : threads_worth_starting(threads, data.set.matrix);

@@ -55,10 +55,12 @@ SharedRanker fused_of_blend(const Model& model) {
 /// Collects the candidates, the safest first.
 class CandidateList {
  public:
-  CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
+  CandidateList(const TrainingSet& set, const std::vector<Learner>& learners, bool has_prior)
+      : learners_(learners) {
     const std::size_t lists = count_lists(set.matrix.features());
     const bool are_many = lists > kManyLists;
     const bool is_graded = set.pairs.empty();
+    if (lists > 0 && has_prior) add_prior(is_graded);
     if (lists > 0 && is_graded) add_blend();
     if (lists > 0 && !is_graded) {
       add_safe("reciprocal-ranks", kBesideRrf, "RankBoost beside RRF");
@@ -116,6 +118,16 @@ class CandidateList {
     also_after(name, "rankboost", options, rounds);
   }
 
+  /// What other domains have learned, alone and with the rounds of the own queries.
+  void add_prior(bool is_graded) {
+    if (is_graded) add_from_prior("rankboost-blend", {}, "blend of RankBoosts and other domains");
+    add_from_prior("reciprocal-ranks", {}, "other domains");
+  }
+  void add_from_prior(std::string_view learner, const GivenOptions& options, const std::string& name) {
+    add_safe(learner, options, name);
+    candidates_.back().is_from_prior = candidates_.back().of.front().is_from_prior = true;
+  }
+
   /// The trials of the blend also measure each RankBoost in it.
   void add_blend() {
     add_safe("rankboost-blend", {}, "blend of RankBoosts and RRF");
@@ -168,8 +180,9 @@ bool has_many_lists(const TrainingSet& set) {
   return count_lists(set.matrix.features()) > kManyLists;
 }
 
-std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners) {
-  return CandidateList(set, learners).take();
+std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners,
+                                       bool has_prior) {
+  return CandidateList(set, learners, has_prior).take();
 }
 
 }  // namespace metafuse::fusion

@@ -33,9 +33,10 @@ struct Option {
   std::string name;
   const Learner* learner = nullptr;
   std::map<std::string, std::string> options;
-  PartOfModel part;         ///< taken from the trial's model; empty: all of it
-  bool is_safe = false;     ///< taken unless the best option is better by more than the error
-  bool is_for_few = false;  ///< also compared with fewer than 20 queries
+  PartOfModel part;            ///< taken from the trial's model; empty: all of it
+  bool is_safe = false;        ///< taken unless the best option is better by more than the error
+  bool is_for_few = false;     ///< also compared with fewer than 20 queries
+  bool is_from_prior = false;  ///< trained from what other domains have learned
   /// Relies on a single list: taken only if it beats all other options by more than the error.
   bool is_bold = false;
 };
@@ -47,6 +48,7 @@ struct Candidate {
   std::vector<Option> of;                      ///< the options it measures, at least one
   /// Continues after the first fold only if it is ahead of the first safe option there.
   bool is_costly = false;
+  bool is_from_prior = false;  ///< as the options it measures
 };
 
 /// Whether there are so many lists that bags, trees and 2.cum would cost 10 to 100 RankBoosts. With so many
@@ -54,6 +56,8 @@ struct Candidate {
 bool has_many_lists(const TrainingSet& set);
 
 /// What `auto` chooses among, the safest first: options of the given learners that suit the set.
-std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners);
+/// in: has_prior - other domains have learned something; what starts from it is then the safest
+std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners,
+                                       bool has_prior = false);
 
 }  // namespace metafuse::fusion

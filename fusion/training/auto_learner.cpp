@@ -22,7 +22,8 @@
 // Which learner is best depends on the number of judged queries and of lists, so it is measured: every
 // candidate is trained on all folds of the training queries but one and measured on each query of that fold.
 // Two kinds of options are safe: plain reciprocal rank fusion (RRF), and blends of RankBoosts and RRF, in
-// which RRF counts more the fewer queries are judged. If a safe option is within the error of the best mean,
+// which RRF counts more the fewer queries are judged. What starts from other domains' models is as safe, and
+// comes first where there are such. If a safe option is within the error of the best mean,
 // it is taken (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3), else the best option. The error is that of
 // the paired differences by Student's t, since few queries give a poor estimate of the standard error. Costly
 // candidates continue after the first fold only if they are ahead of the first safe option on it. With fewer
@@ -148,6 +149,7 @@ std::string run_trial(const Trials& trials, std::size_t number, std::size_t fold
   TrainingRequest inner;
   inner.train = &trials.training[fold];
   inner.options = candidate.options;
+  if (candidate.is_from_prior) inner.prior = trials.request.prior;
   inner.seed = trials.request.seed;
   inner.trace.is_wanted = false;
   if (candidate.learner->can.limit_time && time.is_limited()) {
@@ -347,7 +349,7 @@ void keep_those_for_few(std::vector<Candidate>& candidates) {
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
   Trials trials{request, TimeLeft(request), request.measure.name.empty() ? "map" : request.measure.name,
-                auto_candidates(*request.train, learners)};
+                auto_candidates(*request.train, learners, request.prior != nullptr)};
   TRY_VOID(make_folds(options, trials));
   if (trials.queries.size() < kFewestForRich) keep_those_for_few(trials.candidates);
   std::vector<Choice> choices = choices_of(trials.candidates);
@@ -358,6 +360,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
     const Option& option = choices[place].option;
     TrainingRequest last = request;
     last.options = option.options;
+    if (!option.is_from_prior) last.prior = nullptr;
     last.limit.clock = option.learner->can.limit_time ? request.limit.clock : nullptr;
     last.limit.seconds = trials.time.is_limited() ? std::max(trials.time.for_all(), kLeastSeconds) : 0.0;
     // The choice has been made: the request's validation data must not cut rounds again.
@@ -455,6 +458,7 @@ Learner auto_learner(std::vector<Learner> learners) {
   row.options = option_rows<AutoOptions>();
   const auto shared = std::make_shared<const std::vector<Learner>>(std::move(learners));
   row.train = [shared](const TrainingRequest& request) { return train_auto(request, *shared); };
+  row.can.start_from = true;
   row.can.validate = true;
   row.can.limit_time = true;
   row.chooses_by_measure = true;

@@ -108,6 +108,8 @@ Answered handle_get_models(Records& records, const Exchange& exchange) {
     if (exchange.snapshot->config.learning.has_online_reranker)
       entry["online_examples"] =
           records.online_rerankers->steps(exchange.snapshot->domains.at(domain.domain));
+    if (const auto& prior = exchange.snapshot->domains.at(domain.domain).prior)
+      entry["other_domains"] = fusion::prior_record(*prior);
     if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
     if (!domain.story.decision.empty()) entry["decision"] = domain.story.decision;
     if (domain.state.gain) entry["gain"] = story_json(*domain.state.gain, domain.story);

@@ -108,6 +108,9 @@ constexpr Setting<LearningConfig> kLearning[] = {
      "cross-validation does not show it to be worse"},
     {"judged_first", &LearningConfig::are_judged_first, 0, 0,
      "whether a judged query shows highly graded results first and those of grade 0 last"},
+    {"other_domains", &LearningConfig::is_started_from_others, 0, 0,
+     "whether what other domains have learned serves a domain without a model, and is what training starts "
+     "from"},
     {"interleave_share", &LearningConfig::interleave_share, 0, 1,
      "share of searches that compare champion and challenger"},
     {"click_half_life_days", &LearningConfig::click_half_life_days, 0.01, 3650,

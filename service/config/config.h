@@ -102,6 +102,9 @@ struct LearningConfig {
   double clicks_per_address = 20;    ///< largest weight per day of one address prefix
   double clicks_per_key = 200;       ///< largest weight per day of one API key
   bool has_online_reranker = false;  ///< feedback changes the order immediately
+  /// A domain without a model of its own is served by what the models of other domains have learned, and
+  /// training starts from that.
+  bool is_started_from_others = true;
   bool are_judged_first = true;  ///< for a judged query, highly graded results come first and grade 0 last
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;

@@ -134,6 +134,26 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   snapshot.domains.emplace(name, std::move(out));
 }
 
+/// Gives every domain what the others' own models say about its lists. Where a domain has no model, this
+/// serves it.
+void add_priors(Snapshot& snapshot) {
+  for (auto& [name, domain] : snapshot.domains) {
+    std::vector<fusion::PriorSource> sources;
+    for (const auto& [other, loaded] : snapshot.domains)
+      if (other != name && loaded.model &&
+          dynamic_cast<const fusion::SumRanker*>(loaded.model->ranker.get()) != nullptr)
+        sources.push_back({other, &*loaded.model});
+    if (auto prior = fusion::prior_of(sources, features_of(domain.domain)))
+      domain.prior = std::make_shared<const fusion::Prior>(std::move(*prior));
+  }
+  for (auto& [name, domain] : snapshot.domains) {
+    if (domain.model || domain.prior == nullptr) continue;
+    domain.model = fusion::model_of(*domain.prior, features_of(domain.domain));
+    domain.model_digest = sha256_hex(fusion::model_text(*domain.model));
+    domain.is_model_prior = true;
+  }
+}
+
 /// The place in the file of an engine's name in a template.
 Place place_of_engine(const YamlNode* templates, std::size_t item, const std::string& engine) {
   const YamlNode* node = templates != nullptr && item < templates->items.size()
@@ -278,6 +298,7 @@ Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config
     mistakes.add(engines.error());
   for (const std::string& file : config.templates) load_domain(file, *snapshot, mistakes);
   if (engines) check_all_engines(*snapshot, mistakes);
+  if (config.learning.is_started_from_others) add_priors(*snapshot);
   if (!config.default_domain.empty() && !snapshot->domains.contains(config.default_domain))
     mistakes.add(Code::bad_config, config.file + ": default_domain " + config.default_domain +
                                        " has no template file; correct the name");

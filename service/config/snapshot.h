@@ -15,6 +15,7 @@
 #include "fetchers/calling/fetcher.h"
 #include "fetchers/engines/vector/vector_rows.h"
 #include "fusion/model/model_file.h"
+#include "fusion/model/prior.h"
 #include "service/base/vocabulary.h"
 #include "service/config/config.h"
 #include "templates/expander.h"
@@ -57,6 +58,9 @@ struct LoadedDomain {
   std::optional<fusion::Model> model;
   std::string model_file;
   std::string model_digest;
+  /// What the models of the other domains say about this domain's lists; null if nothing.
+  std::shared_ptr<const fusion::Prior> prior = {};
+  bool is_model_prior = false;             ///< `model` is made of `prior`, because there is none of its own
   bool is_model_left_out = false;          ///< the domain has a model, but this search asked for RRF
   std::optional<Challenger> challenger;    ///< loaded only while searches are interleaved
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax

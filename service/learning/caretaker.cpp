@@ -29,6 +29,7 @@ RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig&
   options.training.now = now;
   options.training.clicks.half_life_days = learning.click_half_life_days;
   options.training.features = features_of(domain.domain);
+  options.prior = domain.prior;
   return options;
 }
 

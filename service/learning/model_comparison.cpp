@@ -102,6 +102,7 @@ Result<void> place_by_folds(const GainRequest& request, std::vector<JudgedSearch
     const auto set = without_fold(*request.set, ids, folds, fold);
     fusion::TrainingRequest training;
     training.train = &set;
+    training.prior = request.prior;
     training.options = request.options;
     training.seed = request.seed;
     training.threads = request.threads;

@@ -50,6 +50,7 @@ struct GainRequest {
   const fusion::TrainingSet* set = nullptr;  ///< of training_set_from_store()
   const fusion::Model* before = nullptr;     ///< the order that would be replaced; nullptr for RRF
   const fusion::Learner* learner = nullptr;
+  const fusion::Prior* prior = nullptr;        ///< what the learner starts from
   std::map<std::string, std::string> options;  ///< the learner's
   std::uint64_t seed = 1;
   unsigned threads = 1;

@@ -101,11 +101,14 @@ Result<JudgedGain> gain_of(Store& store, ModelVersions& versions, const RetrainO
                            const fusion::TrainingSet& set, const fusion::Learner& learner) {
   const std::string& domain = options.training.domain;
   TRY(const auto state, versions.state(domain));
-  TRY(const auto champion, comparable_champion(versions, domain, state));
+  TRY(auto before, comparable_champion(versions, domain, state));
+  if (state.champion.empty() && options.prior != nullptr)
+    before = fusion::model_of(*options.prior, options.training.features);
   return cross_validated_gain(store, {.domain = domain,
                                       .set = &set,
-                                      .before = champion ? &*champion : nullptr,
+                                      .before = before ? &*before : nullptr,
                                       .learner = &learner,
+                                      .prior = learner.can.start_from ? options.prior.get() : nullptr,
                                       .options = options.options,
                                       .seed = options.seed,
                                       .threads = options.threads});
@@ -132,6 +135,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   }
   fusion::TrainingRequest request;
   request.train = &set;
+  if (learner->can.start_from) request.prior = options.prior.get();
   request.options = options.options;
   request.seed = options.seed;
   request.threads = options.threads;

@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
 #include "fusion/model/model_file.h"
+#include "fusion/model/prior.h"
 #include "fusion/training/registry.h"
 #include "service/learning/store_training.h"
 #include "service/store/model_versions.h"
@@ -33,6 +35,9 @@ struct RetrainOptions {
   StoreTrainingOptions training;
   std::string learner{fusion::kDefaultLearner};
   std::map<std::string, std::string> options;  ///< of the learner
+  /// What other domains have learned, from which a learner that can starts. It also is what serves the domain
+  /// while it has no champion. Null: nothing, so RRF serves it.
+  std::shared_ptr<const fusion::Prior> prior;
   PromotionRules rules;
   std::uint64_t seed = 1;
   unsigned threads = 1;

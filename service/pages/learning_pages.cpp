@@ -332,10 +332,11 @@ void add_versions(const ModelState& state, View& view) {
   }
 }
 
-void add_state(const DomainModels& models, View& item) {
+void add_state(const DomainModels& models, bool is_served_by_prior, View& item) {
   const ModelState& state = models.state;
   View& view = item.add("STATE");
-  view.set("CHAMPION", named(state.champion, "none: fused by RRF"))
+  view.set("CHAMPION", named(state.champion, is_served_by_prior ? "none: what other domains learned serves it"
+                                                                : "none: fused by RRF"))
       .set("CHALLENGER", named(state.challenger, "none yet"))
       .set("PREVIOUS", state.history.empty() ? "none yet" : named(state.history.back(), "no model: RRF"));
   add_story(models.story, view);
@@ -357,7 +358,7 @@ std::string model_page(const Exchange& exchange, const ModelPageState& state) {
     if (state.is_off) continue;
     View& actions = item.add("ACTIONS");
     for (const DomainModels& models : state.models)
-      if (models.domain == name) add_state(models, actions);
+      if (models.domain == name) add_state(models, domain->is_model_prior, actions);
   }
   return render_page("models", view);
 }

@@ -8,6 +8,7 @@
 #include <ctemplate/template.h>
 #include <ctemplate/template_cache.h>
 #include <ctemplate/template_dictionary.h>
+#include <fmt/format.h>
 
 #include "core/contract.h"
 #include "core/encoding.h"
@@ -158,6 +159,9 @@ void add_story(const LearningStory& story, View& page) {
 }
 
 std::string fused_by(const LoadedDomain& domain) {
+  if (domain.is_model_prior)
+    return fmt::format("what {} learned, since it has no model of its own",
+                       fmt::join(domain.prior->sources, ", "));
   return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
                       : "rrf, since it has no model";
 }

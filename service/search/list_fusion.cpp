@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/contract.h"
 #include "core/keyed_hash.h"
 #include "fusion/data/features.h"
@@ -205,6 +207,11 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
     note.model = domain.domain.name;
     note.version = domain.model_digest.substr(0, 12);
     note.choice = fusion::brief_choice(domain.model->training);
+    if (domain.is_model_prior)
+      note.notice = fmt::format(
+          "domain {} has learned nothing yet; results are fused by what {} learned about "
+          "the same lists and engines",
+          domain.domain.name, fmt::join(domain.prior->sources, ", "));
     return;
   }
   note.method = "rrf";

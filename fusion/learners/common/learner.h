@@ -23,6 +23,8 @@
 
 namespace metafuse::fusion {
 
+struct Prior;
+
 /// One option of a learner, as the command line and the documentation show it.
 struct LearnerOption {
   std::string name;      ///< without dashes: "rounds"
@@ -77,6 +79,9 @@ struct TrainingRequest {
   TraceOptions trace;
   const Model* resume = nullptr;  ///< a model to continue learning from; only if the learner can.resume
 
+  /// What other domains have learned, to start from; only if the learner can.start_from. Null: nothing.
+  const Prior* prior = nullptr;
+
   /// The processes that hold the other queries; only if the learner can.distribute. Null: this process holds
   /// all queries.
   Communicator* communicator = nullptr;
@@ -97,6 +102,7 @@ struct TrainingResult {
 
 /// What a learner can do beyond training on a set.
 struct Abilities {
+  bool start_from = false;  ///< whether TrainingRequest::prior may be set
   bool resume = false;      ///< whether TrainingRequest::resume may be set
   bool validate = false;    ///< whether TrainingRequest::validate has an effect
   bool stop_early = false;  ///< whether it uses measure and patience

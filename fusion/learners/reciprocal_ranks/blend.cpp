@@ -9,13 +9,14 @@
 #include "fusion/learners/rankboost/feedback.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
+#include "fusion/model/prior.h"
 
 // Blends three rankings that err in different places, each scaled to a standard deviation of 1 within
 // queries. The sum of RankBoost of thresholds and RankBoost of values is what was learned. The third
-// ranking is RankBoost that starts from reciprocal rank fusion and keeps close to its order while there
-// are few crucial pairs. With n judged queries, what was learned has the weight n^2 / (n^2 + q^2) and the
-// third ranking the rest. So a few queries change the fusion's order little, and with many queries nothing
-// of it remains.
+// ranking is RankBoost that starts from reciprocal rank fusion, or from what other domains have learned, and
+// keeps close to its order while there are few crucial pairs. With n judged queries, what was learned has
+// the weight n^2 / (n^2 + q^2) and the third ranking the rest. So a few queries change the fusion's order
+// little, and with many queries nothing of it remains.
 namespace metafuse::fusion::reciprocal_ranks {
 namespace {
 
@@ -44,6 +45,7 @@ Result<Model> train_part(const Learner& learner, const TrainingRequest& request,
                          std::map<std::string, std::string> options) {
   TrainingRequest inner;
   inner.train = request.train;
+  inner.prior = learner.can.start_from ? request.prior : nullptr;
   inner.options = std::move(options);
   inner.seed = request.seed;
   inner.threads = request.threads;
@@ -130,6 +132,7 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
   result.model.training["queries"] = set.queries.size();
   result.model.training["crucial_pairs"] = feedback.crucial_pairs;
   result.model.training["share_of_learned"] = share;
+  if (request.prior != nullptr) result.model.training["prior"] = prior_record(*request.prior);
   result.model.ranker = std::make_shared<BlendRanker>(
       scaled(fused, factor_of_fused * (1.0 - share), features), StepRanker(std::move(thresholded), features),
       rankboost::ValueRanker(std::move(lines), features));
@@ -175,7 +178,7 @@ Learner blend_learner() {
               "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours",
           .options = option_rows<BlendOptions>(),
           .train = train_blend,
-          .can = {.limit_time = true}};
+          .can = {.start_from = true, .limit_time = true}};
 }
 
 }  // namespace metafuse::fusion::reciprocal_ranks

@@ -15,6 +15,7 @@
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/trainer.h"
+#include "fusion/model/prior.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
 // Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner. It can learn nothing (equal
@@ -115,16 +116,34 @@ double steepness(const std::vector<JudgedLists>& ranks, const ReciprocalOptions&
   return chosen;
 }
 
-/// How lists are summed: the k of the reciprocal ranks, and one weight per feature (0 for value features).
+/// The fused scores, H_0: the k of the reciprocal ranks, one weight per feature (0 for value features), and
+/// what was learned elsewhere.
 struct ListSum {
   double k = 0.0;
   std::vector<double> weights;
+  std::vector<WeakRanking> steps = {};
+
+  ReciprocalRanker ranker(const std::vector<Feature>& features) const {
+    return {k, weights, StepRanker(steps, features)};
+  }
+  void scale(double factor) {
+    for (double& weight : weights) weight *= factor;
+    for (WeakRanking& step : steps) step.alpha *= factor;
+  }
 };
 
 /// errors: bad_data: weights are to be learned, but no list holds a relevant document
-Result<ListSum> list_sum(const TrainingSet& set, const ReciprocalOptions& options) {
+Result<ListSum> list_sum(const TrainingSet& set, const ReciprocalOptions& options, const Prior* prior) {
   const std::vector<Feature>& features = set.matrix.features();
   ListSum out{options.k, {}};
+  if (prior != nullptr) {
+    if (options.weights != ListWeights::equal || options.k_by != KBy::given)
+      return fail(Code::usage,
+                  "--start-from takes the place of the lists' weights; leave out --weights and --k-by");
+    out.weights.assign(features.size(), 0.0);
+    out.steps = prior->steps;
+    return out;
+  }
   for (const Feature& feature : features)
     out.weights.push_back(feature.kind == FeatureKind::rank ? 1.0 : 0.0);
   if (options.weights == ListWeights::equal && options.k_by == KBy::given) return out;
@@ -259,7 +278,8 @@ double agreement_of_halves(const TrainingRequest& request, const std::vector<dou
 double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
                    const std::vector<double>& scores, double share) {
   const double squares = squares_within_queries(set, scores);
-  const double most = std::max(0.0, *std::max_element(scores.begin(), scores.end()));
+  double most = 0.0;
+  for (const double score : scores) most = std::max(most, std::abs(score));
   const double deviation = std::sqrt(squares / static_cast<double>(scores.size()));
   if (!(deviation > 0.0)) return 1.0;  // all documents have the same fused score
   const double steepest = kLargestScore / most;
@@ -274,11 +294,10 @@ Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const R
   const TrainingSet& set = *request.train;
   TRY(const auto feedback, rankboost::make_feedback(set));
   double share = share_of_learned(feedback, options);
-  std::vector<double> scores =
-      ReciprocalRanker(sum.k, sum.weights, StepRanker({}, set.matrix.features())).score(set.matrix);
+  std::vector<double> scores = sum.ranker(set.matrix.features()).score(set.matrix);
   const bool is_from_fused = options.start == StartOfRounds::fused;
   const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);
-  for (double& weight : sum.weights) weight *= alpha;
+  sum.scale(alpha);
   for (double& score : scores) score = is_from_fused ? score * alpha : 0.0;
   if (options.shrink_by == ShrinkBy::halves) {
     const double agreement = agreement_of_halves(request, scores, options.rounds);
@@ -300,21 +319,24 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   if (count_lists(features) == 0)
     return fail(Code::bad_data,
                 "reciprocal-ranks needs rank features, and there are none; use the learner rankboost");
-  TRY(auto sum, list_sum(set, options));
+  TRY(auto sum, list_sum(set, options, request.prior));
   std::vector<WeakRanking> rankings;
   TrainingResult result;
   if (options.rounds > 0) {
     TRY(rankings, boosted(request, options, sum, result.model.training));
   }
-  result.summary = "reciprocal rank fusion of " + std::to_string(features.size()) + " features, and " +
-                   std::to_string(rankings.size()) + " weak rankings on top\n";
+  result.summary = std::string(request.prior == nullptr ? "reciprocal rank fusion of "
+                                                        : "what other domains learned about ") +
+                   std::to_string(features.size()) + " features, and " + std::to_string(rankings.size()) +
+                   " weak rankings on top\n";
   result.model.learner = "reciprocal-ranks";
   result.model.features = features;
   result.model.training["options"] = options_json(options, '-');
   result.model.training["k"] = sum.k;
   result.model.training["queries"] = set.queries.size();
-  result.model.ranker = std::make_shared<ReciprocalRanker>(sum.k, std::move(sum.weights),
-                                                           StepRanker(std::move(rankings), features));
+  if (request.prior != nullptr) result.model.training["prior"] = prior_record(*request.prior);
+  sum.steps.insert(sum.steps.end(), rankings.begin(), rankings.end());
+  result.model.ranker = std::make_shared<ReciprocalRanker>(sum.ranker(features));
   return result;
 }
 
@@ -379,7 +401,7 @@ Learner learner() {
           .source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1",
           .options = option_rows<ReciprocalOptions>(),
           .train = train_reciprocal,
-          .can = {.limit_time = true}};
+          .can = {.start_from = true, .limit_time = true}};
 }
 
 }  // namespace metafuse::fusion::reciprocal_ranks

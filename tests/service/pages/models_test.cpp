@@ -6,6 +6,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "core/text_file.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/store_training.h"
 #include "tests/support/sample_search.h"
@@ -103,6 +104,40 @@ TEST_CASE("A challenger is trained from judgments and activated and reverted", "
   CHECK(status_in(send(server, "/v1/models/pages/reset", "{}")) == 400);
   CHECK(body_of(send(server, "/v1/models/pages/reset", R"({"judgments":true})")).at("judgments") == Json(24));
   CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
+}
+
+TEST_CASE("A new domain is served by what other domains learned from its first search on, and says so",
+          "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 12);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
+  const std::string version(trained.at("version").as_string());
+  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  const std::string learned = order(server, "new");
+  REQUIRE(is_c_above_a(learned));
+  std::string templates = kTwoTemplates;
+  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
+  server.folder().write("templates/manuals.yaml", templates);
+  REQUIRE(server.app().reloader().reload().has_value());
+  CHECK(order(server, "new&domain=manuals") == learned);
+  const JsonObject answer = body_of(server.get("/search?format=json&domain=manuals&q=new"));
+  const JsonObject& fusion = answer.at("fusion").as_object();
+  CHECK(fusion.at("method") == "other-domains");
+  CHECK(std::string(fusion.at("notice").as_string()).find("what pages learned") != std::string::npos);
+  const JsonObject all = body_of(server.get("/v1/models", kAdmin));
+  for (const Json& models : all.at("models").as_array())
+    if (models.at("name") == "manuals") {
+      CHECK(models.at("champion").is_null());
+      CHECK(models.at("other_domains").at("lists_by_name") == Json(3));
+    }
+  CHECK(server.get("/models").find("what pages learned") != std::string::npos);
+
+  // RRF on request, and everywhere if the configuration wants no other domains.
+  CHECK(order(server, "new&domain=manuals&fusion=rrf") == "badc");
+  std::string config = *read_text(server.config_path(), 100'000);
+  server.folder().write("metafuse.yaml", config + "learning: {other_domains: false}\n");
+  REQUIRE(server.app().reloader().reload().has_value());
+  CHECK(order(server, "new&domain=manuals") == "badc");
 }
 
 TEST_CASE("The page of models does the same as the API and needs the same key", "[service][models]") {
