@@ -48,10 +48,12 @@ const Experiment* find_experiment(std::string_view name);
 
 Result<std::string> run_home_pages(const ExperimentOptions& options);
 Result<std::string> run_spelling(const ExperimentOptions& options);
+Result<std::string> run_other_domains(const ExperimentOptions& options);
 Result<std::string> run_query_choice(const ExperimentOptions& options);
 Result<std::string> run_click_learning(const ExperimentOptions& options);
 Result<std::string> run_letor_agg(const ExperimentOptions& options);
 Result<std::string> run_hindsight(const ExperimentOptions& options);
+Result<std::string> run_label_noise(const ExperimentOptions& options);
 Result<std::string> run_learning_curve(const ExperimentOptions& options);
 Result<std::string> run_metasearch(const ExperimentOptions& options);
 Result<std::string> run_hybrid(const ExperimentOptions& options);

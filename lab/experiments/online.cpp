@@ -262,7 +262,57 @@ double mean_running_loss(const Summary& summary, const std::string& name) {
   return mean_of(row->curve);
 }
 
-void add_claims(const Task& task, const Summary& summary, PaperReport& report) {
+const Row& row_of(const Summary& summary, const std::string& name) {
+  const auto row = std::find_if(summary.rows.begin(), summary.rows.end(),
+                                [&](const Row& one) { return one.name == name; });
+  require(row != summary.rows.end(), "a row of that name");
+  return *row;
+}
+
+/// A method's running loss after the first number of examples that is at least `steps`.
+double running_loss(const Summary& summary, const std::string& name, double steps) {
+  const auto at =
+      std::find_if(summary.steps.begin(), summary.steps.end(), [&](double one) { return one >= steps; });
+  const std::size_t place =
+      std::min(static_cast<std::size_t>(at - summary.steps.begin()), summary.steps.size() - 1);
+  return row_of(summary, name).curve.at(place);
+}
+
+/// The sentences of sec. 4.1 about the synthetic task.
+void add_sentences(const Task& task, const Summary& summary, PaperReport& report) {
+  std::size_t lowest = 0;
+  std::string intervals;
+  bool is_rising = true;
+  double before = 0.0;
+  std::vector<double> taus = task.taus;
+  std::sort(taus.begin(), taus.end());
+  for (const double tau : taus) {
+    const std::string end = " " + fixed(tau, 1);
+    const Row& point = row_of(summary, "oap-bpm" + end);
+    lowest += std::all_of(summary.rows.begin(), summary.rows.end(), [&](const Row& row) {
+      return row.name.ends_with(kRomma) || row.name.starts_with("oap-bpm") || point.loss.mean < row.loss.mean;
+    });
+    is_rising = is_rising && point.loss.half_width > before;
+    before = point.loss.half_width;
+    intervals += fmt::format("{}tau {:.1f}: {:.3f}", intervals.empty() ? "" : ", ", tau, before);
+  }
+  report.judge(task.name + ": OAP-BPM has the lowest loss at every tau (sec. 4.1)", lowest == taus.size(),
+               fmt::format("at {} of {}", lowest, taus.size()));
+  report.judge(task.name + ": the smaller tau, the smaller OAP-BPM's interval (sec. 4.1)", is_rising,
+               intervals);
+  const double gradient = running_loss(summary, drawn_widrow_hoff(task), 5000);
+  const double prank = running_loss(summary, "prank", 5000);
+  report.judge(task.name + ": Widrow-Hoff is ahead of PRank after 5,000 examples (sec. 4.1)",
+               gradient < prank, fmt::format("{:.3f} against {:.3f}", gradient, prank));
+  const std::string tau = " " + fixed(task.taus[0], 1);
+  const double voted = running_loss(summary, "oap-vp" + tau, 1000);
+  const double others =
+      std::min(running_loss(summary, "oap-bagg" + tau, 1000), running_loss(summary, "oap-bpm" + tau, 1000));
+  report.judge(task.name + ": OAP-VP has the lowest running loss until 1,000 examples (sec. 4.1)",
+               voted < others, fmt::format("{:.3f} against {:.3f} there", voted, others));
+}
+
+void add_claims(const Task& task, const Summary& summary, const Task* first, PaperReport& report) {
   const auto loss_of = [](const Row& row) { return row.name + " " + to_text(row.loss, 3); };
   const Row& point = best_row(summary, "oap-bpm", false);
   const Row* least = nullptr;
@@ -285,6 +335,7 @@ void add_claims(const Task& task, const Summary& summary, PaperReport& report) {
     report.judge(task.name + ": Widrow-Hoff learns fastest (fig. 3 b)", gradient < next,
                  fmt::format(fmt::runtime(running), gradient, next));
   }
+  if (&task == first) add_sentences(task, summary, report);
   const Row& romma = best_row(summary, "oap-bpm", true);
   report.judge(
       task.name + ": ROMMA's steps, proposed in sec. 5, are better for OAP-BPM than the perceptron's",
@@ -340,7 +391,7 @@ Result<std::string> run_online(const ExperimentOptions& options) {
     report.text += table_text(task, summary);
     report.plots.push_back(plot_of(task, summary));
     json.push_back(json_of(task, summary));
-    add_claims(task, summary, report);
+    add_claims(task, summary, &tasks.front(), report);
   }
   report.json["tasks"] = std::move(json);
   report.leave("OHSUMED's column of table 2", "the file with three judges per pair is no longer available");

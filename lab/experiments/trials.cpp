@@ -4,8 +4,10 @@
 #include <memory>
 #include <span>
 
+#include "core/contract.h"
 #include "evaluation/measures/measure.h"
 #include "fusion/data/fused_order.h"
+#include "lab/registry.h"
 
 namespace metafuse::lab::experiments {
 
@@ -14,7 +16,9 @@ Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet&
   request.train = &set;
   request.options = std::move(options);
   request.trace.is_wanted = false;
-  TRY(auto result, fusion::find_learner(learner)->train(request));
+  const fusion::Learner* row = find_learner(learner);
+  require(row != nullptr, "an experiment names learners of the laboratory's table");
+  TRY(auto result, row->train(request));
   return std::move(result.model);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +23,19 @@ namespace metafuse::lab::experiments::home_pages {
 
 using namespace demo;
 
+/// A file of the demonstration, compiled into the program: its templates, then its engines.
+struct DemonstrationFile {
+  std::string_view name;
+  std::string_view text;
+};
+std::span<const DemonstrationFile> demonstration_files();
+
 /// The package index, indexed by the embedded engine in a temporary folder that is removed with this object,
 /// and the templates that query it.
 class IndexedPages {
  public:
   /// in:     data - a folder that contains packages.txt, the output of `apt-cache dumpavail`
-  /// errors: no_input, bad_data: the package index; those of the index and of the templates
+  /// errors: no_input, bad_data: the package index; those of the index
   static Result<std::unique_ptr<IndexedPages>> open(const std::string& data);
 
   const std::vector<HomePage>& pages() const { return pages_; }

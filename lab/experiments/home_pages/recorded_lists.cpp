@@ -16,8 +16,6 @@
 namespace metafuse::lab::experiments::home_pages {
 namespace {
 
-constexpr const char* kTemplates = "config/templates/free-software.yaml";
-constexpr const char* kEngines = "demo/engines.yaml";
 constexpr auto kSearchTime = std::chrono::minutes(10);  // a slow machine must not fail an experiment
 
 /// The results of the search templates for one base query.
@@ -67,8 +65,9 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   auto pages = read_package_index(data + "/packages.txt");
   if (!pages)
     return fail(pages.error().code, pages.error().text + "; make it with apt-cache dumpavail > packages.txt");
-  auto file = templates::read_domain_file(kTemplates);
-  if (!file) return fail(file.error().code, file.error().text + "; run it in the folder of the sources");
+  const DemonstrationFile& template_file = demonstration_files()[0];
+  const DemonstrationFile& engine_file = demonstration_files()[1];
+  TRY(auto file, templates::parse_domain_file(template_file.text, template_file.name));
   auto indexed = std::make_unique<IndexedPages>();
   TRY(indexed->folder_, WorkFolder::make());
   const std::string documents = indexed->folder_->path("documents.jsonl");
@@ -80,8 +79,8 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   options.has_cosine = true;
   TRY_VOID(fetchers::build_local_index(database, {documents}, options));
   indexed->pages_ = std::move(*pages);
-  indexed->domain_ = std::move(file->domain);
-  TRY(auto engines, fetchers::read_engine_file(kEngines));
+  indexed->domain_ = std::move(file.domain);
+  TRY(auto engines, fetchers::parse_engine_file(engine_file.text, std::string(engine_file.name)));
   for (fetchers::Engine& engine : engines.engines) {
     if (auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) local->database = database;
     if (auto* cosine = std::get_if<fetchers::CosineAccess>(&engine.access)) cosine->database = database;
@@ -99,7 +98,7 @@ Result<std::vector<RankedList>> IndexedPages::lists(const BaseQuery& query) cons
   for (const ExpandedQuery& one : expanded) {
     const auto engine = engines_.find(one.engine);
     if (engine == engines_.end())
-      return fail(Code::bad_config, one.engine + ": no such engine in " + kEngines);
+      return fail(Code::bad_config, one.engine + ": no such engine in the demonstration");
     auto list = engine->second->search(one.text, {}, domain_.depth, 0, Deadline(clock, kSearchTime));
     if (!list) return fail(list.error().code, one.template_id + ": " + list.error().text);
     keep_best_of_each(*list, domain_.depth);

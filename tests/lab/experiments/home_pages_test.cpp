@@ -129,6 +129,22 @@ TEST_CASE("Pages that others depend on are queried more often", "[experiments][h
   CHECK(of_needed > 160);  // ten times the weight: 182 expected if all pages have a query
 }
 
+TEST_CASE("The demonstration's lists are recorded in any folder", "[experiments][home_pages]") {
+  const test::TemporaryFolder folder;
+  folder.write("packages.txt", random_index(300));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto pages = IndexedPages::open(folder.path());
+  std::filesystem::current_path(before);
+  REQUIRE(pages.has_value());
+  SampleOptions sampling;
+  sampling.count = 20;
+  const auto set = (*pages)->record(sampling, 1);
+  REQUIRE(set.has_value());
+  CHECK(set->queries.size() > 10);
+  CHECK(set->matrix.feature_count() > 15);
+}
+
 TEST_CASE("The demonstration shows well-known programs first", "[experiments][home_pages][full]") {
   const test::TemporaryFolder folder;
   const std::string packages = folder.path("packages.txt");
@@ -138,7 +154,6 @@ TEST_CASE("The demonstration shows well-known programs first", "[experiments][ho
     metafuse::test::skip("fetch the index of packages: apt-get update");
     return;
   }
-  std::filesystem::current_path(METAFUSE_SOURCE_DIR);
   const auto pages = IndexedPages::open(folder.path(""));
   REQUIRE(pages.has_value());
   const auto model = demonstration_model(**pages, 1, 2);

@@ -1,0 +1,220 @@
+// What the models of other domains are worth to a domain that has judged few queries or none. The
+// demonstration's base queries are divided into domains by SECTION; half of each domain's queries test. For
+// each number of own judged queries: RRF, `auto`, and `auto` that starts from the models which `auto` trained
+// on all queries of the other domains. Quick: one draw. Normal: 3. Full: 10.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/random.h"
+#include "fusion/model/prior.h"
+#include "lab/experiments/home_pages/home_pages.h"
+#include "lab/experiments/judged_queries.h"
+#include "lab/experiments/report.h"
+#include "lab/experiments/trials.h"
+
+namespace metafuse::lab::experiments {
+namespace other_domains {
+namespace {
+
+constexpr std::array<std::size_t, 6> kCounts = {0, 5, 10, 20, 50, 100};
+constexpr std::size_t kFewestQueries = 60;  // of a domain; sections with fewer make one domain, "others"
+constexpr const char* kMeasure = "recip_rank";
+
+enum Column : std::size_t { kRrf, kAuto, kPrior, kColumns };
+constexpr std::array<const char*, kColumns> kNames = {"RRF", "auto", "auto from other domains"};
+
+using Row = std::array<double, kColumns>;
+
+struct Domain {
+  std::string name;
+  std::vector<std::size_t> queries;  ///< numbers in the recorded set
+};
+
+/// The queries by section, the largest sections first. Queries without a section belong to "no section".
+std::vector<Domain> domains_of(const fusion::TrainingSet& set,
+                               const std::map<std::string, std::string>& section_of) {
+  std::map<std::string, std::vector<std::size_t>> by_section;
+  for (std::size_t q = 0; q < set.queries.size(); ++q)
+    by_section[section_of.at(set.queries[q].id)].push_back(q);
+  std::vector<Domain> domains;
+  Domain others{"others", {}};
+  for (auto& [section, queries] : by_section)
+    if (queries.size() >= kFewestQueries)
+      domains.push_back({section, std::move(queries)});
+    else
+      others.queries.insert(others.queries.end(), queries.begin(), queries.end());
+  std::sort(others.queries.begin(), others.queries.end());
+  std::stable_sort(domains.begin(), domains.end(),
+                   [](const Domain& a, const Domain& b) { return a.queries.size() > b.queries.size(); });
+  if (others.queries.size() >= kFewestQueries) domains.push_back(std::move(others));
+  return domains;
+}
+
+/// The demonstration's queries, and the section of each.
+struct Recorded {
+  JudgedQueries queries;
+  std::vector<Domain> domains;
+  std::vector<fusion::Model> models;  ///< one per domain, of all its queries
+};
+
+Result<fusion::Model> train_auto(const fusion::TrainingSet& set, const fusion::Prior* prior,
+                                 std::uint64_t seed) {
+  fusion::TrainingRequest request;
+  request.seed = seed;
+  request.measure.name = kMeasure;
+  request.prior = prior;
+  return train("auto", set, {}, request);
+}
+
+Result<Recorded> record(const ExperimentOptions& options) {
+  TRY(const auto pages, home_pages::IndexedPages::open(options.data));
+  home_pages::SampleOptions sampling;
+  sampling.seed = options.seed;
+  Recorded out;
+  TRY(out.queries.set, pages->record(sampling, options.threads));
+  std::map<std::string, std::string> section_of;
+  for (const home_pages::JudgedQuery& query : home_pages::sample_base_queries(pages->pages(), sampling)) {
+    const auto at = query.base_query.slots.find("SECTION");
+    section_of[query.id] = at == query.base_query.slots.end() ? "no section" : at->second;
+  }
+  out.queries.judged.assign(out.queries.set.queries.size(), {{1, 1}});
+  out.domains = domains_of(out.queries.set, section_of);
+  TRY(out.models, run_all(out.domains.size(), options.threads, {}, [&](std::size_t d) {
+        return train_auto(fusion::select_queries(out.queries.set, out.domains[d].queries), nullptr,
+                          options.seed);
+      }));
+  return out;
+}
+
+Result<fusion::Prior> prior_for(const Recorded& recorded, std::size_t domain) {
+  std::vector<fusion::PriorSource> sources;
+  for (std::size_t d = 0; d < recorded.domains.size(); ++d)
+    if (d != domain) sources.push_back({recorded.domains[d].name, &recorded.models[d]});
+  return fusion::prior_of(sources, recorded.queries.set.matrix.features());
+}
+
+/// One draw of one domain: the means of the test half, for every number of own judged queries that there is.
+Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, std::size_t number,
+                                  std::uint64_t seed) {
+  std::vector<std::size_t> drawn = recorded.domains[domain].queries;
+  Random random = Random(seed).split(100 * number + domain);
+  random.shuffle(drawn);
+  const auto half = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
+  std::vector<std::size_t> test(drawn.begin(), half);
+  const std::vector<std::size_t> own(half, drawn.end());
+  std::sort(test.begin(), test.end());
+  const fusion::TrainingSet test_set = fusion::select_queries(recorded.queries.set, test);
+  TRY(const auto measures, evaluation::parse_measures(kMeasure));
+  TRY(const auto prior, prior_for(recorded, domain));
+  const auto value = [&](const fusion::Model& model) {
+    return mean_of(
+        values_of(recorded.queries, test, test_set, model.ranker->score(test_set.matrix), measures));
+  };
+  TRY(const auto rrf, train("reciprocal-ranks", test_set, {}));
+  std::vector<Row> rows;
+  for (const std::size_t count : kCounts) {
+    if (count > own.size()) break;
+    std::vector<std::size_t> judged(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
+    std::sort(judged.begin(), judged.end());
+    Row& row = rows.emplace_back();
+    row.fill(value(rrf));
+    row[kPrior] = value(fusion::model_of(prior, test_set.matrix.features()));
+    if (count == 0) continue;
+    const fusion::TrainingSet set = fusion::select_queries(recorded.queries.set, judged);
+    TRY(const auto alone, train_auto(set, nullptr, seed));
+    TRY(const auto started, train_auto(set, &prior, seed));
+    row[kAuto] = value(alone);
+    row[kPrior] = value(started);
+  }
+  return rows;
+}
+
+/// What a table shows of one domain, or of all: the means over the draws per number of judged queries.
+using Means = std::map<std::size_t, Row>;
+
+class Outcomes {
+ public:
+  void add(const std::vector<Row>& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      auto& [sum, draws] = sums_[kCounts[i]];
+      for (std::size_t c = 0; c < kColumns; ++c) sum[c] += rows[i][c];
+      ++draws;
+    }
+  }
+  Means means() const {
+    Means out;
+    for (const auto& [count, item] : sums_)
+      for (std::size_t c = 0; c < kColumns; ++c)
+        out[count][c] = item.first[c] / static_cast<double>(item.second);
+    return out;
+  }
+  std::size_t draws(std::size_t count) const { return sums_.at(count).second; }
+
+ private:
+  std::map<std::size_t, std::pair<Row, std::size_t>> sums_;
+};
+
+void describe(const std::string& name, const Outcomes& outcomes, PaperReport& report) {
+  Table table{{{name + ": MRR, own judged queries"}}};
+  for (const char* column : kNames) table.rows[0].emplace_back(column);
+  table.rows[0].emplace_back("ahead of auto");
+  JsonArray json;
+  for (const auto& [count, row] : outcomes.means()) {
+    std::vector<std::string> cells{fmt::format("{} (x{})", count, outcomes.draws(count))};
+    for (const double value : row) cells.push_back(fixed(value, 4));
+    cells.push_back(fmt::format("{:+.4f}", row[kPrior] - row[kAuto]));
+    table.add(std::move(cells));
+    json.emplace_back(JsonObject{{"queries", count}, {"mrr", json_array(row)}});
+  }
+  report.text += table.text() + "\n";
+  report.json[name] = std::move(json);
+}
+
+void judge(const Means& means, PaperReport& report) {
+  const auto lead = [&](std::size_t count, Column over) {
+    return means.contains(count) ? means.at(count)[kPrior] - means.at(count)[over] : 0.0;
+  };
+  const auto judge_lead = [&](const std::string& claim, double value, double needed) {
+    report.judge(claim, value >= needed, fmt::format("{:+.4f}", value));
+  };
+  judge_lead("without a judged query, other domains' models are at least .06 ahead of RRF", lead(0, kRrf),
+             0.06);
+  judge_lead("with 5 judged queries, auto that starts from them is at least .03 ahead of auto",
+             lead(5, kAuto), 0.03);
+  judge_lead("with 50 judged queries, it is not more than .002 behind auto", lead(50, kAuto), -0.002);
+  judge_lead("with 100 judged queries, it is not more than .002 behind auto", lead(100, kAuto), -0.002);
+}
+
+}  // namespace
+}  // namespace other_domains
+
+Result<std::string> run_other_domains(const ExperimentOptions& options) {
+  using namespace other_domains;
+  TRY(const auto recorded, record(options));
+  const std::size_t draws = options.is_quick() ? 1 : options.is_full() ? 10 : 3;
+  const std::size_t domains = recorded.domains.size();
+  TRY(const auto rows, run_all(draws * domains, options.threads, options.progress, [&](std::size_t i) {
+        return run_draw(recorded, i % domains, i / domains, options.seed);
+      }));
+  PaperReport report{"other-domains", "What other domains' models are worth",
+                     "Mean reciprocal rank on queries that nothing was learned from; (xN): draws of so many "
+                     "own judged queries.\n"
+                     "The other domains' models are auto's, of all their queries.\n\n"};
+  Outcomes all;
+  std::vector<Outcomes> of_domain(domains);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all.add(rows[i]);
+    of_domain[i % domains].add(rows[i]);
+  }
+  describe(fmt::format("{} domains", domains), all, report);
+  for (std::size_t d = 0; d < domains; ++d)
+    describe(fmt::format("{} ({} queries)", recorded.domains[d].name, recorded.domains[d].queries.size()),
+             of_domain[d], report);
+  judge(all.means(), report);
+  return deliver(std::move(report), options);
+}
+
+}  // namespace metafuse::lab::experiments
