@@ -139,7 +139,7 @@ std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
 void add_common_properties(JsonObject& properties) {
   properties["queries"] =
       JsonObject{{"type", "array"},
-                 {"maxItems", kMostQueries},
+                 {"maxItems", kMostQueriesAtOnce},
                  {"items", JsonObject{{"type", "string"}}},
                  {"description", "Other wordings of the question; all results are fused into one list."}};
   properties["limit"] = integer_schema(1, kMostResults, 10, "Results per page.");

@@ -19,7 +19,7 @@ namespace metafuse::service {
 int days_of_time_range(std::string_view range);
 
 /// Most queries that one request may ask at once, in dialects that take several.
-inline constexpr std::size_t kMostQueries = 16;
+inline constexpr std::size_t kMostQueriesAtOnce = 16;
 
 /// Reads "query" and the list "queries" of a dialect, or a list in place of "query". The first query is the
 /// request's text, the others are alternatives: all their lists are fused.
