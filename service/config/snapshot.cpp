@@ -182,6 +182,21 @@ bool EngineTraits::finds_pictures() const {
   return std::find(categories.begin(), categories.end(), "images") != categories.end();
 }
 
+std::shared_ptr<const Snapshot> PlainTwin::of(const Snapshot& snapshot) const {
+  std::call_once(once_, [&] {
+    auto plain = std::make_shared<Snapshot>(snapshot);
+    for (auto& [name, domain] : plain->domains) {
+      if (!domain.model) continue;
+      domain.model.reset();
+      domain.challenger.reset();
+      domain.is_model_left_out = true;
+      domain.engines_digest += " rrf";  // so that every cache keeps its answers separate
+    }
+    made_ = std::move(plain);
+  });
+  return made_;
+}
+
 const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
   const auto at = domains.find(name.empty() ? config.default_domain : std::string(name));
   if (at != domains.end()) return &at->second;

@@ -108,6 +108,22 @@ struct SnapshotSource {
   std::function<Result<ServerConfig>()> reread;  ///< reads the configuration again; may be empty
 };
 
+struct Snapshot;
+
+/// The same snapshot whose domains have no model, made when first asked for. Copies make their own.
+class PlainTwin {
+ public:
+  PlainTwin() = default;
+  PlainTwin(const PlainTwin&) {}
+  PlainTwin& operator=(const PlainTwin&) = delete;
+
+  std::shared_ptr<const Snapshot> of(const Snapshot& snapshot) const;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<const Snapshot> made_;
+};
+
 /// Everything that a search reads. It is loaded once and never changed; a reload makes a new one.
 struct Snapshot {
   ServerConfig config;
@@ -115,7 +131,10 @@ struct Snapshot {
   LoadedEngines engines;
   std::uint64_t generation = 0;  ///< counts the loads of this process; part of cache keys
   std::vector<std::string> warnings;
+  PlainTwin plain_twin = {};
 
+  /// This snapshot for searches that ask for RRF: its domains have no model. Only its first call copies.
+  std::shared_ptr<const Snapshot> without_models() const { return plain_twin.of(*this); }
   /// The named domain, the default one for an empty name, or nullptr.
   const LoadedDomain* find_domain(std::string_view name) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -106,9 +107,10 @@ class WithoutLists {
                                    [&](const fusion::Feature& one) { return one.name == feature; });
     if (!is_affordable_ || list == answer_.features.end()) return {};
     auto [at, is_new] = places_.try_emplace(feature);
-    if (is_new)
-      at->second =
-          places_without(domain_, answer_, static_cast<std::size_t>(list - answer_.features.begin()));
+    if (is_new) {
+      if (!joined_) joined_.emplace(domain_, answer_);
+      at->second = joined_->places_without(static_cast<std::size_t>(list - answer_.features.begin()));
+    }
     const std::size_t place = at->second[result];
     if (place == result + 1) return {};
     return place == 0 ? "none" : std::to_string(place);
@@ -118,6 +120,7 @@ class WithoutLists {
   const LoadedDomain& domain_;
   const SearchAnswer& answer_;
   bool is_affordable_ = false;
+  std::optional<JoinedLists> joined_;
   std::map<std::string, std::vector<std::size_t>> places_;  ///< by feature
 };
 

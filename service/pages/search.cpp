@@ -82,18 +82,10 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
-/// A copy of the exchange whose snapshot lacks the domain's model, so that RRF fuses the lists.
-Exchange without_model(const Exchange& exchange, const std::string& name) {
+/// The exchange as it would be without models, so that RRF fuses the lists.
+Exchange without_models(const Exchange& exchange) {
   Exchange out = exchange;
-  const LoadedDomain* domain = exchange.find_domain(name);
-  if (domain == nullptr || !domain->model) return out;
-  auto snapshot = std::make_shared<Snapshot>(*exchange.snapshot);
-  LoadedDomain& plain = snapshot->domains.at(domain->domain.name);
-  plain.model.reset();
-  plain.challenger.reset();
-  plain.is_model_left_out = true;
-  plain.engines_digest += " rrf";  // so that every cache keeps it separate
-  out.snapshot = std::move(snapshot);
+  out.snapshot = exchange.snapshot->without_models();
   return out;
 }
 
@@ -107,8 +99,7 @@ HttpResponse search_fields(Finder& finder, const PictureReader& pictures, const 
       dialect == Dialect::page ? with_preferences(fields, exchange.preferences) : fields, *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   const bool is_by_rrf = parameters->is_by_rrf;
-  const std::optional<Exchange> plain =
-      is_by_rrf ? std::optional(without_model(exchange, parameters->search.domain)) : std::nullopt;
+  const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
   const auto correction = parameters->format == Format::html ? Correction::asked : Correction::told;
   // a search that only compares two rankings must not be learned from, so it is not stored

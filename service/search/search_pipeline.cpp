@@ -173,6 +173,7 @@ fetchers::FetchOptions fetch_options(const PreparedSearch& search, int window, c
           .language = request.language,
           .time_range = request.time_range,
           .safe_search = request.safe_search,
+          .sender = search.sender,
           .hops = request.hops,
           .forwarded = request.forwarded};
 }
@@ -211,7 +212,7 @@ Result<PreparedSearch> prepare_search(const Snapshot& snapshot, const LoadedDoma
                                       SearchRequest request, const Clock& clock) {
   TRY(auto queries, expand_request(snapshot, domain, request));
   const TimePoint end = clock.now() + deadline_of(snapshot.config, request);
-  return PreparedSearch{snapshot, domain, std::move(request), std::move(queries), end};
+  return PreparedSearch{snapshot, domain, std::move(request), std::move(queries), end, {}};
 }
 
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
