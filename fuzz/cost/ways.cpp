@@ -342,6 +342,7 @@ std::vector<Way> ways() {
   add_answers(out);
   add_pages(out);
   add_files(out);
+  add_lists_and_indexes(out);
   return out;
 }
 
