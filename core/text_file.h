@@ -24,8 +24,8 @@ struct TextLimits {
 /// in:     path - a plain, .gz, .xz or .zst file, recognised by its first bytes; "-" is standard input
 ///         take - called with (line, 1-based line number); an Error that it returns stops the reading
 /// errors: no_input when the file cannot be opened or is a folder; bad_data when a compressed stream is
-///         damaged, ends early or needs more than 128 MiB of memory, a line is longer than the limit, or a line holds a NUL byte (a binary
-///         file). A BOM, CRLF line ends and a missing last line end are accepted.
+///         damaged, ends early or needs more than 128 MiB, or a line is longer than the limit or holds a NUL
+///         byte (a binary file). A BOM, CRLF line ends and a missing last line end are accepted.
 /// cost:   one buffer; nothing of the file is kept
 Result<void> for_each_line(const std::string& path,
                            const std::function<Result<void>(std::string_view line, std::size_t number)>& take,

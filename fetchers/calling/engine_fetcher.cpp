@@ -270,7 +270,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     settle(i, fetched.failure, fetched.message);
   }
 
-  /// Whether an answer need not be parsed: the process ends, or nobody waits for it and others queue behind it.
+  /// Whether an answer need not be parsed: the process ends, or nobody waits for it and others queue.
   bool is_futile() const { return shared_->is_ending || (has_left_ && shared_->is_behind()); }
 
   std::string loop_danger(const EngineState& state) const {
