@@ -1,6 +1,8 @@
 // From a request's answer to a list, tested with scripted answers: what counts as an answer, which requests
 // are repeated, what pages, identifiers and cursors request, and every limit at its value and one beyond it.
 
+#include "fetchers/calling/list_task.h"
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,7 +13,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "fetchers/calling/list_task.h"
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/scripted_transport.h"
