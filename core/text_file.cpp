@@ -389,6 +389,17 @@ Result<void> for_each_line(const std::string& path,
       limits);
 }
 
+Result<std::string> read_beginning(const std::string& path, std::size_t bytes) {
+  std::string text;
+  const auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
+    text.append(block.substr(0, bytes - text.size()));
+    if (text.size() >= bytes) return fail(Code::try_again, "enough has been read");
+    return {};
+  });
+  if (!read && text.size() < bytes) return read.error();
+  return text;
+}
+
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   std::string text;
   auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {

@@ -58,6 +58,10 @@ struct FileText {
 /// errors: as for_each_line, except for NUL bytes and long lines
 Result<FileText> open_text(const std::string& path, const TextLimits& limits = {});
 
+/// The first bytes of a file, decompressed.
+/// errors: as for_each_line
+Result<std::string> read_beginning(const std::string& path, std::size_t bytes);
+
 /// Reads the whole file into one string.
 /// errors: as for_each_line, and bad_data when larger than max_bytes.
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
