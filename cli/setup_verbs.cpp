@@ -15,6 +15,7 @@
 #include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/init_engines.h"
+#include "cli/read_report.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
@@ -28,8 +29,6 @@ namespace metafuse::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kShownLeftOut = 5;
 
 struct InitArguments {
   std::string folder;      ///< the folder to write into
@@ -143,10 +142,11 @@ Result<void> ask_what_to_search(InitArguments& arguments) {
       !arguments.presets.empty() || !arguments.apis.empty())
     return {};
   if (::isatty(STDIN_FILENO) == 0)
-    return fail(Code::usage,
-                "say what to search: --documents FOLDER (HTML, Markdown, text, CSV or JSON lines), or "
-                "--searxng URL, --engine KIND=ADDRESS#NAME, --api URL, --preset NAME, or several of them");
-  std::cerr << "Folder of the documents to search (HTML, Markdown, text), the URL of a SearXNG, a web API's\n"
+    return fail(
+        Code::usage,
+        "say what to search: --documents FOLDER (HTML, Markdown, text, PDF, Office, mail and more), or "
+        "--searxng URL, --engine KIND=ADDRESS#NAME, --api URL, --preset NAME, or several of them");
+  std::cerr << "Folder of the documents to search, the URL of a SearXNG, a web API's\n"
                "URL with a query in it (https://host/search?q=otter), or a name of `metafuse engines list`: ";
   std::string answer;
   std::getline(std::cin, answer);
@@ -262,11 +262,11 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   options.vectors.is_optional = true;
   TRY(const auto report, fetchers::build_local_index(database, a.documents, options));
   a.has_vectors = report.dimensions > 0;
-  for (std::size_t i = 0; i < std::min(kShownLeftOut, report.left_out.size()); ++i)
-    std::cerr << "left out: " << report.left_out[i] << '\n';
+  print_read_report(report.read);
   const std::string found = fmt::format(" with an index of {} documents", report.documents);
-  return report.left_out.empty() ? found
-                                 : found + fmt::format(" ({} files left out)", report.left_out.size());
+  return report.read.left_out.empty()
+             ? found
+             : found + fmt::format(" ({} files left out)", report.read.left_out.size());
 }
 
 constexpr const char* kServiceFolder = "/etc/metafuse";

@@ -42,6 +42,7 @@ struct Domain {
   std::string name;
   std::string description;
   bool searches_web = false;  ///< searches the whole web, not just what the description names
+  bool groups_sites = false;  ///< a site's results follow its second one
   int depth = 30;
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;

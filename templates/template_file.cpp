@@ -80,6 +80,7 @@ class FileReader {
     domain_.description = map.take_string("description").value_or("");
     domain_.searches_web = map.take_bool("searches_web").value_or(false);
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
+    read_group(map);
     const bool has_lists = root.find("lists") != nullptr;  // then no other key is required
     const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");
     if (slots != nullptr) read_slots(*slots);
@@ -103,6 +104,13 @@ class FileReader {
     if (node->is_scalar() && !is_domain_name(domain_.name))
       diagnostics_.error(node->place,
                          "the domain \"" + domain_.name + "\" must be 1 to 64 characters of a-z, 0-9 and -");
+  }
+
+  void read_group(YamlMap& map) {
+    const YamlNode* node = map.take("group");
+    if (node == nullptr) return;
+    domain_.groups_sites = yaml_string(*node, "group", diagnostics_).value_or("") == "site";
+    if (!domain_.groups_sites) diagnostics_.error(node->place, "group must be site");
   }
 
   void read_slots(const YamlNode& slots) {

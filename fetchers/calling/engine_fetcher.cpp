@@ -437,4 +437,16 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
   return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
 }
 
+std::vector<Passage> Fetcher::passages(std::string_view, std::string_view, std::span<const Hit* const>,
+                                       const Deadline&) {
+  return {};
+}
+
+std::vector<Passage> EngineFetcher::passages(std::string_view engine, std::string_view words,
+                                             std::span<const Hit* const> hits, const Deadline& deadline) {
+  EngineState* state = shared_->find(engine);
+  if (state == nullptr || !state->embedded) return {};
+  return state->embedded->passages(words, hits, deadline);
+}
+
 }  // namespace metafuse::fetchers

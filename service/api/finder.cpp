@@ -7,6 +7,7 @@
 #include "service/learning/shown_searches.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/result_passages.h"
 #include "service/search/second_stage.h"
 
 namespace metafuse::service {
@@ -65,11 +66,13 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   if (!wanted.is_for_judge) answer = decided(records_, plan.prepared.snapshot, domain, std::move(*answer));
   FoundSearch found{std::move(*answer), &domain, {}, {}, clock_.now()};
   if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
+  const SharedAnswer fused = found.answer;
+  found.answer = with_passages(plan.prepared, std::move(found.answer), found.shown, clock_);
   const bool is_stored = wanted.limit > 0 && wanted.is_stored && records_.search_log != nullptr;
   if (is_stored) store_shown(records_, exchange, domain, *found.answer, found.shown);
   // an answer without a search id, because it could not be stored, must not be sent again
   const bool is_whole = !is_stored || found.shown.search != nullptr;
-  if (is_whole && may_be_repeated(plan)) found.repeated = source_.popular_until(plan, *found.answer);
+  if (is_whole && may_be_repeated(plan)) found.repeated = source_.popular_until(plan, *fused);
   return found;
 }
 

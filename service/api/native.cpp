@@ -31,6 +31,12 @@ JsonArray texts_json(const std::vector<std::string>& texts) {
   return out;
 }
 
+JsonArray folded_json(const std::vector<Hit>& hits) {
+  JsonArray out;
+  for (const Hit& hit : hits) out.push_back(JsonObject{{"url", hit.url}, {"title", hit.title}});
+  return out;
+}
+
 JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
                        std::size_t rank, bool is_explained) {
   JsonArray engines;
@@ -49,6 +55,8 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["relative_score"] = result.relative_score;
   add_online(result, out);
   add_decisions(result, out);
+  if (!result.alike.empty()) out["alike"] = folded_json(result.alike);
+  if (!result.same_site.empty()) out["same_site"] = folded_json(result.same_site);
   out["engines"] = std::move(engines);
   out["placements"] = std::move(placements);
   if (is_explained) out["explanation"] = explanation_json(domain, answer, result);

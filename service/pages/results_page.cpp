@@ -21,7 +21,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kSnippetBytes = 220;
+constexpr std::size_t kSnippetBytes = 250;  // passages of one's own documents fit
 constexpr std::size_t kTitleBytes = 200;
 /// Most bytes of markup for all explanations of a page together, so that 30 results of 16 lists stay below
 /// 64 KB.
@@ -37,6 +37,7 @@ constexpr std::size_t kBadgeColours = 8;
 /// Most hits that the column "without it" may fuse again for one page; with more, the column stays empty.
 constexpr std::size_t kMostRefusedHits = 60000;
 constexpr int kPagesAround = 4;
+constexpr std::size_t kMostFolded = 10;  ///< results shown below another one
 
 std::string cut_text(const std::string& text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
@@ -138,13 +139,23 @@ struct PageWriter {
   bool has_closed_files = false;  ///< some result is a file that cannot be opened from the page
 };
 
-/// The link of a result's title. For a file that is not handed out it leads to the note that says so; the
-/// file's path is shown below the title.
+/// The link of a result's title; empty for a file that cannot be opened from the page. The file's path is
+/// shown below the title.
 std::string target_of(PageWriter& writer, const std::string& url) {
   if (!url.starts_with("file:")) return url;
-  const std::string link = writer.files.link(writer.answer.domain, url);
+  std::string link = writer.files.link(writer.answer.domain, url);
   writer.has_closed_files = writer.has_closed_files || link.empty();
-  return link.empty() ? "#files" : link;
+  return link;
+}
+
+/// Why some files have no link.
+std::string why_closed(const FileLinks& files) {
+  return files.folders.empty() ? "Some results are files. Browsers do not open them from here: copy their "
+                                 "path, or ask the operator to "
+                                 "add their folder to the server's \"files\"."
+                               : "Some results are files without a link, because they no longer exist, are "
+                                 "larger than 16 MiB, or are "
+                                 "not below the folders of the server's \"files\".";
 }
 
 /// A feature's name, without the engine if all lists are from one engine.
@@ -252,25 +263,52 @@ std::string decided_text(const FusedResult& result) {
   return out;
 }
 
+/// Results folded below another one, as links behind "2 more like this".
+void add_folded(PageWriter& writer, const std::vector<Hit>& hits, std::string_view what, View& view) {
+  if (hits.empty()) return;
+  View& folded = view.add("FOLDED");
+  folded.set("COUNT", fmt::format("{} {}", hits.size(), what));
+  for (std::size_t i = 0; i < std::min(hits.size(), kMostFolded); ++i) {
+    const ReadableAddress address = readable_address(hits[i].url);
+    View& item = folded.add("HIT");
+    item.set("T", cut_text(hits[i].title.empty() ? hits[i].url : hits[i].title, kTitleBytes));
+    item.set("WHERE", address.host + address.path);
+    const std::string target = target_of(writer, hits[i].url);
+    if (target.empty()) continue;
+    item.add("LINK").set("URL", target);
+    item.add("LINK_END");
+  }
+}
+
 void add_result(PageWriter& writer, std::size_t at, View& page) {
   const Hit& hit = writer.answer.results[at].hit;
   View& view = page.add("RESULT");
   const ReadableAddress address = readable_address(hit.url);
-  view.set("URL", target_of(writer, hit.url)).set("HOST_TEXT", address.host).set("PATH", address.path);
+  view.set("HOST_TEXT", address.host).set("PATH", address.path);
+  const std::string target = target_of(writer, hit.url);
+  if (!target.empty()) {
+    View& link = view.add("LINK");
+    link.set("URL", target);
+    if (writer.preferences.opens_new_tab) link.add("NEW_TAB");
+    if (!hit.language.empty()) link.add("LANG").set("TAG", hit.language);
+    view.add("LINK_END");
+  }
   if (const std::string icon = writer.pictures.link(PictureKind::icon, hit.url); !icon.empty())
     view.add("ICON").set("PICTURE", icon);
   if (const std::string picture = writer.pictures.link(PictureKind::thumbnail, hit.thumbnail);
       !picture.empty())
     view.add("THUMBNAIL").set("PICTURE", picture);
-  if (writer.preferences.opens_new_tab) view.add("NEW_TAB");
   add_marked(hit.title.empty() ? cut_text(hit.url, 140) : cut_text(hit.title, kTitleBytes), writer.words,
              "TITLE_PART", view);
-  if (!hit.snippet.empty())
-    add_marked(excerpt(hit.snippet, writer.words, kSnippetBytes), writer.words, "TEXT_PART",
-               view.add("SNIPPET"));
+  if (!hit.snippet.empty()) {
+    View& snippet = view.add("SNIPPET");
+    if (!hit.language.empty()) snippet.add("LANG").set("TAG", hit.language);
+    add_marked(excerpt(hit.snippet, writer.words, kSnippetBytes), writer.words, "TEXT_PART", snippet);
+  }
+  add_folded(writer, writer.answer.results[at].alike, "more like this", view);
+  add_folded(writer, writer.answer.results[at].same_site, "more from this site", view);
   if (const std::string details = small_text(hit, writer.preferences); !details.empty())
     view.add("DETAILS").set("TEXT", details);
-  if (!hit.language.empty()) view.add("LANG").set("TAG", hit.language);
   if (const std::string decided = decided_text(writer.answer.results[at]); !decided.empty())
     view.add("DECIDED").set("TEXT", decided);
   writer.badges.add(writer.answer.results[at], view);
@@ -427,7 +465,7 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
                     request.pictures,
                     request.files};
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
-  if (writer.has_closed_files) view.add("CLOSED_FILES");
+  if (writer.has_closed_files) view.add("CLOSED_FILES").set("WHY", why_closed(writer.files));
   if (const SitePreferences& sites = exchange.preferences.sites; !sites.is_empty())
     add_sites(sites, "PREFERENCE", view.add("PREFERENCES"));
   add_pages(domain, answer, request, links, view);

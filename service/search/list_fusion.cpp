@@ -166,6 +166,7 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
     if (out.hit.published.empty()) out.hit.published = hit.published;
     if (out.hit.language.empty()) out.hit.language = hit.language;
     if (out.hit.thumbnail.empty()) out.hit.thumbnail = hit.thumbnail;
+    if (out.hit.fingerprint == 0) out.hit.fingerprint = hit.fingerprint;
   }
   return out;
 }

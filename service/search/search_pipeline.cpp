@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "fetchers/calling/fetcher.h"
 #include "service/base/dates.h"
+#include "service/search/alike_results.h"
 #include "service/search/list_fusion.h"
 #include "service/search/second_stage.h"
 #include "service/search/typed_conditions.h"
@@ -148,6 +149,7 @@ class Partials {
     if (2 * arrived_ < lists_.size() || arrived_ >= lists_.size()) return;
     SearchAnswer answer = base_;
     fuse_lists(domain_, lists_, answer);
+    fold_results(domain_, answer);
     on_partial_(answer, arrived_, lists_.size());
   }
 
@@ -236,6 +238,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   fuse_lists(search.domain, std::move(fetched.lists), answer);
   const TimePoint fused = clock.now();
   add_second_stage(search, clock, answer);
+  fold_results(search.domain, answer);
   fetched.end += clock.now() - fused;  // waiting for rerankers is waiting for engines
   note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
@@ -253,6 +256,7 @@ SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, co
   lists = joined_lists(lists, std::move(fetched.lists));
   lists.insert(lists.end(), second.begin(), second.end());
   fuse_lists(search.domain, std::move(lists), answer);
+  fold_results(search.domain, answer);
   note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
 }
