@@ -130,6 +130,16 @@ export interface components {
         };
         /**
          * @example {
+         *       "url": "http://b.example/copy",
+         *       "title": "B"
+         *     }
+         */
+        FoldedResult: {
+            url: string;
+            title: string;
+        };
+        /**
+         * @example {
          *       "requests": [
          *         {
          *           "lists": [
@@ -599,6 +609,10 @@ export interface components {
             judged?: number;
             /** @enum {unknown} */
             decided?: "pinned" | "added";
+            /** @description Results of nearly equal text */
+            alike?: components["schemas"]["FoldedResult"][];
+            /** @description Further results of the site, if the domain groups them */
+            same_site?: components["schemas"]["FoldedResult"][];
             thumbnail?: string;
             engines: string[];
             placements: components["schemas"]["Placement"][];
