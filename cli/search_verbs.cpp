@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,6 +33,7 @@
 #include "service/search/search_answer.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"
+#include "service/search/shown_results.h"
 #include "service/serve.h"
 
 namespace metafuse::cli {
@@ -173,6 +175,7 @@ struct SearchArguments {
   std::vector<std::string> words;
   int limit = 10;
   bool is_explained = false;
+  bool is_verbatim = false;
   bool is_json = false;
 };
 
@@ -270,14 +273,38 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   }
 }
 
+/// What was typed, if a correction is searched instead, and what is probably meant.
+struct Correction {
+  std::string typed;
+  std::vector<std::string> meant;
+};
+
+/// Replaces a query that was surely mistyped, and says so.
+Correction correct(const service::Snapshot& snapshot, bool is_verbatim, service::SearchRequest& request) {
+  const service::LoadedDomain* domain = snapshot.find_domain(request.domain);
+  const auto meant = domain == nullptr ? std::nullopt : service::corrected_query(*domain, request.text);
+  if (!meant) return {};
+  const std::string& corrected = meant->text;
+  if (is_verbatim && meant->is_sure) std::cerr << "metafuse: did you mean: " << corrected << '\n';
+  if (is_verbatim || !meant->is_sure) return {{}, {corrected}};
+  std::cerr << fmt::format(
+      "metafuse: nothing has all of \"{}\"; results for \"{}\" (--verbatim searches "
+      "what was typed)\n",
+      request.text, corrected);
+  return {std::exchange(request.text, corrected), {corrected}};
+}
+
 Result<void> search(const SearchArguments& arguments) {
-  TRY(const auto request, request_of(arguments));
+  TRY(auto request, request_of(arguments));
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   const SteadyClock clock;
+  Correction correction = correct(*snapshot, arguments.is_verbatim, request);
   TRY(auto answer, service::search(*snapshot, request, clock));
-  const auto shown = service::shown_results(answer, 0, arguments.limit, {});
+  auto shown = service::shown_results(answer, 0, arguments.limit, {});
+  shown.typed = std::move(correction.typed);
+  shown.corrections = std::move(correction.meant);
   service::set_passages(*snapshot, shown.positions, Deadline(clock, kPassagesWithin), answer);
   if (arguments.is_json)
     std::cout << to_pretty_text(service::native_json(*snapshot, answer, shown, arguments.is_explained));
@@ -301,6 +328,7 @@ void add_search(CLI::App& app, Program& program) {
   verb.add_option("QUERY", a.words, "a plain query instead of slots");
   add_defaulted(verb, "--limit", a.limit, "results to print")->check(CLI::Range(1, 1000));
   verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");
+  verb.add_flag("--verbatim", a.is_verbatim, "search what was typed, even if it holds a typing error");
   verb.add_flag("--json", a.is_json, "print the answer as POST /v1/search gives it");
   verb.footer(
       "Piped: one line per result of rank, score, URL, title, between tabs.\n"

@@ -501,6 +501,11 @@ export interface components {
              * @example true
              */
             explain?: boolean;
+            /**
+             * @default false
+             * @example true
+             */
+            verbatim?: boolean;
             /** @example 2000 */
             deadline_ms?: number;
             /** @example en */
@@ -584,6 +589,8 @@ export interface components {
             suggestions: string[];
             /** @description What was probably meant, according to the domain's vocabulary */
             corrections: string[];
+            /** @description What was typed, if the correction was searched instead */
+            typed?: string;
             failed: components["schemas"]["FailedList"][];
             fusion: components["schemas"]["Fusion"];
             queries?: {
@@ -650,7 +657,9 @@ export interface components {
          */
         slots: {
             [key: string]: string;
-        };
+            /** @description 1 searches what is given, without correction. */
+        verbatim: 0 | 1;
+    };
         /** @description How old results may be. */
         time_range: "day" | "week" | "month" | "year";
         /** @description Seconds for all lists. */
@@ -796,6 +805,8 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description 1 adds each list's weight. */
                 explain?: components["parameters"]["explain"];
+                /** @description 1 searches what is given, without correction. */
+                verbatim?: components["parameters"]["verbatim"];
                 /** @description BCP 47; all or auto for any. */
                 language?: components["parameters"]["language"];
                 /** @description How old results may be. */

@@ -34,21 +34,29 @@ HttpResponse FoundSearch::response(HttpResponse rendered, std::vector<GapMark> m
 
 OrRefusal<FoundSearch> Finder::find(const Exchange& exchange, const WantedSearch& wanted,
                                     const SearchEvents& events) {
+  const LoadedDomain* domain = exchange.find_domain(wanted.search.domain);
+  const bool is_corrected = wanted.correction != Correction::none && domain != nullptr;
+  const auto corrected = is_corrected ? corrected_query(*domain, wanted.search.text) : std::nullopt;
+  const bool may_ask = corrected && wanted.correction == Correction::asked;
+  if (may_ask && corrected->is_sure)
+    if (auto instead = find_corrected(exchange, wanted, corrected->text, events)) return std::move(*instead);
   TRY(auto found, find_typed(exchange, wanted, events));
-  if (wanted.correction == Correction::none) return found;
-  std::string corrected = corrected_query(*found.domain, wanted.search.text);
-  if (corrected.empty()) return found;
-  if (wanted.correction == Correction::asked && found.answer->results.empty()) {
-    WantedSearch again = wanted;
-    again.search.text = corrected;
-    auto instead = find_typed(exchange, again, {});
-    if (instead && !instead->answer->results.empty()) {
-      found = std::move(*instead);
-      found.is_asked_instead = true;
-    }
-  }
-  found.shown.corrections = {std::move(corrected)};
+  if (may_ask && !corrected->is_sure && found.answer->results.empty())
+    if (auto instead = find_corrected(exchange, wanted, corrected->text, {})) return std::move(*instead);
+  if (corrected) found.shown.corrections = {corrected->text};
   return found;
+}
+
+/// The answer to the corrected query; nothing if it has no results either.
+std::optional<FoundSearch> Finder::find_corrected(const Exchange& exchange, const WantedSearch& wanted,
+                                                  const std::string& corrected, const SearchEvents& events) {
+  WantedSearch instead = wanted;
+  instead.search.text = corrected;
+  auto found = find_typed(exchange, instead, events);
+  if (!found || found->answer->results.empty()) return std::nullopt;
+  found->shown.corrections = {corrected};
+  found->shown.typed = wanted.search.text;
+  return std::move(*found);
 }
 
 OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const WantedSearch& wanted,

@@ -33,7 +33,7 @@ class IndexVocabulary {
   /// out: empty for an index that cannot be read; a search reports why
   const Vocabulary& get() const;
   /// As Vocabulary::correct(), with the index's own counts of documents.
-  std::optional<std::string> correct(std::string_view query) const;
+  std::optional<CorrectedQuery> correct(std::string_view query) const;
 
  private:
   const std::string database_;
@@ -66,6 +66,8 @@ struct LoadedDomain {
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};
+  /// Every engine that its templates ask has that index, so a word that is not in it finds nothing.
+  bool asks_one_index = false;
 };
 
 /// What an engine can do, for clients that ask for it before they search.
@@ -92,6 +94,7 @@ struct LoadedEngines {
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< by embedded engine
+  std::map<std::string, std::string> indexes = {};  ///< the database of each embedded engine
   /// Of embedded indexes whose vectors an endpoint makes, by the index's file.
   std::map<std::string, fetchers::EmbedTexts> embed_texts = {};
   std::string digest = {};                  ///< of the definitions and the rules for results' keys

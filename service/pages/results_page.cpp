@@ -416,9 +416,10 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
 void add_correction(const PageRequest& request, const SearchLinks& links, View& page) {
   if (request.shown->corrections.empty()) return;
   const std::string& corrected = request.shown->corrections.front();
-  View& view = page.add(request.is_asked_instead ? "INSTEAD" : "MEANT");
-  view.set("TYPED", request.parameters->search.text).set("TEXT", corrected);
-  view.set("URL", links.with("q", corrected));
+  const std::string& typed = request.shown->typed;
+  View& view = page.add(typed.empty() ? "MEANT" : "INSTEAD");
+  view.set("TYPED", typed).set("TEXT", corrected);
+  view.set("URL", typed.empty() ? links.with("q", corrected) : links.with("verbatim", "1"));
 }
 
 /// For a search without results: how the query was understood, and what might help.

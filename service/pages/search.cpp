@@ -101,15 +101,14 @@ HttpResponse search_fields(Finder& finder, const PictureReader& pictures, const 
   const bool is_by_rrf = parameters->is_by_rrf;
   const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
-  const auto correction = parameters->format == Format::html ? Correction::asked : Correction::told;
   // a search that only compares two rankings must not be learned from, so it is not stored
-  const auto found = finder.find(asked, {parameters->search, parameters->first(), parameters->limit,
-                                         exchange.preferences.sites, correction, !is_by_rrf});
+  const auto found =
+      finder.find(asked, {parameters->search, parameters->first(), parameters->limit,
+                          exchange.preferences.sites, correction_for(parameters->is_verbatim), !is_by_rrf});
   if (!found) return refusal_response(dialect, found.error());
   PageRequest page{&*parameters, &found->shown, &fields, finder.unix_time()};
   page.pictures = pictures.links();
   page.files = {page.pictures.secret, exchange.snapshot->config.files};
-  page.is_asked_instead = found->is_asked_instead;
   return found->response(render(asked, *found->answer, page));
 }
 
