@@ -117,10 +117,10 @@ namespace {
 
 using fetchers::FetchedList;
 
-std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
+std::vector<double> rrf_scores(const fusion::QueryInstances& instances, double k) {
   std::vector<double> scores(instances.documents.size(), 0.0);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    scores[i] = fusion::reciprocal_rank_score(instances.ranks_of(i));
+    scores[i] = fusion::reciprocal_rank_score(instances.ranks_of(i), k);
   return scores;
 }
 
@@ -136,7 +136,7 @@ fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryI
                         instances_by_feature(instances, feature_columns(names, domain.model->features)));
   }
   fusion::FusedRanking ranking;
-  ranking.scores = rrf_scores(instances);
+  ranking.scores = rrf_scores(instances, domain.domain.rrf_k);
   ranking.order = fusion::order_instances(instances, ranking.scores);
   ranking.instances = instances;
   return ranking;
@@ -350,7 +350,7 @@ std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAns
   if (!domain.model) {
     std::vector<double> out(answer.features.size(), 0.0);
     for (const Placement& place : result.placements)
-      out[place.feature] = fusion::reciprocal_rank_share(place.rank);
+      out[place.feature] = fusion::reciprocal_rank_share(place.rank, domain.domain.rrf_k);
     return out;
   }
   std::vector<double> out;
