@@ -98,7 +98,7 @@ TEST_CASE("A typing error is corrected to a word that occurs with the other word
   };
   CHECK(correct("text editor") == "as typed");
   CHECK(correct("imgae veiwer") == "image viewer");  // two unknown words, which occur together
-  CHECK(correct("txet imgae") == "test image");
+  CHECK(correct("txet imgae") == "text image");
   CHECK(correct("txet editor") == "text editor");   // "test" is more common but never occurs with "editor"
   CHECK(correct("test editor") == "text editor?");  // "test" is a known word but never occurs with "editor"
   CHECK(correct("image viewers") == "as typed");    // a plural is not an error
