@@ -302,10 +302,11 @@ Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& ar
   out.is_explained = fields.flag("explain").value_or(false);
   out.is_verbatim = fields.flag("verbatim").value_or(false);
   if (tool.domain != nullptr)
-    fields.refuse_others({"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain", "verbatim"});
-  else
     fields.refuse_others(
-        {"query", "queries", "domain", "slots", "limit", "page", "time_range", "sites", "explain", "verbatim"});
+        {"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain", "verbatim"});
+  else
+    fields.refuse_others({"query", "queries", "domain", "slots", "limit", "page", "time_range", "sites",
+                          "explain", "verbatim"});
   if (out.search.text.empty() && out.search.slots.slots.empty()) fields.set_mistake("give query or slots");
   if (fields.has_failed()) return fields.error();
   return out;
