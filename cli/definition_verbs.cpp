@@ -167,14 +167,23 @@ Result<void> check_engines(const EngineCheck& check) {
       check.paths,
       [&](const std::string& path) -> Result<fetchers::EngineFile> {
         TRY(auto file, fetchers::read_engine_file(path));
-        if (!check.is_strict || file.refused.empty()) return file;
-        return fail(Code::bad_config, fmt::format("{}", fmt::join(file.refused, "\n")));
+        std::string mistakes;
+        for (const fetchers::RefusedBlock& refused : file.refused)
+          if (!refused.is_disabled) mistakes += (mistakes.empty() ? "" : "\n") + refused.text;
+        if (!check.is_strict || mistakes.empty()) return file;
+        return fail(Code::bad_config, mistakes);
       },
       [](const std::string& path, const fetchers::EngineFile& file) {
-        for (const std::string& refused : file.refused)
-          std::cerr << "metafuse: not served: " << refused << '\n';
+        std::size_t disabled = 0;
+        for (const fetchers::RefusedBlock& refused : file.refused)
+          if (refused.is_disabled)
+            ++disabled;
+          else
+            std::cerr << "metafuse: not served: " << refused.text << '\n';
         const std::string left_out =
-            file.refused.empty() ? "" : fmt::format(", {} not served", file.refused.size());
+            file.refused.empty()
+                ? ""
+                : fmt::format(", {} not served ({} of them disabled)", file.refused.size(), disabled);
         std::cout << fmt::format("{}: {} engine{}{}\n", path, file.engines.size(),
                                  file.engines.size() == 1 ? "" : "s", left_out);
         for (const Engine& engine : file.engines)

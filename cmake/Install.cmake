@@ -11,7 +11,7 @@ endif()
 set(METAFUSE_DOCUMENTS ${CMAKE_INSTALL_DATADIR}/doc/metafuse)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${METAFUSE_DOCUMENTS})
 install(DIRECTORY docs/ DESTINATION ${METAFUSE_DOCUMENTS}/docs)
-install(FILES config/metafuse.yaml config/engines.yaml config/tracking_parameters.yaml
+install(FILES config/metafuse.yaml config/engines.yaml config/tracking_parameters.yaml config/same_page.yaml config/searxng.yaml
   DESTINATION ${METAFUSE_DOCUMENTS}/examples)
 install(DIRECTORY config/engines DESTINATION ${CMAKE_INSTALL_DATADIR}/metafuse)
 install(DIRECTORY config/templates DESTINATION ${METAFUSE_DOCUMENTS}/examples)

@@ -42,8 +42,9 @@ class JsonWriter {
   void close_object() { close('}'); }
   void open_array() { open('['); }
   void close_array() { close(']'); }
-  JsonWriter& key(JsonKey key) {
-    const std::string_view name = key.name();
+  JsonWriter& key(JsonKey key) { return plain_key(key.name()); }
+  /// A key that is no literal. Requires a name without quotation marks, backslashes and control characters.
+  JsonWriter& plain_key(std::string_view name) {
     char* at = separated(name.size() + 3);
     *at++ = '"';
     std::memcpy(at, name.data(), name.size());

@@ -30,6 +30,7 @@ void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tr
       same = std::find(same + 1, hashes.end(), hash);
     if (same != hashes.end()) continue;
     hashes.push_back(hash);
+    hits[i].url = without_tracking(std::move(hits[i].url), tracking);
     if (kept != i) hits[kept] = std::move(hits[i]);
     ++kept;
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result_kinds.h"
 #include "core/tracking_parameters.h"
 
 namespace metafuse {
@@ -32,7 +33,7 @@ struct ExpandedQuery {
 
 /// One result as an engine delivered it; all text is valid UTF-8 without markup.
 struct Hit {
-  std::string url;  ///< byte for byte as delivered
+  std::string url;  ///< as delivered, without tracking parameters
   std::string title;
   std::string snippet;
   std::string published;  ///< ISO 8601 date or date-time, empty when the engine gave none
@@ -42,6 +43,8 @@ struct Hit {
   std::string language{};  ///< BCP 47 tag of the page's language ("de", "pt-BR"); empty when unknown
   /// By which nearly equal texts are recognised, of the page's whole text; 0 when the engine gave none.
   std::uint64_t fingerprint = 0;
+  ResultKind kind = ResultKind::page;
+  Details details{};  ///< what results of this kind have besides
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };
@@ -54,7 +57,8 @@ struct RankedList {
   friend bool operator==(const RankedList&, const RankedList&) = default;
 };
 
-/// Gives every hit its key. Drops hits whose URL has no key, and all but the best-ranked hit of each page.
+/// Gives every hit its key, and its URL without tracking parameters. Drops hits whose URL has no key, and all
+/// but the best-ranked hit of each page.
 ///
 /// in:     depth - the largest number of hits to keep; 0 keeps all
 /// out:    every hit has its key, and its rank is its position in the list

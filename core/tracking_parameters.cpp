@@ -15,8 +15,8 @@ constexpr std::string_view kUsualNames =
     "gad_campaignid gad_source gbraid gclid gclsrc gs_lcrp guccounter guce_referrer guce_referrer_sig "
     "hsctatracking ig_rid igsh igshid irclickid itm_campaign itm_content itm_medium itm_source "
     "jsessionid li_fat_id mc_cid mc_eid mkt_tok ml_subscriber ml_subscriber_hash msclkid "
-    "nr_email_referer oly_anon_id oly_enc_id phpsessid rb_clickid ref_src ref_url s_cid s_kwcid sc_cid "
-    "sr_share srsltid ttclid twclid vero_conv vero_id vgo_ee wbraid wickedid wt.mc_id wt_mc yclid "
+    "nr_email_referer oly_anon_id oly_enc_id phpsessid rb_clickid ref_ ref_src ref_url s_cid s_kwcid sc_cid "
+    "smid spm sr_share srsltid ttclid twclid vero_conv vero_id vgo_ee wbraid wickedid wt.mc_id wt_mc yclid "
     "ymclid ysclid";
 constexpr std::string_view kUsualPrefixes = "aspsessionid hsa_ matomo_ mtm_ piwik_ pk_ utm_";
 
@@ -42,7 +42,8 @@ std::vector<std::string> take_names(YamlMap& map, const char* key, Diagnostics& 
 }  // namespace
 
 const TrackingParameters& default_tracking_parameters() {
-  static const TrackingParameters list = {words_in(kUsualNames), words_in(kUsualPrefixes)};
+  static const TrackingParameters list = {words_in(kUsualNames), words_in(kUsualPrefixes),
+                                          built_in_same_page_rules()};
   return list;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.h"
+#include "core/same_page.h"
 
 namespace metafuse {
 
@@ -13,9 +15,13 @@ namespace metafuse {
 struct TrackingParameters {
   std::vector<std::string> names;
   std::vector<std::string> prefixes;
+  /// Which addresses of particular sites are one page. Never nullptr.
+  std::shared_ptr<const SamePageRules> same_page = built_in_same_page_rules();
 
   bool has(std::string_view name) const;
-  friend bool operator==(const TrackingParameters&, const TrackingParameters&) = default;
+  friend bool operator==(const TrackingParameters& a, const TrackingParameters& b) {
+    return a.names == b.names && a.prefixes == b.prefixes && *a.same_page == *b.same_page;
+  }
 };
 
 /// The built-in list, the same as config/tracking_parameters.yaml.

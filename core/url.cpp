@@ -288,6 +288,23 @@ bool append_any(std::string& key, std::string_view text, const TrackingParameter
   return true;
 }
 
+constexpr int kMostRewrites = 6;
+
+/// Rewrites a key by the rules for its site until none changes it. What a rule writes is brought into
+/// canonical form again.
+void apply_same_page(std::string& key, const TrackingParameters& tracking) {
+  if (key.find("://") < key.find_first_of("/?#")) return;  // neither http nor https
+  for (int i = 0; i < kMostRewrites && tracking.same_page->apply(key); ++i) {
+    std::string again;
+    if (append_plain(again, "http://" + key, tracking)) {
+      key = std::move(again);
+      continue;
+    }
+    again.clear();
+    if (append_any(again, "http://" + key, tracking)) key = std::move(again);
+  }
+}
+
 Error not_a_url(std::string_view text) {
   return fail(Code::bad_data, "not an absolute URL: " + std::string(text.substr(0, 200)));
 }
@@ -377,10 +394,28 @@ Result<std::string> canonical_url_key(std::string_view given, const TrackingPara
       text.find('\0') != std::string_view::npos)
     return not_a_url(text);
   std::string key;
-  if (append_plain(key, text, tracking)) return key;
-  key.clear();
-  if (!append_any(key, text, tracking)) return not_a_url(text);
+  if (!append_plain(key, text, tracking)) {
+    key.clear();
+    if (!append_any(key, text, tracking)) return not_a_url(text);
+  }
+  apply_same_page(key, tracking);
   return key;
+}
+
+std::string without_tracking(std::string url, const TrackingParameters& tracking) {
+  const std::size_t mark = url.find('?');
+  if (mark == std::string::npos) return url;
+  const std::size_t hash = std::min(url.find('#'), url.size());
+  if (hash < mark) return url;
+  const std::string_view query = std::string_view(url).substr(mark + 1, hash - mark - 1);
+  std::string kept;
+  for (std::string_view rest = query; !rest.empty();) {
+    const std::string_view piece = take_until(rest, '&');
+    if (tracking.has(name_of_parameter(piece))) continue;
+    kept += (kept.empty() ? "?" : "&") + std::string(piece);
+  }
+  if (kept.size() == query.size() + 1 || (kept.empty() && query.empty())) return url;
+  return url.substr(0, mark) + kept + url.substr(hash);
 }
 
 std::optional<std::string> resolved_url(std::string_view text, const std::string& base) {

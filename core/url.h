@@ -14,6 +14,7 @@ namespace metafuse {
 /// These differences are ignored: http or https, the host's case, IDN form and final dot, `www.`, default
 /// ports, a slash at the end of the path, fragments, the order of parameters, tracking parameters and session
 /// ids (core/tracking_parameters.h), and whether a character without a special meaning is percent-encoded.
+/// Addresses that the rules of core/same_page.h call one page have one key.
 /// These are kept: the case of the path, other ports, all other parameters and the order of values under one
 /// name, user names, and fragments that are routes (`#!...`, `#/...`).
 ///
@@ -27,6 +28,9 @@ namespace metafuse {
 ///         each case
 Result<std::string> canonical_url_key(std::string_view url,
                                       const TrackingParameters& tracking = default_tracking_parameters());
+
+/// The URL without its tracking parameters; everything else stays byte for byte.
+std::string without_tracking(std::string url, const TrackingParameters& tracking);
 
 /// Resolves a URL found in an answer that came from `base`: absolute http and https URLs are returned
 /// unchanged, relative ones are resolved; nullopt for other schemes and for text that is not a URL.

@@ -84,7 +84,9 @@ class Copier {
         continue;
       }
       const auto [first, is_new] = seen.emplace(key.text, key.place);
-      if (!is_new)
+      if (!is_new && limits_.may_repeat_keys)
+        std::erase_if(out.entries, [&](const YamlEntry& other) { return other.first.text == key.text; });
+      else if (!is_new)
         diagnostics_.error(key.place, "the key \"" + key.text + "\" occurs twice (first in line " +
                                           std::to_string(first->second.line) + "); keep one");
       out.entries.emplace_back(std::move(key), std::move(value));

@@ -46,6 +46,7 @@ struct YamlLimits {
   std::size_t max_depth = 32;
   std::size_t max_nodes = 100'000;
   const Deadline* deadline = nullptr;  ///< when parsing must be finished; nullptr: unlimited
+  bool may_repeat_keys = false;        ///< the last of equal keys counts, as in many other parsers
 };
 
 /// Parses one YAML document.

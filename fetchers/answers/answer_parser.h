@@ -29,6 +29,7 @@ struct AnswerContext {
   AnswerFindings* findings = nullptr;
   std::vector<std::string>* ids = nullptr;  ///< receives the identifier of every hit (AnswerRules::id)
   std::size_t spare_bytes = 0;              ///< bytes after the body that may be read, though not used
+  std::string query{};                      ///< for AnswerRules::match
   mutable WorkEnd end{};                    ///< when to stop; the answer is lost then
 };
 

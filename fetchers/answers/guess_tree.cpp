@@ -36,12 +36,14 @@ struct List {
 // What the last key of a path suggests, in lower case without - and _ and prefixes. A number is the worth of
 // the words behind it. A match of the whole key counts fully, a word within a longer key counts half.
 constexpr std::string_view kUrlWords =
-    "7 htmlurl weburl permalink webviewlink 6 url link landingurl concepturi 5 href apid ee 4 "
+    "7 htmlurl weburl permalink webviewlink externalurls resourceurl webui 6 url link landingurl concepturi "
+    "5 href apid ee 4 "
     "guid uri 3 doi 2 homepage";
 constexpr std::string_view kTitleWords =
-    "7 title headline 6 fullname displayname 5 name subject 4 label heading 2 summary caption";
+    "7 title headline 6 fullname displayname subject shortdescription modelid 5 name 4 label heading package "
+    "3 summary 2 caption";
 constexpr std::string_view kTextWords =
-    "7 description snippet abstract 6 excerpt summary desc blurb selftext extract body teaser "
+    "7 description snippet abstract 6 excerpt fragment summary desc blurb selftext extract body teaser "
     "overview firstsentence 5 content text intro 4 comment message note 3 lead info";
 constexpr std::string_view kDateWords =
     "7 published pubdate 6 date 5 created 4 updated modified 3 time year ts";
@@ -52,7 +54,8 @@ constexpr std::string_view kLanguageWords = "7 language lang 5 locale languages"
 /// Keys inside a path that belong to something other than the result itself.
 constexpr std::string_view kOthers =
     "author user owner avatar channel publisher source license creator profile image thumb icon picture logo "
-    "account album api self sub";
+    "account album api self sub status priority issuetype assignee reporter repository parent bugs license "
+    "location address geonames employment affiliation barcode";
 
 std::string plain_key(std::string_view key) {
   std::string out;
@@ -107,7 +110,14 @@ bool is_picture(std::string_view text) {
 
 /// A URL meant for programs.
 bool is_interface(std::string_view text) {
-  return text.find("/api/") != std::string_view::npos || text.find("//api") != std::string_view::npos;
+  return text.find("/api/") != std::string_view::npos || text.find("//api") != std::string_view::npos ||
+         text.find("/services/data/") != std::string_view::npos;
+}
+
+/// A URL that cannot be a page for people.
+bool is_data(std::string_view text) {
+  return text.substr(0, text.find('?')).ends_with(".json") ||
+         text.find("/services/data/") != std::string_view::npos;
 }
 
 template <class Holds>
@@ -137,7 +147,8 @@ double url_worth(const Part& part, std::size_t items) {
       key > 3 ? share_of(part, items, [](std::string_view text) { return text.starts_with('/'); }) : 0;
   const double share = std::max(absolute, 0.7 * relative);
   if (share < 0.4 || share_distinct(part) < 0.6) return 0;
-  return std::max(0.0, (key + 2) * share - 6 * pictures - 4 * interfaces);
+  return std::max(0.0,
+                  (key + 2) * share - 6 * pictures - 4 * interfaces - 6 * share_of(part, items, is_data));
 }
 
 double title_worth(const Part& part, std::size_t items) {
@@ -148,7 +159,8 @@ double title_worth(const Part& part, std::size_t items) {
   if (key <= 0 || share < 0.5) return 0;
   const double blanks =
       share_of(part, items, [](std::string_view text) { return text.find(' ') != std::string_view::npos; });
-  return key * share + blanks + share_distinct(part);
+  const double distinct = share_distinct(part);
+  return key * share * (items < 3 ? 1 : 0.4 + 0.6 * distinct) + blanks + distinct;
 }
 
 /// Words rather than a code or a URL.
@@ -159,7 +171,8 @@ bool is_prose(std::string_view text) {
 double text_worth(const Part& part, std::size_t items) {
   const double key = worth_of_path(part, kTextWords);
   const double share = share_of(part, items, is_prose);
-  if (key <= 0 || share <= 0.2) return 0;
+  const bool is_constant = part.values.size() >= 3 && share_distinct(part) < 0.4;
+  if (key <= 0 || share <= 0.2 || is_constant) return 0;
   return key * (0.5 + share / 2) + std::min(3.0, mean_size(part) / 60);
 }
 
@@ -214,7 +227,7 @@ double title_looks(const Part& part, std::size_t items) {
 
 double text_looks(const Part& part, std::size_t items) {
   const double share = share_of(part, items, is_prose);
-  return share < 0.4 ? 0 : 0.5 + std::min(3.0, mean_size(part) / 60);
+  return share < 0.4 || mean_size(part) < 30 ? 0 : 0.5 + std::min(3.0, mean_size(part) / 60);
 }
 
 bool holds_markup(const std::string& text) {
@@ -364,16 +377,36 @@ struct Guess {
   AnswerRules rules;
   double worth = 0;
   bool chooses_address = false;
+  bool has_path_in_id = false;
 };
+
+/// True if the values at a path are paths themselves.
+bool has_slash(const std::vector<Part>& parts, const PartRule& rule) {
+  return std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+    std::string path = "$";
+    for (const std::string& key : part.keys) path += '/' + key;
+    return !rule.empty() && path == rule.first() && part.values.front().find('/') != std::string::npos;
+  });
+}
 
 Guess guess_of(const List& list, AnswerRules::Format format) {
   PartCollector collector(format == AnswerRules::Format::xml);
   for (const Json* item : list.items) collector.add(*item);
   const std::vector<Part> parts = collector.parts();
   const std::size_t items = list.items.size();
-  Choice title = best_of(parts, items, title_worth);
+  // An item with a user name beside a name is what somebody wrote; the name is the author's.
+  const bool is_by_somebody = std::any_of(parts.begin(), parts.end(), [](const Part& part) {
+    return part.keys.size() == 1 && plain_key(part.keys[0]) == "username";
+  });
+  Choice title = best_of(parts, items, [&](const Part& part, std::size_t count) {
+    const bool is_author =
+        is_by_somebody && part.keys.size() == 1 && plain_key(part.keys[0]).ends_with("name");
+    return is_author ? 0 : title_worth(part, count);
+  });
   const Choice url = best_of(parts, items, url_worth);
   if (title.path.empty() && !url.path.empty()) title = best_of(parts, items, title_looks);
+  if (title.path.empty() && items > 1) title = best_of(parts, items, id_worth);
+  title.worth = title.path.empty() ? 0 : title.worth;
   Choice text = best_of(parts, items, text_worth, title.path);
   if (text.path.empty() && !url.path.empty()) text = best_of(parts, items, text_looks, title.path);
   Guess guess;
@@ -385,7 +418,9 @@ Guess guess_of(const List& list, AnswerRules::Format format) {
   guess.rules.is_content_html = text.is_html;
   guess.chooses_address = url.is_chosen;
   // No URL was found; perhaps one can be built from the value that identifies an item.
-  if (url.path.empty()) guess.rules.id = best_of(parts, items, id_worth, title.path).path;
+  if (url.path.empty()) guess.rules.id = best_of(parts, items, id_worth).path;
+  if (url.path.empty() && guess.rules.id.empty()) guess.rules.id = title.path;
+  guess.has_path_in_id = has_slash(parts, guess.rules.id);
   guess.rules.published = best_of(parts, items, date_worth).path;
   guess.rules.language = best_of(parts, items, language_worth).path;
   guess.rules.thumbnail = best_of(parts, items, picture_worth, url.path).path;
@@ -418,6 +453,7 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
   if (best.worth <= 0) return fail(Code::bad_data, "nothing in the answer looks like a list of results");
   AnswerRules rules = std::move(best.rules);
   rules.format = format;
+  const std::string raw = best.has_path_in_id ? "|raw" : "";
   if (format == AnswerRules::Format::xml) {
     rules.results = as_xpath(rules.results, false);
     for (PartRule* part : {&rules.url, &rules.title, &rules.content, &rules.published, &rules.language,
@@ -426,7 +462,7 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
     if (best.chooses_address)
       rules.url = PartRule(rules.url.first() + "[starts-with(normalize-space(.), 'http')]");
   }
-  if (!rules.id.empty()) rules.url_format = "https://host.example/{" + rules.id.first() + "}";
+  if (!rules.id.empty()) rules.url_format = "https://host.example/{" + rules.id.first() + raw + "}";
   rules.id = {};
   return rules;
 }

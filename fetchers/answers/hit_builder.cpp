@@ -6,8 +6,11 @@
 
 #include "core/encoding.h"
 #include "core/languages.h"
+#include "core/text.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/answers/inside.h"
+#include "fetchers/answers/part_text.h"
 #include "fetchers/answers/redirect_links.h"
 
 namespace metafuse::fetchers {
@@ -51,19 +54,41 @@ std::optional<PartText> filled_url_format(const std::string& format, const PartO
   return PartText(std::move(out));
 }
 
+std::optional<PartText> changed_part(const PartRule& rule, std::optional<PartText> part) {
+  if (!part || !changes_text(rule)) return part;
+  auto text = changed_text(rule, part->view());
+  if (!text) return std::nullopt;
+  return PartText(std::move(*text));
+}
+
 /// The first path that finds a text, or all of them joined.
 std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
   std::optional<PartText> found;
   std::vector<std::string> texts;
   for (const std::string& path : rule.paths) {
     auto part = part_of(path, rule.is_joined ? &rule.separator : nullptr);
+    if (!rule.is_joined) part = changed_part(rule, std::move(part));
     if (!part) continue;
     if (!part->empty() && !rule.is_joined) return part;
     if (!part->empty()) texts.emplace_back(part->view());
     if (!found) found = std::move(part);
   }
-  if (!texts.empty()) return PartText(joined_texts(texts, rule.separator));
+  if (!texts.empty()) return changed_part(rule, PartText(joined_texts(texts, rule.separator)));
   return found;
+}
+
+/// True if one of the texts contains a word of the query.
+bool is_of_query(const PartRule& rule, const PartOf& part_of, std::string_view query) {
+  std::string texts;
+  const std::string separator = "\n";
+  for (const std::string& path : rule.paths)
+    if (const auto part = part_of(path, &separator)) texts += ascii_lower(part->view()) + separator;
+  const std::string words = ascii_lower(query);
+  for (std::string_view rest = words; !rest.empty();)
+    if (const std::string_view word = take_until(rest, ' ');
+        !word.empty() && texts.find(word) != std::string::npos)
+      return true;
+  return words.find_first_not_of(' ') == std::string::npos;
 }
 
 /// The parts behind the URL in kResultParts, in its order.
@@ -99,6 +124,19 @@ std::optional<std::string> linked_url(std::string_view link, const std::string& 
   return url;
 }
 
+/// A detail in the one form that its row declares; empty if it is not of that form.
+std::string clean_detail(std::string_view name, std::string_view text, const std::string& base) {
+  const DetailRow* row = find_detail(name);
+  if (row == nullptr || text.empty()) return {};
+  if (row->form == DetailForm::link) return linked_url(text, base).value_or("");
+  std::string clean = clean_text(text, false, kMaxTitleBytes);
+  if (double number = 0; row->form == DetailForm::number)
+    return clean_number(clean, number) ? fmt::format("{:.10g}", number) : std::string();
+  if (row->form != DetailForm::seconds) return clean;
+  const auto seconds = length_in_seconds(clean);
+  return seconds ? fmt::format("{:.10g}", *seconds) : std::string();
+}
+
 }  // namespace
 
 Error parsed_too_long() {
@@ -113,14 +151,19 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
   const auto read = [&](const PartRule& rule) { return read_part(rule, part_of).value_or(PartText()); };
   RawHit hit;
   const bool is_format_last = rules.url.has_fallbacks;
-  if (rules.url_format.empty() || is_format_last) {
+  if ((rules.url_format.empty() && rules.chosen_formats.empty()) || is_format_last) {
     hit.url = read_part(rules.url, part_of);
     if (hit.url && hit.url->empty() && is_format_last) hit.url.reset();
     if (hit.url) hit.url->put_before(rules.url_prefix);
   }
+  for (const ChosenFormat& chosen : rules.chosen_formats)
+    if (const auto value = hit.url ? std::nullopt : part_of(chosen.path, nullptr))
+      if (value->view() == chosen.value) hit.url = filled_url_format(chosen.format, part_of, context);
   if (!hit.url && !rules.url_format.empty()) hit.url = filled_url_format(rules.url_format, part_of, context);
   if (!hit.url && context.findings == nullptr) return hit;
   for (const OtherPart& part : kOtherParts) hit.*part.text = read(rules.*part.rule);
+  if (!rules.match.empty()) hit.is_of_query = is_of_query(rules.match, part_of, context.query);
+  for (const auto& [name, rule] : rules.details) hit.details.push_back(read(rule));
   if (context.ids != nullptr) hit.id = read(rules.id);
   if (!hit.thumbnail.empty()) hit.thumbnail.put_before(rules.thumbnail_prefix);
   return hit;
@@ -129,7 +172,7 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
 void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
                 bool is_text_html) {
   note_findings(context.findings, raw);
-  if (!raw.url) return;
+  if (!raw.url || !raw.is_of_query) return;
   auto url = linked_url(raw.url->view(), context.url);
   if (!url) return;
   if (context.ids != nullptr) context.ids->emplace_back(raw.id.view());
@@ -141,6 +184,11 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
   if (!raw.language.empty()) hit.language = language_tag(raw.language.view());
   if (!raw.thumbnail.empty()) hit.thumbnail = linked_url(raw.thumbnail.view(), context.url).value_or("");
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
+  hit.kind = rules.kind;
+  for (std::size_t i = 0; i < raw.details.size(); ++i)
+    if (std::string text = clean_detail(rules.details[i].first, raw.details[i].view(), context.url);
+        !text.empty())
+      hit.details.emplace_back(rules.details[i].first, std::move(text));
 }
 
 void append_zipped(RankedList& list, const AnswerRules& rules, const AnswerContext& context,
@@ -188,7 +236,12 @@ const AnswerFormat& answer_format(AnswerRules::Format format) {
 
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context) {
-  return answer_format(rules.format).parse(rules, body, context);
+  if (rules.inside.empty()) return answer_format(rules.format).parse(rules, body, context);
+  TRY(const std::string inner, inner_answer(rules.inside, body, context));
+  AnswerContext inner_context = context;
+  inner_context.content_type.clear();
+  inner_context.spare_bytes = 0;
+  return answer_format(rules.format).parse(rules, inner, inner_context);
 }
 
 Result<Texts> answer_texts(AnswerRules::Format format, const std::string& path, std::string_view body,

@@ -45,6 +45,8 @@ struct RawHit {
   PartText score;
   PartText thumbnail;
   PartText id;
+  bool is_of_query = true;        ///< as AnswerRules::match says
+  std::vector<PartText> details;  ///< of AnswerRules::details
 };
 
 /// The value of a part of the result by its path; nothing when the result does not have it. With a separator,

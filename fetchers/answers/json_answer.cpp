@@ -104,17 +104,20 @@ void append_children(RankedList& list, ResultReader& reader, element results) {
   }
 }
 
-/// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result. False when there
-/// is none.
+/// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result, as is the object at
+/// "$/edges/*/node". False when there is none.
 bool append_starred(RankedList& list, ResultReader& reader, element root, const KeyPath& path) {
   const bool is_result = path.keys.back().text == "*";
   bool is_found = false;
-  find(root, path, [&](element match) {
+  KeyPath parents = path;
+  const bool has_keys = is_result && path.keys.back().member.empty();
+  if (has_keys) parents.keys.pop_back();  // so that @key knows under which keys the results stand
+  find(root, parents, [&](element match) {
     is_found = true;
-    if (is_result)
-      reader.append(list, match, {});
-    else
+    if (has_keys || match.is_array())
       append_children(list, reader, match);
+    else
+      reader.append(list, match, {});
     return list.hits.size() < kMaxHits;
   });
   return is_found;

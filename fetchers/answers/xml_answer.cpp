@@ -88,6 +88,35 @@ std::string link_of(const pugi::xml_node& item) {
   return text_of_element(child_named(item, {"id"}));
 }
 
+/// The picture of a feed item: media:thumbnail, a picture among media:content or the enclosures.
+std::string picture_of(const pugi::xml_node& item) {
+  const pugi::xml_node group = child_named(item, {"group"});
+  for (const pugi::xml_node& parent : {item, group})
+    if (const pugi::xml_node found = child_named(parent, {"thumbnail"}); found.attribute("url"))
+      return found.attribute("url").value();
+  for (const pugi::xml_node& parent : {item, group})
+    for (const pugi::xml_node& child : parent.children()) {
+      const std::string_view name = without_prefix(child.name());
+      const std::string_view type = child.attribute("type").as_string(child.attribute("medium").value());
+      if ((name == "content" || name == "enclosure") && type.starts_with("image") && child.attribute("url"))
+        return child.attribute("url").value();
+    }
+  return {};
+}
+
+/// Removes the prefixes of all elements' names, for definitions that name elements without them.
+void remove_prefixes(pugi::xml_document& document) {
+  struct Walker : pugi::xml_tree_walker {
+    bool for_each(pugi::xml_node& node) override {
+      const std::string local(without_prefix(node.name()));
+      if (node.type() == pugi::node_element && local.size() < std::strlen(node.name()))
+        node.set_name(local.c_str());
+      return true;
+    }
+  } walker;
+  document.traverse(walker);
+}
+
 std::optional<std::string> declared_language(const pugi::xml_node& node) {
   if (const auto element = child_named(node, {"language"})) return text_of_element(element);
   if (const auto attribute = node.attribute("xml:lang")) return attribute.value();
@@ -143,7 +172,9 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
     RawHit raw;
     raw.url = PartText(rules.url_prefix + link_of(item));
     raw.title = text_of_element(child_named(item, {"title"}));
-    raw.content = text_of_element(child_named(item, {"description", "summary", "encoded", "content"}));
+    for (const char* name : {"description", "summary", "encoded", "content"})
+      if (raw.content.empty()) raw.content = text_of_element(child_named(item, {name}));
+    raw.thumbnail = picture_of(item);
     raw.published = text_of_element(child_named(item, {"pubDate", "published", "date", "updated"}));
     raw.language = languages.of(item);
     raw.score = text_of_element(child_named(item, {"score"}));
@@ -230,6 +261,8 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
   TRY_VOID(load_xml(document, body, context));
   try {
     if (rules.results.empty()) return read_feed(document, rules, context);
+    if (rules.results.find(':') == std::string::npos && !document.select_node(rules.results.c_str()))
+      remove_prefixes(document);
     auto list = read_by_xpath(document, rules, context);
     if (list)
       for (const std::string& text : texts(rules.suggestion, document)) append_suggestion(*list, text);

@@ -221,7 +221,7 @@ Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLook
   const Engine engine = engine_of(embedding);
   TRY(auto ready, ready_access(engine, secret_of));
   TRY(auto guard, AddressGuard::make(allow_private));
-  if (!ready.own_origin.empty())
+  if (!ready.own_origin.empty() && ready.access.proxy.empty())
     ready.own_host = OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')));
   std::shared_ptr<Transport> transport = make_curl_transport(std::move(guard));
   return [=](std::span<const std::string> texts) -> Result<Vectors> {

@@ -19,6 +19,7 @@
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/calling/fetcher.h"
+#include "fetchers/calling/hostnames.h"
 #include "fetchers/calling/list_task.h"
 #include "fetchers/calling/mailbox.h"
 #include "fetchers/calling/make_fetcher.h"
@@ -332,6 +333,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void deliver(std::size_t i, FetchedList list, bool is_probe) {
     note_outcome(i, list, is_probe);
+    if (list.failure == Failure::none) apply_hostnames(list.list, shared_->options.hostnames);
     if (list.failure == Failure::none)
       keep_best_of_each(list.list, options_.depth, shared_->options.tracking);
     const std::lock_guard lock(mutex_);

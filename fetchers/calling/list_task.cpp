@@ -10,11 +10,13 @@
 #include "core/keyed_hash.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/engines/http/rerank_exchange.h"
 #include "fetchers/engines/vector/vector_rows.h"
+#include "fetchers/http/answer_headers.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -121,6 +123,15 @@ bool passes_on(const Authorization& auth, std::string_view name) {
                      [&](const std::string& one) { return equal_ignoring_case(one, name); });
 }
 
+/// A forwarded header under the name, and after the text, that the definition gives it.
+std::pair<std::string, std::string> as_backend_reads(const Authorization& auth, const std::string& name,
+                                                     const std::string& value) {
+  for (std::size_t i = 0; i < auth.forwarded.size() && i < auth.renamed.size(); ++i)
+    if (equal_ignoring_case(auth.forwarded[i], name))
+      return {auth.renamed[i].first, auth.renamed[i].second + value};
+  return {name, value};
+}
+
 bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
   return std::none_of(options.forwarded.begin(), options.forwarded.end(),
                       [&](const auto& header) { return passes_on(auth, header.first); });
@@ -155,13 +166,15 @@ void hide_secrets(RankedList& list, const std::vector<std::string>& secrets) {
 }  // namespace
 
 FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                        const std::string& language, const std::vector<std::string>& ids, WorkEnd end) {
+                        const std::string& language, const std::vector<std::string>& ids, WorkEnd end,
+                        const std::string& query) {
   const bool is_html = is_page(access.answer.format, answer);
   if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
   std::vector<std::string> ids_of_hits;
   AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
   context.spare_bytes = answer.body.capacity() - answer.body.size();
   context.end = std::move(end);
+  context.query = query;
   if (context.end.has_come()) return failed(Failure::timeout, "nobody waits for the answer any more");
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
@@ -238,9 +251,18 @@ void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
   if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, now());
   if (auth.kind == Authorization::Kind::forward)
     for (const auto& [name, value] : job_.options.forwarded)
-      if (passes_on(auth, name)) request.headers.emplace_back(name, value);
+      if (passes_on(auth, name)) request.headers.push_back(as_backend_reads(auth, name, value));
+  if (ready_->access.keeps_cookies) done = keep_cookies(request, std::move(done));
   if (token_.empty()) return job_.transport.send(std::move(request), std::move(done));
   send_with_token(std::move(request), std::move(done), false);
+}
+
+Transport::Done ListTask::keep_cookies(EngineRequest& request, Transport::Done done) {
+  add_cookies(request.headers, cookies_);
+  return [self = shared_from_this(), done = std::move(done)](HttpAnswer answer) {
+    self->post([task = self.get(), headers = answer.headers] { note_cookies(task->cookies_, headers); });
+    done(std::move(answer));
+  };
 }
 
 /// If the engine rejects the token, the token is discarded and the request is sent once more with a new one.
@@ -269,6 +291,7 @@ void ListTask::ask_for_token(TokenKeeper::Take take) {
   TokenKeeper::get(
       job_.state.tokens, *shared_->clock,
       [this](EngineRequest request, std::function<void(HttpAnswer)> done) {
+        request.proxy = ready_->access.proxy;
         job_.transport.send(std::move(request), std::move(done));
       },
       [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
@@ -278,6 +301,8 @@ void ListTask::ask_for_token(TokenKeeper::Take take) {
 }
 
 void ListTask::begin_with_token() {
+  if (!ready_->access.query_pattern.empty() && !query_groups(ready_->access, job_.query.text))
+    return refuse(Failure::none, "");  // not a question for this engine
   if (ready_->access.needs_query_field && field_query(job_.query.text).field.empty())
     return refuse(Failure::not_allowed, "this engine's query_type needs a query of the form field:value");
   if (ready_->access.rerank != RerankApi::none && job_.options.documents == nullptr)
@@ -365,7 +390,7 @@ void ListTask::send_pages() {
 
 void ListTask::send_page(int page, bool is_retry) {
   if (!is_retry) shared_->earn_retry();
-  Found found{found_.cursor, {}, found_.vector};
+  Found found{found_.cursor, {}, found_.vector, found_.is_address};
   if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
   const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
   EngineRequest request =
@@ -387,8 +412,8 @@ FetchedList ListTask::read_page(const HttpAnswer& answer) const {
     if (!order) return failed(Failure::bad_answer, order.error().text);
     return {{}, std::move(*order), Failure::none, "", {}};
   }
-  return read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids,
-                     end_of_parse());
+  return read_answer(job_.state.engine, access, answer, language_value(access, job_.options), found_.ids,
+                     end_of_parse(), job_.query.text);
 }
 
 bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry) {
@@ -414,7 +439,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
   pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
-  const bool has_next = access.paging.next.cursor.empty() || takes_cursor(answer);
+  const bool has_next = !access.paging.next.is_followed() || takes_cursor(answer);
   if (plan.is_sequential && arrived > 0 && page + 1 < plan.count && has_next &&
       static_cast<int>(pages_.hits()) < plan.skipped + job_.options.depth) {
     ++pages_.under_way;
@@ -430,12 +455,29 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
 /// requested by.
 bool ListTask::takes_cursor(const HttpAnswer& answer) {
   const HttpAccess& access = ready_->access;
+  if (access.paging.next.is_link_header) return takes_address(next_link(answer.header("link")), answer);
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
   const auto found = answer_texts(access.answer.format, access.paging.next.cursor, answer.body, context, 1);
+  if (access.paging.next.is_address)
+    return takes_address(found && !found->empty() ? found->front() : std::string(), answer);
   std::string& cursor = found_.cursor;
   if (!found || found->empty() || found->front() == cursor || found->front().size() > kMaxCursorBytes)
     return false;
   cursor = found->front();
+  return true;
+}
+
+/// Takes the URL of the next page if it is on the definition's own server: credentials are sent there.
+bool ListTask::takes_address(const std::string& link, const HttpAnswer& answer) {
+  const auto url = link.empty() ? std::nullopt : resolved_url(link, answer.url);
+  const auto parts = url ? parts_of_url(*url) : std::nullopt;
+  if (!parts || url->size() > kMaxCursorBytes || *url == found_.cursor || *url == answer.url) return false;
+  const auto asked = parts_of_url(answer.url);
+  if (parts->origin() != (ready_->own_origin.empty() && asked ? asked->origin() : ready_->own_origin))
+    return false;
+  if (asked && asked->scheme == "https" && parts->scheme != "https") return false;
+  found_.cursor = *url;
+  found_.is_address = true;
   return true;
 }
 

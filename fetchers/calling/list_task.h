@@ -21,7 +21,7 @@ namespace metafuse::fetchers {
 ///         end - when parsing must end; an answer that takes longer is bad_answer
 FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
                         const std::string& language, const std::vector<std::string>& ids = {},
-                        WorkEnd end = {});
+                        WorkEnd end = {}, const std::string& query = {});
 
 /// One expanded query on its way through an HTTP engine: description document, token, lookup steps, pages,
 /// and at most one retry. Answers may come from any thread; each is posted as an event, and events never
@@ -70,6 +70,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
   void send_authorized(EngineRequest request, Transport::Done done);
+  /// Sends the cookies of earlier answers, and notes those of this one.
+  Transport::Done keep_cookies(EngineRequest& request, Transport::Done done);
   void send_with_token(EngineRequest request, Transport::Done done, bool is_second);
   void ask_for_token(TokenKeeper::Take take);
   void send_details();
@@ -77,6 +79,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void take_vector(const EmbeddedText& text);
   void send_pages();
   bool takes_cursor(const HttpAnswer& answer);
+  bool takes_address(const std::string& link, const HttpAnswer& answer);
   void send_page(int page, bool is_retry);
   FetchedList read_page(const HttpAnswer& answer) const;
   void take_page(int page, const HttpAnswer& answer, bool is_retry);
@@ -96,6 +99,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
 
   std::shared_ptr<const ReadyAccess> ready_;
   std::string token_;
+  StringPairs cookies_;  ///< set by the answers so far
   std::size_t next_step_ = 0;
   Found found_;                                  ///< by the requests so far; the ids by the last step
   std::vector<std::vector<std::string>> parts_;  ///< the ids split into what each request asks for

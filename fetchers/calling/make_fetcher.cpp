@@ -18,9 +18,13 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
   auto state = std::make_unique<EngineState>();
   const bool is_replay = options.recording == Recording::replay;
   if (std::holds_alternative<HttpAccess>(engine.access)) {
+    if (engine.is_optional && !is_replay && !ready_access(engine, options.secret_of))
+      engine.is_disabled = true;
     TRY(auto ready,
         ready_access(engine, is_replay || engine.is_disabled ? SecretLookup() : options.secret_of));
-    if (!is_replay && !ready.own_origin.empty()) ready.own_host = own_host_of(ready.own_origin, options);
+    // A proxy looks names up; only then do they leave by its way alone.
+    if (!is_replay && !ready.own_origin.empty() && ready.access.proxy.empty())
+      ready.own_host = own_host_of(ready.own_origin, options);
     if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
       state->tokens = std::make_shared<TokenKeeper>(ready.access.auth, engine.name);
     state->http = std::make_shared<const ReadyAccess>(std::move(ready));

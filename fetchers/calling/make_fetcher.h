@@ -14,6 +14,7 @@
 #include "fetchers/calling/learned_wait.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
+#include "fetchers/model/hostname_rules.h"
 
 namespace metafuse::fetchers {
 
@@ -36,6 +37,7 @@ struct FetcherOptions {
   /// Does work on answers that nobody waits for any more; empty: a thread of the fetcher's own.
   std::function<void(std::function<void()> work)> run_late{};
   LearnedWaitOptions learned_wait{};  ///< limits the wait for an engine by its recent response times
+  HostnameRules hostnames{};          ///< for the results of every engine
   TrackingParameters tracking = default_tracking_parameters();  ///< parameters to ignore in the keys of hits
 };
 

@@ -6,20 +6,36 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/url.h"
+#include "fetchers/definition/block_edit.h"
+#include "fetchers/definition/searxng_settings.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 /// Keys that a block for one of SearXNG's Python engines may keep, because they mean the same here. Any other
 /// key would change the definition's own requests.
-constexpr std::array<std::string_view, 9> kSharedKeys = {"name",    "shortcut", "categories",
-                                                         "weight",  "disabled", "inactive",
-                                                         "timeout", "retries",  "retry_on_http_error"};
+constexpr std::array<std::string_view, 11> kSharedKeys = {
+    "name",    "shortcut", "categories", "weight", "disabled",           "inactive",
+    "timeout", "retries",  "tokens",     "proxy",  "retry_on_http_error"};
 
 /// Settings of SearXNG's modules that do not affect what is asked for.
-constexpr std::array<std::string_view, 9> kHarmlessKeys = {
-    "page_size",      "paging",           "results_per_page",   "sort_criteria",    "time_range_support",
-    "use_source_url", "remove_ai_images", "show_torrent_files", "show_magnet_links"};
+constexpr std::array<std::string_view, 16> kHarmlessKeys = {"page_size",
+                                                            "paging",
+                                                            "results_per_page",
+                                                            "sort_criteria",
+                                                            "time_range_support",
+                                                            "display_type",
+                                                            "use_source_url",
+                                                            "remove_ai_images",
+                                                            "show_torrent_files",
+                                                            "show_magnet_links",
+                                                            "srsort",
+                                                            "number_of_results",
+                                                            "frontend_url",
+                                                            "adobe_order",
+                                                            "display_error_messages",
+                                                            "torznab_categories"};
 
 constexpr std::size_t kMaxParameterBytes = 500;  ///< per parameter
 
@@ -27,46 +43,42 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-YamlEntry* find_entry(YamlNode& map, std::string_view key) {
-  for (YamlEntry& entry : map.entries)
-    if (entry.first.text == key) return &entry;
-  return nullptr;
-}
-
-void remove_entry(YamlNode& map, std::string_view key) {
-  std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.first.text == key; });
-}
-
-/// The non-empty values of a parameter, which may be a list or a single value.
-std::vector<std::string> values_of_parameter(const YamlNode& node) {
-  std::vector<std::string> values;
-  if (node.is_scalar()) values.push_back(node.text);
-  for (const YamlNode& item : node.items)
-    if (item.is_scalar()) values.push_back(item.text);
-  return values;
-}
-
 /// The block's value for a parameter. SearXNG allows a list, as for mirrors; the first is used.
 std::string given_value(const YamlNode& block, std::string_view name) {
   const YamlNode* node = block.find(name);
   if (node == nullptr) return {};
-  const auto values = values_of_parameter(*node);
+  const auto values = texts_in(*node);
   return values.empty() ? std::string() : values.front();
 }
 
+/// The value with which SearXNG's module asks if a block gives none: that of the first block that SearXNG has
+/// for it; nullopt if that has none either.
+std::optional<std::string> usual_value(const std::string& module, std::string_view name) {
+  for (const YamlNode& shipped : searxng_defaults())
+    if (text_below(shipped, "engine") == module) {
+      const bool has_value = shipped.find(name) != nullptr;
+      return has_value ? std::optional(given_value(shipped, name)) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
 /// The first parameter whose value the definition cannot serve; nullptr if it can serve all.
-const YamlEntry* unserved(const YamlNode& parameters, const YamlNode& block) {
+///
+/// in:     module - SearXNG's, whose usual values count where the block gives none; empty: none
+const YamlEntry* unserved(const YamlNode& parameters, const YamlNode& block, const std::string& module = {}) {
   for (const YamlEntry& parameter : parameters.entries) {
     if (!parameter.second.is_list()) continue;
-    const std::string given = given_value(block, parameter.first.text);
-    const auto values = values_of_parameter(parameter.second);
-    if (!given.empty() && std::find(values.begin(), values.end(), given) == values.end()) return &parameter;
+    std::optional<std::string> given;
+    if (block.find(parameter.first.text) != nullptr) given = given_value(block, parameter.first.text);
+    if (!given || given->empty()) given = usual_value(module, parameter.first.text);
+    const auto values = texts_in(parameter.second);
+    if (given && std::find(values.begin(), values.end(), *given) == values.end()) return &parameter;
   }
   return nullptr;
 }
 
 std::string shown(const YamlEntry& parameter) {
-  return fmt::format("{}: {}", parameter.first.text, fmt::join(values_of_parameter(parameter.second), ", "));
+  return fmt::format("{}: {}", parameter.first.text, fmt::join(texts_in(parameter.second), ", "));
 }
 
 void replace_in_texts(YamlNode& node, const std::string& marker, const std::string& value) {
@@ -77,15 +89,20 @@ void replace_in_texts(YamlNode& node, const std::string& marker, const std::stri
   for (YamlEntry& entry : node.entries) replace_in_texts(entry.second, marker, value);
 }
 
-/// Sets the position of all nodes to that of the user's block, so that errors point to a line that the user
-/// can see.
-void set_places(YamlNode& node, const Place& place) {
-  node.place = place;
-  for (YamlNode& item : node.items) set_places(item, place);
-  for (YamlEntry& entry : node.entries) {
-    entry.first.place = place;
-    set_places(entry.second, place);
-  }
+/// A key of a block for one of SearXNG's modules that makes the module ask for something that the definition
+/// does not: a parameter of the module that the definition lacks, or the address of another server.
+bool asks_for_else(const CatalogueEntry& entry, const std::string& module, const YamlEntry& given) {
+  const std::string& key = given.first.text;
+  if (is_one_of(kSharedKeys, key) || is_one_of(kHarmlessKeys, key) || key == "engine") return false;
+  const auto values = texts_in(given.second);
+  const auto has_host = [&](const std::string& text) {
+    const auto parts = parts_of_url(text);
+    return !parts || entry.text.find(parts->host) != std::string_view::npos;
+  };
+  const bool is_address =
+      key.ends_with("url") && !values.empty() && values.front().find("://") != std::string::npos;
+  if (is_address) return !has_host(values.front());
+  return is_searxng_parameter(module, key) && entry.block.find(key) == nullptr;
 }
 
 /// Merges a definition with the block; the block's keys take precedence.
@@ -98,15 +115,15 @@ YamlNode merged(const CatalogueEntry& entry, const YamlNode& block, bool is_pyth
     const std::string& key = given.first.text;
     if (key == "engine") continue;
     const bool is_parameter = parameters != nullptr && parameters->find(key) != nullptr;
-    if (is_python && !is_parameter && is_one_of(kHarmlessKeys, key)) {
+    if (is_python && !is_parameter && asks_for_else(entry, text_below(block, "engine"), given))
+      diagnostics.error(given.first.place, "the catalogue's definition \"" + entry.name + "\" has no \"" +
+                                               key + "\", which makes SearXNG ask for something else");
+    const bool is_kept = is_parameter || is_one_of(kSharedKeys, key);
+    if (is_python && !is_kept && entry.block.find(key) == nullptr)
       diagnostics.warning(given.first.place,
                           key + " has no effect on the catalogue's engine \"" + entry.name + "\"");
-      continue;
-    }
-    if (YamlEntry* own = find_entry(out, key); own != nullptr && (!is_python || is_one_of(kSharedKeys, key)))
-      own->second = given.second;
-    else if (own == nullptr)
-      out.entries.push_back(given);
+    else if (!is_python || is_kept)
+      set_entry(out, key, given.second);
   }
   return out;
 }
@@ -120,6 +137,10 @@ std::string_view lines_of(std::string_view text, std::size_t first, std::size_t 
   std::string_view lines = text.substr(begin, stop - begin);
   while (lines.ends_with("\n\n")) lines.remove_suffix(1);
   return lines;
+}
+
+bool is_one_of_modules(const CatalogueEntry& entry, const std::string& module) {
+  return std::find(entry.searxng.begin(), entry.searxng.end(), module) != entry.searxng.end();
 }
 
 std::vector<CatalogueEntry> read_catalogue() {
@@ -137,7 +158,7 @@ std::vector<CatalogueEntry> read_catalogue() {
       entry.block = block;
       entry.name = entry.value("name");
       entry.kind = std::string(file.name.substr(0, file.name.find('.')));
-      entry.searxng = entry.value("searxng");
+      if (const YamlNode* modules = block.find("searxng")) entry.searxng = texts_in(*modules);
       entry.text = lines_of(file.text, block.place.line, end);
       entries.push_back(std::move(entry));
     }
@@ -168,14 +189,14 @@ std::optional<YamlNode> catalogue_block(const YamlNode& block, const std::string
   const CatalogueEntry* served_elsewise = nullptr;
   for (const bool is_python : {is_searxng, !is_searxng})
     for (const CatalogueEntry& entry : catalogue()) {
-      if ((is_python ? entry.searxng : entry.name) != type) continue;
+      if (is_python ? !is_one_of_modules(entry, type) : entry.name != type) continue;
       const YamlNode* parameters = entry.block.find("parameters");
-      if (parameters == nullptr || unserved(*parameters, block) == nullptr)
+      if (parameters == nullptr || unserved(*parameters, block, is_python ? type : "") == nullptr)
         return merged(entry, block, is_python, diagnostics);
       if (served_elsewise == nullptr) served_elsewise = &entry;
     }
   if (served_elsewise == nullptr) return std::nullopt;
-  const YamlEntry* parameter = unserved(*served_elsewise->block.find("parameters"), block);
+  const YamlEntry* parameter = unserved(*served_elsewise->block.find("parameters"), block, type);
   diagnostics.error(block.place, "the catalogue supports the engine \"" + type + "\" with " +
                                      shown(*parameter) + " and other definitions, not with " +
                                      parameter->first.text + ": " +
@@ -193,7 +214,7 @@ void fill_parameters(YamlNode& block, Diagnostics& diagnostics) {
   remove_entry(block, "parameters");
   for (const YamlEntry& parameter : parameters.entries) {
     const std::string& name = parameter.first.text;
-    const auto presets = values_of_parameter(parameter.second);
+    const auto presets = texts_in(parameter.second);
     const std::string preset = presets.empty() ? std::string() : presets.front();
     std::string value = given_value(block, name);
     if (value.empty()) value = preset;

@@ -24,10 +24,10 @@ std::span<const CatalogueFile> catalogue_files();
 
 struct CatalogueEntry {
   std::string name;
-  std::string kind;       ///< the name of its file, such as "science"
-  std::string searxng;    ///< the SearXNG module that it replaces, or empty
-  YamlNode block;         ///< as written in the file
-  std::string_view text;  ///< the block's lines
+  std::string kind;                  ///< the name of its file, such as "science"
+  std::vector<std::string> searxng;  ///< the SearXNG modules that it replaces
+  YamlNode block;                    ///< as written in the file
+  std::string_view text;             ///< the block's lines
 
   /// A value below `about:`, or empty.
   std::string about(std::string_view key) const;

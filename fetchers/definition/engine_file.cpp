@@ -1,5 +1,5 @@
-// Reads an engines file: its blocks, the definitions of the catalogue that they name, and what a whole
-// settings.yml of SearXNG needs (merge keys, `use_default_settings`, skipped blocks).
+// Reads an engines file: its blocks, and the definitions of the catalogue that they name. A whole
+// settings.yml of SearXNG is rewritten first (searxng_settings.h); its blocks with mistakes are skipped.
 
 #include "fetchers/definition/engine_file.h"
 
@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "core/text_file.h"
 #include "core/url.h"
 #include "core/yaml_reader.h"
+#include "fetchers/definition/block_edit.h"
 #include "fetchers/definition/catalogue.h"
 #include "fetchers/definition/engine_types.h"
+#include "fetchers/definition/searxng_settings.h"
 #include "fetchers/engines/vector/embedding.h"
 
 namespace metafuse::fetchers {
@@ -44,88 +45,68 @@ std::string_view host_in(std::string_view url) {
   return url.substr(0, url.find_first_of("/?#:"));
 }
 
-void add_entry(YamlNode& map, const std::string& key, const YamlNode& value) {
-  YamlEntry entry{value, value};
-  entry.first.text = key;
-  map.entries.push_back(std::move(entry));
-}
-
-/// Resolves YAML 1.1's merge key, which SearXNG's parser supports: the entries of the map that `<<` refers to
-/// are added, except for keys that the map has itself.
-YamlNode with_merged_keys(const YamlNode& map) {
-  YamlNode out = map;
-  std::erase_if(out.entries, [](const YamlEntry& entry) { return entry.first.text == "<<"; });
-  for (const YamlEntry& entry : map.entries) {
-    if (entry.first.text != "<<") continue;
-    const std::vector<YamlNode> one = {entry.second};
-    for (const YamlNode& source : entry.second.is_list() ? entry.second.items : one)
-      for (const YamlEntry& merged : source.entries)
-        if (out.find(merged.first.text) == nullptr) out.entries.push_back(merged);
-  }
-  return out;
-}
-
 class FileReader {
  public:
   FileReader(std::string folder, Diagnostics& diagnostics)
       : folder_(std::move(folder)), diagnostics_(diagnostics) {}
 
   EngineFile read(const YamlNode& root) {
-    YamlMap map(root, "the file", diagnostics_);
-    map.take_integer("version", 1, 1);
-    is_whole_settings_ = std::any_of(root.entries.begin(), root.entries.end(), [](const YamlEntry& entry) {
-      return entry.first.text == "use_default_settings" || entry.first.text == "search" ||
-             entry.first.text == "server" || entry.first.text == "general";
-    });
-    read_outgoing(root);
-    const YamlNode* defaults = map.take("use_default_settings");
-    const YamlNode* list = defaults == nullptr ? map.take_required("engines") : map.take("engines");
-    if (list != nullptr && !list->is_list())
-      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block per engine");
-    if (const YamlNode* node = map.take("embedding"))
-      embedding_ = read_embedding(*node, folder_, diagnostics_);
-    if (list != nullptr && list->is_list())
-      for (const YamlNode& block : list->items) read_block(with_merged_keys(block));
-    if (defaults != nullptr) read_kept(*defaults);
-    for (const YamlEntry& entry : root.entries)
-      if (entry.first.text == "use_default_settings" && !entry.second.is_map())
-        diagnostics_.warning(entry.first.place, "the key \"use_default_settings\" has no effect here");
-    // A whole settings.yml of SearXNG has other sections besides engines, and keys that only define anchors.
-    std::vector<std::string> sections;
-    if (is_whole_settings_)
-      for (const YamlEntry& entry : root.entries) sections.push_back(entry.first.text);
-    map.finish(sections);
-    return {std::move(engines_), {}, std::move(refused_), std::move(embedding_)};
+    is_whole_settings_ = is_searxng_settings(root);
+    return is_whole_settings_ ? read_settings(root) : read_own(root);
   }
 
  private:
-  /// Adds those of SearXNG's own blocks that `use_default_settings` keeps, as far as the catalogue has them.
-  void read_kept(const YamlNode& defaults) {
-    const YamlNode* engines = defaults.is_map() ? defaults.find("engines") : nullptr;
-    const YamlNode* kept = engines != nullptr && engines->is_map() ? engines->find("keep_only") : nullptr;
-    if (kept != nullptr && kept->is_list())
-      for (const YamlNode& name : kept->items)
-        if (name.is_scalar() && !places_.contains(name.text)) {
-          YamlNode block;
-          block.kind = YamlNode::Kind::map;
-          block.place = name.place;
-          add_entry(block, "name", name);
-          read_block(block);
-        }
-    if (engines_.empty() && refused_.empty())
-      diagnostics_.error(defaults.place,
-                         "this settings.yml uses SearXNG's default engines and lists no others; list "
-                         "the engines you want in `engines:`, or use SearXNG's own settings.yml");
+  /// A file in our own format.
+  EngineFile read_own(const YamlNode& root) {
+    YamlMap map(root, "the file", diagnostics_);
+    map.take_integer("version", 1, 1);
+    const YamlNode* list = map.take_required("engines");
+    if (list != nullptr && !list->is_list())
+      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block per engine");
+    if (const YamlNode* proxy = map.take("proxy")) proxy_ = *proxy;
+    if (const YamlNode* node = map.take("embedding"))
+      embedding_ = read_embedding(with_proxy(*node), folder_, diagnostics_);
+    if (list != nullptr && list->is_list())
+      for (const YamlNode& block : list->items) read_block(with_network(block, nullptr, diagnostics_));
+    map.finish();
+    return finished({});
+  }
+
+  /// A whole settings.yml of SearXNG; sections that have no effect here are passed over.
+  EngineFile read_settings(const YamlNode& root) {
+    SearxngSettings settings = read_searxng_settings(root, diagnostics_);
+    const YamlNode* outgoing = root.find("outgoing");
+    for (const YamlNode& block : settings.blocks) {
+      Diagnostics mistakes(diagnostics_.file());
+      const YamlNode connected = block.is_map() ? with_network(block, outgoing, mistakes) : block;
+      read_block(connected, std::move(mistakes));
+    }
+    return finished({settings.safe_search, settings.default_language, settings.hostnames});
+  }
+
+  EngineFile finished(SearchDefaults defaults) {
+    return {std::move(engines_), {}, std::move(refused_), std::move(embedding_), std::move(defaults)};
+  }
+
+  /// The block with the file's proxy, unless it has one itself.
+  YamlNode with_proxy(YamlNode block) const {
+    if (proxy_ && block.is_map() && block.find("proxy") == nullptr) set_entry(block, "proxy", *proxy_);
+    return block;
   }
 
   /// A block with mistakes makes one of our own files invalid; in a SearXNG file it is skipped.
-  void read_block(const YamlNode& block) {
-    Diagnostics mistakes(diagnostics_.file());
+  void read_block(const YamlNode& block) { read_block(block, Diagnostics(diagnostics_.file())); }
+  void read_block(const YamlNode& block, Diagnostics mistakes) {
     const std::size_t before = engines_.size();
-    read_engine(block, mistakes);
+    if (!mistakes.has_errors()) read_engine(with_proxy(block), mistakes);
     if (!is_whole_settings_ || !mistakes.has_errors()) return diagnostics_.add(mistakes);
     engines_.resize(before);
-    refused_.push_back(mistakes.to_error(Code::bad_config).text);
+    const auto is_on = [&](std::string_view key) {
+      const std::string value = text_below(block, key);
+      return value == "true" || value == "True" || value == "yes" || value == "on";
+    };
+    refused_.push_back({text_below(block, "name"), is_on("disabled") || is_on("inactive"),
+                        mistakes.to_error(Code::bad_config).text});
   }
 
   void read_engine(const YamlNode& written, Diagnostics& diagnostics) {
@@ -139,6 +120,8 @@ class FileReader {
     YamlMap& map = reading.map;
     map.take("about");  // for people, and for `metafuse engines list`
     map.take("searxng");
+    map.take("checked");
+    map.take("proxy");  // which engines on this machine do not need
     engine.name = map.take_required_string("name");
     check_name(block, engine.name, diagnostics);
     const YamlNode* type_node = map.take_required("engine");
@@ -149,23 +132,17 @@ class FileReader {
       return;
     }
     engine.type = type->name;
+    engine.is_optional = is_whole_settings_;
     take_common_keys(reading, *type);
     type->read(reading);
     refuse_protected(reading);
     take_embedding(reading);
-    map.finish(unused_searxng_keys());
+    map.finish(is_whole_settings_ ? keys_of(block) : unused_searxng_keys());
     engines_.push_back(std::move(engine));
   }
 
   /// The block after a catalogue definition that it names has been merged in, with its parameters filled in.
   YamlNode meant_block(const YamlNode& written, Diagnostics& diagnostics) const {
-    if (const YamlNode* name = written.find("name");
-        is_whole_settings_ && written.find("engine") == nullptr && name != nullptr && name->is_scalar()) {
-      // It changes a block that SearXNG ships, which usually has the name of its engine.
-      YamlNode changed = written;
-      add_entry(changed, "engine", *name);
-      return meant_block(changed, diagnostics);
-    }
     const YamlNode* type = written.find("engine");
     std::optional<YamlNode> block;
     if (type != nullptr && type->is_scalar() && find_engine_type(type->text) == nullptr)
@@ -207,6 +184,8 @@ class FileReader {
     block.take("shortcut", engine.shortcut);
     block.take("description", engine.description);
     if (auto categories = block.map.take_strings("categories")) engine.categories = std::move(*categories);
+    if (const YamlNode* tokens = block.map.take("tokens"); tokens != nullptr && !tokens->is_null())
+      engine.tokens = block.texts("tokens");
     block.take("weight", engine.weight, 0, 1e6);
     block.take("max_query_bytes", engine.max_query_bytes, 1, 1 << 20);
     bool is_inactive = false;  // which SearXNG does not even load
@@ -224,52 +203,22 @@ class FileReader {
     take_query_syntax(block, type);
   }
 
-  /// Some of SearXNG's keys protect an engine or those who ask it. They have no effect here, so an engine
-  /// that relies on them is not used.
-  void refuse_protected(EngineBlock& block) {
-    const auto is_set = [&](std::string_view key) {
-      const YamlNode* node = block.map.take(key);
-      return node != nullptr && (!node->items.empty() || !node->entries.empty() ||
-                                 (node->is_scalar() && !node->text.empty() && node->text != "false" &&
-                                  node->text != "null" && node->text != "~"));
-    };
-    if (is_set("tokens"))
-      block.error_at("tokens",
-                     "tokens: everybody could ask this engine, because tokens have no effect here; remove "
-                     "them, or give keys with `engines:` to those who may ask it");
-    const YamlNode* network = block.map.take("network");
-    const bool is_tor =
-        network != nullptr && (network->text == "tor" || proxied_networks_.contains(network->text));
-    for (const std::string_view key : {"proxies", "using_tor_proxy", "network"})
-      if (key == "network" ? is_tor : is_set(key))
-        block.error_at(key, std::string(key) +
-                                ": proxies and Tor are not supported, so queries would leave from the "
-                                "server's own address; remove the key if they may");
-    if (const auto* http = std::get_if<HttpAccess>(&block.engine.access))
-      for (const std::string& url : {http->url, http->description_url})
-        if (is_onion_host(host_in(url)))
-          block.error("the engine \"" + block.engine.name +
-                      "\" is in the Tor network (.onion), which is not supported");
+  /// Queries reach an onion service through Tor, or not at all.
+  static void refuse_protected(EngineBlock& block) {
+    const auto* http = std::get_if<HttpAccess>(&block.engine.access);
+    if (http == nullptr) return;
+    for (const std::string& url : {http->url, http->description_url})
+      if (is_onion_host(host_in(url)) && !http->proxy.starts_with("tor://"))
+        block.error("the engine \"" + block.engine.name +
+                    "\" is in the Tor network (.onion); write `proxy: tor://127.0.0.1:9050`, the address of "
+                    "your Tor, into its block");
   }
 
-  /// Notes which of SearXNG's networks go through a proxy, and refuses a proxy for all engines.
-  void read_outgoing(const YamlNode& root) {
-    const YamlNode* outgoing = root.find("outgoing");
-    if (!is_whole_settings_ || outgoing == nullptr) return;
-    const auto proxy_of = [](const YamlNode& network) -> const YamlNode* {
-      const YamlNode* proxies = network.find("proxies");
-      if (proxies != nullptr && (!proxies->entries.empty() || !proxies->items.empty())) return proxies;
-      const YamlNode* tor = network.find("using_tor_proxy");
-      return tor != nullptr && tor->text == "true" ? tor : nullptr;
-    };
-    if (const YamlNode* proxy = proxy_of(*outgoing))
-      diagnostics_.error(
-          proxy->place,
-          "outgoing: proxies and Tor are not supported, so queries would leave from the server's own "
-          "address; remove the key if they may");
-    if (const YamlNode* networks = outgoing->find("networks"))
-      for (const YamlEntry& network : networks->entries)
-        if (proxy_of(network.second) != nullptr) proxied_networks_.insert(network.first.text);
+  /// Every key of a block: what a settings.yml says and we do not know costs a warning, not the engine.
+  static std::vector<std::string> keys_of(const YamlNode& block) {
+    std::vector<std::string> keys;
+    for (const YamlEntry& entry : block.entries) keys.push_back(entry.first.text);
+    return keys;
   }
 
   /// Takes the engine's own embedding, or else the file's if the engine needs one.
@@ -318,19 +267,25 @@ class FileReader {
   Diagnostics& diagnostics_;
   bool is_whole_settings_ = false;
   std::vector<Engine> engines_;
-  std::vector<std::string> refused_;
+  std::vector<RefusedBlock> refused_;
   std::optional<Embedding> embedding_;
+  std::optional<YamlNode> proxy_;
   std::map<std::string, Place> places_;
-  std::set<std::string> proxied_networks_;
 };
 
 }  // namespace
 
 Result<EngineFile> parse_engine_file(std::string_view text, const std::string& name) {
-  TRY(auto root, parse_yaml(text, name));
+  auto root = parse_yaml(text, name);
   Diagnostics diagnostics(name);
+  if (!root) {
+    auto lenient = parse_yaml(text, name, {.may_repeat_keys = true});
+    if (!lenient || !is_searxng_settings(*lenient)) return root.error();
+    diagnostics.warning({}, "of repeated keys the last counts: " + root.error().text);
+    root = std::move(lenient);
+  }
   FileReader reader(std::filesystem::path(name).parent_path().string(), diagnostics);
-  EngineFile file = reader.read(root);
+  EngineFile file = reader.read(*root);
   if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
   file.warnings = diagnostics.warnings();
   return file;

@@ -90,9 +90,9 @@ constexpr std::string_view kUnusedKeys =
     "cached_url cached_xpath collection_name connection_timeout display_error_messages "
     "display_type enable_http enable_http2 extra_proxy_timeout index keep_alive "
     "keepalive_expiry language language_support local_addresses max_keepalive_connections "
-    "max_pool_connections network pool_connections pool_maxsize proxies region result_template "
+    "max_pool_connections pool_connections pool_maxsize region result_template "
     "search_path search_type send_accept_language_header "
-    "show_metadata supported_languages timestamp_format tokens use_mobile_ui using_tor_proxy "
+    "show_metadata supported_languages timestamp_format use_mobile_ui "
     "verify_ssl";
 
 }  // namespace

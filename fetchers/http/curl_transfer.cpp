@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/digest.h"
+#include "core/encoding.h"
 #include "core/number.h"
 #include "core/text.h"
 
@@ -34,6 +36,8 @@ Failure failure_of_transfer(CURLcode status) {
     case CURLE_USE_SSL_FAILED:
       return Failure::tls;
     case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_PROXY:
     case CURLE_COULDNT_CONNECT:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
@@ -94,9 +98,9 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
     refuse(Failure::not_allowed, "not a valid http or https URL: " + answer_.url.substr(0, 200));
     return false;
   }
-  if (is_onion_host(parts->host)) {
+  if (is_onion_host(parts->host) && !request_.proxy.starts_with("tor://")) {
     refuse(Failure::not_allowed,
-           "a Tor address, which this server cannot reach: " + answer_.url.substr(0, 200));
+           "a Tor address, but the engine has no `proxy: tor://HOST:PORT`: " + answer_.url.substr(0, 200));
     return false;
   }
   origin_ = parts->origin();
@@ -111,6 +115,32 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
        {CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA})
     curl_easy_setopt(handle, option, this);
   set_tls();
+  return set_proxy(*parts);
+}
+
+/// A proxy looks up names itself, so that neither a query nor a name leaves by another way. What it connects
+/// to cannot be seen here; therefore only the engine's own host may be a private one.
+bool CurlTransfer::set_proxy(const UrlParts& parts) {
+  if (request_.proxy.empty()) return true;
+  const bool is_own = !request_.own_origin.empty() && parts.origin() == request_.own_origin;
+  const bool is_name =
+      parts.host.find_first_not_of("0123456789.") != std::string::npos && parts.host[0] != '[';
+  const bool is_public = is_name ? parts.host.find('.') != std::string::npos
+                                 : reach_of(std::string_view(parts.host)) == Reach::everyone;
+  if (!is_own && !is_public) {
+    refuse(Failure::not_allowed, origin_ + " is private, and not in the engine's own definition");
+    return false;
+  }
+  const std::size_t scheme = request_.proxy.find("://");
+  const bool is_tor = request_.proxy.starts_with("tor");
+  const bool is_socks = is_tor || request_.proxy.starts_with("socks5");
+  // Tor keeps streams apart that have different user names: no two engines share a circuit.
+  const bool has_user = request_.proxy.find('@') != std::string::npos;
+  const std::string user =
+      is_tor && !has_user ? hex_encoded(sha256(request_.engine)).substr(0, 16) + ":x@" : "";
+  const std::string url = is_socks ? "socks5h://" + user + request_.proxy.substr(scheme + 3) : request_.proxy;
+  curl_easy_setopt(handle_, CURLOPT_PROXY, url.c_str());
+  curl_easy_setopt(handle_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   return true;
 }
 
@@ -148,11 +178,14 @@ void CurlTransfer::set_tls() {
   curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYPEER, request_.verifies_certificates ? 1L : 0L);
   curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYHOST, request_.verifies_certificates ? 2L : 0L);
   if (!request_.ca_file.empty()) curl_easy_setopt(handle_, CURLOPT_CAINFO, request_.ca_file.c_str());
+  if (is_crossing() || request_.certificate_file.empty()) return;
+  curl_easy_setopt(handle_, CURLOPT_SSLCERT, request_.certificate_file.c_str());
+  curl_easy_setopt(handle_, CURLOPT_SSLKEY, request_.key_file.c_str());
 }
 
 bool CurlTransfer::leaves_traces() const {
   return redirects_ > 0 || request_.method != "GET" || !request_.body.empty() || !request_.username.empty() ||
-         !request_.ca_file.empty();
+         !request_.ca_file.empty() || !request_.certificate_file.empty() || !request_.proxy.empty();
 }
 
 bool CurlTransfer::take_redirect() {
@@ -180,6 +213,10 @@ void CurlTransfer::finish(CURLcode status, TimePoint now) {
   if (refused_.failure != Failure::none) return finish(refused_.failure, refused_.message, now);
   if (status == CURLE_OK) return finish(Failure::none, "", now);
   std::string message = curl_easy_strerror(status);
+  if (!request_.proxy.empty() &&
+      (status == CURLE_COULDNT_CONNECT || status == CURLE_COULDNT_RESOLVE_PROXY || status == CURLE_PROXY))
+    message = "the proxy " + request_.proxy.substr(request_.proxy.find_last_of("/@") + 1) +
+              " refuses or cannot be reached (" + message + "); nothing was sent another way";
   if (status == CURLE_OPERATION_TIMEDOUT) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
     message = "no complete answer within " + std::to_string(waited) + " ms";
@@ -256,6 +293,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
 }
 
 bool CurlTransfer::may_connect(Reach reach) {
+  if (!request_.proxy.empty()) return true;  // the connection leads to the proxy that the definition names
   const bool is_own_private =
       request_.own_host == nullptr || reach == Reach::everyone || request_.own_host->is_private();
   if (guard_.may_connect(reach, origin_,

@@ -45,6 +45,7 @@ class CurlTransfer {
   void set_method();
   void set_limits(TimePoint now);
   void set_tls();
+  bool set_proxy(const UrlParts& parts);
   /// True if this hop goes elsewhere than to the definition's own origin.
   bool is_crossing() const {
     return origin_ != (request_.own_origin.empty() ? first_origin_ : request_.own_origin);

@@ -36,6 +36,10 @@ constexpr std::array kPlaceholders = {
     Placeholder{"ids", &RequestValues::ids},
     Placeholder{"id_values", &RequestValues::id_values, true},
     Placeholder{"id", &RequestValues::id},
+    Placeholder{"locale", &RequestValues::locale},
+    Placeholder{"query_1", &RequestValues::query_1},
+    Placeholder{"query_2", &RequestValues::query_2},
+    Placeholder{"query_3", &RequestValues::query_3},
 };
 
 const Placeholder* find_placeholder(std::string_view name) {
@@ -214,7 +218,7 @@ Result<void> check_url_template(std::string_view url, bool needs_query) {
                   "{" + piece.text +
                       "} before the path would let a query choose the host; move it into the path or query");
     sample += piece.is_placeholder ? (is_in_path ? "1" : "en") : piece.text;
-    has_query = has_query || (piece.is_placeholder && piece.text == "query");
+    has_query = has_query || (piece.is_placeholder && piece.text.starts_with("query"));
   }
   if (!parts_of_url(sample))
     return fail(Code::bad_config,

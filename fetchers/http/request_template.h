@@ -14,19 +14,21 @@ struct RequestValues {
   std::string query;
   std::string pageno;
   std::string lang;
+  std::string locale;       ///< the whole tag of the language
   std::string time_range;   ///< already a piece of a URL
   std::string safe_search;  ///< already a piece of a URL
   std::string offset;       ///< number of results before this page
   std::string start;        ///< offset + 1
   std::string count;
-  std::string query_field;   ///< of "field:value"
-  std::string query_value;   ///< of "field:value", or the whole query
-  std::string query_values;  ///< the comma-separated parts of the value, as JSON strings
-  std::string cursor;        ///< handed out by the previous page
-  std::string ids;           ///< identifiers of an earlier step, joined
-  std::string id_values;     ///< the same as JSON strings
-  std::string id;            ///< one of them
-  std::string vector;        ///< of the query: "[0.25,-0.5]"
+  std::string query_field;                ///< of "field:value"
+  std::string query_value;                ///< of "field:value", or the whole query
+  std::string query_values;               ///< the comma-separated parts of the value, as JSON strings
+  std::string cursor;                     ///< handed out by the previous page
+  std::string ids;                        ///< identifiers of an earlier step, joined
+  std::string id_values;                  ///< the same as JSON strings
+  std::string id;                         ///< one of them
+  std::string vector;                     ///< of the query: "[0.25,-0.5]"
+  std::string query_1, query_2, query_3;  ///< the groups of the engine's query_pattern
 };
 
 /// How a value is quoted, depending on where it is inserted.

@@ -31,6 +31,8 @@ struct EngineRequest {
   std::shared_ptr<const OwnHost> own_host;  ///< whether own_origin is private; nullptr: it may be
   std::string username, password;
   std::string ca_file;
+  std::string certificate_file, key_file;  ///< with which we identify ourselves; empty: not
+  std::string proxy;                       ///< as HttpAccess::proxy
   bool verifies_certificates = true;
   Duration timeout = std::chrono::seconds(3);  ///< counted from send(), waiting for a connection included
   Duration connect_timeout{};                  ///< zero: the timeout

@@ -11,6 +11,7 @@
 
 #include "core/deadline.h"
 #include "core/query_syntax.h"
+#include "core/result_kinds.h"
 
 namespace metafuse::fetchers {
 
@@ -26,6 +27,10 @@ struct PartRule {
   bool has_fallbacks = false;  ///< the definition gives a list of paths
   bool is_joined = false;      ///< everything that all paths find is joined, arrays included
   std::string separator;       ///< between joined texts
+  std::string pattern;         ///< a regular expression; texts that do not match it count as missing
+  std::string taken;  ///< what a match becomes, with \\1 for its groups; empty: group 1, or the match
+  std::vector<std::pair<std::string, std::string>> replaced;  ///< regular expressions, and what replaces them
+  std::vector<std::pair<std::string, std::string>> values;    ///< texts, and what they stand for
 
   PartRule() = default;
   PartRule(std::string path) {
@@ -51,6 +56,29 @@ struct UnwrapRule {
   friend bool operator==(const UnwrapRule&, const UnwrapRule&) = default;
 };
 
+/// A `url_format` for those results whose text at `path` is `value`.
+struct ChosenFormat {
+  std::string path;
+  std::string value;
+  std::string format;
+
+  friend bool operator==(const ChosenFormat&, const ChosenFormat&) = default;
+};
+
+/// Where JSON, or the HTML of an `xpath` engine, is inside an answer of another form. The steps are taken in
+/// this order; an empty one is left out.
+struct Inside {
+  std::string json_after;  ///< a text right before a JSON value, as in "var data ="
+  std::string json_xpath;  ///< the nodes of a page whose texts are JSON; several form an array
+  std::string json_query;  ///< the texts of a JSON answer that are JSON themselves; several form an array
+  std::string html_query;  ///< the texts of a JSON answer that are HTML
+
+  bool empty() const {
+    return json_after.empty() && json_xpath.empty() && json_query.empty() && html_query.empty();
+  }
+  friend bool operator==(const Inside&, const Inside&) = default;
+};
+
 /// Where the parts of a result are found in an answer. JSON uses key paths: `a/b` at any depth (as in
 /// SearXNG), or `$/a/0/*` from the root. XML and HTML use XPath. An empty rule means that answers lack
 /// this part.
@@ -58,6 +86,7 @@ struct AnswerRules {
   enum class Format { json, xml, html, groonga };
 
   Format format = Format::json;
+  Inside inside;
   std::string results;  ///< the list of results; empty: the n-th values of all parts form the n-th result
   PartRule url;
   std::string url_prefix;  ///< put in front of every URL
@@ -65,13 +94,17 @@ struct AnswerRules {
   /// by that part of the result, percent-encoded. `{path|_}` writes underscores for blanks; `{path|raw}`
   /// keeps slashes and similar characters.
   std::string url_format;
+  std::vector<ChosenFormat> chosen_formats;  ///< tried before `url_format`
+  ResultKind kind = ResultKind::page;
+  std::vector<std::pair<std::string, PartRule>> details;  ///< by the names in core/result_kinds.h
   PartRule title;
   PartRule content;
   PartRule published;
   PartRule language;
   PartRule score;
   PartRule thumbnail;
-  PartRule id;  ///< the identifier that an earlier step found; results are put into that step's order
+  PartRule match;  ///< results are kept only if one of these texts contains a word of the query
+  PartRule id;     ///< the identifier that an earlier step found; results are put into that step's order
   std::string thumbnail_prefix;
   bool unwraps_links = true;       ///< redirect links are replaced by their targets
   std::vector<UnwrapRule> unwrap;  ///< rules that are tried before the built-in ones
@@ -112,11 +145,15 @@ struct LookupStep {
   friend bool operator==(const LookupStep&, const LookupStep&) = default;
 };
 
-/// How to request the next page when an answer hands out a cursor.
+/// How to request the next page when an answer hands out a cursor or the page's address.
 struct NextPage {
   std::string cursor;  ///< where an answer holds the cursor; empty: pages are numbered
   std::string url;     ///< contains {cursor}; empty: the engine's own URL
   std::string body;
+  bool is_address = false;      ///< `cursor` finds the next page's whole URL
+  bool is_link_header = false;  ///< the next page is in the header Link (RFC 8288)
+
+  bool is_followed() const { return !cursor.empty() || is_link_header; }
 
   friend bool operator==(const NextPage&, const NextPage&) = default;
 };
@@ -173,6 +210,9 @@ struct Authorization {
 
   // forward: headers of the searching client that are passed on, by name
   std::vector<std::string> forwarded;
+  /// The names that backends see, with a text before the value: {"Authorization", "Bearer "} for each of
+  /// `forwarded`; empty: unchanged.
+  std::vector<std::pair<std::string, std::string>> renamed;
 
   friend bool operator==(const Authorization&, const Authorization&) = default;
 };
@@ -208,6 +248,12 @@ struct HttpAccess {
   int max_redirects = 3;
   bool verifies_certificates = true;
   std::string ca_file;
+  std::string certificate_file, key_file;  ///< with which we identify ourselves (PEM); empty: not
+  std::string proxy;                       ///< http://, https://, socks5:// or tor://HOST:PORT; empty: none
+  bool keeps_cookies = false;  ///< cookies of an answer are sent with the later requests of the same search
+  StringPairs languages;       ///< what {lang} stands for, by BCP 47 tag or its first part
+  std::string query_pattern;   ///< what a query must match to be sent; its groups are {query_1} and so on
+  StringPairs query_values;    ///< the engine's own words for groups, by their lower-case text
   bool needs_query_field = false;  ///< the query is "field:value", as Elasticsearch's term query needs
   bool is_federation = false;      ///< the engine is itself a meta-search server: requests count their hops
   AnswerRules answer;
@@ -315,11 +361,13 @@ struct Engine {
   std::string type;  ///< a row of engine_types()
   std::string description;
   std::vector<std::string> categories;
+  std::vector<std::string> tokens;  ///< one of them must be in the key of whoever asks; empty: public
   std::string shortcut;
   double weight = 1;
   std::size_t max_query_bytes =
       2000;  ///< a longer query is not sent: most servers refuse URLs of 4 KB and more
   bool is_disabled = false;
+  bool is_optional = false;  ///< left out, instead of an error, when a secret that it needs is not set
   const QuerySyntax* query_syntax = &default_query_syntax();
   double timeout_seconds = 3;
   double connect_seconds = 0;                    ///< 0: timeout_seconds

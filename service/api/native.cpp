@@ -51,6 +51,13 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["snippet"] = result.hit.snippet;
   out["published"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
   if (!result.hit.language.empty()) out["language"] = result.hit.language;
+  if (!result.hit.thumbnail.empty()) out["thumbnail"] = result.hit.thumbnail;
+  if (result.hit.kind != ResultKind::page) {
+    out["kind"] = name_of(result.hit.kind);
+    JsonObject details;
+    for (const auto& [name, value] : result.hit.details) details[name] = value;
+    out["details"] = std::move(details);
+  }
   out["score"] = result.score;
   out["relative_score"] = result.relative_score;
   add_online(result, out);

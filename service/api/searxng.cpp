@@ -6,9 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/json_writer.h"
+#include "core/number.h"
 #include "core/text.h"
 #include "service/api/handlers.h"
 #include "service/base/dates.h"
@@ -60,10 +63,15 @@ void write_text(JsonWriter& out, JsonKey key, std::string_view text) {
 }
 
 template <class Texts>
-void write_texts(JsonWriter& out, JsonKey key, const Texts& texts) {
-  out.key(key).open_array();
+void write_list(JsonWriter& out, const Texts& texts) {
+  out.open_array();
   for (const auto& text : texts) out.text(text);
   out.close_array();
+}
+
+template <class Texts>
+void write_texts(JsonWriter& out, JsonKey key, const Texts& texts) {
+  write_list(out.key(key), texts);
 }
 
 /// The scores of the results shown: the ranker's, except that none is above those before it. Clients sort by
@@ -88,6 +96,42 @@ bool is_picture(const Snapshot& snapshot, const std::vector<std::string_view>& e
   });
 }
 
+/// "A; B" as a list.
+std::vector<std::string> authors_in(std::string_view text) {
+  std::vector<std::string> authors;
+  while (!text.empty())
+    if (const std::string_view author = ascii_trimmed(take_until(text, ';')); !author.empty())
+      authors.emplace_back(author);
+  return authors;
+}
+
+/// The members that SearXNG has for results of a kind. The picture's address is always there.
+void write_details(JsonWriter& out, const Hit& hit) {
+  if (hit.kind == ResultKind::page) return;
+  if (hit.kind == ResultKind::image) write_text(out, "thumbnail_src", hit.thumbnail);
+  const std::string_view width = detail(hit.details, "width"), height = detail(hit.details, "height");
+  if (!width.empty() && !height.empty() && detail(hit.details, "resolution").empty())
+    write_text(out, "resolution", fmt::format("{} x {}", width, height));
+  for (const auto& [name, value] : hit.details) {
+    const DetailRow* row = find_detail(name);
+    if (row == nullptr || row->searxng_name.empty() || name == "image") continue;
+    if (double seconds = 0; row->form == DetailForm::seconds)
+      out.plain_key(row->searxng_name).text(to_double(value, seconds) ? shown_length(seconds) : value);
+    else if (name == "authors")
+      write_list(out.plain_key(row->searxng_name), authors_in(value));
+    else
+      out.plain_key(row->searxng_name).text(value);
+  }
+}
+
+/// The picture of a result: its own, or what an engine for pictures shows of it.
+std::string_view picture_of(const Snapshot& snapshot, const FusedResult& result,
+                            const std::vector<std::string_view>& engines) {
+  const std::string_view own = detail(result.hit.details, "image");
+  if (!own.empty()) return own;
+  return is_picture(snapshot, engines) ? std::string_view(result.hit.thumbnail) : std::string_view();
+}
+
 /// What all results of an answer are written with.
 struct ResultWriting {
   const Snapshot& snapshot;
@@ -104,10 +148,11 @@ void write_searxng_result(JsonWriter& out, const ResultWriting& writing, const F
   write_text(out, "title", result.hit.title);
   write_text(out, "content", result.hit.snippet);
   write_text(out, "engine", engines.empty() ? std::string_view() : engines.front());
-  write_text(out, "template", "default.html");
+  write_text(out, "template", result_kinds()[static_cast<std::size_t>(result.hit.kind)].searxng_template);
   write_texts(out, "parsed_url", parsed_url(result.hit.url));
-  write_text(out, "img_src", is_picture(writing.snapshot, engines) ? result.hit.thumbnail : "");
+  write_text(out, "img_src", picture_of(writing.snapshot, result, engines));
   write_text(out, "thumbnail", result.hit.thumbnail);
+  write_details(out, result.hit);
   write_text(out, "priority", "");
   write_texts(out, "engines", engines);
   out.key("positions").open_array();

@@ -273,10 +273,26 @@ void read_tracking(const YamlNode& node, const char* key, ConfigReading& reading
   const std::string file = reading.resolve(*path);
   const auto text = read_text(file, kMaxConfigBytes);
   auto list = text ? parse_tracking_parameters(*text, file) : Result<TrackingParameters>(text.error());
-  if (list)
+  if (list) {
+    list->same_page = reading.config.tracking.same_page;
     reading.config.tracking = std::move(*list);
-  else
+  } else {
     reading.diagnostics.error(node.place, "tracking_parameters: " + list.error().text);
+  }
+}
+
+/// Reads the user's rules for addresses of one page, which come before the built-in ones.
+void read_same_page(const YamlNode& node, const char* key, ConfigReading& reading) {
+  const auto path = yaml_string(node, key, reading.diagnostics);
+  if (!path) return;
+  const std::string file = reading.resolve(*path);
+  const auto text = read_text(file, kMaxConfigBytes);
+  const auto rules =
+      text ? SamePageRules::parse(*text, file) : Result<std::shared_ptr<const SamePageRules>>(text.error());
+  if (rules)
+    reading.config.tracking.same_page = SamePageRules::joined(**rules, *built_in_same_page_rules());
+  else
+    reading.diagnostics.error(node.place, "same_page: " + rules.error().text);
 }
 
 void read_recordings(const YamlNode& node, const char* key, ConfigReading& reading) {
@@ -361,6 +377,7 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},
     {"learned_wait", &read_learned_wait, 0, 0, "how long to wait for each engine"},
     {"tracking_parameters", &read_tracking, 0, 0, "file of URL parameters that do not identify a page"},
+    {"same_page", &read_same_page, 0, 0, "file of rules for addresses that lead to the same page"},
     {"limits", &read_part<&ServerConfig::limits, kLimits>, 0, 0,
      "limits that keep one client from starving the others"},
     {"cache", &read_part<&ServerConfig::cache, kCache>, 0, 0, "cache of fused answers"},

@@ -37,6 +37,7 @@ struct KeyConfig {
   std::uint64_t quota_per_day = 0;     ///< expanded queries per day, 0 for no limit
   std::vector<std::string> domains{};  ///< domains that it may search, judge or manage; empty for all
   std::vector<std::string> engines{};  ///< engines that its searches may ask; empty for all
+  std::vector<std::string> tokens{};   ///< of private engines that its searches may ask
   std::string expires{};  ///< "2027-01-31": the last day (UTC) on which it is valid; empty: never expires
   double requests_per_second = 0;  ///< 0 for no limit
   double burst = 20;               ///< requests at once
@@ -44,6 +45,7 @@ struct KeyConfig {
   bool has(Role role) const;
   bool may_use_domain(std::string_view domain) const;
   bool may_ask_engine(std::string_view engine) const;
+  bool has_token_of(const std::vector<std::string>& accepted) const;
   /// in: now - seconds since 1970
   bool has_expired(std::int64_t now) const;
   friend bool operator==(const KeyConfig&, const KeyConfig&) = default;

@@ -72,6 +72,9 @@ class EngineFiles {
     auto read = fetchers::read_engine_file(file);
     if (!read) return note(read.error().text);
     loaded_.warnings.insert(loaded_.warnings.end(), read->warnings.begin(), read->warnings.end());
+    if (read->defaults.safe_search > 0) loaded_.safe_search = read->defaults.safe_search;
+    if (!read->defaults.language.empty()) loaded_.language = read->defaults.language;
+    if (!read->defaults.hostnames.empty()) hostnames_ = read->defaults.hostnames;
     for (Engine& engine : read->engines) {
       if (const auto [at, is_new] = file_of_.emplace(engine.name, file); !is_new)
         note(file + ": engine " + engine.name + " is also defined in " + at->second + "; rename one");
@@ -86,12 +89,15 @@ class EngineFiles {
       for (const std::string& name : *names) defined_ += ' ' + name;
       defined_ += '\n';
     }
+    defined_ += config.tracking.same_page->text();
     loaded_.digest = sha256_hex(defined_);
     for (const auto& [database, embedding] : embeddings_) {
       TRY(loaded_.embed_texts[database],
           fetchers::make_embed_texts(embedding, secret_of, config.allow_private));
     }
-    TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), fetcher_options(config, secret_of)));
+    auto options = fetcher_options(config, secret_of);
+    options.hostnames = std::move(hostnames_);
+    TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), std::move(options)));
     loaded_.syntax_of = [syntaxes = std::move(syntaxes_)](std::string_view name) -> const QuerySyntax& {
       const auto at = syntaxes.find(name);
       return at == syntaxes.end() || at->second == nullptr ? default_query_syntax() : *at->second;
@@ -119,6 +125,7 @@ class EngineFiles {
       embeddings_.emplace(vectors->database, *engine.embedding);
     if (const std::string database = index_of(engine); !database.empty())
       loaded_.indexes[engine.name] = database;
+    if (!engine.tokens.empty()) loaded_.private_engines[engine.name] = engine.tokens;
     const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
     if (local == nullptr) return;
     auto& vocabulary = by_database_[local->database];  // several engines may use one index
@@ -133,6 +140,7 @@ class EngineFiles {
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database_;
   std::map<std::string, fetchers::Embedding> embeddings_;  ///< by database
   std::string mistakes_;
+  fetchers::HostnameRules hostnames_;
   std::string defined_;  ///< what the digest of the definitions is made of
 };
 

@@ -16,6 +16,7 @@ constexpr Setting<KeyConfig> kKey[] = {
     {"quota_per_day", &KeyConfig::quota_per_day, 0, 1e12, "expanded queries per day; 0 for no limit"},
     {"domains", &KeyConfig::domains, 0, 0, "domains that the key may use; default: all"},
     {"engines", &KeyConfig::engines, 0, 0, "engines that the key's searches may ask; default: all"},
+    {"tokens", &KeyConfig::tokens, 0, 0, "tokens of private engines, which the key's searches may ask"},
     {"expires", &KeyConfig::expires, 0, 0, "YYYY-MM-DD: the last day on which the key is valid (UTC)"},
     {"requests_per_second", &KeyConfig::requests_per_second, 0, kMaxRate,
      "requests per second; 0 for no limit"},
@@ -106,6 +107,9 @@ bool KeyConfig::may_use_domain(std::string_view domain) const {
 }
 bool KeyConfig::may_ask_engine(std::string_view engine) const {
   return engines.empty() || std::find(engines.begin(), engines.end(), engine) != engines.end();
+}
+bool KeyConfig::has_token_of(const std::vector<std::string>& accepted) const {
+  return std::find_first_of(tokens.begin(), tokens.end(), accepted.begin(), accepted.end()) != tokens.end();
 }
 bool KeyConfig::has_expired(std::int64_t now) const {
   return !expires.empty() && now >= moment_of(expires).value_or(0) + kSecondsPerDay;

@@ -97,7 +97,11 @@ struct LoadedEngines {
   std::map<std::string, std::string> indexes = {};  ///< the database of each embedded engine
   /// Of embedded indexes whose vectors an endpoint makes, by the index's file.
   std::map<std::string, fetchers::EmbedTexts> embed_texts = {};
-  std::string digest = {};                  ///< of the definitions and the rules for results' keys
+  std::string digest = {};  ///< of the definitions and the rules for results' keys
+  /// The engines that only keys with one of their tokens may ask.
+  std::map<std::string, std::vector<std::string>> private_engines = {};
+  int safe_search = 0;                      ///< of searches that name no level
+  std::string language = {};                ///< of searches that name none
   std::vector<std::string> forwarded = {};  ///< names of headers that engines pass on, in lower case
 };
 

@@ -20,9 +20,16 @@ constexpr std::size_t kObjectBytes = 64;
 /// Bytes of the allocations for a hit's texts, beyond their characters.
 constexpr std::size_t kHitAllocationBytes = 5 * 24;
 
+std::size_t memory_of(const Details& details) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : details)
+    bytes += sizeof(name) + sizeof(value) + name.size() + value.size();
+  return bytes;
+}
+
 std::size_t memory_of(const Hit& hit) {
   return sizeof(Hit) + kHitAllocationBytes + hit.url.size() + hit.title.size() + hit.snippet.size() +
-         hit.published.size() + hit.thumbnail.size() + hit.language.size();
+         hit.published.size() + hit.thumbnail.size() + hit.language.size() + memory_of(hit.details);
 }
 
 }  // namespace
@@ -141,13 +148,15 @@ std::size_t AnswerCache::waiting() const {
 
 namespace {
 
-constexpr std::int64_t kVersion = 4;
-constexpr std::size_t kHitFields = 9;
+constexpr std::int64_t kVersion = 5;
+constexpr std::size_t kHitFields = 11;
 
 JsonArray hit_json(const Hit& hit) {
-  return {hit.url,        hit.title, hit.snippet,  hit.published,
-          hit.thumbnail,  hit.key,   hit.language, hit.score ? Json(*hit.score) : Json(),
-          hit.fingerprint};
+  JsonObject details;
+  for (const auto& [name, value] : hit.details) details[name] = value;
+  return {hit.url,         hit.title,         hit.snippet,       hit.published,
+          hit.thumbnail,   hit.key,           hit.language,      hit.score ? Json(*hit.score) : Json(),
+          hit.fingerprint, name_of(hit.kind), std::move(details)};
 }
 
 JsonObject list_json(const fetchers::FetchedList& list) {
@@ -188,6 +197,13 @@ Result<Hit> read_hit(const Json& json) {
     hit.fingerprint = static_cast<std::uint64_t>(fingerprint.get_int64());
   else
     return damaged();
+  const auto kind = fields[9].is_string() ? result_kind_named(fields[9].get_string()) : std::nullopt;
+  if (!kind || !fields[10].is_object()) return damaged();
+  hit.kind = *kind;
+  for (const auto& [name, value] : fields[10].get_object()) {
+    if (find_detail(name) == nullptr || !value.is_string()) return damaged();
+    hit.details.emplace_back(name, value.get_string());
+  }
   return hit;
 }
 

@@ -167,6 +167,9 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
     if (out.hit.language.empty()) out.hit.language = hit.language;
     if (out.hit.thumbnail.empty()) out.hit.thumbnail = hit.thumbnail;
     if (out.hit.fingerprint == 0) out.hit.fingerprint = hit.fingerprint;
+    if (out.hit.kind == ResultKind::page) out.hit.kind = hit.kind;
+    for (const auto& [name, value] : hit.details)
+      if (detail(out.hit.details, name).empty()) out.hit.details.emplace_back(name, value);
   }
   return out;
 }

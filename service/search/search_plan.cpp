@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostHops = 99;
 
 bool is_scoped(const KeyConfig* key) {
-  return key != nullptr && (!key->domains.empty() || !key->engines.empty());
+  return key != nullptr && (!key->domains.empty() || !key->engines.empty() || !key->tokens.empty());
 }
 
 /// Keeps those of the request's engines that its key may ask; if the request names none, takes the key's.
@@ -29,6 +29,28 @@ bool keep_engines_of(const KeyConfig& key, const LoadedDomain& domain, std::vect
     return std::find_first_of(item.engines.begin(), item.engines.end(), engines.begin(), engines.end()) !=
            item.engines.end();
   });
+}
+
+/// Leaves out private engines whose tokens the key does not have.
+///
+/// out:    whether an engine of the domain remains
+bool leave_out_private(const KeyConfig* key, const Snapshot& snapshot, const LoadedDomain& domain,
+                       std::vector<std::string>& engines) {
+  const auto is_closed = [&](const std::string& engine) {
+    const auto at = snapshot.engines.private_engines.find(engine);
+    return at != snapshot.engines.private_engines.end() && (key == nullptr || !key->has_token_of(at->second));
+  };
+  if (snapshot.engines.private_engines.empty()) return true;
+  std::vector<std::string> asked = engines;
+  if (asked.empty())
+    for (const templates::SearchTemplate& item : domain.domain.templates)
+      asked.insert(asked.end(), item.engines.begin(), item.engines.end());
+  if (std::none_of(asked.begin(), asked.end(), is_closed)) return true;
+  std::erase_if(asked, is_closed);
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  engines = std::move(asked);
+  return !engines.empty();
 }
 
 /// How many meta-search servers a request has passed through, as counted by the last one. A malformed count
@@ -89,6 +111,9 @@ OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest reques
   }
   if (exchange.key != nullptr && !keep_engines_of(*exchange.key, **domain, request.engines))
     return AccessRefusal{403, "scope", "the key may not ask these engines"};
+  if (!leave_out_private(exchange.key, snapshot, **domain, request.engines))
+    return AccessRefusal{403, "scope",
+                         "these engines are private; a key with one of their tokens may ask them"};
   request.hops = hops_of(exchange.request);
   const std::string identity = take_forwarded(exchange, request);
   auto prepared = prepare_search(snapshot, **domain, std::move(request), clock);

@@ -49,10 +49,10 @@ Result<Format> read_format(const Fields& fields) {
   return fail(Code::usage, "format must be html, json, csv or rss");
 }
 
-Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
+Result<void> read_numbers(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
   TRY(out.search.page, read_number<int>(fields, "pageno", 1, 1000, 1));
   TRY(out.limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
-  TRY(out.search.safe_search, read_number<int>(fields, "safesearch", 0, 2, 0));
+  TRY(out.search.safe_search, read_number<int>(fields, "safesearch", 0, 2, snapshot.engines.safe_search));
   TRY(out.search.deadline_seconds, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
   out.search.results = out.first() + static_cast<std::size_t>(out.limit);
   return {};
@@ -70,8 +70,10 @@ Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
 /// domain, as SearXNG's tabs choose engines.
 void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
   if (const std::string* domain = find(fields, "domain")) out.search.domain = *domain;
-  if (const std::string* language = find(fields, "language"))
-    out.search.language = *language == "all" || *language == "auto" ? "" : *language;
+  const std::string* language = find(fields, "language");
+  out.search.language = language == nullptr                         ? snapshot.engines.language
+                        : *language == "all" || *language == "auto" ? ""
+                                                                    : *language;
   if (const std::string* categories = find(fields, "categories"); categories != nullptr)
     for (const std::string& name : split(*categories, ','))
       if (out.search.domain.empty() && snapshot.domains.contains(name)) out.search.domain = name;
@@ -128,7 +130,7 @@ bool has_known_format(const Fields& fields) {
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot) {
   SearchParameters out;
   TRY(out.format, read_format(fields));
-  TRY_VOID(read_numbers(fields, out));
+  TRY_VOID(read_numbers(fields, snapshot, out));
   TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);
   if (const std::string* q = find(fields, "q")) read_query(*q, snapshot, out.search);

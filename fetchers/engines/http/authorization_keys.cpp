@@ -91,7 +91,21 @@ void take_aws(EngineBlock& block, Authorization& auth) {
 void take_forward(EngineBlock& block, Authorization& auth) {
   auth.kind = Authorization::Kind::forward;
   const YamlNode* node = block.map.take_required("headers");
-  auth.forwarded = block.texts("headers");
+  if (node != nullptr && node->is_map()) {
+    for (const auto& [name, meant] : block.map.take_string_map("headers")) {
+      const std::size_t colon = meant.find(':');
+      const std::string backend = meant.substr(0, colon);
+      auth.forwarded.push_back(name);
+      auth.renamed.emplace_back(
+          backend, colon == std::string::npos
+                       ? ""
+                       : std::string(ascii_trimmed(std::string_view(meant).substr(colon + 1))) + " ");
+      if (!is_header_name(backend))
+        block.error_at("headers", "auth: \"" + backend + "\" is not a valid header name");
+    }
+  } else {
+    auth.forwarded = block.texts("headers");
+  }
   if (node != nullptr && auth.forwarded.empty())
     block.error_at("headers", "auth: headers is empty; name the headers to pass on");
   for (const std::string& name : auth.forwarded) {

@@ -6,6 +6,7 @@
 #include "core/encoding.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "fetchers/answers/part_text.h"
 #include "fetchers/http/request_template.h"
 
 namespace metafuse::fetchers {
@@ -77,13 +78,18 @@ RequestValues values_of(const HttpAccess& access, std::string_view query, const 
   values.query = query;
   if (page > 1 || !access.paging.omits_first_number)
     values.pageno = std::to_string((page - 1) * access.paging.page_size + access.paging.first_page);
-  values.lang = request_language(access, options);
+  values.lang = language_value(access, options);
+  values.locale = request_language(access, options);
   values.time_range = time_range_piece(access, options);
   if (access.safe_search.is_on)
     values.safe_search = value_of(access.safe_search.urls, std::to_string(options.safe_search));
   values.offset = std::to_string(offset);
   values.start = std::to_string(offset + 1);
   values.count = std::to_string(options.depth);
+  if (const auto groups = query_groups(access, query)) {
+    std::string* const places[] = {&values.query_1, &values.query_2, &values.query_3};
+    for (std::size_t i = 0; i < groups->size() && i < std::size(places); ++i) *places[i] = (*groups)[i];
+  }
   if (access.body.find("{query_") == std::string::npos) return values;
   const FieldQuery parts = field_query(query);
   values.query_field = parts.field.empty() ? "*" : parts.field;
@@ -106,6 +112,9 @@ void set_common(EngineRequest& request, const Engine& engine, const ReadyAccess&
   request.username = access.username;
   request.password = access.password;
   request.ca_file = access.ca_file;
+  request.certificate_file = access.certificate_file;
+  request.key_file = access.key_file;
+  request.proxy = access.proxy;
   request.verifies_certificates = access.verifies_certificates;
   request.timeout = seconds(engine.timeout_seconds);
   request.connect_timeout = seconds(engine.connect_seconds);
@@ -165,6 +174,16 @@ std::string request_language(const HttpAccess& access, const FetchOptions& optio
   return is_tag ? wanted : access.default_language;
 }
 
+std::string language_value(const HttpAccess& access, const FetchOptions& options) {
+  const std::string tag = request_language(access, options);
+  const std::string language = ascii_lower(tag.substr(0, tag.find('-')));
+  if (access.languages.empty()) return tag.find('-') == 2 || tag.find('-') == 3 ? language : tag;
+  for (const std::string& wanted : {ascii_lower(tag), language, std::string("*")})
+    for (const auto& [name, value] : access.languages)
+      if (equal_ignoring_case(name, wanted)) return value;
+  return access.default_language == "all" ? std::string() : access.default_language;
+}
+
 namespace {
 
 /// Pages reached by a cursor must be fetched from the first one on.
@@ -181,13 +200,14 @@ PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
   return plan;
 }
 
-/// The first step selects the window; its identifiers form one page of results.
+/// The first step, or the request that uses its identifiers, selects the window.
 PagePlan plan_of_steps(const HttpAccess& access, const FetchOptions& options) {
   const LookupStep& step = access.steps.front();
   PagePlan plan;
   plan.first = options.page;
   const auto has = [&](std::string_view name) {
-    return step.url.find(name) != std::string::npos || step.body.find(name) != std::string::npos;
+    return step.url.find(name) != std::string::npos || step.body.find(name) != std::string::npos ||
+           has_placeholder(access, name);
   };
   plan.is_beyond_end = options.page > 1 && !has("{pageno}") && !has("{offset}") && !has("{start}");
   return plan;
@@ -195,8 +215,18 @@ PagePlan plan_of_steps(const HttpAccess& access, const FetchOptions& options) {
 
 }  // namespace
 
+std::optional<std::vector<std::string>> query_groups(const HttpAccess& access, std::string_view query) {
+  if (access.query_pattern.empty()) return std::nullopt;
+  auto groups = matched_groups(access.query_pattern, query);
+  if (!groups) return std::nullopt;
+  for (std::string& group : *groups)
+    if (const std::string value = value_of(access.query_values, ascii_lower(group)); !value.empty())
+      group = value;
+  return groups;
+}
+
 PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
-  if (!access.paging.next.cursor.empty()) return plan_by_cursor(access, options);
+  if (access.paging.next.is_followed()) return plan_by_cursor(access, options);
   if (!access.steps.empty()) return plan_of_steps(access, options);
   PagePlan plan;
   const bool has_own_window = has_placeholder(access, "{count}");
@@ -254,6 +284,10 @@ EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, con
     request.record_body = fill_request_template(templates.redacted_body, values, quoting);
   }
   set_headers(request, ready.access, options, templates.format, templates.content_type);
+  constexpr std::string_view kIds = "{ids}";
+  for (auto& [name, value] : request.headers)
+    if (const std::size_t at = value.find(kIds); at != std::string::npos)
+      value.replace(at, kIds.size(), values.ids);
   return request;
 }
 
@@ -262,7 +296,7 @@ EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, con
 EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
                             const FetchOptions& options, int page, const Found& found) {
   const HttpAccess& access = ready.access;
-  const bool is_next = !found.cursor.empty();
+  const bool is_next = !found.cursor.empty() && !found.is_address;
   const auto chosen = [&](const HttpAccess& from, std::string NextPage::*next,
                           std::string HttpAccess::*own) -> const std::string& {
     return is_next && !(from.paging.next.*next).empty() ? from.paging.next.*next : from.*own;
@@ -270,12 +304,22 @@ EngineRequest build_request(const Engine& engine, const ReadyAccess& ready, std:
   RequestValues values = values_of(access, query, options, page);
   set_found(values, found, access.steps.empty() ? nullptr : &access.steps.back());
   const std::string& body = chosen(access, &NextPage::body, &HttpAccess::body);
-  return filled_request(engine, ready,
-                        {access.method, chosen(access, &NextPage::url, &HttpAccess::url), body,
-                         chosen(ready.redacted, &NextPage::url, &HttpAccess::url),
-                         chosen(ready.redacted, &NextPage::body, &HttpAccess::body),
-                         content_type_of(access.content_type, access.headers, body), access.answer.format},
-                        values, options);
+  EngineRequest request =
+      filled_request(engine, ready,
+                     {access.method, chosen(access, &NextPage::url, &HttpAccess::url), body,
+                      chosen(ready.redacted, &NextPage::url, &HttpAccess::url),
+                      chosen(ready.redacted, &NextPage::body, &HttpAccess::body),
+                      content_type_of(access.content_type, access.headers, body), access.answer.format},
+                     values, options);
+  if (found.is_address) {
+    request.method = "GET";
+    request.url = found.cursor;
+    request.record_url = without_secret_parameters(found.cursor);
+    if (access.secrets != nullptr) redact(request.record_url, *access.secrets);
+    request.body.clear();
+    request.record_body.clear();
+  }
+  return request;
 }
 
 EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ struct Found {
   std::string cursor;            ///< for the next page; empty for the first
   std::vector<std::string> ids;  ///< found by the previous step
   std::string vector{};          ///< of the query, if the engine needs one: "[0.25,-0.5]"
+  bool is_address = false;       ///< the cursor is the next page's whole URL
 };
 
 /// The request for one page of the engine's results.
@@ -52,7 +54,13 @@ EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready,
 /// The request for the engine's description document.
 EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
 
-/// The language that replaces {lang}.
+/// The language that is asked for, as a tag: {locale}.
 std::string request_language(const HttpAccess& access, const FetchOptions& options);
+/// What {lang} stands for: the engine's own word for the language, else its first part.
+std::string language_value(const HttpAccess& access, const FetchOptions& options);
+
+/// The groups of `query_pattern` in a query, with the engine's own words for them; nullopt for a query that
+/// the engine does not understand, and for engines without a pattern.
+std::optional<std::vector<std::string>> query_groups(const HttpAccess& access, std::string_view query);
 
 }  // namespace metafuse::fetchers

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "core/json.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
+#include "fetchers/answers/part_text.h"
 #include "fetchers/answers/redirect_links.h"
 #include "fetchers/engines/http/http_readers.h"
 #include "fetchers/http/request_template.h"
@@ -47,6 +49,41 @@ void take_path(EngineBlock& block, Format format, std::string_view part, std::st
   if (node != nullptr && !path.empty()) check_path(block, format, node->place, path);
 }
 
+/// Takes `values`, `replace` and similar maps in which the order counts.
+StringPairs take_pairs(EngineBlock& block, std::string_view key) {
+  return block.map.take_string_map(key);
+}
+
+/// Takes `{join: [...], with: ", "}` or `{path: ...}`, either with pattern, take, replace and values.
+void take_part_map(EngineBlock& block, const YamlNode& node, const std::string& key, PartRule& read) {
+  EngineBlock part = block.inner(node, key);
+  if (part.map.take("join") != nullptr) {
+    read.paths = part.texts("join");
+    read.separator = part.text("with", " ");
+    read.is_joined = true;
+  } else if (const YamlNode* path = part.map.take_required("path")) {
+    read.paths = part.texts("path");
+    read.has_fallbacks = path->is_list();
+  }
+  part.take("pattern", read.pattern);
+  if (!read.pattern.empty()) part.check("pattern", check_pattern(read.pattern));
+  part.take("take", read.taken);
+  const bool is_pattern_right = !read.pattern.empty() && check_pattern(read.pattern).has_value();
+  if (!read.taken.empty() && read.pattern.empty())
+    part.error_at("take", key + ": take needs a pattern");
+  else if (!read.taken.empty() && is_pattern_right)
+    part.check("take", check_rewrite(read.pattern, read.taken));
+  read.replaced = take_pairs(part, "replace");
+  for (const auto& [pattern, replacement] : read.replaced) {
+    const auto checked = check_pattern(pattern);
+    const auto rewrite = checked ? check_rewrite(pattern, replacement) : Result<void>();
+    if (!checked || !rewrite)
+      part.error_at("replace", key + ": replace: " + (checked ? rewrite.error().text : checked.error().text));
+  }
+  read.values = take_pairs(part, "values");
+  part.map.finish();
+}
+
 /// Takes a part's path, a list of paths that are tried in turn, or `{join: [...], with: ", "}`.
 void take_part(EngineBlock& block, Format format, std::string_view part, PartRule& rule) {
   const std::string key = path_key(format, part);
@@ -54,12 +91,7 @@ void take_part(EngineBlock& block, Format format, std::string_view part, PartRul
   if (node == nullptr) return;
   PartRule read;
   if (node->is_map()) {
-    EngineBlock joined = block.inner(*node, key);
-    joined.map.take_required("join");
-    read.paths = joined.texts("join");
-    read.separator = joined.text("with", " ");
-    read.is_joined = true;
-    joined.map.finish();
+    take_part_map(block, *node, key, read);
   } else {
     read.paths = block.texts(key);
     read.has_fallbacks = node->is_list();
@@ -88,10 +120,9 @@ void take_unwrap(EngineBlock& block, AnswerRules& rules) {
 }
 
 /// Checks the paths inside "https://host/{path}".
-void check_url_format(EngineBlock& block, const AnswerRules& rules) {
+void check_url_format(EngineBlock& block, const AnswerRules& rules, const std::string& format) {
   const YamlNode* node = block.map.take("url_format");
   if (node == nullptr) return;
-  const std::string& format = rules.url_format;
   const std::size_t slash = format.find('/', std::min(format.find("://") + 3, format.size()));
   for (std::size_t at = format.find('{'); at != std::string::npos; at = format.find('{', at + 1)) {
     const std::size_t end = format.find('}', at);
@@ -108,18 +139,82 @@ void check_url_format(EngineBlock& block, const AnswerRules& rules) {
   }
 }
 
+/// Takes `url_format`: a text, or a list of `{when: PATH, is: VALUE, format: TEXT}` with a text at its end.
+void take_url_formats(EngineBlock& block, AnswerRules& rules) {
+  const YamlNode* node = block.map.take("url_format");
+  if (node == nullptr) return;
+  if (!node->is_list()) {
+    block.take("url_format", rules.url_format);
+    return check_url_format(block, rules, rules.url_format);
+  }
+  for (const YamlNode& item : node->items) {
+    if (item.is_scalar()) {
+      rules.url_format = item.text;
+      check_url_format(block, rules, item.text);
+      continue;
+    }
+    EngineBlock chosen = block.inner(item, "an url_format");
+    if (!item.is_map()) continue;
+    ChosenFormat format{chosen.map.take_required_string("when"), chosen.text("is"),
+                        chosen.map.take_required_string("format")};
+    chosen.map.finish();
+    check_path(block, rules.format, item.place, format.path);
+    check_url_format(block, rules, format.format);
+    rules.chosen_formats.push_back(std::move(format));
+  }
+}
+
+/// Takes the keys that say where JSON or HTML is inside an answer.
+void take_inside(EngineBlock& block, AnswerRules& rules) {
+  if (rules.format == Format::html) {
+    block.take("html_query", rules.inside.html_query);
+    if (!rules.inside.html_query.empty())
+      block.check("html_query", check_answer_path(Format::json, rules.inside.html_query));
+  }
+  if (rules.format != Format::json) return;
+  block.take("json_after", rules.inside.json_after);
+  block.take("json_xpath", rules.inside.json_xpath);
+  block.take("json_query", rules.inside.json_query);
+  if (!rules.inside.json_xpath.empty())
+    block.check("json_xpath", check_answer_path(Format::html, rules.inside.json_xpath));
+  if (!rules.inside.json_query.empty())
+    block.check("json_query", check_answer_path(Format::json, rules.inside.json_query));
+}
+
+/// Takes `kind`, and the parts that only results of a kind have: `image_query`, `length_query` and so on.
+void take_kind(EngineBlock& block, AnswerRules& rules) {
+  const std::string name = block.text("kind", "page");
+  if (const auto kind = result_kind_named(name)) {
+    rules.kind = *kind;
+  } else {
+    std::string known;
+    for (const ResultKindRow& row : result_kinds())
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+    block.error_at("kind", "kind must be one of " + known);
+  }
+  for (const DetailRow& row : result_details()) {
+    PartRule rule;
+    take_part(block, rules.format, row.name, rule);
+    if (!rule.empty()) rules.details.emplace_back(row.name, std::move(rule));
+  }
+}
+
 void take_answer_keys(EngineBlock& block, AnswerRules& rules) {
   const Format format = rules.format;
+  take_inside(block, rules);
   take_path(block, format, "results", rules.results);
   for (const ResultPart& part : kResultParts) take_part(block, format, part.name, rules.*part.rule);
   if (rules.thumbnail.empty() && format == Format::json)
     rules.thumbnail = block.text("thumbnail");  // its name in SearXNG's blocks
   take_part(block, format, "id", rules.id);
+  take_kind(block, rules);
+  rules.match.paths = block.texts("results_match");
+  for (const std::string& path : rules.match.paths)
+    check_path(block, format, block.map.take("results_match")->place, path);
   take_path(block, format, "suggestion", rules.suggestion);
   block.take("url_prefix", rules.url_prefix);
   block.take("thumbnail_prefix", rules.thumbnail_prefix);
-  block.take("url_format", rules.url_format);
-  check_url_format(block, rules);
+  take_url_formats(block, rules);
   take_unwrap(block, rules);
   if (format == Format::html) return;
   block.take("title_html_to_text", rules.is_title_html);
@@ -154,6 +249,10 @@ void take_choices(EngineBlock& block, HttpAccess& access) {
   if (block.map.take("safe_search_map") != nullptr)
     access.safe_search.urls = block.map.take_string_map("safe_search_map");
   block.take("lang_all", access.default_language);
+  access.languages = take_pairs(block, "lang_map");
+  block.take("query_pattern", access.query_pattern);
+  if (!access.query_pattern.empty()) block.check("query_pattern", check_pattern(access.query_pattern));
+  access.query_values = take_pairs(block, "query_values");
 }
 
 void take_paging(EngineBlock& block, Paging& paging) {
@@ -186,13 +285,45 @@ void take_key_header(EngineBlock& block, HttpAccess& access, std::string_view he
     access.headers.emplace_back(std::string(header), std::string(before) + value);
 }
 
+namespace {
+
+/// A required path of a file that can be opened now, so that a mistake is found before the first search.
+std::string readable_path(EngineBlock& block, std::string_view key) {
+  std::string path = block.required_path(key);
+  if (!path.empty() && !std::ifstream(path).good())
+    block.error_at(key, "client_certificate: cannot read " + path);
+  return path;
+}
+
+}  // namespace
+
 void take_certificates(EngineBlock& block, HttpAccess& access) {
   const YamlNode* verify = block.map.take("verify");
-  if (verify == nullptr) return;
-  if (verify->is_scalar() && (verify->text == "true" || verify->text == "false"))
+  if (verify != nullptr && verify->is_scalar() && (verify->text == "true" || verify->text == "false"))
     access.verifies_certificates = verify->text == "true";
-  else if (auto file = block.map.take_string("verify"))
+  else if (auto file = verify == nullptr ? std::nullopt : block.map.take_string("verify"))
     access.ca_file = (std::filesystem::path(block.folder) / *file).string();
+  const YamlNode* own = block.map.take("client_certificate");
+  if (own == nullptr) return;
+  EngineBlock reading = block.inner(*own, "client_certificate");
+  if (!own->is_map()) return;
+  access.certificate_file = readable_path(reading, "certificate");
+  access.key_file = readable_path(reading, "key");
+  reading.map.finish();
+}
+
+void take_proxy(EngineBlock& block, HttpAccess& access) {
+  std::string proxy = block.text("proxy");
+  if (proxy.empty() || proxy == "direct") return;
+  const std::size_t end = proxy.find("://");
+  const std::string scheme = proxy.substr(0, std::min(end, proxy.size()));
+  const bool is_known = scheme == "http" || scheme == "https" || scheme == "socks5" || scheme == "tor";
+  const std::string rest = end == std::string::npos ? std::string() : proxy.substr(end + 3);
+  const std::size_t at = rest.rfind('@');
+  const auto parts = parts_of_url("http://" + rest.substr(at == std::string::npos ? 0 : at + 1) + "/");
+  block.check("proxy", is_known && parts && parts->path_and_query == "/",
+              "must be http://, https://, socks5:// or tor:// with a host and a port, or `direct`");
+  access.proxy = std::move(proxy);
 }
 
 std::string take_base_url(EngineBlock& block, const std::string& preset) {
@@ -216,6 +347,8 @@ void take_http_keys(EngineBlock& block, HttpAccess& access) {
   if (auto count = block.map.take_integer("soft_max_redirects", 0, 10))
     access.max_redirects = std::min(3, *count == 0 ? 3 : static_cast<int>(*count));
   take_certificates(block, access);
+  take_proxy(block, access);
+  block.take("keep_cookies", access.keeps_cookies);
   take_answer_keys(block, access.answer);
 }
 
@@ -226,12 +359,14 @@ void take_search_url(EngineBlock& block, HttpAccess& access) {
   block.take("search_url", access.url);
   if (node == nullptr || !node->is_scalar()) return;
   take_chained_requests(block, access);
-  const bool is_in_body = access.body.find("{query}") != std::string::npos;
-  block.check("search_url", check_url_template(access.url, !is_in_body && access.steps.empty()));
+  const bool is_elsewhere = access.body.find("{query") != std::string::npos || !access.steps.empty() ||
+                            !access.answer.match.empty();
+  block.check("search_url", check_url_template(access.url, !is_elsewhere));
 }
 
 void require_part(EngineBlock& block, const PartRule& part, std::string_view name, const AnswerRules& rules) {
-  if (!part.empty() || (name == "url" && !rules.url_format.empty())) return;
+  if (!part.empty() || (name == "url" && (!rules.url_format.empty() || !rules.chosen_formats.empty())))
+    return;
   block.error("the engine \"" + block.engine.name + "\" lacks the key \"" + path_key(rules.format, name) +
               "\"");
 }
@@ -310,15 +445,15 @@ void read_searx_engine(EngineBlock& block) {
     base = take_base_url(block);
   }
   access.url =
-      base + "/search?q={query}&format=json&pageno={pageno}&language={lang}{time_range}{safe_search}";
+      base + "/search?q={query}&format=json&pageno={pageno}&language={locale}{time_range}{safe_search}";
   take_http_keys(block, access);
 }
 
 void read_metafuse(EngineBlock& block) {
   HttpAccess& access = federated_access(block);
-  access.url =
-      take_base_url(block) +
-      "/search?q={query}&format=json&pageno={pageno}&limit={count}&language={lang}{time_range}{safe_search}";
+  access.url = take_base_url(block) +
+               "/search?q={query}&format=json&pageno={pageno}&limit={count}&language={locale}{time_range}{"
+               "safe_search}";
   if (const auto domain = block.map.take_string("domain"))
     access.url += "&domain=" + with_doubled_braces(*domain);
   take_http_keys(block, access);

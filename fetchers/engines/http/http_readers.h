@@ -58,7 +58,10 @@ StringPairs take_header_fields(EngineBlock& block, std::string_view key);
 void take_key_header(EngineBlock& block, HttpAccess& access, std::string_view header,
                      std::string_view before = {}, std::string_view key = "api_key");
 
-/// Takes `verify`: false, or the file of a certificate authority.
+/// Takes `proxy`.
+void take_proxy(EngineBlock& block, HttpAccess& access);
+
+/// Takes `verify`: false, or the file of a certificate authority; and `client_certificate`.
 void take_certificates(EngineBlock& block, HttpAccess& access);
 
 /// Converts YAML to JSON: quoted scalars become strings, plain ones whatever JSON reads them as.

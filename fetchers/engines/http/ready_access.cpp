@@ -48,8 +48,8 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
                    fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
   Authorization& auth = access.auth;
   for (std::string* text :
-       {&access.username, &access.password, &auth.client_id, &auth.client_secret, &auth.refresh_token,
-        &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
+       {&access.username, &access.password, &access.proxy, &auth.client_id, &auth.client_secret,
+        &auth.refresh_token, &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
     is_filled = is_filled && fill(*text);
   for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
   for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);

@@ -175,10 +175,14 @@ void check_chain(EngineBlock& block, const HttpAccess& access) {
     const bool is_last = i == access.steps.size();
     const std::string& url = is_last ? access.url : access.steps[i].url;
     const std::string& body = is_last ? access.body : access.steps[i].body;
-    const bool has_ids = has(url, body, "{ids}") || has(url, body, "{id_values}");
+    const bool is_in_header =
+        is_last && std::any_of(access.headers.begin(), access.headers.end(),
+                               [](const auto& one) { return one.second.find("{ids}") != std::string::npos; });
+    const bool has_ids = is_in_header || has(url, body, "{ids}") || has(url, body, "{id_values}");
     const bool has_id = has(url, body, "{id}");
     const std::string which = is_last ? "the engine's own request" : "step " + std::to_string(i + 1);
-    if (i == 0 && !has(url, body, "{query}")) block.error_at("steps", "step 1 must contain {query}");
+    const bool asks = has(access.url, access.body, "{query");
+    if (i == 0 && !asks && !has(url, body, "{query")) block.error_at("steps", "step 1 must contain {query}");
     if (i > 0 && !has_ids && !(is_last && has_id))
       block.error_at("steps", which + " must contain {ids}, the identifiers found by the previous step");
     if (!is_last && has_id)
@@ -192,6 +196,14 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
   EngineBlock reading = block.inner(*node, "next_page");
   if (!node->is_map()) return;
   NextPage& next = access.paging.next;
+  access.paging.is_on = true;
+  reading.take("link_header", next.is_link_header);
+  const std::string url_key = access.answer.format == Format::json ? "url_query" : "url_xpath";
+  if (reading.map.take(url_key) != nullptr) {
+    next.is_address = true;
+    next.cursor = take_required_path(reading, access.answer.format, "url");
+  }
+  if (next.is_link_header || next.is_address) return reading.map.finish();
   next.cursor = take_required_path(reading, access.answer.format, "cursor");
   next.url = take_url(reading, access);
   HttpAccess sent;
@@ -200,7 +212,6 @@ void take_next_page(EngineBlock& block, HttpAccess& access) {
   reading.map.finish();
   if (!has(next.url, next.body, "{cursor}"))
     reading.error("next_page must contain {cursor} in its search_url or body");
-  access.paging.is_on = true;
 }
 
 }  // namespace

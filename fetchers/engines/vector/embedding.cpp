@@ -65,6 +65,7 @@ std::optional<Embedding> read_embedding(const YamlNode& node, const std::string&
   embedding.access.headers = take_header_fields(block, "headers");
   take_key_header(block, embedding.access, "Authorization", "Bearer ");
   take_certificates(block, embedding.access);
+  take_proxy(block, embedding.access);
   embedding.model =
       embedding.api == Embedding::Api::tei ? block.text("model") : block.map.take_required_string("model");
   block.take("dimensions", embedding.dimensions, 1, 4096);

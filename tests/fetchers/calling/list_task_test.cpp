@@ -91,7 +91,7 @@ TEST_CASE("A page that an engine sends to programs is no empty list", "[fetchers
 
 TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][security]") {
   const std::string answer = R"({"results":[
-      {"url":"http://a.example/1?utm_campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret"},
+      {"url":"http://a.example/1?campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret"},
       {"url":"http://anna:pw@b.example/2?mail=c@d","title":"One"},
       {"url":"//anna@b.example/3","title":"Two"}]})";
   Script script{[&](const EngineRequest&) { return answer_of(answer); }, {}};
@@ -105,7 +105,7 @@ TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][secur
                         .list;
   REQUIRE(list.hits.size() == 3);
   CHECK(script.requests.front().url.find("hunter2secret") != std::string::npos);
-  CHECK(list.hits[0].url == "http://a.example/1?utm_campaign=REDACTED");
+  CHECK(list.hits[0].url == "http://a.example/1?campaign=REDACTED");
   CHECK(list.hits[0].title == "REDACTED");
   CHECK(list.hits[0].snippet == "by REDACTED");
   CHECK(list.hits[1].url == "http://b.example/2?mail=c@d");

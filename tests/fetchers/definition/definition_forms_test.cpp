@@ -302,19 +302,17 @@ engines:
     disabled: True
 )") == "folded off ");
   // blocks that only change an engine that comes with SearXNG
-  CHECK(names("use_default_settings: true\nengines:\n  - {name: crossref, disabled: true}\n"
-              "  - {name: openalex}\n") == "crossref off openalex ");
-  CHECK(names("use_default_settings: {engines: {keep_only: [openalex, no such, crossref]}}\n") ==
-        "openalex crossref ");
-  CHECK(names("use_default_settings: true\nserver: {secret_key: x}\n").find("lists no others") !=
-        std::string::npos);
+  CHECK(names("general: {}\nengines:\n  - {name: crossref, disabled: true}\n  - {name: openalex}\n") ==
+        "crossref off openalex off ");
+  CHECK(names("use_default_settings: {engines: {keep_only: [arxiv, no such, pubmed]}}\n") == "arxiv pubmed ");
+  CHECK(names("general: {debug: false}\n").find("has no engines") != std::string::npos);
   CHECK(names("use_default_settings: true\nengines: {google: {engine: google}}\n").find("must be a list") !=
         std::string::npos);
 }
 
 TEST_CASE("The supported engines of a whole settings.yml are served", "[fetchers][definition][searxng]") {
   const std::string settings =
-      "use_default_settings: true\nserver: {port: 8888}\nengines:\n"
+      "server: {port: 8888}\nengines:\n"
       "  - {name: good, engine: json_engine, search_url: \"http://e.example/?q={query}\", results_query: r, "
       "url_query: u, title_query: t, send_page_num_on_first_page: false, safesearch: true, thumbnail: x, "
       "index: 1}\n"
@@ -333,10 +331,11 @@ TEST_CASE("The supported engines of a whole settings.yml are served", "[fetchers
   CHECK(good.answer.thumbnail == PartRule("x"));
   CHECK(file->engines[1].name == "last");
   REQUIRE(file->refused.size() == 3);
-  CHECK(file->refused[0].starts_with("settings.yml:5:"));
-  CHECK(file->refused[0].find("\"duckduckgo_weather\" is Python code") != std::string::npos);
-  CHECK(file->refused[1].find("unknown engine type \"nobody_knows\"") != std::string::npos);
-  CHECK(file->refused[2].find("not valid XPath") != std::string::npos);
+  CHECK(file->refused[0].name == "python");
+  CHECK(file->refused[0].text.starts_with("settings.yml:5:"));
+  CHECK(file->refused[0].text.find("\"duckduckgo_weather\" is Python code") != std::string::npos);
+  CHECK(file->refused[1].text.find("unknown engine type \"nobody_knows\"") != std::string::npos);
+  CHECK(file->refused[2].text.find("not valid XPath") != std::string::npos);
   // A file in our own format is refused for any mistake.
   CHECK_FALSE(parse_engine_file("engines:\n  - {name: python, engine: duckduckgo_weather}\n", "engines.yaml")
                   .has_value());

@@ -249,36 +249,86 @@ TEST_CASE("The engine type mongodb is named as gone, with what replaces it", "[f
       "odbc (MongoDB's own ODBC driver) or command");
 }
 
-TEST_CASE("Settings that would protect an engine or its users are never dropped silently",
+TEST_CASE("Settings that protect an engine or its users are obeyed or refused",
           "[fetchers][definition][security]") {
   const std::string url =
       "search_url: 'http://e.example/?q={query}', results_query: r, url_query: u, title_query: t";
-  const auto refused = [&](const std::string& keys) {
-    return errors_of("engines:\n  - {name: e, engine: json_engine, " + url + ", " + keys + "}\n");
+  const auto text_with = [&](const std::string& keys) {
+    return "engines:\n  - {name: e, engine: json_engine, " + url + ", " + keys + "}\n";
   };
-  for (const std::string keys : {"tokens: [x]", "tokens: x"})
-    CHECK(refused(keys).find("everybody could ask this engine") != std::string::npos);
-  for (const std::string keys :
-       {"proxies: {'all://': 'http://p:1'}", "using_tor_proxy: true", "network: tor"})
-    CHECK(refused(keys).find("would leave from the server's own address") != std::string::npos);
-  for (const std::string keys : {"tokens: []", "proxies: {}", "using_tor_proxy: false", "network: other"})
-    CHECK(refused(keys).empty());
-  for (const std::string host : {"abc.onion", "ABC.Onion:80", "abc.onion."})
-    CHECK(errors_of("engines:\n  - {name: e, engine: json_engine, search_url: 'http://" + host +
-                    "/?q={query}', results_query: r, url_query: u, title_query: t}\n")
-              .find("Tor network") != std::string::npos);
+  const auto proxy_with = [&](const std::string& keys) {
+    const auto file = parse_engine_file(text_with(keys), "e.yaml");
+    return file ? std::get<HttpAccess>(file->engines.at(0).access).proxy : file.error().text;
+  };
+  CHECK(parse_engine_file(text_with("tokens: [x, y]"), "e.yaml")->engines.at(0).tokens ==
+        std::vector<std::string>{"x", "y"});
+  CHECK(proxy_with("proxy: 'tor://127.0.0.1:9050'") == "tor://127.0.0.1:9050");
+  CHECK(proxy_with("proxy: direct").empty());
+  CHECK(proxy_with("proxies: {'all://': 'http://p:1'}") == "http://p:1");
+  CHECK(proxy_with("proxies: {'https://': ['socks5h://p:1', 'socks5h://q:1']}") == "socks5://p:1");
+  CHECK(proxy_with("proxies: 'socks5h://p:1', using_tor_proxy: true") == "tor://p:1");
+  CHECK(proxy_with("proxies: {}, using_tor_proxy: false").empty());
+  CHECK(proxy_with("proxy: 'ftp://p:1'").find("must be http://") != std::string::npos);
+  CHECK(proxy_with("proxies: {'all://a.example': 'http://p:1'}").find("single hosts") != std::string::npos);
+  for (const std::string keys : {"using_tor_proxy: true", "network: tor"})
+    CHECK(proxy_with(keys).find("would leave from the server's own address") != std::string::npos);
+  for (const std::string host : {"abc.onion", "ABC.Onion:80", "abc.onion."}) {
+    const std::string onion = "engines:\n  - {name: e, engine: json_engine, search_url: 'http://" + host +
+                              "/?q={query}', results_query: r, url_query: u, title_query: t";
+    CHECK(errors_of(onion + "}\n").find("Tor network") != std::string::npos);
+    CHECK(errors_of(onion + ", proxy: 'socks5://p:1'}\n").find("Tor network") != std::string::npos);
+    CHECK(errors_of(onion + ", proxy: 'tor://p:1'}\n").empty());
+  }
+}
 
-  // a whole settings.yml loses such blocks alone, unless all its queries should go through a proxy
+TEST_CASE("The proxies and time-outs of a settings.yml reach its engines",
+          "[fetchers][definition][searxng]") {
+  const std::string url =
+      "search_url: 'http://e.example/?q={query}', results_query: r, url_query: u, title_query: t";
   const std::string blocks = "engines:\n  - {name: e, engine: json_engine, " + url +
-                             ", network: hidden}\n  - {name: f, engine: json_engine, " + url + "}\n";
-  const std::string networks =
-      "general: {debug: false}\noutgoing: {networks: {hidden: {using_tor_proxy: true}}}\n";
-  const auto file = parse_engine_file(networks + blocks, "settings.yml");
+                             ", network: hidden}\n  - {name: f, engine: json_engine, " + url +
+                             "}\n  - {name: g, engine: json_engine, " + url +
+                             ", network: unknown, timeout: 9}\n";
+  const auto file = parse_engine_file(
+      "outgoing:\n  request_timeout: 7\n  extra_proxy_timeout: 10\n  proxies: {'all://': ['http://p:1']}\n"
+      "  networks: {hidden: {proxies: 'socks5h://t:9050', using_tor_proxy: true}}\n" +
+          blocks,
+      "settings.yml");
   REQUIRE(file.has_value());
-  CHECK(file->engines.size() == 1);
-  CHECK(file->refused.size() == 1);
-  for (const std::string outgoing : {"{proxies: {'all://': ['http://p:1']}}", "{using_tor_proxy: true}"})
-    CHECK(errors_of("general: {debug: false}\noutgoing: " + outgoing + "\n" + blocks).find("outgoing:") !=
-          std::string::npos);
-  CHECK(errors_of("general: {debug: false}\noutgoing: {request_timeout: 3}\n" + blocks).empty());
+  REQUIRE(file->engines.size() == 2);
+  const auto proxy_of = [&](std::size_t i) { return std::get<HttpAccess>(file->engines[i].access).proxy; };
+  CHECK(proxy_of(0) == "tor://t:9050");
+  CHECK(file->engines[0].timeout_seconds == 17);
+  CHECK(proxy_of(1) == "http://p:1");
+  CHECK(file->engines[1].timeout_seconds == 7);
+  REQUIRE(file->refused.size() == 1);
+  CHECK(file->refused[0].text.find("not defined in outgoing.networks") != std::string::npos);
+}
+
+TEST_CASE("A settings.yml is read however old or odd its blocks are", "[fetchers][definition][searxng]") {
+  const auto file = parse_engine_file(
+      "search: {safe_search: 1, default_lang: it-IT}\nhostnames:\n  replace: {a: b, a: c}\n"
+      "  remove: ['(.*\\.)?facebook\\.com$']\nengines:\n"
+      "  - {name: askubuntu, engine: stackexchange}\n"
+      "  - {name: wikibooks, number_of_results: 5, tests: {a: 1}}\n"
+      "  - {name: qwant news, disabled: false}\n"
+      "  - {name: other gitea, engine: gitea, base_url: 'https://git.example'}\n"
+      "  - {name: my bing, engine: bing, base_url: 'https://else.example'}\n"
+      "  - {name: nothing}\nuse_default_settings: {engines: {keep_only: [askubuntu]}}\n",
+      "settings.yml");
+  REQUIRE(file.has_value());
+  std::string urls;
+  for (const Engine& engine : file->engines) urls += std::get<HttpAccess>(engine.access).url + "\n";
+  CHECK(urls.find("site=askubuntu") != std::string::npos);
+  CHECK(urls.find("wikibooks.org") != std::string::npos);
+  CHECK(urls.find("qwant.com/v3/search/news") != std::string::npos);
+  CHECK(urls.find("git.example") != std::string::npos);
+  CHECK(file->engines.size() == 4);
+  REQUIRE(file->refused.size() == 2);
+  CHECK(file->refused[0].text.find("ask for something else") != std::string::npos);
+  CHECK(file->refused[1].name == "nothing");
+  CHECK(file->defaults.safe_search == 1);
+  CHECK(file->defaults.language == "it-IT");
+  CHECK(file->defaults.hostnames.replace == StringPairs{{"a", "c"}});
+  CHECK(file->defaults.hostnames.remove.size() == 1);
 }

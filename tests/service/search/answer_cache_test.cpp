@@ -208,26 +208,27 @@ TEST_CASE("An answer is the same after it was written to and read from the share
     return read.has_value();
   };
   const auto with_list = [](const std::string& list) {
-    return R"({"version":3,"query":"","lists":[)" + list + "]}";
+    return R"({"version":5,"query":"","lists":[)" + list + "]}";
   };
   const auto with_hit = [&](const std::string& hit) {
     return with_list(R"({"template":"t","engine":"e","text":"x","suggestions":["y"],"hits":[)" + hit + "]}");
   };
   CHECK(is_read(with_list("")));
   CHECK(is_read(with_hit("")));
-  CHECK(is_read(with_hit(R"(["http://a.example/","t","s","","","a.example/","",null])")));
-  CHECK(is_read(with_hit(R"(["http://a.example/","t","s","","","a.example/","",0.5])")));
+  CHECK(is_read(with_hit(R"(["http://a.example/","t","s","","","a.example/","",null,0,"page",{}])")));
+  CHECK(is_read(
+      with_hit(R"(["http://a.example/","t","s","","","a.example/","",0.5,0,"image",{"width":"3"}])")));
   for (const std::string& text :
        {std::string(),
         std::string("{}"),
         std::string("[]"),
-        std::string(R"({"version":2,"query":"","lists":[]})"),
-        std::string(R"({"version":"3","query":"","lists":[]})"),
+        std::string(R"({"version":4,"query":"","lists":[]})"),
+        std::string(R"({"version":"5","query":"","lists":[]})"),
         std::string(R"({"query":"","lists":[]})"),
-        std::string(R"({"version":3,"query":1,"lists":[]})"),
-        std::string(R"({"version":3,"lists":[]})"),
-        std::string(R"({"version":3,"query":"","lists":{}})"),
-        std::string(R"({"version":3,"query":""})"),
+        std::string(R"({"version":5,"query":1,"lists":[]})"),
+        std::string(R"({"version":5,"lists":[]})"),
+        std::string(R"({"version":5,"query":"","lists":{}})"),
+        std::string(R"({"version":5,"query":""})"),
         with_list("1"),
         with_list("{}"),
         with_list("[]"),
@@ -241,11 +242,13 @@ TEST_CASE("An answer is the same after it was written to and read from the share
         with_hit("{}"),
         with_hit("[]"),
         with_hit(R"(["u","t"])"),
+        with_hit(R"(["http://a.example/","t","s","","","k","",null,0,"thing",{}])"),
+        with_hit(R"(["http://a.example/","t","s","","","k","",null,0,"page",{"nothing":"1"}])"),
         with_hit(R"(["http://a.example/","t","s","","","k",""])"),
-        with_hit(R"(["http://a.example/","t","s","","","k","",null,null])"),
-        with_hit(R"([1,"t","s","","","k","",null])"),
-        with_hit(R"(["http://a.example/","t","s","","","k",1,null])"),
-        with_hit(R"(["http://a.example/","t","s","","","k","","1"])")}) {
+        with_hit(R"(["http://a.example/","t","s","","","k","",null,0,"page",{},null])"),
+        with_hit(R"([1,"t","s","","","k","",null,0,"page",{}])"),
+        with_hit(R"(["http://a.example/","t","s","","","k",1,null,0,"page",{}])"),
+        with_hit(R"(["http://a.example/","t","s","","","k","","1",0,"page",{}])")}) {
     INFO(text);
     CHECK_FALSE(is_read(text));
   }

@@ -1,0 +1,115 @@
+#include "core/same_page.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "core/url.h"
+
+namespace metafuse {
+namespace {
+
+std::string key_of(const std::string& url) {
+  const auto key = canonical_url_key(url);
+  return key ? *key : key.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("Addresses that sites have for one page have one key", "[core][same_page]") {
+  const auto same = [](const std::string& a, const std::string& b) { CHECK(key_of(a) == key_of(b)); };
+  const auto apart = [](const std::string& a, const std::string& b) { CHECK(key_of(a) != key_of(b)); };
+  same("https://www.youtube.com/watch?v=abcdefghijk&t=4s", "https://youtu.be/abcdefghijk?si=x");
+  same("https://www.youtube.com/shorts/abcdefghijk", "https://m.youtube.com/watch?v=abcdefghijk&list=1");
+  same("https://twitter.com/a/status/20", "https://mobile.x.com/a/status/20?s=20");
+  same("https://doi.org/10.1000/ABC", "http://dx.doi.org/10.1000/abc");
+  same("https://arxiv.org/pdf/1706.03762v5.pdf", "https://arxiv.org/abs/1706.03762");
+  same("https://de.m.wikipedia.org/wiki/Otter", "https://de.wikipedia.org/w/index.php?title=Otter");
+  apart("https://de.wikipedia.org/wiki/Otter", "https://de.wikipedia.org/w/index.php?title=Otter&oldid=3");
+  same("https://math.stackexchange.com/questions/12/a-title", "https://math.stackexchange.com/q/12/99");
+  apart("https://math.stackexchange.com/questions/12/x", "https://stackoverflow.com/questions/12/x");
+  same("https://www.amazon.de/Ein-Titel/dp/B00X4WHP5E/ref=sr_1_1?qid=1",
+       "https://www.amazon.de/gp/product/B00X4WHP5E");
+  apart("https://www.amazon.de/dp/B00X4WHP5E", "https://www.amazon.com/dp/B00X4WHP5E");
+  same("https://example-org.translate.goog/a?_x_tr_sl=de", "https://example.org/a");
+  same("https://www.google.de/amp/s/www.example.com/story", "https://example.com/story");
+  apart("https://m.example.org/", "https://example.org/");
+  apart("https://example.org/docs/camp", "https://example.org/docs");
+  apart("https://example.org/p?ref=main", "https://example.org/p");
+}
+
+TEST_CASE("A key stays as it is when it is made a key again", "[core][same_page]") {
+  for (const std::string url :
+       {"https://youtu.be/abcdefghijk", "https://www.amazon.de/a/dp/B00X4WHP5E",
+        "https://en.m.wikipedia.org/wiki/A%2FB", "https://web.archive.org/web/2020/https://example.org/wa",
+        "https://amp.m.example.org/index.html/amp"}) {
+    const std::string key = key_of(url);
+    CHECK(key_of("http://" + key) == key);
+  }
+}
+
+TEST_CASE("Rules of the user come before the built-in ones, and mistakes are named", "[core][same_page]") {
+  const auto own = SamePageRules::parse(
+      "version: 1\nrules:\n  - {hosts: [wiki.intranet], path: \"/x/(.*)\", to: 'wiki.intranet/page/\\1'}\n",
+      "own.yaml");
+  REQUIRE(own.has_value());
+  TrackingParameters tracking = default_tracking_parameters();
+  tracking.same_page = SamePageRules::joined(**own, *built_in_same_page_rules());
+  CHECK(*canonical_url_key("http://wiki.intranet/x/a", tracking) == "wiki.intranet/page/a");
+  CHECK(*canonical_url_key("https://youtu.be/abcdefghijk", tracking) == "youtube.com/watch?v=abcdefghijk");
+  const auto mistaken = SamePageRules::parse(
+      "rules:\n  - {hosts: [a.b], path: \"(\", to: x}\n  - {hosts: [a.b], to: '\\1'}\n  - {hots: [a]}\n",
+      "own.yaml");
+  REQUIRE_FALSE(mistaken.has_value());
+  CHECK(mistaken.error().text.find("own.yaml:2") != std::string::npos);
+  CHECK(mistaken.error().text.find("own.yaml:3") != std::string::npos);
+  CHECK(mistaken.error().text.find("unknown key \"hots\"") != std::string::npos);
+}
+
+TEST_CASE("Shown links lose their tracking parameters and nothing else", "[core][same_page]") {
+  const auto shown = [](const std::string& url) {
+    return without_tracking(url, default_tracking_parameters());
+  };
+  CHECK(shown("https://a.example/p?utm_source=x&b=1&gclid=2#c") == "https://a.example/p?b=1#c");
+  CHECK(shown("https://a.example/p?fbclid=2#utm_x=1") == "https://a.example/p#utm_x=1");
+  for (const std::string url :
+       {"https://a.example/%7Eb/?b=%20&&c", "https://a.example/?", "https://a.example/#?utm_id=1"})
+    CHECK(shown(url) == url);
+}
+
+TEST_CASE("Pairs of addresses that people call one page or two", "[core][same_page][data]") {
+  const char* data = std::getenv("METAFUSE_DATA");
+  const auto text = read_text(std::string(data == nullptr ? "" : data) + "/answers-2/pairs.tsv", 1 << 20);
+  if (data == nullptr || !text) {
+    WARN("skipped: METAFUSE_DATA names no folder with answers-2/pairs.tsv");
+    return;
+  }
+  int same = 0, merged = 0, apart = 0, kept = 0;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string kind, a, b;
+    std::getline(fields, kind, '\t');
+    std::getline(fields, a, '\t');
+    std::getline(fields, b, '\t');
+    const bool is_one = key_of(a) == key_of(b);
+    if (kind == "same") {
+      ++same;
+      merged += is_one ? 1 : 0;
+      if (!is_one) std::cout << "not merged: " << a << " " << b << "\n";
+    } else if (kind == "apart") {
+      ++apart;
+      kept += is_one ? 0 : 1;
+      if (is_one) std::cout << "merged: " << a << " " << b << "\n";
+    }
+  }
+  std::cout << merged << " of " << same << " pairs merge, " << kept << " of " << apart << " stay apart\n";
+  CHECK(merged >= 60);
+  CHECK(kept == apart);
+}
+
+}  // namespace metafuse
