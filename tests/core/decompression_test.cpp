@@ -104,8 +104,8 @@ TEST_CASE("A compressed file that asks for a window of more than 128 MiB is refu
   CHECK(*read(xzipped("text", 64 << 20)) == "text");
   CHECK(is_refused(read(xzipped("text", 512 << 20))));
   // a frame header with its window descriptor (RFC 8878, 3.1.1.1.2), and an empty last block
-  const auto frame = [](char window) {
-    return std::string("\x28\xb5\x2f\xfd\0", 5) + window + std::string("\1\0\0", 3);
+  const auto frame = [](int window) {
+    return std::string("\x28\xb5\x2f\xfd\0", 5) + static_cast<char>(window) + std::string("\1\0\0", 3);
   };
   CHECK(*read(frame((27 - 10) << 3)) == "");
   CHECK(is_refused(read(frame((27 - 10) << 3 | 1))));

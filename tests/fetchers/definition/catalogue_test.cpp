@@ -179,6 +179,6 @@ engines:
   CHECK(url(5).starts_with("https://hex.pm/"));
   CHECK(url(6).starts_with("https://one.example/"));
   REQUIRE(file->refused.size() == 2);
-  CHECK(file->refused[0].find("not with search_type: images") != std::string::npos);
-  CHECK(file->refused[1].find("Python code") != std::string::npos);
+  CHECK(file->refused[0].text.find("not with search_type: images") != std::string::npos);
+  CHECK(file->refused[1].text.find("Python code") != std::string::npos);
 }
