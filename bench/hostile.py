@@ -4,8 +4,9 @@
 usage: bench/hostile.py METAFUSE [SECONDS]. Starts `metafuse serve` over three engines of this script that answer in 20 ms. Its
 store is Debian's PostgreSQL behind a relay, or SQLite if PostgreSQL is not installed (then without row 5); its standard error is a
 pipe that nobody reads. Measures eight clients with five new searches per second each: alone, beside each attack, and beside all of
-them. Prints for each case the 99th percentile as a multiple of the quiet one, the searches that failed or lacked an engine, and how
-far the server's peak of resident memory was above the quiet one.
+them. Prints a table: for each case the 99th percentile as a multiple of the quiet one, the searches that failed or lacked an engine, how
+far the server's peak of resident memory was above the quiet one, the 99th percentile of /healthz, and the processor time per hostile
+request beyond what the quiet server takes.
 """
 import http.client
 import http.server
@@ -90,7 +91,12 @@ class Server:
                                            f"fetch_pages: {{allow_private: ['127.0.0.1:{port}']}}\n")
         self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(folder / "serve.yaml")], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
+        self.hostile_requests = 0
         self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
+
+    def processor_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def peak_mib(self):
         """The peak of resident memory since the last call, in MiB."""
@@ -201,6 +207,7 @@ def leave_unread(server, until):
         try:
             connection = server.connect(HOSTILE)
             connection.request("POST", "/v1/fuse", bodies[len(held) % len(bodies)], JSON)
+            server.hostile_requests += 1
             held = held[-20:] + [connection]
             time.sleep(0.2)
         except (OSError, http.client.HTTPException):
@@ -214,6 +221,7 @@ def use_new_connections(server, until):
         try:
             connection = server.connect(HOSTILE)
             connection.request("GET", f"/search?q=new+{random.random()}&format=json")
+            server.hostile_requests += 1
             held = held[-200:] + [connection]
         except (OSError, http.client.HTTPException):
             time.sleep(0.01)
@@ -229,6 +237,7 @@ def abandon_feedback(postgres):
             try:
                 connection = server.connect(HOSTILE)
                 connection.request("POST", "/v1/feedback", click, JSON)
+                server.hostile_requests += 1
                 connection.close()
             except OSError:
                 pass
@@ -244,6 +253,7 @@ def hold_connections(server, until):
         try:
             connection = server.connect(HOSTILE)
             server.ask(connection, "GET", "/healthz")
+            server.hostile_requests += 1
             held = held[-100:] + [connection]
         except (OSError, http.client.HTTPException):
             time.sleep(0.01)
@@ -255,6 +265,7 @@ def repeat(server, until, requests):
     while time.time() < until:
         for method, path, body in requests():
             try:
+                server.hostile_requests += 1
                 server.ask(connection, method, path, body)
             except (OSError, http.client.HTTPException):
                 connection = server.connect(HOSTILE)
@@ -278,18 +289,37 @@ def normal(server, until, times, lost):
         time.sleep(max(0, 1 / PER_SECOND - (time.time() - begin)))
 
 
+def look_after_health(server, until, times):
+    connection = server.connect()
+    while time.time() < until:
+        begin = time.time()
+        try:
+            server.ask(connection, "GET", "/healthz")
+        except http.client.RemoteDisconnected:
+            connection = server.connect()
+            continue
+        times.append(time.time() - begin)
+        time.sleep(0.02)
+
+
+def p99(times):
+    return sorted(times)[len(times) * 99 // 100]
+
+
 def measure(server, attacks):
+    """out: seconds of the normal clients' searches, what they lost, seconds of /healthz, peak memory, processor seconds, hostile requests"""
     until = time.time() + SECONDS
-    times, lost = [], []
+    times, lost, health = [], [], []
+    processor, requests = server.processor_seconds(), server.hostile_requests
     threads = [threading.Thread(target=normal, args=(server, until, times, lost)) for _ in range(NORMAL)]
     threads += [threading.Thread(target=attack, args=(server, until)) for attack in attacks]
+    threads += [threading.Thread(target=look_after_health, args=(server, until, health))]
     server.peak_mib()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    times.sort()
-    return times[len(times) * 99 // 100], len(times), lost, server.peak_mib()
+    return times, lost, health, server.peak_mib(), server.processor_seconds() - processor, server.hostile_requests - requests
 
 
 def main():
@@ -317,13 +347,18 @@ def main():
         server = Server(folder, engines.server_address[1], postgres.url() if postgres else "store.db")
         try:
             measure(server, [])  # warm-up
-            quiet, count, lost, memory = measure(server, [])
-            print(f"quiet: p99 {1000 * quiet:.0f} ms of {count} searches, lost {len(lost)}, peak {memory:.1f} MiB", flush=True)
+            times, lost, health, memory, quiet_processor, _ = measure(server, [])
+            quiet = p99(times)
+            print(f"quiet: p99 {1000 * quiet:.0f} ms of {len(times)} searches, lost {len(lost)}, peak {memory:.1f} MiB, "
+                  f"/healthz p99 {1000 * p99(health):.1f} ms\n")
+            print("| hostile client | p99, times quiet | searches lost | more memory, MiB | /healthz p99, ms | processor ms per request |")
+            print("|---|---|---|---|---|---|", flush=True)
             for name, threads in attacks.items():
-                p99, count, lost, peak = measure(server, threads)
+                times, lost, health, peak, processor, requests = measure(server, threads)
                 kinds = ", ".join(sorted({str(kind) for kind in lost})[:3])
-                print(f"{name}: p99 x {p99 / quiet:.2f} of {count}, lost {len(lost)}{' (' + kinds + ')' if lost else ''}, "
-                      f"memory +{peak - memory:.1f} MiB", flush=True)
+                print(f"| {name} | {p99(times) / quiet:.2f} | {len(lost)} of {len(times)}{' (' + kinds + ')' if lost else ''} | "
+                      f"{peak - memory:.1f} | {1000 * p99(health):.1f} | "
+                      f"{1000 * max(0, processor - quiet_processor) / max(1, requests):.1f} of {requests} |", flush=True)
                 time.sleep(2)
         finally:
             begin = time.time()

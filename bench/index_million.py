@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The embedded index with many documents: how fast it is built and updated, and how fast it answers.
 
-usage: bench/index_million.py METAFUSE WORK_FOLDER [DOCUMENTS]
+usage: bench/index_million.py METAFUSE WORK_FOLDER [DOCUMENTS] [--xapian]
 Makes DOCUMENTS (1,000,000) documents with a title of 5 words and a text of 40, drawn from 200,000 words by Zipf's law, in a hundred
 files of JSON lines in WORK_FOLDER. Prints documents per second of `metafuse index --update` for a new index and after one file
 changed, with processor seconds and peak memory. Then a server without a cache answers 1,000 searches of each kind, one after
 another: one, two and three words, which are as frequent as in the documents, by BM25 and by I(n_e)B2; phrases of two words;
 beginnings of words; and three words expanded by their best results. Prints milliseconds per search, both elapsed and of the server's
-processor time, which other work on the machine hardly changes. Needs Debian's python3-numpy.
+processor time, which other work on the machine hardly changes. --xapian does the same with Xapian's library in this process: a
+database on disk with English stems and positions, the words joined by OR, BM25 and I(n_e)B2, phrases, and feedback from ten
+documents. Needs Debian's python3-numpy, and python3-xapian for Xapian.
 """
 import http.client
 import json
@@ -107,9 +109,67 @@ def search(program, folder):
         server.wait()
 
 
+def xapian_index(folder, count):
+    import xapian
+    before, begin = time.process_time(), time.monotonic()
+    database = xapian.WritableDatabase(str(folder / "xapian"), xapian.DB_CREATE_OR_OVERWRITE)
+    terms = xapian.TermGenerator()
+    terms.set_stemmer(xapian.Stem("en"))
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in open(path):
+            document = json.loads(line)
+            item = xapian.Document()
+            terms.set_document(item)
+            terms.index_text(document["title"])
+            terms.increase_termpos()
+            terms.index_text(document["text"])
+            item.set_data(document["url"])
+            database.add_document(item)
+    database.commit()
+    took, processor = time.monotonic() - begin, time.process_time() - before
+    size = sum(path.stat().st_size for path in (folder / "xapian").iterdir())
+    print(f"Xapian, built: {count:,} documents in {took:.1f} s ({processor:.1f} s of processor time, {count / processor:,.0f} per second "
+          f"of it), index {size >> 20} MiB", flush=True)
+
+
+def xapian_search(folder):
+    import xapian
+    database = xapian.Database(str(folder / "xapian"))
+    parser = xapian.QueryParser()
+    parser.set_stemmer(xapian.Stem("en"))
+    parser.set_stemming_strategy(parser.STEM_SOME)
+    parser.set_database(database)
+    for name, engine, template, words in KINDS:
+        if template == "begins":
+            continue
+        times, processor = [], []
+        for text in Words(words).texts(SEARCHES, words):
+            before, begin = time.process_time(), time.monotonic()
+            enquire = xapian.Enquire(database)
+            if engine != "bm25":
+                enquire.set_weighting_scheme(xapian.IneB2Weight())
+            query = parser.parse_query(f'"{text}"' if template == "phrase" else text)
+            enquire.set_query(query)
+            found = enquire.get_mset(0, 30)
+            if engine == "expanded":
+                best = xapian.RSet()
+                for match in list(found)[:10]:
+                    best.add_document(match.docid)
+                more = [term.term.decode() for term in enquire.get_eset(20, best)]
+                enquire.set_query(xapian.Query(xapian.Query.OP_OR, query, xapian.Query(xapian.Query.OP_OR, more)))
+                found = enquire.get_mset(0, 30)
+            for match in found:
+                match.document.get_data()
+            times.append((time.monotonic() - begin) * 1000)
+            processor.append((time.process_time() - before) * 1000)
+        print(f"Xapian, {name}: by the clock {spread(times)}; processor {spread(processor)}", flush=True)
+
+
 def main():
-    program, folder = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-    documents = int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000
+    has_xapian = "--xapian" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--xapian"]
+    program, folder = os.path.abspath(arguments[0]), pathlib.Path(arguments[1]).resolve()
+    documents = int(arguments[2]) if len(arguments) > 2 else 1_000_000
     folder.mkdir(parents=True, exist_ok=True)
     print(f"load average at start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     share = documents // FILES
@@ -119,6 +179,9 @@ def main():
     write_file(folder / "007.jsonl", 7 * share, share, FILES)
     index(program, folder, share, "one file of a hundred changed")
     search(program, folder)
+    if has_xapian:
+        xapian_index(folder, share * FILES)
+        xapian_search(folder)
 
 
 main()

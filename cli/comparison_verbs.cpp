@@ -13,6 +13,7 @@
 #include "cli/training_options.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "core/number.h"
 #include "core/parallel.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/significance/significance.h"
@@ -125,6 +126,15 @@ Result<evaluation::Folds> folds_of(const CrossvalidateArguments& arguments, cons
   return evaluation::random_folds(queries, arguments.folds, arguments.options.seed);
 }
 
+/// The k of RRF as a baseline: that of --k.
+double rrf_k(const LearnerChoice& choice) {
+  double k = fusion::kRrfConstant;
+  const auto given = choice.options.find("k");
+  // what is no number, the learner refuses
+  if (given != choice.options.end()) static_cast<void>(to_double(given->second, k));
+  return k;
+}
+
 Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   TRY(auto learner, chosen_learner(arguments.learner));
   if (!arguments.report.empty()) TRY_VOID(check_writable(arguments.report));
@@ -135,7 +145,8 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   fusion::CrossValidationOptions options = arguments.options;
   options.learner = learner;
   options.learner_options = arguments.learner.options;
-  if (fusion::count_lists(set.matrix.features()) > 0) options.baselines = fusion::rank_baselines();
+  if (fusion::count_lists(set.matrix.features()) > 0)
+    options.baselines = fusion::rank_baselines(rrf_k(arguments.learner));
   options.depth = input.depth > 0 ? input.depth : kPaperDepth;
   if (arguments.metric && !learner->chooses_by_measure)
     return fail(Code::usage,

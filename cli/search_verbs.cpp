@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
+#include "cli/read_report.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
@@ -27,9 +29,11 @@
 #include "service/mcp_stdio.h"
 #include "service/pages/result_text.h"
 #include "service/search/reasons.h"
+#include "service/search/result_passages.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"
+#include "service/search/shown_results.h"
 #include "service/serve.h"
 
 namespace metafuse::cli {
@@ -97,11 +101,7 @@ Result<void> run_index(IndexArguments& arguments) {
         report.other_version, fetchers::kIndexVersion);
   if (report.replaced > 0)
     std::cerr << "metafuse: " << report.replaced << " documents repeat an earlier url; the last one counts\n";
-  constexpr std::size_t kShown = 10;
-  for (std::size_t i = 0; i < std::min(report.left_out.size(), kShown); ++i)
-    std::cerr << "metafuse: left out: " << report.left_out[i] << '\n';
-  if (report.left_out.size() > kShown)
-    std::cerr << "metafuse: left out: " << report.left_out.size() - kShown << " more files\n";
+  print_read_report(report.read);
   return {};
 }
 
@@ -113,9 +113,11 @@ void add_index(CLI::App& app, Program& program) {
   verb.add_option("--database", a.database,
                   "the index to write (SQLite); without --update an existing index is replaced entirely")
       ->required();
-  verb.add_option("DOCUMENTS", a.documents,
-                  "folders of HTML, Markdown and text; sitemaps (.xml) next to a copy of their site; CSV "
-                  "with a column url; JSON lines {\"url\",\"title\",\"text\",...}, - for standard input")
+  verb.add_option(
+          "DOCUMENTS", a.documents,
+          "folders and files of HTML, Markdown, text, PDF, Office, OpenDocument, EPUB, RTF, mail, source "
+          "code; sitemaps (.xml) next to a copy of their site; CSV "
+          "with a column url; JSON lines {\"url\",\"title\",\"text\",...}, - for standard input")
       ->required();
   verb.add_option("--base-url", a.options.files.base_url,
                   "what the URLs of files in folders begin with; default: file://localhost/ and their path");
@@ -148,8 +150,11 @@ void add_index(CLI::App& app, Program& program) {
       ->check(CLI::Range(1, 4096));
   add_threads(verb, a.options.files.threads, "threads that read files of folders and make vectors");
   verb.footer(
-      "A file's extension says what it is: .html, .htm, .md, .markdown, .txt, .csv, .xml; everything else is "
-      "JSON lines.\n"
+      "A file's ending says what it is, else its content; .gz, .xz and .zst are decompressed. PDF is read by "
+      "pdftotext,\n"
+      "RTF by unrtf, if they are installed. A table of all kinds says what was read, and what was left out "
+      "and "
+      "why.\n"
       "Further fields with text values become columns that queries can name (name:word) and engine "
       "definitions\n"
       "can weight.\n"
@@ -170,6 +175,7 @@ struct SearchArguments {
   std::vector<std::string> words;
   int limit = 10;
   bool is_explained = false;
+  bool is_verbatim = false;
   bool is_json = false;
 };
 
@@ -183,7 +189,8 @@ Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
   return request;
 }
 
-constexpr std::size_t kTerminalSnippetBytes = 220;
+constexpr std::chrono::seconds kPassagesWithin{5};
+constexpr std::size_t kTerminalSnippetBytes = 250;
 
 /// A text from an engine without characters that could act on the terminal.
 std::string printable(std::string_view text) {
@@ -203,6 +210,21 @@ std::string with_matches(const std::string& text, const std::vector<service::Fol
   return out;
 }
 
+/// "2 more like this: PATH, PATH".
+void print_folded(const std::vector<Hit>& hits, std::string_view what) {
+  if (hits.empty()) return;
+  constexpr std::size_t kShown = 3;
+  std::string where;
+  for (std::size_t i = 0; i < std::min(hits.size(), kShown); ++i) {
+    const service::ReadableAddress address = service::readable_address(hits[i].url);
+    where += (i == 0 ? "" : ", ") + printable(hits[i].url.starts_with("file:") ? address.path : hits[i].url);
+  }
+  std::cout << styled(STDOUT_FILENO, Style::faint,
+                      fmt::format("     {} {}: {}{}", hits.size(), what, where,
+                                  hits.size() > kShown ? ", ..." : ""))
+            << '\n';
+}
+
 /// For a reader at a terminal: title, address (a path for a file), and the part of the text that matches.
 /// Titles are links where the terminal shows colours (OSC 8).
 void print_for_reader(int rank, const service::FusedResult& result,
@@ -218,6 +240,8 @@ void print_for_reader(int rank, const service::FusedResult& result,
                            styled(STDOUT_FILENO, Style::link, is_file ? printable(address.path) : url));
   const std::string snippet = service::excerpt(printable(result.hit.snippet), words, kTerminalSnippetBytes);
   if (!snippet.empty()) std::cout << "     " << with_matches(snippet, words) << '\n';
+  print_folded(result.alike, "more like this");
+  print_folded(result.same_site, "more from this site");
 }
 
 /// A tab-separated line for programs.
@@ -249,16 +273,41 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   }
 }
 
+/// What was typed, if a correction is searched instead, and what is probably meant.
+struct Correction {
+  std::string typed;
+  std::vector<std::string> meant;
+};
+
+/// Replaces a query that was surely mistyped, and says so.
+Correction correct(const service::Snapshot& snapshot, bool is_verbatim, service::SearchRequest& request) {
+  const service::LoadedDomain* domain = snapshot.find_domain(request.domain);
+  const auto meant = domain == nullptr ? std::nullopt : service::corrected_query(*domain, request.text);
+  if (!meant) return {};
+  const std::string& corrected = meant->text;
+  if (is_verbatim && meant->is_sure) std::cerr << "metafuse: did you mean: " << corrected << '\n';
+  if (is_verbatim || !meant->is_sure) return {{}, {corrected}};
+  std::cerr << fmt::format(
+      "metafuse: nothing has all of \"{}\"; results for \"{}\" (--verbatim searches "
+      "what was typed)\n",
+      request.text, corrected);
+  return {std::exchange(request.text, corrected), {corrected}};
+}
+
 Result<void> search(const SearchArguments& arguments) {
-  TRY(const auto request, request_of(arguments));
+  TRY(auto request, request_of(arguments));
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   const SteadyClock clock;
-  TRY(const auto answer, service::search(*snapshot, request, clock));
+  Correction correction = correct(*snapshot, arguments.is_verbatim, request);
+  TRY(auto answer, service::search(*snapshot, request, clock));
+  auto shown = service::shown_results(answer, 0, arguments.limit, {});
+  shown.typed = std::move(correction.typed);
+  shown.corrections = std::move(correction.meant);
+  service::set_passages(*snapshot, shown.positions, Deadline(clock, kPassagesWithin), answer);
   if (arguments.is_json)
-    std::cout << to_pretty_text(service::native_json(
-        *snapshot, answer, service::shown_results(answer, 0, arguments.limit, {}), arguments.is_explained));
+    std::cout << to_pretty_text(service::native_json(*snapshot, answer, shown, arguments.is_explained));
   else
     print_text(*snapshot, answer, arguments);
   const bool have_all_failed = std::all_of(answer.lists.begin(), answer.lists.end(),
@@ -279,6 +328,7 @@ void add_search(CLI::App& app, Program& program) {
   verb.add_option("QUERY", a.words, "a plain query instead of slots");
   add_defaulted(verb, "--limit", a.limit, "results to print")->check(CLI::Range(1, 1000));
   verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");
+  verb.add_flag("--verbatim", a.is_verbatim, "search what was typed, even if it holds a typing error");
   verb.add_flag("--json", a.is_json, "print the answer as POST /v1/search gives it");
   verb.footer(
       "Piped: one line per result of rank, score, URL, title, between tabs.\n"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,18 @@
 
 namespace metafuse {
 
+/// What a program may use that reads bytes of unknown origin. It may also write no file and open no socket,
+/// and gets no right that it was not started with.
+struct ChildLimits {
+  std::size_t memory_bytes = 0;  ///< of address space
+  unsigned cpu_seconds = 0;
+};
+
 /// What a program is given besides its arguments.
 struct ChildInput {
   std::string text{};                ///< the content of its standard input
   bool has_our_environment = false;  ///< passes on our environment variables; otherwise it gets none
+  std::optional<ChildLimits> limits{};
 };
 
 /// A program whose standard output is read through a pipe. The destructor kills it with its whole process

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ struct Hit {
   std::optional<double> score;
   std::string key{};  ///< canonical_url_key(url), set by the code that fetched the list; empty until computed
   std::string language{};  ///< BCP 47 tag of the page's language ("de", "pt-BR"); empty when unknown
+  /// By which nearly equal texts are recognised, of the page's whole text; 0 when the engine gave none.
+  std::uint64_t fingerprint = 0;
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };

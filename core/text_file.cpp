@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "core/diagnostics.h"
 #include "core/text.h"
@@ -22,6 +23,10 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+/// The window of earlier bytes that a compressed file may ask the reader to keep: as for xz -9 and zstd
+/// --ultra -22, both of which need less. A file of a few bytes may ask for gigabytes.
+constexpr int kMaxWindowBits = 27;
+constexpr std::uint64_t kMaxXzBytes = std::uint64_t{1} << kMaxWindowBits;
 
 /// Reads up to `size` bytes into `buffer`; returns their number, 0 at the end.
 using ReadBytes = std::function<Result<std::size_t>(char* buffer, std::size_t size)>;
@@ -31,6 +36,13 @@ struct Buffers {
   std::vector<char> input = std::vector<char>(kBlockBytes);
   std::vector<char> output = std::vector<char>(kBlockBytes);
 };
+
+Error needs_too_much(const std::string& path) {
+  return fail(Code::bad_data,
+              fmt::format("{}: decompressing it needs more than {} MiB of memory; compress it again with a "
+                          "smaller window, such as by xz -6 or zstd -19",
+                          path, kMaxXzBytes >> 20));
+}
 
 /// in:     what - "gzip data", and what is wrong with them
 Error broken(const std::string& path, const char* what) {
@@ -82,7 +94,7 @@ Result<void> read_gzip(const std::string& path, const ReadBytes& read, const Tak
 Result<void> read_xz(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
   Buffers buffers;
   lzma_stream stream = LZMA_STREAM_INIT;
-  if (lzma_stream_decoder(&stream, UINT64_MAX, LZMA_CONCATENATED) != LZMA_OK)
+  if (lzma_stream_decoder(&stream, kMaxXzBytes, LZMA_CONCATENATED) != LZMA_OK)
     return fail(Code::try_again, "out of memory for decompression");
   const std::unique_ptr<lzma_stream, void (*)(lzma_stream*)> guard(&stream, lzma_end);
   lzma_action action = LZMA_RUN;
@@ -96,6 +108,7 @@ Result<void> read_xz(const std::string& path, const ReadBytes& read, const TakeB
     stream.next_out = reinterpret_cast<std::uint8_t*>(buffers.output.data());
     stream.avail_out = buffers.output.size();
     const lzma_ret status = lzma_code(&stream, action);
+    if (status == LZMA_MEMLIMIT_ERROR) return needs_too_much(path);
     if (status == LZMA_BUF_ERROR) return broken(path, "xz data ends early");
     if (status != LZMA_OK && status != LZMA_STREAM_END) return broken(path, "xz data is damaged");
     if (auto taken = take({buffers.output.data(), buffers.output.size() - stream.avail_out}); !taken)
@@ -109,6 +122,7 @@ Result<void> read_zstd(const std::string& path, const ReadBytes& read, const Tak
   const std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
                                                                              ZSTD_freeDStream);
   if (stream == nullptr) return fail(Code::try_again, "out of memory for decompression");
+  ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_windowLogMax, kMaxWindowBits);
   std::size_t left = 0;  // 0 when a frame has just ended
   for (;;) {
     TRY(auto got, read(buffers.input.data(), buffers.input.size()));
@@ -121,6 +135,7 @@ Result<void> read_zstd(const std::string& path, const ReadBytes& read, const Tak
     while (input.pos < input.size || is_full) {
       ZSTD_outBuffer output{buffers.output.data(), buffers.output.size(), 0};
       left = ZSTD_decompressStream(stream.get(), &output, &input);
+      if (ZSTD_getErrorCode(left) == ZSTD_error_frameParameter_windowTooLarge) return needs_too_much(path);
       if (ZSTD_isError(left) != 0) return broken(path, "zstd data is damaged");
       is_full = output.pos == output.size && left != 0;
       if (auto taken = take({buffers.output.data(), output.pos}); !taken) return taken;
@@ -372,6 +387,17 @@ Result<void> for_each_line(const std::string& path,
         return {};
       },
       limits);
+}
+
+Result<std::string> read_beginning(const std::string& path, std::size_t bytes) {
+  std::string text;
+  const auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
+    text.append(block.substr(0, bytes - text.size()));
+    if (text.size() >= bytes) return fail(Code::try_again, "enough has been read");
+    return {};
+  });
+  if (!read && text.size() < bytes) return read.error();
+  return text;
 }
 
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {

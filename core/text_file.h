@@ -24,8 +24,8 @@ struct TextLimits {
 /// in:     path - a plain, .gz, .xz or .zst file, recognised by its first bytes; "-" is standard input
 ///         take - called with (line, 1-based line number); an Error that it returns stops the reading
 /// errors: no_input when the file cannot be opened or is a folder; bad_data when a compressed stream is
-///         damaged or ends early, a line is longer than the limit, or a line holds a NUL byte (a binary
-///         file). A BOM, CRLF line ends and a missing last line end are accepted.
+///         damaged, ends early or needs more than 128 MiB, or a line is longer than the limit or holds a NUL
+///         byte (a binary file). A BOM, CRLF line ends and a missing last line end are accepted.
 /// cost:   one buffer; nothing of the file is kept
 Result<void> for_each_line(const std::string& path,
                            const std::function<Result<void>(std::string_view line, std::size_t number)>& take,
@@ -57,6 +57,10 @@ struct FileText {
 ///
 /// errors: as for_each_line, except for NUL bytes and long lines
 Result<FileText> open_text(const std::string& path, const TextLimits& limits = {});
+
+/// The first bytes of a file, decompressed.
+/// errors: as for_each_line
+Result<std::string> read_beginning(const std::string& path, std::size_t bytes);
 
 /// Reads the whole file into one string.
 /// errors: as for_each_line, and bad_data when larger than max_bytes.

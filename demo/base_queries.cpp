@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -40,25 +41,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKinds = 
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-/// The words of a synopsis in lower case; hyphens, apostrophes and the signs of C++ and C# may be inside
-/// a word.
-std::vector<std::string> words_of(const std::string& synopsis) {
-  constexpr std::string_view kInside = "+#'-";
-  std::vector<std::string> words;
-  std::string word;
-  for (std::size_t i = 0; i <= synopsis.size(); ++i) {
-    const char c = ascii_lower(i < synopsis.size() ? synopsis[i] : ' ');
-    if (is_letter_or_digit(c) || (!word.empty() && kInside.find(c) != std::string_view::npos)) {
-      word += c;
-      continue;
-    }
-    while (!word.empty() && (word.back() == '-' || word.back() == '\'')) word.pop_back();
-    if (!word.empty()) words.push_back(std::move(word));
-    word.clear();
-  }
-  return words;
 }
 
 /// The words that name the page: a query with one of them would be too easy.
@@ -119,7 +101,7 @@ bool draw_query(const HomePage& page, Random& random, JudgedQuery& query) {
   const std::string& synopsis = page.synopses[random.below(page.synopses.size())];
   const std::vector<std::string> words = telling_words(synopsis, own);
   if (words.size() <= kTopicWords) return false;
-  query.answer = page.url;
+  query.answers = {page.url};
   query.base_query.slots["TOPIC"] = draw_topic(words, own, random);
   const bool has_section = random.uniform() < kSectionShare && !page.sections.empty();
   if (has_section) query.base_query.slots["SECTION"] = page.sections[random.below(page.sections.size())];
@@ -127,7 +109,84 @@ bool draw_query(const HomePage& page, Random& random, JudgedQuery& query) {
   return true;
 }
 
+/// Draws all numbers without replacement by weight: those with the largest u^(1/weight) for uniform u come
+/// first (Efraimidis and Spirakis 2006); the logarithm does not change the order.
+std::vector<std::size_t> drawn_by_weight(const std::vector<double>& weights, Random& random) {
+  std::vector<std::pair<double, std::size_t>> order(weights.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = {portable_log(1.0 - random.uniform()) / weights[i], i};
+  std::sort(order.begin(), order.end(), std::greater<>());
+  std::vector<std::size_t> out;
+  for (const auto& [key, number] : order) out.push_back(number);
+  return out;
+}
+
+/// People look for what others use.
+std::vector<double> weights_of(const std::vector<HomePage>& pages) {
+  std::vector<double> out;
+  for (const HomePage& page : pages) out.push_back(std::sqrt(1.0 + static_cast<double>(page.dependants)));
+  return out;
+}
+
+/// Queries for projects by their names, which people ask for as often as they meet them. A name that several
+/// pages have is not asked for.
+std::vector<JudgedQuery> name_queries(const std::vector<HomePage>& pages, std::size_t count, Random random) {
+  std::map<std::string_view, std::size_t> pages_named;
+  std::vector<double> weights;
+  for (const HomePage& page : pages) {
+    ++pages_named[page.project];
+    weights.push_back(1.0 + static_cast<double>(page.dependants + page.known));
+  }
+  std::vector<JudgedQuery> out;
+  for (const std::size_t number : drawn_by_weight(weights, random)) {
+    if (out.size() == count) break;
+    const HomePage& page = pages[number];
+    if (pages_named.at(page.project) == 1) out.push_back({"", {{{"TOPIC", page.project}}}, {page.url}});
+  }
+  return out;
+}
+
+/// Queries for categories, each once in the singular or the plural of its last word.
+std::vector<JudgedQuery> category_queries(const std::vector<HomePage>& pages, std::size_t count,
+                                          Random random) {
+  const auto categories = categories_of(pages);
+  std::vector<double> weights;
+  for (const Category& category : categories)
+    weights.push_back(static_cast<double>(pages[category.programs.front()].known));
+  std::vector<JudgedQuery> out;
+  for (const std::size_t number : drawn_by_weight(weights, random)) {
+    if (out.size() == count) break;
+    const Category& category = categories[number];
+    const std::size_t last = category.words.rfind(' ') + 1;
+    const bool is_changed = random.uniform() < kOtherNumberShare;
+    JudgedQuery query;
+    query.base_query.slots["TOPIC"] =
+        is_changed ? category.words.substr(0, last) + other_number(category.words.substr(last))
+                   : category.words;
+    for (const std::size_t page : category.programs) query.answers.push_back(pages[page].url);
+    out.push_back(std::move(query));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string> words_of(const std::string& synopsis) {
+  constexpr std::string_view kInside = "+#'-";
+  std::vector<std::string> words;
+  std::string word;
+  for (std::size_t i = 0; i <= synopsis.size(); ++i) {
+    const char c = ascii_lower(i < synopsis.size() ? synopsis[i] : ' ');
+    if (is_letter_or_digit(c) || (!word.empty() && kInside.find(c) != std::string_view::npos)) {
+      word += c;
+      continue;
+    }
+    while (!word.empty() && (word.back() == '-' || word.back() == '\'')) word.pop_back();
+    if (!word.empty()) words.push_back(std::move(word));
+    word.clear();
+  }
+  return words;
+}
 
 std::string other_number(const std::string& word) {
   const auto ends = [&](std::string_view end) { return word.size() > end.size() + 1 && word.ends_with(end); };
@@ -143,23 +202,21 @@ std::string other_number(const std::string& word) {
 
 std::vector<JudgedQuery> sample_base_queries(const std::vector<HomePage>& pages,
                                              const SampleOptions& options) {
-  Random random(options.seed);
-  // To draw without replacement by weight, take the largest u^(1/weight) with uniform u (Efraimidis and
-  // Spirakis 2006); the logarithm does not change the order.
-  std::vector<std::pair<double, std::size_t>> order(pages.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const double weight = std::sqrt(1.0 + static_cast<double>(pages[i].dependants));
-    order[i] = {portable_log(1.0 - random.uniform()) / weight, i};
-  }
-  std::sort(order.begin(), order.end(), std::greater<>());
-  std::vector<JudgedQuery> queries;
-  for (const auto& [key, page] : order) {
+  const Random seeds(options.seed);
+  const auto share = [&](double of) {
+    return static_cast<std::size_t>(of * static_cast<double>(options.count));
+  };
+  std::vector<JudgedQuery> queries = name_queries(pages, share(options.names), seeds.split(1));
+  for (JudgedQuery& query : category_queries(pages, share(options.categories), seeds.split(2)))
+    queries.push_back(std::move(query));
+  Random random = seeds.split(3);
+  for (const std::size_t page : drawn_by_weight(weights_of(pages), random)) {
     if (queries.size() == options.count) break;
     JudgedQuery query;
-    if (!draw_query(pages[page], random, query)) continue;
-    query.id = fmt::format("q{:04}", queries.size() + 1);
-    queries.push_back(std::move(query));
+    if (draw_query(pages[page], random, query)) queries.push_back(std::move(query));
   }
+  random.shuffle(queries);
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].id = fmt::format("q{:04}", i + 1);
   return queries;
 }
 
@@ -168,9 +225,9 @@ std::string to_query_lines(const std::vector<JudgedQuery>& queries) {
   for (const JudgedQuery& query : queries) {
     JsonObject slots;
     for (const auto& [name, value] : query.base_query.slots) slots[name] = value;
-    const JsonObject line{{"id", query.id},
-                          {"slots", slots},
-                          {"relevant", JsonArray{JsonObject{{"url", query.answer}, {"grade", 1}}}}};
+    JsonArray relevant;
+    for (const std::string& url : query.answers) relevant.push_back(JsonObject{{"url", url}, {"grade", 1}});
+    const JsonObject line{{"id", query.id}, {"slots", slots}, {"relevant", std::move(relevant)}};
     out += metafuse::to_text(line) + '\n';
   }
   return out;

@@ -43,7 +43,9 @@ struct Domain {
   std::string name;
   std::string description;
   bool searches_web = false;  ///< searches the whole web, not just what the description names
+  bool groups_sites = false;  ///< a site's results follow its second one
   int depth = 30;
+  double rrf_k = 60;  ///< k of reciprocal rank fusion, which orders the lists while there is no model
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
   std::vector<RerankList> rerank;

@@ -40,6 +40,7 @@ Place place_of_byte(std::string_view source, const YamlNode& scalar, std::size_t
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr long long kMaxDepth = 1000;
+constexpr double kMaxRrfK = 1000;
 constexpr std::size_t kMaxLists = 64;
 constexpr std::size_t kMaxChoices = 200;
 constexpr std::size_t kMaxExamples = 12;
@@ -82,6 +83,8 @@ class FileReader {
     domain_.examples = read_examples(map);
     domain_.searches_web = map.take_bool("searches_web").value_or(false);
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
+    read_group(map);
+    domain_.rrf_k = map.take_number("rrf_k", 0, kMaxRrfK).value_or(domain_.rrf_k);
     const bool has_lists = root.find("lists") != nullptr;  // then no other key is required
     const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");
     if (slots != nullptr) read_slots(*slots);
@@ -118,6 +121,13 @@ class FileReader {
   void check_length(std::string_view what, const std::string& text, const Place& place) {
     if (text.size() > kMaxNameBytes)
       diagnostics_.error(place, fmt::format("{} is longer than {} bytes; shorten it", what, kMaxNameBytes));
+  }
+
+  void read_group(YamlMap& map) {
+    const YamlNode* node = map.take("group");
+    if (node == nullptr) return;
+    domain_.groups_sites = yaml_string(*node, "group", diagnostics_).value_or("") == "site";
+    if (!domain_.groups_sites) diagnostics_.error(node->place, "group must be site");
   }
 
   void read_slots(const YamlNode& slots) {

@@ -130,6 +130,16 @@ export interface components {
         };
         /**
          * @example {
+         *       "url": "http://b.example/copy",
+         *       "title": "B"
+         *     }
+         */
+        FoldedResult: {
+            url: string;
+            title: string;
+        };
+        /**
+         * @example {
          *       "requests": [
          *         {
          *           "lists": [
@@ -491,6 +501,11 @@ export interface components {
              * @example true
              */
             explain?: boolean;
+            /**
+             * @default false
+             * @example true
+             */
+            verbatim?: boolean;
             /** @example 2000 */
             deadline_ms?: number;
             /** @example en */
@@ -574,6 +589,8 @@ export interface components {
             suggestions: string[];
             /** @description What was probably meant, according to the domain's vocabulary */
             corrections: string[];
+            /** @description What was typed, if the correction was searched instead */
+            typed?: string;
             failed: components["schemas"]["FailedList"][];
             fusion: components["schemas"]["Fusion"];
             queries?: {
@@ -599,6 +616,10 @@ export interface components {
             judged?: number;
             /** @enum {unknown} */
             decided?: "pinned" | "added";
+            /** @description Results of nearly equal text */
+            alike?: components["schemas"]["FoldedResult"][];
+            /** @description Further results of the site, if the domain groups them */
+            same_site?: components["schemas"]["FoldedResult"][];
             thumbnail?: string;
             engines: string[];
             placements: components["schemas"]["Placement"][];
@@ -636,7 +657,9 @@ export interface components {
          */
         slots: {
             [key: string]: string;
-        };
+            /** @description 1 searches what is given, without correction. */
+        verbatim: 0 | 1;
+    };
         /** @description How old results may be. */
         time_range: "day" | "week" | "month" | "year";
         /** @description Seconds for all lists. */
@@ -782,6 +805,8 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description 1 adds each list's weight. */
                 explain?: components["parameters"]["explain"];
+                /** @description 1 searches what is given, without correction. */
+                verbatim?: components["parameters"]["verbatim"];
                 /** @description BCP 47; all or auto for any. */
                 language?: components["parameters"]["language"];
                 /** @description How old results may be. */

@@ -24,10 +24,16 @@ std::string charset_of_page(std::string_view body, std::string_view content_type
 constexpr std::size_t kMostAttributes = 300;
 constexpr std::size_t kMaxTagBytes = std::size_t{64} << 10;
 
+// A tag with its text takes some 400 bytes in libxml2's tree. Pages have one tag or attribute per 20 to 100
+// bytes, so a page ends where it has had more than one per 12 bytes of its whole.
+constexpr std::size_t kBytesPerMark = 12;
+constexpr std::size_t kMarksOfAnyPage = 20'000;
+
 /// Reads a page's text only as far as tags are concerned: where each begins and ends, and its attributes.
 class TagScanner {
  public:
-  explicit TagScanner(std::string_view text) : text_(text) {}
+  explicit TagScanner(std::string_view text)
+      : text_(text), most_marks_(std::max(kMarksOfAnyPage, text.size() / kBytesPerMark)) {}
 
   /// The text without what tags have beyond the limits; nothing if all tags keep them.
   std::optional<std::string> cut() {
@@ -49,8 +55,10 @@ class TagScanner {
 
   std::optional<Excess> next_excess() {
     while ((at_ = text_.find('<', at_)) != std::string_view::npos) {
+      if (marks_ >= most_marks_) return Excess{std::exchange(at_, text_.size()), text_.size()};
       if (text_.substr(at_).starts_with("<!--")) {
         at_ += 4;
+        ++marks_;
         skip_comment();
       } else if (is_ascii_letter(at(at_ + 1))) {
         if (const auto excess = skip_tag()) return excess;
@@ -89,6 +97,7 @@ class TagScanner {
       ++at_;
     }
     const std::size_t end = at_;
+    marks_ += 1 + std::min(attributes, kMostAttributes);
     if (tag == "script" || tag == "style") skip_raw_text(tag);
     if (!cut_from) return std::nullopt;
     return Excess{*cut_from, end};
@@ -113,6 +122,8 @@ class TagScanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  std::size_t most_marks_;
+  std::size_t marks_ = 0;  ///< tags, attributes and comments so far
 };
 
 }  // namespace

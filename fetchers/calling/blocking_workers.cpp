@@ -1,14 +1,8 @@
 #include "fetchers/calling/blocking_workers.h"
 
 namespace metafuse::fetchers {
-namespace {
 
-constexpr std::size_t kMostThreads = 32;
-constexpr std::size_t kMostWaiting = 256;
-
-}  // namespace
-
-BlockingWorkers::~BlockingWorkers() {
+void BlockingWorkers::stop() {
   std::deque<std::function<void()>> dropped;
   {
     const std::lock_guard lock(mutex_);
@@ -16,15 +10,21 @@ BlockingWorkers::~BlockingWorkers() {
     dropped.swap(waiting_);
   }
   has_work_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+}
+
+std::size_t BlockingWorkers::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
 }
 
 bool BlockingWorkers::run(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= kMostWaiting) return false;
+    if (is_ending_ || waiting_.size() >= most_waiting_) return false;
     waiting_.push_back(std::move(work));
-    if (waiting_.size() > free_ && threads_.size() < kMostThreads)
+    if (waiting_.size() > free_ && threads_.size() < most_threads_)
       threads_.emplace_back([this] { work_off(); });
   }
   has_work_.notify_one();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -9,22 +10,29 @@
 
 namespace metafuse::fetchers {
 
-/// Threads for engines whose calls block: databases and programs. A thread is started when work arrives and
-/// none is idle. The destructor waits for running work and drops work that has not started.
+/// Threads for work that would hold up others: engines whose calls block, such as databases and programs, and
+/// answers that nobody waits for. A thread is started when work arrives and none is idle.
 class BlockingWorkers {
  public:
-  BlockingWorkers() = default;
-  ~BlockingWorkers();
+  explicit BlockingWorkers(std::size_t most_threads = 32, std::size_t most_waiting = 256)
+      : most_threads_(most_threads), most_waiting_(most_waiting) {}
+  ~BlockingWorkers() { stop(); }
   BlockingWorkers(const BlockingWorkers&) = delete;
   BlockingWorkers& operator=(const BlockingWorkers&) = delete;
 
-  /// out:    false when the queue is so long that this work would not start in time; it is not queued then
+  /// out:    false when the queue is so long that this work would not start in time, or after stop(); it is
+  ///         not queued then
   bool run(std::function<void()> work);
+  /// How much work has not started.
+  std::size_t waiting() const;
+  /// Waits for running work, and drops work that has not started.
+  void stop();
 
  private:
   void work_off();
 
-  std::mutex mutex_;
+  const std::size_t most_threads_, most_waiting_;
+  mutable std::mutex mutex_;
   std::condition_variable has_work_;
   std::deque<std::function<void()>> waiting_;
   std::vector<std::thread> threads_;

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <optional>
 
 #include "core/deadline.h"
-
-// Which engines to leave alone, and how long to wait for the others.
 
 namespace metafuse::fetchers {
 
@@ -42,32 +38,6 @@ class Breaker {
   int times_opened_ = 0;
   bool is_probing_ = false;
   std::optional<TimePoint> open_until_;
-};
-
-struct LearnedWaitOptions {
-  bool is_on = true;
-  Duration floor = std::chrono::milliseconds(150);
-  Duration ceiling = std::chrono::seconds(10);
-
-  friend bool operator==(const LearnedWaitOptions&, const LearnedWaitOptions&) = default;
-};
-
-/// How long it is worth waiting for an engine: 1.5 times the 95th percentile of its recent response times,
-/// within a floor and a ceiling. A plain value; the caller does the locking.
-class LearnedWait {
- public:
-  void add(Duration latency);
-  /// nullopt until 16 response times are known.
-  std::optional<Duration> limit(const LearnedWaitOptions& options = {}) const;
-  /// The shortest recent response time; nullopt until 16 are known.
-  std::optional<Duration> quickest() const;
-
- private:
-  static constexpr std::size_t kWindow = 64;
-  static constexpr std::size_t kFewest = 16;
-
-  std::array<Duration, kWindow> latencies_{};
-  std::size_t count_ = 0;
 };
 
 }  // namespace metafuse::fetchers

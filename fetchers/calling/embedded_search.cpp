@@ -15,6 +15,10 @@ EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
     vectors_ = std::make_unique<VectorEngine>(*vectors);
   if (const auto* cosine = std::get_if<CosineAccess>(&engine_.access))
     cosine_ = std::make_unique<CosineEngine>(*cosine);
+  for (const std::string* index : {local_ ? &std::get<LocalAccess>(engine_.access).database : nullptr,
+                                   vectors_ ? &std::get<VectorAccess>(engine_.access).database : nullptr,
+                                   cosine_ ? &std::get<CosineAccess>(engine_.access).database : nullptr})
+    if (index != nullptr) passages_ = std::make_unique<PassageSource>(*index);
   if (const auto* database = std::get_if<DatabaseAccess>(&engine_.access)) {
     const Duration timeout = engine_timeout(engine_);
     using Server = DatabaseAccess::Server;
@@ -45,6 +49,13 @@ Result<RankedList> EmbeddedEngine::search(std::string_view query, std::span<cons
     list->hits.erase(list->hits.begin(),
                      list->hits.begin() + std::min<std::ptrdiff_t>(offset, std::ssize(list->hits)));
   return list;
+}
+
+std::vector<Passage> EmbeddedEngine::passages(std::string_view words, std::span<const Hit* const> hits,
+                                              const Deadline& deadline) {
+  if (!passages_) return {};
+  auto found = passages_->passages(words, hits, deadline);
+  return found ? std::move(*found) : std::vector<Passage>();
 }
 
 namespace {

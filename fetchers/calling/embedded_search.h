@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "fetchers/engines/index/cosine_engine.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/vector_engine.h"
 #include "fetchers/engines/sql/database.h"
 #include "fetchers/model/engine.h"
@@ -32,12 +33,17 @@ class EmbeddedEngine {
   Result<RankedList> search(std::string_view query, std::span<const float> vector, int depth, int offset,
                             const Deadline& deadline);
 
+  /// As Fetcher::passages(). A failure gives no passages: the results can be shown without them.
+  std::vector<Passage> passages(std::string_view words, std::span<const Hit* const> hits,
+                                const Deadline& deadline);
+
  private:
   Engine engine_;
   std::unique_ptr<LocalEngine> local_;
   std::unique_ptr<VectorEngine> vectors_;
   std::unique_ptr<CosineEngine> cosine_;
   std::unique_ptr<Database> database_;
+  std::unique_ptr<PassageSource> passages_;
 };
 
 /// Searches an engine that is not behind HTTP, in the calling thread.

@@ -1,12 +1,13 @@
 // One fetch is a Round, which runs on the caller's thread. The transport, the workers and the Embedder post
 // their answers as events into the Round's mailbox, where the caller's thread handles them. Once the caller
-// has left, the threads that post events handle them: lists are kept for later queries, and the engines'
+// has left, a thread for late answers handles them: lists are kept for later queries, and the engines'
 // states are updated. Events of a Round never overlap. `mutex_` guards the slots and serialises on_list; it
 // is locked before an EngineState's mutex, never after.
 
 #include "fetchers/calling/engine_fetcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -80,7 +81,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         give_up_overdue();
       }
     }
-    mailbox_.leave();
+    has_left_ = true;
+    mailbox_.leave([weak = weak_from_this()] {
+      const auto self = weak.lock();  // whoever posts an event holds the round
+      return self && self->shared_->run_late([self] { self->mailbox_.run_late(); });
+    });
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
     std::vector<FetchedList> out;
@@ -95,7 +100,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     TimePoint wait_until{};
     Breaker::Verdict verdict = Breaker::Verdict::go;
     bool is_done = false;
-    bool is_overdue = false;  ///< nobody waits for it; counted in EngineState::overdue
+    bool is_overdue = false;  ///< nobody waits for it; in EngineState::overdue
   };
 
   /// Whether this thread has nothing else to do while it waits, and only the transport brings it news.
@@ -125,7 +130,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         continue;
       }
       slot.verdict = slot.state->breaker.ask(start_);
-      const bool is_stuck = slot.state->overdue > 0 && slot.state->last_success < slot.state->overdue_since;
+      const bool is_stuck = slot.state->overdue.keep_away(options_.sender, slot.state->last_success);
       if (slot.verdict == Breaker::Verdict::go && is_stuck) slot.verdict = Breaker::Verdict::stay;
       alone[slot.state] = slot.verdict != Breaker::Verdict::go;
       if (slot.verdict == Breaker::Verdict::go) is_any_open = true;
@@ -196,7 +201,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
                       slot.fetched.query,
                       options_,
                       [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
-                      [self, i, is_probe](FetchedList list) { self->deliver(i, std::move(list), is_probe); }};
+                      [self, i, is_probe](FetchedList list) { self->deliver(i, std::move(list), is_probe); },
+                      [self] { return self->is_futile(); }};
     std::make_shared<ListTask>(shared_, std::move(job))->start();
   }
 
@@ -264,6 +270,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     settle(i, fetched.failure, fetched.message);
   }
 
+  /// Whether an answer need not be parsed: the process ends, or nobody waits for it and others queue.
+  bool is_futile() const { return shared_->is_ending || (has_left_ && shared_->is_behind()); }
+
   std::string loop_danger(const EngineState& state) const {
     if (!state.http->access.is_federation) return {};
     if (options_.hops >= kMostHops)
@@ -286,14 +295,15 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   /// for everybody.
   bool is_hopeless(EngineState& state) const {
     const std::lock_guard lock(state.mutex);
-    const auto quickest = state.learned_wait.quickest();
+    const auto quickest = state.learned_wait.quickest(options_.sender);
     return quickest && 2 * (options_.deadline.at() - start_) < *quickest;
   }
 
   void set_wait(Slot& slot) {
     if (!shared_->options.learned_wait.is_on) return;
     const std::lock_guard lock(slot.state->mutex);
-    if (const auto limit = slot.state->learned_wait.limit(shared_->options.learned_wait))
+    const LearnedWait& learned = slot.state->learned_wait;
+    if (const auto limit = learned.limit(options_.sender, shared_->options.learned_wait))
       slot.wait_until = std::min(slot.wait_until, start_ + *limit);
   }
 
@@ -346,14 +356,14 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (list.failure != Failure::none) return;
     state.last_success = now;
     // An empty answer tells nothing about how long the engine needs to find something.
-    if (!list.list.hits.empty()) state.learned_wait.add(list.elapsed);
+    if (!list.list.hits.empty()) state.learned_wait.add(options_.sender, list.elapsed);
   }
 
-  static void forget_overdue(Slot& slot) {
+  void forget_overdue(Slot& slot) const {
     if (!slot.is_overdue) return;
     slot.is_overdue = false;
     const std::lock_guard lock(slot.state->mutex);
-    --slot.state->overdue;
+    slot.state->overdue.remove(options_.sender);
   }
 
   bool is_complete() {
@@ -388,7 +398,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       const bool is_learned = slot.wait_until < options_.deadline.at();
       if (is_learned || now - start_ >= engine_timeout(slot.state->engine)) {
         const std::lock_guard lock(slot.state->mutex);
-        if (slot.state->overdue++ == 0) slot.state->overdue_since = now;
+        slot.state->overdue.add(options_.sender, now);
         slot.is_overdue = true;
       }
       slot.fetched.elapsed = now - start_;
@@ -409,10 +419,13 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   std::vector<Slot> slots_;
   bool has_results_ = false;  ///< in any list
   bool has_ended_ = false;
+  std::atomic<bool> has_left_ = false;
 };
 
 EngineFetcher::~EngineFetcher() {
+  shared_->is_ending = true;
   workers_.reset();
+  shared_->late_work.stop();  // its work uses the transport
   wires_.transport
       .reset();  // from here on nothing arrives; callbacks that wait for a vector keep `shared_` alive
   shared_->embedder->forget_waiting();
@@ -422,6 +435,18 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
                                               const FetchOptions& options,
                                               const std::function<void(const FetchedList&)>& on_list) {
   return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
+}
+
+std::vector<Passage> Fetcher::passages(std::string_view, std::string_view, std::span<const Hit* const>,
+                                       const Deadline&) {
+  return {};
+}
+
+std::vector<Passage> EngineFetcher::passages(std::string_view engine, std::string_view words,
+                                             std::span<const Hit* const> hits, const Deadline& deadline) {
+  EngineState* state = shared_->find(engine);
+  if (state == nullptr || !state->embedded) return {};
+  return state->embedded->passages(words, hits, deadline);
 }
 
 }  // namespace metafuse::fetchers

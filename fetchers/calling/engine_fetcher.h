@@ -27,6 +27,8 @@ class EngineFetcher final : public Fetcher {
 
   std::vector<FetchedList> fetch(std::span<const ExpandedQuery> queries, const FetchOptions& options,
                                  const std::function<void(const FetchedList&)>& on_list) override;
+  std::vector<Passage> passages(std::string_view engine, std::string_view words,
+                                std::span<const Hit* const> hits, const Deadline& deadline) override;
 
  private:
   class Round;

@@ -1,6 +1,7 @@
 #include "fetchers/calling/engine_state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace metafuse::fetchers {
 namespace {
@@ -9,6 +10,7 @@ constexpr std::size_t kMaxLateLists = 256;
 constexpr auto kLateListAge = std::chrono::seconds(60);
 constexpr double kRetriesPerRequest = 0.2;
 constexpr double kMaxRetryTokens = 10;
+constexpr std::size_t kMostLateWork = 16;
 
 }  // namespace
 
@@ -56,6 +58,16 @@ bool FetcherState::take_retry() {
 void FetcherState::earn_retry() {
   const std::lock_guard lock(retry_mutex);
   retry_tokens = std::min(kMaxRetryTokens, retry_tokens + kRetriesPerRequest);
+}
+
+bool FetcherState::run_late(std::function<void()> work) {
+  if (!options.run_late) return late_work.run(std::move(work));
+  options.run_late(std::move(work));
+  return true;
+}
+
+bool FetcherState::is_behind() const {
+  return late_work.waiting() > kMostLateWork;
 }
 
 }  // namespace metafuse::fetchers

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,8 +11,10 @@
 
 #include "core/deadline.h"
 #include "core/recently_used.h"
+#include "fetchers/calling/blocking_workers.h"
 #include "fetchers/calling/breaker.h"
 #include "fetchers/calling/embedded_search.h"
+#include "fetchers/calling/learned_wait.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/engines/http/authorization.h"
 #include "fetchers/engines/http/engine_request.h"
@@ -31,9 +35,8 @@ struct EngineState {
   std::shared_ptr<const ReadyAccess> described;  ///< `http` completed from the engine's description document
   Breaker breaker;
   LearnedWait learned_wait;
-  int in_use = 0;   ///< places of max_connections in use, for an engine that blocks
-  int overdue = 0;  ///< requests that nobody waits for any more and that are still unanswered
-  TimePoint overdue_since{};
+  int in_use = 0;  ///< places of max_connections in use, for an engine that blocks
+  OverdueRequests overdue;
   TimePoint last_success{};
 
   /// Takes one of max_connections places; false when all are in use.
@@ -67,6 +70,9 @@ struct FetcherState {
   const Clock* clock = nullptr;
   std::vector<std::unique_ptr<EngineState>> engines;
   LateLists late;
+  /// Reads answers that nobody waits for any more, so that no thread does that on which others depend.
+  BlockingWorkers late_work{1, SIZE_MAX};
+  std::atomic<bool> is_ending = false;  ///< whatever takes long should stop
   std::shared_ptr<Embedder> embedder;
   std::mutex retry_mutex;
   double retry_tokens = 2;  ///< the retry budget: each request earns a fifth of a retry
@@ -75,6 +81,10 @@ struct FetcherState {
   /// Takes one retry from the budget; false when none is left.
   bool take_retry();
   void earn_retry();
+  /// Runs work on answers that nobody waits for any more. False when the fetcher is ending.
+  bool run_late(std::function<void()> work);
+  /// Whether so much of it waits that answers should not be parsed any more.
+  bool is_behind() const;
 };
 
 }  // namespace metafuse::fetchers

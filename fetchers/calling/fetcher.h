@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/query.h"
 #include "fetchers/model/fetched_list.h"
+#include "fetchers/model/passage.h"
 
 namespace metafuse::fetchers {
 
@@ -22,6 +24,14 @@ class Fetcher {
   /// out:    one entry per query, in the order of `queries`
   virtual std::vector<FetchedList> fetch(std::span<const ExpandedQuery> queries, const FetchOptions& options,
                                          const std::function<void(const FetchedList&)>& on_list) = 0;
+
+  /// The passages of an engine's hits that answer a query best.
+  ///
+  /// in:     words - what was asked, in plain words
+  /// out:    one per hit, with an empty text where no word occurs or the deadline passed; none at all from an
+  ///         engine that does not keep its documents' texts
+  virtual std::vector<Passage> passages(std::string_view engine, std::string_view words,
+                                        std::span<const Hit* const> hits, const Deadline& deadline);
 };
 
 }  // namespace metafuse::fetchers

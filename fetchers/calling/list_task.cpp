@@ -162,6 +162,7 @@ FetchedList read_answer(const Engine& engine, const HttpAccess& access, const Ht
   AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
   context.spare_bytes = answer.body.capacity() - answer.body.size();
   context.end = std::move(end);
+  if (context.end.has_come()) return failed(Failure::timeout, "nobody waits for the answer any more");
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html)
@@ -306,6 +307,11 @@ void ListTask::keep_within_time(EngineRequest& request) const {
   request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
 }
 
+WorkEnd ListTask::end_of_parse() const {
+  return WorkEnd([until = shared_->clock->now() + kLongestParse, clock = shared_->clock,
+                  is_futile = job_.is_futile] { return clock->now() >= until || is_futile(); });
+}
+
 void ListTask::send_step() {
   EngineRequest request =
       build_step_request(job_.state.engine, *ready_, job_.query.text, job_.options, next_step_, found_);
@@ -381,11 +387,8 @@ FetchedList ListTask::read_page(const HttpAnswer& answer) const {
     if (!order) return failed(Failure::bad_answer, order.error().text);
     return {{}, std::move(*order), Failure::none, "", {}};
   }
-  const WorkEnd end([until = shared_->clock->now() + kLongestParse, clock = shared_->clock] {
-    return clock->now() >= until;
-  });
   return read_answer(job_.state.engine, access, answer, request_language(access, job_.options), found_.ids,
-                     end);
+                     end_of_parse());
 }
 
 bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry) {

@@ -40,6 +40,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     FetchOptions options;
     Post post;
     Deliver deliver;
+    std::function<bool()> is_futile;  ///< whether to stop parsing, because nobody needs the list any more
   };
 
   ListTask(std::shared_ptr<FetcherState> shared, Job job);
@@ -83,6 +84,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void send_step();
   void take_step(const HttpAnswer& answer);
   void keep_within_time(EngineRequest& request) const;
+  WorkEnd end_of_parse() const;
   bool retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry);
   /// Ends the task with the pages that have arrived, or with the failure in `ended`, whose list is not used.
   void finish(FetchedList ended);

@@ -10,13 +10,13 @@
 namespace metafuse::fetchers {
 
 /// A queue of events for a waiting caller, which run one after the other and never inside post(). After the
-/// caller has left, a thread that posts an event runs it, together with what is posted meanwhile.
+/// caller has left, they run wherever it arranged that.
 class Mailbox {
  public:
   void post(std::function<void()> event) {
     std::unique_lock lock(mutex_);
     events_.push_back(std::move(event));
-    if (has_left_) return drain(lock);
+    if (has_left_) return arrange(lock);
     // The consumer drains the queue, so only the first producer wakes it.
     const bool is_first = events_.size() == 1;
     lock.unlock();
@@ -40,17 +40,29 @@ class Mailbox {
     run_arrived(lock);
   }
 
-  /// Runs the events that have arrived, for the last time on the caller's thread.
-  void leave() {
+  /// The caller leaves.
+  ///
+  /// in: later - arranges that run_late() is called once; if it returns false, the events are dropped
+  void leave(std::function<bool()> later) {
     std::unique_lock lock(mutex_);
     has_left_ = true;
-    drain(lock);
+    later_ = std::move(later);
+    if (!events_.empty()) arrange(lock);
+  }
+
+  /// Runs what was posted since the caller left, together with what is posted meanwhile.
+  void run_late() {
+    std::unique_lock lock(mutex_);
+    while (!events_.empty()) run_arrived(lock);
+    is_arranged_ = false;
   }
 
  private:
+  using Events = std::deque<std::function<void()>>;
+
   /// Requires the lock, and holds it again on return.
   void run_arrived(std::unique_lock<std::mutex>& lock) {
-    std::deque<std::function<void()>> events;
+    Events events;
     events.swap(events_);
     lock.unlock();
     for (const auto& event : events) event();
@@ -58,18 +70,25 @@ class Mailbox {
     lock.lock();
   }
 
-  void drain(std::unique_lock<std::mutex>& lock) {
-    if (is_draining_) return;
-    is_draining_ = true;
-    while (!events_.empty()) run_arrived(lock);
-    is_draining_ = false;
+  /// Requires the lock, and releases it.
+  void arrange(std::unique_lock<std::mutex>& lock) {
+    if (is_arranged_) return;
+    is_arranged_ = true;
+    lock.unlock();
+    if (later_()) return;
+    Events dropped;  // destroyed without the lock, because events hold others
+    lock.lock();
+    dropped.swap(events_);
+    is_arranged_ = false;
+    lock.unlock();
   }
 
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<std::function<void()>> events_;
+  Events events_;
+  std::function<bool()> later_;
   bool has_left_ = false;
-  bool is_draining_ = false;
+  bool is_arranged_ = false;  ///< run_late() will be called, or is running
 };
 
 }  // namespace metafuse::fetchers

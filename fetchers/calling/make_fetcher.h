@@ -10,8 +10,8 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "core/tracking_parameters.h"
-#include "fetchers/calling/breaker.h"
 #include "fetchers/calling/fetcher.h"
+#include "fetchers/calling/learned_wait.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
 
@@ -33,7 +33,9 @@ struct FetcherOptions {
   ReachOfName reach_of_name{};
   std::function<std::int64_t()> unix_time{};  ///< for signatures; empty: the machine's clock
   bool uses_breaker = true;                   ///< leaves an engine alone after several failures
-  LearnedWaitOptions learned_wait{};          ///< limits the wait for an engine by its recent response times
+  /// Does work on answers that nobody waits for any more; empty: a thread of the fetcher's own.
+  std::function<void(std::function<void()> work)> run_late{};
+  LearnedWaitOptions learned_wait{};  ///< limits the wait for an engine by its recent response times
   TrackingParameters tracking = default_tracking_parameters();  ///< parameters to ignore in the keys of hits
 };
 

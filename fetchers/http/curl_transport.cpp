@@ -84,7 +84,9 @@ class CurlTransport final : public Transport {
       wakes_poll =
           is_polling_ && arrived_.empty();  // the worker drains the queue: only the first sender wakes it
       arrived_.push_back(std::move(transfer));
-      const bool is_left_alone = worker_ == Worker::away && away_ != std::this_thread::get_id();
+      const bool is_by_other = waiting_thread_ != std::this_thread::get_id();
+      const bool is_left_alone = worker_ == Worker::away && is_by_other;
+      if (worker_ == Worker::waiting_thread && is_by_other) others_depend_ = true;
       wakes_thread = worker_ == Worker::nobody || is_left_alone;
       if (wakes_thread) worker_ = Worker::own_thread;
     }
@@ -97,6 +99,8 @@ class CurlTransport final : public Transport {
     const bool is_alone = ++waiting_threads_ == 1;
     if (!may_work || !is_alone || worker_ != Worker::nobody) return false;
     worker_ = Worker::waiting_thread;
+    waiting_thread_ = std::this_thread::get_id();
+    others_depend_ = false;
     return true;
   }
 
@@ -107,11 +111,10 @@ class CurlTransport final : public Transport {
     if (worker_ != Worker::waiting_thread) return false;
     while (true) {
       pass(lock);
-      if (waiting_threads_ > 1)
+      if (waiting_threads_ > 1 || others_depend_)
         break;  // what it does with an answer may take long, and the other answers must not wait for it
       if (has_news() || now() >= until) {
         worker_ = Worker::away;
-        away_ = std::this_thread::get_id();
         return true;
       }
       poll(lock, until);
@@ -344,7 +347,8 @@ class CurlTransport final : public Transport {
   std::condition_variable own_turn_;
   std::vector<Transfer> arrived_;
   Worker worker_ = Worker::nobody;
-  std::thread::id away_;
+  std::thread::id waiting_thread_;
+  bool others_depend_ = false;  ///< on the waiting thread, because they sent something while it worked
   int waiting_threads_ = 0;
   bool is_polling_ = false;
   bool is_stopping_ = false;

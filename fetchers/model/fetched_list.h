@@ -70,7 +70,10 @@ struct FetchOptions {
   std::string language{};    ///< BCP 47; empty: the engine's default
   std::string time_range{};  ///< day, week, month or year; empty: any time
   int safe_search = 0;       ///< 0, 1, 2
-  int hops = 0;              ///< meta-search servers that the query has passed through (X-Metafuse-Hops)
+  /// Who asks: a key, the prefix of an address. What is learned about engines from one sender's queries does
+  /// not decide how others are served.
+  std::string sender{};
+  int hops = 0;  ///< meta-search servers that the query has passed through (X-Metafuse-Hops)
   /// Headers of the searching client, for engines whose definition forwards them.
   std::vector<std::pair<std::string, std::string>> forwarded{};
   /// What engines of the type rerank order, best first so far; nullptr for a search.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -357,6 +358,7 @@ HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed) {
     if (!hit.published.empty()) object["published"] = hit.published;
     if (!hit.language.empty()) object["language"] = hit.language;
     if (hit.score) object["score"] = *hit.score;
+    if (hit.fingerprint != 0) object["fingerprint"] = std::to_string(hit.fingerprint);
     hits.push_back(std::move(object));
   }
   answer.body = to_text(JsonObject{{"hits", std::move(hits)}});
@@ -380,6 +382,8 @@ Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
     hit.published = members.text_or_empty("published");
     hit.language = members.text_or_empty("language");
     if (members.find("score") != nullptr) hit.score = number_in(members, "score");
+    const std::string fingerprint = members.text_or_empty("fingerprint");
+    std::from_chars(fingerprint.data(), fingerprint.data() + fingerprint.size(), hit.fingerprint);
     list.hits.push_back(std::move(hit));
   }
   return list;

@@ -213,10 +213,10 @@ FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryIn
   return matrix;
 }
 
-double reciprocal_rank_score(std::span<const std::uint32_t> ranks) {
+double reciprocal_rank_score(std::span<const std::uint32_t> ranks, double k) {
   double score = 0.0;
   for (const std::uint32_t rank : ranks)
-    if (rank > 0) score += reciprocal_rank_share(rank);
+    if (rank > 0) score += reciprocal_rank_share(rank, k);
   return score;
 }
 

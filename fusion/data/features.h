@@ -64,7 +64,7 @@ inline double reciprocal_rank_share(double rank, double k = kRrfConstant) {
 }
 
 /// The RRF score of a document from its ranks, one per list; 0 means that the list does not hold it.
-double reciprocal_rank_score(std::span<const std::uint32_t> ranks);
+double reciprocal_rank_score(std::span<const std::uint32_t> ranks, double k = kRrfConstant);
 
 /// Whether the feature is computed from the rank features: "derived:lists", "derived:rrf",
 /// "derived:best-rank", "derived:median-rank", "derived:vsim", and for each list

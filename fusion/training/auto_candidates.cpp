@@ -17,13 +17,10 @@ namespace {
 
 using GivenOptions = std::map<std::string, std::string>;
 
-/// RankBoost that starts from RRF.
-const GivenOptions kFromRrf = {{"rounds", "50"}};
-/// RankBoost that is added to RRF, for given pairs. Such pairs come from clicks and are balanced so that they
-/// do not reveal the order that was shown. Hence the rounds do not start from RRF; they learn from nothing,
-/// and count as much as they are reliable.
-const GivenOptions kBesideRrf = {{"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
 constexpr std::size_t kManyLists = 30;
+/// So few lists are mostly of one index and find the same documents. Boosting then learns little that weights
+/// do not, and errs more.
+constexpr std::size_t kFewLists = 12;
 
 /// The ranker after the first rounds; the whole ranker if it does not consist of rounds.
 PartOfModel first_rounds(std::size_t rounds) {
@@ -55,16 +52,22 @@ SharedRanker fused_of_blend(const Model& model) {
 /// Collects the candidates, the safest first.
 class CandidateList {
  public:
-  CandidateList(const TrainingSet& set, const std::vector<Learner>& learners, bool has_prior)
-      : learners_(learners) {
+  CandidateList(const TrainingSet& set, const std::vector<Learner>& learners, double rrf_k, bool has_prior)
+      : learners_(learners), k_(fmt::format("{}", rrf_k)) {
     const std::size_t lists = count_lists(set.matrix.features());
     const bool are_many = lists > kManyLists;
     const bool is_graded = set.pairs.empty();
+    const bool are_few =
+        !has_prior && lists > 0 && lists <= kFewLists && is_graded && set.queries.size() >= kFewestForRich;
+    if (are_few) add_safe("reciprocal-ranks", of_rrf({{"weights", "tuned"}}), "RRF of weighted lists");
     if (lists > 0 && has_prior) add_prior(is_graded);
     if (lists > 0 && is_graded) add_blend();
     if (lists > 0 && !is_graded) {
-      add_safe("reciprocal-ranks", kBesideRrf, "RankBoost beside RRF");
-      add_safe("reciprocal-ranks", kFromRrf, "RankBoost from RRF");
+      // Such pairs come from clicks and are balanced so that they do not reveal the order that was shown.
+      // Hence the rounds do not start from RRF; they learn from nothing, and count as far as they agree.
+      add_safe("reciprocal-ranks", of_rrf({{"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}}),
+               "RankBoost beside RRF");
+      add_safe("reciprocal-ranks", of_rrf({{"rounds", "50"}}), "RankBoost from RRF");
     }
     if (lists > 0) add_lists(are_many, set.queries.size() >= kFewestForRich);
     if (lists == 0 || !is_graded) add_boosted(lists == 0);
@@ -81,6 +84,11 @@ class CandidateList {
   }
 
  private:
+  /// The options with the k of RRF.
+  GivenOptions of_rrf(GivenOptions options) const {
+    options["k"] = k_;
+    return options;
+  }
   const Learner* find(std::string_view name) const {
     const auto at = std::ranges::find(learners_, name, &Learner::name);
     return at == learners_.end() ? nullptr : &*at;
@@ -130,14 +138,14 @@ class CandidateList {
 
   /// The trials of the blend also measure each RankBoost in it.
   void add_blend() {
-    add_safe("rankboost-blend", {}, "blend of RankBoosts and RRF");
-    also("RankBoost from RRF", "reciprocal-ranks", kFromRrf, fused_of_blend);
+    add_safe("rankboost-blend", of_rrf({}), "blend of RankBoosts and RRF");
+    also("RankBoost from RRF", "reciprocal-ranks", of_rrf({{"rounds", "50"}}), fused_of_blend);
     also_after("RankBoost 3.cum", "rankboost", {}, {20, 50, 100});
     also("RankBoost of values", "rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}, values_of_blend);
   }
 
   void add_lists(bool are_many, bool are_queries_many) {
-    add_safe("reciprocal-ranks", {}, kRrfCandidate);
+    add_safe("reciprocal-ranks", of_rrf({}), kRrfCandidate);
     add("reciprocal-ranks", {{"weights", "best"}}, "best list")->is_bold = true;
     // Both options share the tuning of the weights.
     const GivenOptions tuned = {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}};
@@ -171,6 +179,7 @@ class CandidateList {
   }
 
   const std::vector<Learner>& learners_;
+  const std::string k_;
   std::vector<Candidate> candidates_;
 };
 
@@ -181,8 +190,8 @@ bool has_many_lists(const TrainingSet& set) {
 }
 
 std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners,
-                                       bool has_prior) {
-  return CandidateList(set, learners, has_prior).take();
+                                       double rrf_k, bool has_prior) {
+  return CandidateList(set, learners, rrf_k, has_prior).take();
 }
 
 }  // namespace metafuse::fusion

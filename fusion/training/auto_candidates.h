@@ -56,8 +56,9 @@ struct Candidate {
 bool has_many_lists(const TrainingSet& set);
 
 /// What `auto` chooses among, the safest first: options of the given learners that suit the set.
-/// in: has_prior - other domains have learned something; what starts from it is then the safest
+/// in: rrf_k - k of RRF, alone and in the candidates that start from it; has_prior - other domains have
+///     learned something, and what starts from it is then the safest
 std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners,
-                                       bool has_prior = false);
+                                       double rrf_k, bool has_prior = false);
 
 }  // namespace metafuse::fusion

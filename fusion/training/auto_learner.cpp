@@ -15,6 +15,7 @@
 
 #include "core/parallel.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/features.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/training/auto_candidates.h"
@@ -84,11 +85,13 @@ class TimeLeft {
 
 struct AutoOptions {
   std::size_t folds = 5;
+  double k = kRrfConstant;
 };
 
 void declare_options(OptionTable& table, AutoOptions& options) {
   table.count("inner-folds", options.folds, 2, kMostFolds,
               "folds of the training queries that the candidates are compared on");
+  table.number("k", options.k, 0.0, 1e6, "k of RRF, alone and in the candidates that start from it");
 }
 
 std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
@@ -349,7 +352,7 @@ void keep_those_for_few(std::vector<Candidate>& candidates) {
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
   Trials trials{request, TimeLeft(request), request.measure.name.empty() ? "map" : request.measure.name,
-                auto_candidates(*request.train, learners, request.prior != nullptr)};
+                auto_candidates(*request.train, learners, options.k, request.prior != nullptr)};
   TRY_VOID(make_folds(options, trials));
   if (trials.queries.size() < kFewestForRich) keep_those_for_few(trials.candidates);
   std::vector<Choice> choices = choices_of(trials.candidates);

@@ -16,13 +16,15 @@
 
 namespace metafuse::fusion {
 
-std::vector<Baseline> rank_baselines() {
+std::vector<Baseline> rank_baselines(double rrf_k) {
   std::vector<Baseline> out;
   for (const char* name : {"rrf", "combmnz", "borda", "searxng"}) {
     const FusionMethod* method = find_fusion_method(name);
     require(method != nullptr, "a baseline is a fusion method");
-    out.push_back({name, [method](const FeatureMatrix& matrix, std::size_t begin, std::size_t end) {
-                     return fuse_scores(*method, lists_of(matrix, begin, end), {});
+    FusionOptions options;
+    if (method->name == "rrf") options.k = rrf_k;
+    out.push_back({name, [method, options](const FeatureMatrix& matrix, std::size_t begin, std::size_t end) {
+                     return fuse_scores(*method, lists_of(matrix, begin, end), options);
                    }});
   }
   return out;

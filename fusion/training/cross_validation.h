@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/feature_matrix.h"
+#include "fusion/data/features.h"
 #include "fusion/data/training_set.h"
 #include "fusion/training/registry.h"
 
@@ -25,7 +26,9 @@ struct Baseline {
 
 /// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: the baselines that every table shows
 /// beside a learner.
-std::vector<Baseline> rank_baselines();
+///
+/// in: rrf_k - the k of RRF
+std::vector<Baseline> rank_baselines(double rrf_k = kRrfConstant);
 
 struct CrossValidationOptions {
   const Learner* learner = nullptr;

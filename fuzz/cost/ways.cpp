@@ -11,9 +11,9 @@
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/readable_page.h"
 #include "fetchers/definition/engine_file.h"
+#include "fetchers/documents/text_documents.h"
 #include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/engines/http/ready_access.h"
-#include "fetchers/engines/index/document_files.h"
 #include "fetchers/http/robots.h"
 #include "fetchers/recording/har_archive.h"
 #include "fusion/training/registry.h"
@@ -342,6 +342,7 @@ std::vector<Way> ways() {
   add_answers(out);
   add_pages(out);
   add_files(out);
+  add_lists_and_indexes(out);
   return out;
 }
 

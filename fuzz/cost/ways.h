@@ -28,8 +28,11 @@ struct Way {
   double ns_per_byte;  ///< the stated constant, of a release build
   std::function<void(const std::string& text)> read;
   std::vector<Growth> growths;
+  double memory_per_byte = 64;  ///< the stated bytes of memory per byte of input, beside kFreeMemory
 };
 
 std::vector<Way> ways();
+/// Those whose cost depends on more than reading.
+void add_lists_and_indexes(std::vector<Way>& out);
 
 }  // namespace metafuse::cost

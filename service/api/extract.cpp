@@ -103,7 +103,7 @@ Answered handle_file(PictureReader& pictures, const Exchange& exchange) {
     return refusal(404, "files are not handed out, or this server did not make the link");
   TRY(auto file, read_local_file(links.folders, path));
   HttpResponse response = make_response(200, file.media_type, std::move(file.bytes));
-  const std::string name = percent_encoded(path.substr(path.rfind('/') + 1));
+  const std::string name = percent_encoded(file.name);
   response.set("Content-Disposition",
                (file.is_shown ? "inline; filename*=UTF-8''" : "attachment; filename*=UTF-8''") + name);
   // A page from the folder runs no scripts, loads nothing, and has an opaque origin.

@@ -7,6 +7,7 @@
 #include "service/learning/shown_searches.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/result_passages.h"
 #include "service/search/second_stage.h"
 
 namespace metafuse::service {
@@ -33,21 +34,29 @@ HttpResponse FoundSearch::response(HttpResponse rendered, std::vector<GapMark> m
 
 OrRefusal<FoundSearch> Finder::find(const Exchange& exchange, const WantedSearch& wanted,
                                     const SearchEvents& events) {
+  const LoadedDomain* domain = exchange.find_domain(wanted.search.domain);
+  const bool is_corrected = wanted.correction != Correction::none && domain != nullptr;
+  const auto corrected = is_corrected ? corrected_query(*domain, wanted.search.text) : std::nullopt;
+  const bool may_ask = corrected && wanted.correction == Correction::asked;
+  if (may_ask && corrected->is_sure)
+    if (auto instead = find_corrected(exchange, wanted, corrected->text, events)) return std::move(*instead);
   TRY(auto found, find_typed(exchange, wanted, events));
-  if (wanted.correction == Correction::none) return found;
-  std::string corrected = corrected_query(*found.domain, wanted.search.text);
-  if (corrected.empty()) return found;
-  if (wanted.correction == Correction::asked && found.answer->results.empty()) {
-    WantedSearch again = wanted;
-    again.search.text = corrected;
-    auto instead = find_typed(exchange, again, {});
-    if (instead && !instead->answer->results.empty()) {
-      found = std::move(*instead);
-      found.is_asked_instead = true;
-    }
-  }
-  found.shown.corrections = {std::move(corrected)};
+  if (may_ask && !corrected->is_sure && found.answer->results.empty())
+    if (auto instead = find_corrected(exchange, wanted, corrected->text, {})) return std::move(*instead);
+  if (corrected) found.shown.corrections = {corrected->text};
   return found;
+}
+
+/// The answer to the corrected query; nothing if it has no results either.
+std::optional<FoundSearch> Finder::find_corrected(const Exchange& exchange, const WantedSearch& wanted,
+                                                  const std::string& corrected, const SearchEvents& events) {
+  WantedSearch instead = wanted;
+  instead.search.text = corrected;
+  auto found = find_typed(exchange, instead, events);
+  if (!found || found->answer->results.empty()) return std::nullopt;
+  found->shown.corrections = {corrected};
+  found->shown.typed = wanted.search.text;
+  return std::move(*found);
 }
 
 OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const WantedSearch& wanted,
@@ -65,11 +74,13 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   if (!wanted.is_for_judge) answer = decided(records_, plan.prepared.snapshot, domain, std::move(*answer));
   FoundSearch found{std::move(*answer), &domain, {}, {}, clock_.now()};
   if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
+  const SharedAnswer fused = found.answer;
+  found.answer = with_passages(plan.prepared, std::move(found.answer), found.shown, clock_);
   const bool is_stored = wanted.limit > 0 && wanted.is_stored && records_.search_log != nullptr;
   if (is_stored) store_shown(records_, exchange, domain, *found.answer, found.shown);
   // an answer without a search id, because it could not be stored, must not be sent again
   const bool is_whole = !is_stored || found.shown.search != nullptr;
-  if (is_whole && may_be_repeated(plan)) found.repeated = source_.popular_until(plan, *found.answer);
+  if (is_whole && may_be_repeated(plan)) found.repeated = source_.popular_until(plan, *fused);
   return found;
 }
 

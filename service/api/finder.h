@@ -20,8 +20,13 @@
 namespace metafuse::service {
 
 /// Whether a query that was probably mistyped is corrected: not at all, by telling the reader, or also by
-/// answering the corrected query if the typed one has no results.
+/// answering the corrected query if that is surely meant or if the typed one has no results.
 enum class Correction { none, told, asked };
+
+/// The correction for a request, which may ask for exactly what was typed.
+constexpr Correction correction_for(bool is_verbatim) {
+  return is_verbatim ? Correction::told : Correction::asked;
+}
 
 /// A search as requested in one dialect.
 struct WantedSearch {
@@ -41,7 +46,6 @@ struct FoundSearch {
   ShownResults shown;                 ///< with the id for feedback, if it could be stored
   std::optional<TimePoint> repeated;  ///< until when equal requests may get this answer as it is rendered
   TimePoint found;
-  bool is_asked_instead = false;  ///< what was typed has no results; the answer is that of the correction
 
   /// The response to the search: names the engines whose lists are missing, and notes what is needed to send
   /// it again.
@@ -77,6 +81,8 @@ class Finder {
   UnixTime unix_time() const { return records_.unix_time(); }
 
  private:
+  std::optional<FoundSearch> find_corrected(const Exchange& exchange, const WantedSearch& wanted,
+                                            const std::string& corrected, const SearchEvents& events);
   OrRefusal<FoundSearch> find_typed(const Exchange& exchange, const WantedSearch& wanted,
                                     const SearchEvents& events);
   Result<SharedAnswer> search(const SearchPlan& plan, const SitePreferences& sites,

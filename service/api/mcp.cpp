@@ -48,12 +48,20 @@ JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObj
   const auto wanted = read_tool_search(tool, arguments);
   if (!wanted) return text_result(wanted.error().text, true);
   // with a filter, the tool itself chooses among all results
-  auto searched = parts.finder.find(
-      exchange, {wanted->search, wanted->first(), wanted->is_filtered() ? 0 : wanted->limit});
+  auto searched = parts.finder.find(exchange, {wanted->search,
+                                               wanted->first(),
+                                               wanted->is_filtered() ? 0 : wanted->limit,
+                                               {},
+                                               correction_for(wanted->is_verbatim)});
   if (!searched) return text_result(searched.error().text, true);
   found = std::move(*searched);
   const SearchAnswer& answer = *found->answer;
-  if (wanted->is_filtered()) found->shown = filtered_results(answer, *wanted, parts.finder.unix_time());
+  if (wanted->is_filtered()) {
+    auto filtered = filtered_results(answer, *wanted, parts.finder.unix_time());
+    filtered.corrections = std::move(found->shown.corrections);
+    filtered.typed = std::move(found->shown.typed);
+    found->shown = std::move(filtered);
+  }
   const ShownResults& shown = found->shown;
   const int depth = exchange.snapshot->find_domain(answer.domain)->domain.depth;
   const bool has_more = shown.first + shown.positions.size() < shown.total || may_hold_more(answer, depth);

@@ -139,7 +139,7 @@ std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
 void add_common_properties(JsonObject& properties) {
   properties["queries"] =
       JsonObject{{"type", "array"},
-                 {"maxItems", kMostQueries},
+                 {"maxItems", kMostQueriesAtOnce},
                  {"items", JsonObject{{"type", "string"}}},
                  {"description", "Other wordings of the question; all results are fused into one list."}};
   properties["limit"] = integer_schema(1, kMostResults, 10, "Results per page.");
@@ -155,6 +155,10 @@ void add_common_properties(JsonObject& properties) {
       JsonObject{{"type", "boolean"},
                  {"default", false},
                  {"description", "Adds the rank and weight of each result in every list. Long."}};
+  properties["verbatim"] =
+      JsonObject{{"type", "boolean"},
+                 {"default", false},
+                 {"description", "Searches exactly what is given, without correcting typing errors."}};
 }
 
 JsonObject annotations() {
@@ -296,11 +300,13 @@ Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& ar
     fields.set_mistake("\"time_range\" must be day, week, month or year");
   out.conditions.included = fields.texts("sites", kMostToolSites);
   out.is_explained = fields.flag("explain").value_or(false);
+  out.is_verbatim = fields.flag("verbatim").value_or(false);
   if (tool.domain != nullptr)
-    fields.refuse_others({"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain"});
-  else
     fields.refuse_others(
-        {"query", "queries", "domain", "slots", "limit", "page", "time_range", "sites", "explain"});
+        {"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain", "verbatim"});
+  else
+    fields.refuse_others({"query", "queries", "domain", "slots", "limit", "page", "time_range", "sites",
+                          "explain", "verbatim"});
   if (out.search.text.empty() && out.search.slots.slots.empty()) fields.set_mistake("give query or slots");
   if (fields.has_failed()) return fields.error();
   return out;
@@ -399,6 +405,14 @@ std::string fitting(std::string_view text, std::size_t budget) {
   return std::string(cut) + std::string(kCut);
 }
 
+/// What was searched instead of the query.
+std::string correction_text(const ShownResults& shown) {
+  if (shown.typed.empty()) return {};
+  const std::string corrected(truncate_utf8(shown.corrections.front(), kMaxTitle));
+  return fmt::format("Results for \"{}\": nothing has all words of \"{}\" (verbatim searches them).\n",
+                     corrected, truncate_utf8(shown.typed, kMaxTitle));
+}
+
 /// The text below the results.
 std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, bool is_empty, bool has_more) {
   std::string out;
@@ -416,9 +430,10 @@ std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, b
 std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, const ToolSearch& wanted,
                       bool has_more) {
   constexpr std::size_t kLeast = 60;  // bytes for a result without its URL
+  const std::string opening = correction_text(shown);
   const std::string closing = closing_text(answer, wanted, shown.positions.empty(), has_more);
   std::size_t budget = std::max<std::size_t>(kBytesPerResult * static_cast<std::size_t>(wanted.limit), 560);
-  budget -= json_bytes(closing);
+  budget -= std::min(budget, json_bytes(opening) + json_bytes(closing));
   std::vector<std::string> heads;
   std::size_t left = shown.positions.size();
   for (const std::size_t at : shown.positions) {
@@ -430,7 +445,7 @@ std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, con
     budget -= std::min(budget, json_bytes(head));
     heads.push_back(std::move(head));
   }
-  std::string out;
+  std::string out = opening;
   left = heads.size();
   for (std::size_t i = 0; i < heads.size(); ++i) {
     out += heads[i];

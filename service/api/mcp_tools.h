@@ -56,6 +56,7 @@ struct ToolSearch {
   SearchRequest search;
   int limit = 10;
   bool is_explained = false;
+  bool is_verbatim = false;
   ResultConditions conditions;
 
   std::size_t first() const {

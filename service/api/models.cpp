@@ -162,8 +162,8 @@ Answered handle_measure_model(Records& records, const Exchange& exchange) {
   TRY(const LoadedDomain* domain, domain_with_models(records, exchange));
   TRY(const auto state, records.model_versions->state(domain->domain.name));
   if (state.challenger.empty()) return refusal(409, no_challenger(domain->domain.name));
-  TRY(const auto report,
-      promote_if_better(*records.store, *records.model_versions, domain->domain.name, {}, false));
+  TRY(const auto report, promote_if_better(*records.store, *records.model_versions, domain->domain.name,
+                                           promotion_rules(*domain), false));
   return json_response(report_json(report));
 }
 

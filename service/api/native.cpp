@@ -31,6 +31,12 @@ JsonArray texts_json(const std::vector<std::string>& texts) {
   return out;
 }
 
+JsonArray folded_json(const std::vector<Hit>& hits) {
+  JsonArray out;
+  for (const Hit& hit : hits) out.push_back(JsonObject{{"url", hit.url}, {"title", hit.title}});
+  return out;
+}
+
 JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
                        std::size_t rank, bool is_explained) {
   JsonArray engines;
@@ -49,6 +55,8 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["relative_score"] = result.relative_score;
   add_online(result, out);
   add_decisions(result, out);
+  if (!result.alike.empty()) out["alike"] = folded_json(result.alike);
+  if (!result.same_site.empty()) out["same_site"] = folded_json(result.same_site);
   out["engines"] = std::move(engines);
   out["placements"] = std::move(placements);
   if (is_explained) out["explanation"] = explanation_json(domain, answer, result);
@@ -86,6 +94,7 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
   out["suggestions"] = texts_json(answer.suggestions);
   out["corrections"] = texts_json(shown.corrections);
+  if (!shown.typed.empty()) out["typed"] = shown.typed;
   out["failed"] = std::move(failed);
   out["fusion"] = fusion_json(answer);
   if (is_explained) out["queries"] = std::move(queries);
@@ -97,8 +106,8 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
 Answered handle_native_search(Finder& finder, const Exchange& exchange) {
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_native_search(body));
-  TRY(const auto found,
-      finder.find(exchange, {wanted.search, wanted.first(), wanted.limit, wanted.sites, Correction::told}));
+  TRY(const auto found, finder.find(exchange, {wanted.search, wanted.first(), wanted.limit, wanted.sites,
+                                               correction_for(wanted.is_verbatim)}));
   return found.response(
       json_response(native_json(*exchange.snapshot, *found.answer, found.shown, wanted.is_explained)));
 }
@@ -159,7 +168,9 @@ Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
     return native_json(*exchange.snapshot, answer, shown, parameters.wants_explanation);
   };
   SearchEvents events;
-  events.on_admitted = [&] { reply.begin(make_response(200, "text/event-stream; charset=utf-8", "")); };
+  events.on_admitted = [&] {
+    if (!reply.has_begun()) reply.begin(make_response(200, "text/event-stream; charset=utf-8", ""));
+  };
   events.on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
     JsonObject data = body(so_far, shown_results(so_far, parameters.first(), parameters.limit, {}));
     data["arrived"] = arrived;
@@ -167,7 +178,9 @@ Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
     reply.write(event("partial", data));
   };
   auto found = finder.find(
-      exchange, {parameters.search, parameters.first(), parameters.limit, {}, Correction::told}, events);
+      exchange,
+      {parameters.search, parameters.first(), parameters.limit, {}, correction_for(parameters.is_verbatim)},
+      events);
   if (!reply.has_begun()) return std::move(found.error());
   reply.write(found ? event("final", body(*found->answer, found->shown))
                     : event("error", JsonObject{{"detail", found.error().text}}));

@@ -149,6 +149,7 @@ std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, c
   const std::vector<std::string> nothing;
   write_texts(out, "answers", nothing);
   write_texts(out, "corrections", shown.corrections);
+  if (!shown.typed.empty()) write_text(out, "typed", shown.typed);
   write_texts(out, "infoboxes", nothing);
   write_texts(out, "suggestions", answer.suggestions);
   out.key("unresponsive_engines").open_array();

@@ -101,14 +101,17 @@ JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result) 
 Answered tavily_search(Finder& finder, const Clock& clock, const Exchange& exchange) {
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto wanted, read_tavily(body));
-  TRY(const auto found, finder.find(exchange, {wanted.search}));
+  // an exact match is asked for with the words as they are
+  const auto correction = correction_for(!wanted.conditions.phrase.empty());
+  TRY(const auto found, finder.find(exchange, {wanted.search, 0, 0, {}, correction}));
   JsonArray results;
   for (const std::size_t at : wanted_positions(*found.answer, wanted.conditions, finder.unix_time())) {
     if (results.size() >= static_cast<std::size_t>(wanted.max_results)) break;
     results.push_back(tavily_result(wanted, found.answer->results[at]));
   }
   JsonObject out;
-  out["query"] = wanted.search.text;
+  out["query"] = found.shown.typed.empty() ? wanted.search.text : found.answer->query;
+  if (!found.shown.typed.empty()) out["typed_query"] = found.shown.typed;
   out["follow_up_questions"] = nullptr;
   out["answer"] = nullptr;
   out["images"] = JsonArray{};

@@ -16,6 +16,7 @@
 #include "core/digest.h"
 #include "core/encoding.h"
 #include "core/text.h"
+#include "core/text_file.h"
 #include "core/url.h"
 
 namespace metafuse::service {
@@ -26,36 +27,55 @@ constexpr std::size_t kLongestPath = 2048;
 constexpr std::size_t kMaxPictureUrl = 2048;
 constexpr std::size_t kSignatureDigits = 24;
 
+/// What files are sent as. Types that a browser could run are sent as plain text or to be saved; HTML is
+/// shown in a sandbox.
 struct FileType {
   std::string_view ending, media_type;
   bool is_shown;
 };
 
-/// The types that are handed out. Types that a browser could run are sent as plain text or to be saved; HTML
-/// is shown in a sandbox.
-constexpr std::array kFileTypes = {FileType{".html", "text/html", true},
-                                   FileType{".htm", "text/html", true},
-                                   FileType{".txt", "text/plain; charset=utf-8", true},
-                                   FileType{".md", "text/plain; charset=utf-8", true},
-                                   FileType{".markdown", "text/plain; charset=utf-8", true},
-                                   FileType{".csv", "text/plain; charset=utf-8", true},
-                                   FileType{".json", "text/plain; charset=utf-8", true},
-                                   FileType{".jsonl", "text/plain; charset=utf-8", true},
-                                   FileType{".xml", "text/plain; charset=utf-8", true},
-                                   FileType{".png", "image/png", true},
-                                   FileType{".jpg", "image/jpeg", true},
-                                   FileType{".jpeg", "image/jpeg", true},
-                                   FileType{".gif", "image/gif", true},
-                                   FileType{".webp", "image/webp", true},
-                                   FileType{".pdf", "application/pdf", false},
-                                   FileType{".epub", "application/epub+zip", false},
-                                   FileType{".odt", "application/vnd.oasis.opendocument.text", false}};
+constexpr FileType kPlainText{"", "text/plain; charset=utf-8", true};
+constexpr FileType kUnknownBytes{"", "application/octet-stream", false};
+constexpr std::array kFileTypes = {
+    FileType{".html", "text/html", true},
+    FileType{".htm", "text/html", true},
+    FileType{".xhtml", "text/html", true},
+    FileType{".png", "image/png", true},
+    FileType{".jpg", "image/jpeg", true},
+    FileType{".jpeg", "image/jpeg", true},
+    FileType{".gif", "image/gif", true},
+    FileType{".webp", "image/webp", true},
+    FileType{".pdf", "application/pdf", false},
+    FileType{".epub", "application/epub+zip", false},
+    FileType{".rtf", "application/rtf", false},
+    FileType{".odt", "application/vnd.oasis.opendocument.text", false},
+    FileType{".ods", "application/vnd.oasis.opendocument.spreadsheet", false},
+    FileType{".odp", "application/vnd.oasis.opendocument.presentation", false},
+    FileType{".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", false},
+    FileType{".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", false},
+    FileType{".pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", false}};
 
-const FileType* type_of_file(std::string_view path) {
-  const std::string lower = ascii_lower(path.substr(std::min(path.rfind('.'), path.size())));
+/// The ending of a path's last part with its dot, in lower case.
+std::string ending_of_path(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos || path.find('/', dot) != std::string_view::npos
+             ? std::string()
+             : ascii_lower(path.substr(dot));
+}
+
+/// A file's name without .gz, .xz or .zst.
+std::string_view unpacked_name(std::string_view name) {
+  const std::string ending = ending_of_path(name);
+  if (ending == ".gz" || ending == ".xz" || ending == ".zst") name.remove_suffix(ending.size());
+  return name;
+}
+
+const FileType& type_of_file(std::string_view name, std::string_view bytes) {
+  const std::string ending = ending_of_path(name);
   const auto found = std::find_if(kFileTypes.begin(), kFileTypes.end(),
-                                  [&](const FileType& type) { return type.ending == lower; });
-  return found == kFileTypes.end() ? nullptr : &*found;
+                                  [&](const FileType& type) { return type.ending == ending; });
+  if (found != kFileTypes.end()) return *found;
+  return bytes.find('\0') == std::string_view::npos ? kPlainText : kUnknownBytes;
 }
 
 /// The path relative to the folder; nothing if it is not below the folder.
@@ -89,13 +109,35 @@ int open_beneath(int folder, const std::string& path) {
   return static_cast<int>(::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how));
 }
 
-Result<std::string> read_opened(int file, const std::string& path) {
-  struct stat facts {};
-  if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
-    return fail(Code::no_input, path + " is not a regular file");
-  if (facts.st_size > static_cast<off_t>(kMostFileBytes))
+/// Opens a file below one of the folders.
+/// errors: as read_local_file()
+Result<int> open_local_file(const std::vector<std::string>& folders, const std::string& path) {
+  for (const std::string& folder : folders) {
+    const auto inside = below(folder, path);
+    if (!inside) continue;
+    const Descriptor start(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const int file = start.is_open() ? open_beneath(start.number(), *inside) : -1;
+    if (file < 0) return fail(Code::no_input, path + ": " + std::strerror(errno));
+    struct stat facts {};
+    const bool is_file = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
+    if (is_file && facts.st_size <= static_cast<off_t>(kMostFileBytes)) return file;
+    ::close(file);
+    if (!is_file) return fail(Code::no_input, path + " is not a regular file");
     return fail(Code::no_input, path + " is larger than 16 MiB; open it on the machine itself");
-  std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
+  }
+  return fail(Code::no_input, path + " is not below the folders that files: names");
+}
+
+/// Reads an open file, decompressed if its name says that it is compressed.
+Result<std::string> read_opened(int file, const std::string& path) {
+  const bool is_packed = unpacked_name(path).size() < path.size();
+  if (is_packed) {
+    auto text = read_text("/proc/self/fd/" + std::to_string(file), kMostFileBytes);
+    if (!text) return fail(Code::no_input, path + " is damaged, or larger than 16 MiB when decompressed");
+    return text;
+  }
+  struct stat facts {};
+  std::string bytes(::fstat(file, &facts) == 0 ? static_cast<std::size_t>(facts.st_size) : 0, '\0');
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t count = ::read(file, bytes.data() + have, bytes.size() - have);
@@ -132,11 +174,9 @@ std::string path_of_file_url(std::string_view url) {
 std::string FileLinks::link(std::string_view domain, std::string_view url) const {
   if (folders.empty() || !url.starts_with("file:")) return {};
   const std::string path = path_of_file_url(url);
-  if (path.empty() || type_of_file(path) == nullptr) return {};
-  const bool is_inside = std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-    return below(folder, path).has_value();
-  });
-  if (!is_inside) return {};
+  const auto file = path.empty() ? Result<int>(-1) : open_local_file(folders, path);
+  if (!file || *file < 0) return {};
+  ::close(*file);
   return "/files/" + percent_encoded(domain) + "?path=" + percent_encoded(path) +
          "&sign=" + signature_of(secret, domain, path);
 }
@@ -146,18 +186,12 @@ bool FileLinks::has_signed(std::string_view domain, std::string_view path, std::
 }
 
 Result<LocalFile> read_local_file(const std::vector<std::string>& folders, const std::string& path) {
-  const FileType* type = type_of_file(path);
-  if (type == nullptr) return fail(Code::no_input, path + ": files of this type cannot be opened");
-  for (const std::string& folder : folders) {
-    const auto inside = below(folder, path);
-    if (!inside) continue;
-    const Descriptor start(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const Descriptor file(start.is_open() ? open_beneath(start.number(), *inside) : -1);
-    if (!file.is_open()) return fail(Code::no_input, path + ": " + std::strerror(errno));
-    TRY(auto bytes, read_opened(file.number(), path));
-    return LocalFile{type->media_type, type->is_shown, std::move(bytes)};
-  }
-  return fail(Code::no_input, path + " is not below the folders that files: names");
+  TRY(const int number, open_local_file(folders, path));
+  const Descriptor file(number);
+  TRY(auto bytes, read_opened(file.number(), path));
+  const std::string name(unpacked_name(std::string_view(path).substr(path.rfind('/') + 1)));
+  const FileType& type = type_of_file(name, bytes);
+  return LocalFile{type.media_type, type.is_shown, name, std::move(bytes)};
 }
 
 std::string_view name_of(PictureKind kind) {

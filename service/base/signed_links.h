@@ -24,8 +24,10 @@ struct FileLinks {
   std::string secret;
   std::vector<std::string> folders;  ///< absolute paths; if empty, no file is handed out
 
-  /// "/files/DOMAIN?path=...&sign=..."; empty if the URL is no file below the folders or has a type that is
-  /// not handed out.
+  /// "/files/DOMAIN?path=...&sign=..."; empty if the URL is no file below the folders, or one that
+  /// read_local_file() would refuse.
+  ///
+  /// cost: opens the file
   std::string link(std::string_view domain, std::string_view url) const;
   bool has_signed(std::string_view domain, std::string_view path, std::string_view signature) const;
 };
@@ -33,15 +35,17 @@ struct FileLinks {
 struct LocalFile {
   std::string_view media_type;
   bool is_shown = false;  ///< the browser may show it; else it saves it
+  std::string name;       ///< without the ending of a compressed file
   std::string bytes;
 };
 
 constexpr std::size_t kMostFileBytes = std::size_t{16} << 20;
 
-/// Reads a file below one of the folders; symbolic links must not lead out of it.
+/// Reads a file below one of the folders, and decompresses .gz, .xz and .zst; symbolic links must not lead
+/// out of the folder. A file of an unknown type is shown if it is a text, else saved.
 ///
-/// errors: no_input: it does not exist, is not below the folders, is no regular file, has a type that is not
-///         handed out, or is larger than kMostFileBytes
+/// errors: no_input: it does not exist, is not below the folders, is no regular file, or is larger than
+///         kMostFileBytes, also after decompression
 Result<LocalFile> read_local_file(const std::vector<std::string>& folders, const std::string& path);
 
 /// The kinds of small pictures beside results: a site's icon, a result's own thumbnail.

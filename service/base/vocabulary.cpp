@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::size_t kLongestTitle = 120;
 constexpr std::size_t kShortestCorrected = 3;
-constexpr std::size_t kMostReplacements = 60;
+/// How many words near each of one, two and three doubtful words are tried: together at most 64.
+constexpr std::size_t kMostNear[] = {64, 8, 4};
+/// A known word is surely wrong only if what is meant occurs so many times as often.
+constexpr std::size_t kRarer = 10;
 constexpr std::size_t kMostCorrectedWords = 12;
 constexpr std::size_t kLongestWord = 40;
 constexpr std::size_t kMostCandidates = 4000;
@@ -206,10 +209,11 @@ std::vector<const Vocabulary::Word*> Vocabulary::nearest(std::string_view folded
   return out;
 }
 
-bool Vocabulary::is_known(const std::string& folded) const {
-  const auto forms = word_forms(folded);
-  return std::any_of(forms.begin(), forms.end(),
-                     [&](const std::string& form) { return find_word(form) != nullptr; });
+std::size_t Vocabulary::count_of(const std::string& folded) const {
+  std::size_t count = 0;
+  for (const std::string& form : word_forms(folded))
+    if (const Word* word = find_word(form)) count = std::max(count, word->count);
+  return count;
 }
 
 namespace {
@@ -236,50 +240,87 @@ std::vector<TypedWord> plain_words(const templates::TypedQuery& typed) {
   return out;
 }
 
+/// The forms of each word.
+std::vector<std::vector<std::string>> groups_of(const std::vector<TypedWord>& words) {
+  std::vector<std::vector<std::string>> groups;
+  for (const TypedWord& word : words) groups.push_back(word_forms(word.folded));
+  return groups;
+}
+
 bool can_be_corrected(const std::string& folded) {
   return is_plain_word(folded) && !has_digit(folded) && code_points(folded).size() >= kShortestCorrected;
 }
 
 }  // namespace
 
-std::optional<std::string> Vocabulary::correct(std::string_view query,
-                                               const CountDocuments& documents_with) const {
-  if (words_.empty() || query.size() > kMostTypedBytes) return std::nullopt;
+/// Replaces all doubtful words at once, by those that occur together with the others in most documents.
+Vocabulary::Mending Vocabulary::mend(std::vector<Doubt> doubts, std::vector<std::vector<std::string>> groups,
+                                     const CountDocuments& documents_with) {
+  Mending best;
+  if (doubts.empty() || doubts.size() > std::size(kMostNear)) return best;
+  const std::size_t most = kMostNear[doubts.size() - 1];
+  for (Doubt& doubt : doubts) {
+    if (doubt.near.empty()) return best;
+    doubt.near.resize(std::min(doubt.near.size(), most));
+  }
+  std::vector<std::size_t> at(doubts.size(), 0);  // counts through all combinations
+  for (std::size_t i = 0; i < doubts.size();) {
+    Mending one;
+    for (std::size_t d = 0; d < doubts.size(); ++d) {
+      one.by.push_back(doubts[d].near[at[d]]);
+      one.common += one.by.back()->count;
+      groups[doubts[d].word] = word_forms(one.by.back()->text);
+    }
+    one.documents = documents_with(groups);
+    if (one.documents > 0 && one.is_better_than(best)) best = std::move(one);
+    for (i = 0; i < doubts.size() && ++at[i] == doubts[i].near.size(); ++i) at[i] = 0;
+  }
+  best.doubts = std::move(doubts);
+  return best;
+}
+
+bool Vocabulary::is_right(std::string_view query, const CountDocuments& documents_with) {
+  if (query.size() > kMostTypedBytes) return true;
+  const auto words = plain_words(templates::parse_typed_query(query));
+  return words.empty() || words.size() > kMostCorrectedWords || documents_with(groups_of(words)) > 0;
+}
+
+std::optional<CorrectedQuery> Vocabulary::correct(std::string_view query,
+                                                  const CountDocuments& documents_with) const {
+  if (words_.empty() || is_right(query, documents_with)) return std::nullopt;
   const templates::TypedQuery typed = templates::parse_typed_query(query);
-  std::vector<TypedWord> words = plain_words(typed);
-  if (words.empty() || words.size() > kMostCorrectedWords) return std::nullopt;
-  std::vector<std::vector<std::string>> groups;
-  for (const TypedWord& word : words) groups.push_back(word_forms(word.folded));
-  if (documents_with(groups) > 0) return std::nullopt;
-  struct Best {
-    std::tuple<bool, std::size_t, std::size_t> worth;
-    std::size_t word = 0;
-    const Word* replacement = nullptr;
-  } best;
-  std::size_t tried = 0;
+  const std::vector<TypedWord> words = plain_words(typed);
+  const auto groups = groups_of(words);
+  std::vector<Doubt> unknown;
+  std::vector<Doubt> known;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!can_be_corrected(words[i].folded)) continue;
-    const bool is_new = !is_known(words[i].folded);
-    auto with = groups;
-    for (const Word* candidate : nearest(words[i].folded)) {
-      if (++tried > kMostReplacements) break;
-      with[i] = word_forms(candidate->text);
-      const std::size_t documents = documents_with(with);
-      const std::tuple worth{is_new, documents, candidate->count};
-      if (documents > 0 && (best.replacement == nullptr || worth > best.worth)) best = {worth, i, candidate};
+    const std::size_t count = count_of(words[i].folded);
+    (count == 0 ? unknown : known).push_back({i, count, nearest(words[i].folded)});
+  }
+  Mending best = mend(unknown, groups, documents_with);
+  if (unknown.empty()) {
+    for (Doubt& doubt : known) {
+      doubt.near.resize(std::min(doubt.near.size(), kMostNear[0] / known.size()));
+      Mending one = mend({doubt}, groups, documents_with);
+      if (!one.by.empty() && one.is_better_than(best)) best = std::move(one);
     }
   }
-  std::string out = typed.text;
-  bool has_changed = false;
-  for (std::size_t i = words.size(); i-- > 0;) {  // from the end, so that earlier positions stay valid
-    const Word* replacement = best.replacement != nullptr && best.word == i ? best.replacement : nullptr;
-    if (best.replacement == nullptr && can_be_corrected(words[i].folded) && !is_known(words[i].folded))
-      if (const auto near = nearest(words[i].folded); !near.empty()) replacement = near.front();
-    if (replacement == nullptr) continue;
-    out.replace(words[i].begin, words[i].end - words[i].begin, replacement->text);
-    has_changed = true;
+  CorrectedQuery out{typed.text, !best.by.empty()};
+  if (best.by.empty()) {
+    for (Doubt& doubt : unknown)
+      if (!doubt.near.empty()) {
+        best.by.push_back(doubt.near.front());
+        best.doubts.push_back(std::move(doubt));
+      }
+    if (best.by.empty()) return std::nullopt;
   }
-  return has_changed ? std::optional(std::move(out)) : std::nullopt;
+  for (std::size_t i = best.by.size(); i-- > 0;) {  // from the end, so that earlier positions stay valid
+    const TypedWord& word = words[best.doubts[i].word];
+    out.text.replace(word.begin, word.end - word.begin, best.by[i]->text);
+    out.is_sure = out.is_sure && best.doubts[i].count * kRarer <= best.by[i]->count;
+  }
+  return out;
 }
 
 }  // namespace metafuse::service

@@ -23,6 +23,16 @@ using CountDocuments = std::function<std::size_t(const std::vector<std::vector<s
 /// Which of several titles completes a prefix first: the shortest, or the one that was given first.
 enum class TitleOrder : std::uint8_t { by_length, as_given };
 
+/// A query whose typing errors are corrected.
+struct CorrectedQuery {
+  std::string text;
+  /// No document has all the typed words, but some have all the corrected ones, and each word that was
+  /// replaced is unknown or rare beside its replacement.
+  bool is_sure = false;
+
+  friend bool operator==(const CorrectedQuery&, const CorrectedQuery&) = default;
+};
+
 /// Immutable, and therefore safe from any thread.
 class Vocabulary {
  public:
@@ -37,20 +47,23 @@ class Vocabulary {
   /// cost: two binary searches, and at most some thousand candidates
   std::vector<std::string> complete(std::string_view prefix, std::size_t limit) const;
 
-  /// The query with a typing error corrected; nothing if it seems to have none.
+  /// The query with its typing errors corrected; nothing if it seems to have none.
   ///
-  /// A query whose words occur together in some document is correct. Otherwise one word is replaced by a
-  /// known word one error away (a letter too many, too few or different, or two letters exchanged) that
-  /// occurs in a document together with all the other words. Candidates are compared by whether they replace
-  /// an unknown word, then by the number of such documents, then by how common they are. If there is no
+  /// A query whose words occur together in some document is correct. Otherwise its unknown words, up to
+  /// three, or else one of the known ones, are replaced by known words one error away (a letter too many, too
+  /// few or different, or two letters exchanged) that occur in a document together with all the other words.
+  /// Candidates are compared by the number of such documents, then by how common they are. If there is no
   /// candidate, each unknown word becomes the most common known word one error away. A word is also known if
   /// its singular or plural is. Words with digits, of fewer than three letters, in quotes, in fields and in
   /// exclusions are never replaced.
   ///
-  /// in:     documents_with - how many documents contain a word of each group; called at most about 60 times
+  /// in:     documents_with - how many documents contain a word of each group; called at most about 70 times
   /// source: Wolf Garbe's SymSpell for the words one error away: a table of all forms with one letter left
   ///         out, in which the forms of both words meet
-  std::optional<std::string> correct(std::string_view query, const CountDocuments& documents_with) const;
+  std::optional<CorrectedQuery> correct(std::string_view query, const CountDocuments& documents_with) const;
+
+  /// Whether there is nothing to correct: no plain words, too many, or some document has them all.
+  static bool is_right(std::string_view query, const CountDocuments& documents_with);
 
   std::size_t titles() const { return titles_.size(); }
   std::size_t words() const { return words_.size(); }
@@ -72,10 +85,29 @@ class Vocabulary {
 
   std::string_view suffix(const WordStart& start) const;
   const Word* find_word(std::string_view folded) const;
-  /// Whether the word, its singular or its plural is known.
-  bool is_known(const std::string& folded) const;
+  /// How often the word, its singular or its plural occurs; 0 if none is known.
+  std::size_t count_of(const std::string& folded) const;
   /// The words one error away, the most common first.
   std::vector<const Word*> nearest(std::string_view folded) const;
+  /// A typed word that may be wrong, and the words that may be meant.
+  struct Doubt {
+    std::size_t word = 0;  ///< among the typed words
+    std::size_t count = 0;
+    std::vector<const Word*> near;
+  };
+  /// What takes the place of the doubtful words, and how many documents then have all words.
+  struct Mending {
+    std::vector<Doubt> doubts;
+    std::vector<const Word*> by;  ///< one per doubt; empty if no words occur together
+    std::size_t documents = 0;
+    std::size_t common = 0;  ///< the sum of how often they occur
+
+    bool is_better_than(const Mending& other) const {
+      return std::pair(documents, common) > std::pair(other.documents, other.common);
+    }
+  };
+  static Mending mend(std::vector<Doubt> doubts, std::vector<std::vector<std::string>> groups,
+                      const CountDocuments& documents_with);
   void complete_titles(std::string_view folded, std::size_t limit, std::vector<std::string>& out) const;
   void complete_word(std::string_view prefix, std::size_t limit, std::vector<std::string>& out) const;
 

@@ -103,6 +103,13 @@ class EngineFiles {
   }
 
  private:
+  /// The database of an embedded engine; empty for any other.
+  static std::string index_of(const Engine& engine) {
+    if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) return local->database;
+    if (const auto* cosine = std::get_if<fetchers::CosineAccess>(&engine.access)) return cosine->database;
+    if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access)) return vectors->database;
+    return {};
+  }
   void note(const std::string& mistake) { mistakes_ += (mistakes_.empty() ? "" : "\n") + mistake; }
 
   void add(const Engine& engine) {
@@ -113,6 +120,8 @@ class EngineFiles {
     if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access);
         vectors != nullptr && engine.embedding)
       embeddings_.emplace(vectors->database, *engine.embedding);
+    if (const std::string database = index_of(engine); !database.empty())
+      loaded_.indexes[engine.name] = database;
     const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
     if (local == nullptr) return;
     auto& vocabulary = by_database_[local->database];  // several engines may use one index

@@ -98,18 +98,21 @@ void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<
   out.challenger = Challenger{std::move(*model), state->challenger};
 }
 
-/// The vocabularies of the embedded indexes that a domain's templates ask, each once.
-std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies_of(const templates::Domain& domain,
-                                                                    const LoadedEngines& engines) {
+/// Sets the vocabularies of the embedded indexes that a domain's templates ask, each once.
+void set_vocabularies(const LoadedEngines& engines, LoadedDomain& domain) {
   std::set<std::string> names;
-  for (const templates::SearchTemplate& item : domain.templates)
+  for (const templates::SearchTemplate& item : domain.domain.templates)
     names.insert(item.engines.begin(), item.engines.end());
-  std::vector<std::shared_ptr<const IndexVocabulary>> out;
-  for (const std::string& name : names)
-    if (const auto at = engines.vocabularies.find(name);
-        at != engines.vocabularies.end() && std::find(out.begin(), out.end(), at->second) == out.end())
+  auto& out = domain.vocabularies;
+  std::set<std::string> indexes;
+  for (const std::string& name : names) {
+    const auto index = engines.indexes.find(name);
+    indexes.insert(index == engines.indexes.end() ? "" : index->second);
+    const auto at = engines.vocabularies.find(name);
+    if (at != engines.vocabularies.end() && std::find(out.begin(), out.end(), at->second) == out.end())
       out.push_back(at->second);
-  return out;
+  }
+  domain.asks_one_index = indexes.size() == 1 && out.size() == 1;
 }
 
 void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes) {
@@ -123,7 +126,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   out.etag = text_etag(*text);
   out.engines_digest = snapshot.engines.digest;
   out.syntax_of = snapshot.engines.syntax_of;
-  out.vocabularies = vocabularies_of(out.domain, snapshot.engines);
+  set_vocabularies(snapshot.engines, out);
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);
@@ -181,6 +184,21 @@ void check_all_engines(const Snapshot& snapshot, Mistakes& mistakes) {
 
 bool EngineTraits::finds_pictures() const {
   return std::find(categories.begin(), categories.end(), "images") != categories.end();
+}
+
+std::shared_ptr<const Snapshot> PlainTwin::of(const Snapshot& snapshot) const {
+  std::call_once(once_, [&] {
+    auto plain = std::make_shared<Snapshot>(snapshot);
+    for (auto& [name, domain] : plain->domains) {
+      if (!domain.model) continue;
+      domain.model.reset();
+      domain.challenger.reset();
+      domain.is_model_left_out = true;
+      domain.engines_digest += " rrf";  // so that every cache keeps its answers separate
+    }
+    made_ = std::move(plain);
+  });
+  return made_;
 }
 
 const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
@@ -247,9 +265,7 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
 
 const Vocabulary& IndexVocabulary::get() const {
   std::call_once(once_, [this] {
-    fetchers::IndexWordsOptions options;
-    options.order_by = order_by_;
-    auto words = fetchers::read_index_words(database_, options);
+    auto words = fetchers::read_index_words(database_, {.order_by = order_by_, .fewest_documents = 1});
     if (!words) words = fetchers::IndexWords();
     made_ = std::make_unique<const Vocabulary>(
         words->titles, words->words, order_by_.empty() ? TitleOrder::by_length : TitleOrder::as_given);
@@ -257,12 +273,15 @@ const Vocabulary& IndexVocabulary::get() const {
   return *made_;
 }
 
-std::optional<std::string> IndexVocabulary::correct(std::string_view query) const {
+std::optional<CorrectedQuery> IndexVocabulary::correct(std::string_view query) const {
   auto counter = fetchers::IndexCounter::open(database_);
   if (!counter) return std::nullopt;
-  return get().correct(query, [&](const std::vector<std::vector<std::string>>& groups) {
+  const auto documents_with = [&](const std::vector<std::vector<std::string>>& groups) {
     return counter->documents_with(groups, kMostCounted);
-  });
+  };
+  // most queries need no vocabulary
+  if (Vocabulary::is_right(query, documents_with)) return std::nullopt;
+  return get().correct(query, documents_with);
 }
 
 std::string text_etag(std::string_view text) {

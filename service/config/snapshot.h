@@ -36,7 +36,7 @@ class IndexVocabulary {
   /// out: empty for an index that cannot be read; a search reports why
   const Vocabulary& get() const;
   /// As Vocabulary::correct(), with the index's own counts of documents.
-  std::optional<std::string> correct(std::string_view query) const;
+  std::optional<CorrectedQuery> correct(std::string_view query) const;
 
  private:
   const std::string database_;
@@ -70,6 +70,8 @@ struct LoadedDomain {
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};
+  /// Every engine that its templates ask has that index, so a word that is not in it finds nothing.
+  bool asks_one_index = false;
 };
 
 /// What an engine can do, for clients that ask for it before they search.
@@ -97,6 +99,7 @@ struct LoadedEngines {
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< by embedded engine
+  std::map<std::string, std::string> indexes = {};  ///< the database of each embedded engine
   /// Of embedded indexes whose vectors an endpoint makes, by the index's file.
   std::map<std::string, fetchers::EmbedTexts> embed_texts = {};
   std::string digest = {};                  ///< of the definitions and the rules for results' keys
@@ -113,6 +116,22 @@ struct SnapshotSource {
   std::function<Result<ServerConfig>()> reread;  ///< reads the configuration again; may be empty
 };
 
+struct Snapshot;
+
+/// The same snapshot whose domains have no model, made when first asked for. Copies make their own.
+class PlainTwin {
+ public:
+  PlainTwin() = default;
+  PlainTwin(const PlainTwin&) {}
+  PlainTwin& operator=(const PlainTwin&) = delete;
+
+  std::shared_ptr<const Snapshot> of(const Snapshot& snapshot) const;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<const Snapshot> made_;
+};
+
 /// Everything that a search reads. It is loaded once and never changed; a reload makes a new one.
 struct Snapshot {
   ServerConfig config;
@@ -121,7 +140,10 @@ struct Snapshot {
   std::uint64_t generation = 0;  ///< counts the loads of this process; part of cache keys
   std::string logo;              ///< the bytes of the configuration's logo; empty for none
   std::vector<std::string> warnings;
+  PlainTwin plain_twin = {};
 
+  /// This snapshot for searches that ask for RRF: its domains have no model. Only its first call copies.
+  std::shared_ptr<const Snapshot> without_models() const { return plain_twin.of(*this); }
   /// The named domain, the default one for an empty name, or nullptr.
   const LoadedDomain* find_domain(std::string_view name) const;
 

@@ -23,6 +23,12 @@ constexpr int kRestsPerTraining = 9;
 
 }  // namespace
 
+PromotionRules promotion_rules(const LoadedDomain& domain) {
+  PromotionRules rules;
+  rules.rrf_k = domain.domain.rrf_k;
+  return rules;
+}
+
 RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
   RetrainOptions options;
   options.training.domain = domain.domain.name;
@@ -30,6 +36,7 @@ RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig&
   options.training.clicks.half_life_days = learning.click_half_life_days;
   options.training.features = features_of(domain.domain);
   options.prior = domain.prior;
+  options.rules = promotion_rules(domain);
   return options;
 }
 
@@ -174,14 +181,16 @@ UnixTime Caretaker::last_retrain(const std::string& domain) {
   return retrained_[domain] = latest;
 }
 
-void Caretaker::promote(const std::string& domain, const std::string& version, UnixTime now) {
-  const auto report = promote_if_better(*options_.store, *options_.versions, domain, {}, true);
+void Caretaker::promote(const LoadedDomain& domain, const std::string& version, UnixTime now) {
+  const std::string& name = domain.domain.name;
+  const auto report =
+      promote_if_better(*options_.store, *options_.versions, name, promotion_rules(domain), true);
   if (report.has_error())
-    return options_.on_event("promotion failed", {{"domain", domain}, {"reason", report.error().text}});
+    return options_.on_event("promotion failed", {{"domain", name}, {"reason", report.error().text}});
   options_.on_event(report->is_better ? "promoted" : "not promoted",
-                    {{"domain", domain}, {"version", version}, {"reason", report->reason}});
-  if (const auto noted = options_.versions->note_decision(domain, {now, report->reason}); !noted)
-    options_.on_event("promotion not noted", {{"domain", domain}, {"reason", noted.error().text}});
+                    {{"domain", name}, {"version", version}, {"reason", report->reason}});
+  if (const auto noted = options_.versions->note_decision(name, {now, report->reason}); !noted)
+    options_.on_event("promotion not noted", {{"domain", name}, {"reason", noted.error().text}});
 }
 
 void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
@@ -196,7 +205,7 @@ void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig&
                                   {"version", trained->version},
                                   {"is_champion_again", trained->is_champion_again},
                                   {"data", trained->report.text()}});
-  if (learning.is_promotion_automatic && !trained->is_champion_again) promote(name, trained->version, now);
+  if (learning.is_promotion_automatic && !trained->is_champion_again) promote(domain, trained->version, now);
   // The same data make the same model. Then nothing is reloaded and cached answers stay.
   const auto after = options_.versions->state(name);
   const bool is_same = before.has_value() && after.has_value() && before->champion == after->champion &&

@@ -37,6 +37,9 @@ struct CaretakerOptions {
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for log events
 };
 
+/// When a domain's challenger may become its champion.
+PromotionRules promotion_rules(const LoadedDomain& domain);
+
 /// The options by which the server trains a domain's challenger: its templates' features and
 /// its configuration.
 RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
@@ -73,7 +76,7 @@ class Caretaker {
   void learn_asked(const Snapshot& snapshot);
   void forget_old(const Snapshot& snapshot, UnixTime now);
   void retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
-  void promote(const std::string& domain, const std::string& version, UnixTime now);
+  void promote(const LoadedDomain& domain, const std::string& version, UnixTime now);
   UnixTime last_retrain(const std::string& domain);
   bool trains() const;
   void wait(std::unique_lock<std::mutex>& lock);

@@ -13,7 +13,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMostQueries = 10000;
+constexpr std::size_t kMostCuratedQueries = 10000;
 constexpr std::size_t kMostOfQuery = 100;  ///< results per list of one query
 constexpr std::size_t kMostGroups = 2000;
 constexpr std::size_t kMostOfGroup = 20;
@@ -140,7 +140,7 @@ Result<Curation> parse_curation(std::string_view text, const TrackingParameters&
   TRY_VOID(refuse_others(json.get_object(), {"queries", "synonyms"}, "curation"));
   Curation out;
   std::set<std::string> seen;
-  TRY(const JsonArray* queries, list_of(members, "queries", kMostQueries));
+  TRY(const JsonArray* queries, list_of(members, "queries", kMostCuratedQueries));
   for (const Json& item : *queries) {
     TRY(auto query, read_query(item, out.queries.size() + 1, tracking));
     if (!seen.insert(folded_query(query.query)).second) return wrong("\"{}\" occurs twice", query.query);

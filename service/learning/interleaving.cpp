@@ -95,9 +95,20 @@ std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const Sear
   other.typed = answer.typed;
   fuse_lists(challenger, answer.lists, other);
   TextViewMap<std::size_t> position;
-  for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
+  for (std::size_t i = 0; i < answer.results.size(); ++i) {
+    const FusedResult& result = answer.results[i];
+    position.emplace(result.key, i);
+    for (const auto* folded : {&result.alike, &result.same_site})
+      for (const Hit& hit : *folded) position.emplace(hit.key, i);
+  }
+  // what is folded below a result counts as that result, at the better place
+  std::vector<bool> is_placed(answer.results.size());
   std::vector<std::size_t> order;
-  for (const FusedResult& result : other.results) order.push_back(position.at(result.key));
+  for (const FusedResult& result : other.results) {
+    const std::size_t at = position.at(result.key);
+    if (!is_placed[at]) order.push_back(at);
+    is_placed[at] = true;
+  }
   return order;
 }
 

@@ -111,7 +111,7 @@ Result<void> place_by_folds(const GainRequest& request, std::vector<JudgedSearch
     for (std::size_t i = 0; i < queries.size(); ++i)
       if (folds.fold_of[i] == fold)
         queries[i].place.after =
-            best_place(stored_ranking(queries[i].search, &trained.model), queries[i].grades);
+            best_place(stored_ranking(queries[i].search, {&trained.model}), queries[i].grades);
   }
   return {};
 }
@@ -126,24 +126,23 @@ double improvement(const ChangedPlace& place) {
 
 }  // namespace
 
-std::vector<std::string_view> stored_ranking(const StoredSearch& search, const fusion::Model* model) {
+std::vector<std::string_view> stored_ranking(const StoredSearch& search, const ServedOrder& by) {
   std::vector<std::string_view> out;
-  if (model != nullptr) {
-    const auto fused = fusion::fuse(*model, stored_instances(search, model->features));
+  if (by.model != nullptr) {
+    const auto fused = fusion::fuse(*by.model, stored_instances(search, by.model->features));
     for (const std::uint32_t i : fused.order) out.push_back(fused.instances.documents[i]);
     return out;
   }
   const auto instances = stored_instances(search, rank_features(search));
-  const fusion::Feature rrf = (*fusion::derived_features("rrf", {})).front();
   std::vector<double> scores;
   for (std::size_t i = 0; i < instances.documents.size(); ++i)
-    scores.push_back(fusion::derived_value(rrf, instances.ranks_of(i)));
+    scores.push_back(fusion::reciprocal_rank_score(instances.ranks_of(i), by.rrf_k));
   for (const std::uint32_t i : fusion::order_instances(instances, scores))
     out.push_back(instances.documents[i]);
   return out;
 }
 
-Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const fusion::Model* before,
+Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const ServedOrder& before,
                                         const fusion::Model& after) {
   OrderValues values;
   TRY(const auto judged, store.judgments.queries(domain));
@@ -152,7 +151,7 @@ Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, c
     TRY(const auto search, store.searches.find(query.search));
     if (!search || common_features(*search, after.features) == 0) continue;
     const auto grades = grades_of(query);
-    const auto value = ndcg(stored_ranking(*search, &after), grades);
+    const auto value = ndcg(stored_ranking(*search, {&after}), grades);
     if (!value) continue;
     values.before.push_back(*ndcg(stored_ranking(*search, before), grades));
     values.after.push_back(*value);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "fusion/data/features.h"
 #include "fusion/data/training_set.h"
 #include "fusion/model/model_file.h"
 #include "fusion/training/registry.h"
@@ -16,10 +17,14 @@
 
 namespace metafuse::service {
 
-/// The documents of a stored search in a model's order.
-///
-/// in: model - nullptr for RRF
-std::vector<std::string_view> stored_ranking(const StoredSearch& search, const fusion::Model* model);
+/// The order that a domain serves.
+struct ServedOrder {
+  const fusion::Model* model = nullptr;  ///< nullptr for RRF
+  double rrf_k = fusion::kRrfConstant;
+};
+
+/// The documents of a stored search in an order.
+std::vector<std::string_view> stored_ranking(const StoredSearch& search, const ServedOrder& by);
 
 /// NDCG@10 of two orders of the same queries.
 struct OrderValues {
@@ -27,10 +32,8 @@ struct OrderValues {
   std::vector<double> after;
 };
 
-/// Measures two models on the held-out judged queries that have a relevant document.
-///
-/// in: before - nullptr for RRF
-Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const fusion::Model* before,
+/// Measures two orders on the held-out judged queries that have a relevant document.
+Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const ServedOrder& before,
                                         const fusion::Model& after);
 
 /// How many held-out judged queries have a relevant document.
@@ -48,7 +51,7 @@ Result<LearningStory> learning_story(Store& store, std::string_view domain, cons
 struct GainRequest {
   std::string domain;
   const fusion::TrainingSet* set = nullptr;  ///< of training_set_from_store()
-  const fusion::Model* before = nullptr;     ///< the order that would be replaced; nullptr for RRF
+  ServedOrder before{};                      ///< the order that would be replaced
   const fusion::Learner* learner = nullptr;
   const fusion::Prior* prior = nullptr;        ///< what the learner starts from
   std::map<std::string, std::string> options;  ///< the learner's

@@ -25,10 +25,8 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// Compares two models on the judgments of the held-out base queries.
-///
-/// in: champion - nullptr for RRF
-Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
+/// Compares two orders on the judgments of the held-out base queries.
+Result<PromotionReport> measure_models(Store& store, std::string_view domain, const ServedOrder& champion,
                                        const fusion::Model& challenger) {
   TRY(const auto values, measure_on_held_out(store, domain, champion, challenger));
   PromotionReport report;
@@ -97,6 +95,15 @@ Result<std::optional<fusion::Model>> comparable_champion(ModelVersions& versions
   return std::optional<fusion::Model>(std::move(champion));
 }
 
+/// The learner's options, with the k of the domain's RRF if it uses one.
+std::map<std::string, std::string> learner_options(const RetrainOptions& options,
+                                                   const fusion::Learner& learner) {
+  auto out = options.options;
+  if (std::ranges::find(learner.options, "k", &fusion::LearnerOption::name) != learner.options.end())
+    out.emplace("k", fmt::format("{}", options.rules.rrf_k));
+  return out;
+}
+
 Result<JudgedGain> gain_of(Store& store, ModelVersions& versions, const RetrainOptions& options,
                            const fusion::TrainingSet& set, const fusion::Learner& learner) {
   const std::string& domain = options.training.domain;
@@ -106,10 +113,10 @@ Result<JudgedGain> gain_of(Store& store, ModelVersions& versions, const RetrainO
     before = fusion::model_of(*options.prior, options.training.features);
   return cross_validated_gain(store, {.domain = domain,
                                       .set = &set,
-                                      .before = before ? &*before : nullptr,
+                                      .before = {before ? &*before : nullptr, options.rules.rrf_k},
                                       .learner = &learner,
                                       .prior = learner.can.start_from ? options.prior.get() : nullptr,
-                                      .options = options.options,
+                                      .options = learner_options(options, learner),
                                       .seed = options.seed,
                                       .threads = options.threads});
 }
@@ -136,7 +143,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   fusion::TrainingRequest request;
   request.train = &set;
   if (learner->can.start_from) request.prior = options.prior.get();
-  request.options = options.options;
+  request.options = learner_options(options, *learner);
   request.seed = options.seed;
   request.threads = options.threads;
   request.trace.is_wanted = false;
@@ -169,7 +176,7 @@ Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions,
   if (state.challenger.empty()) return fail(Code::usage, no_challenger(domain));
   TRY(const auto challenger, versions.read(domain, state.challenger));
   TRY(const auto champion, comparable_champion(versions, domain, state));
-  TRY(auto report, measure_models(store, domain, champion ? &*champion : nullptr, challenger));
+  TRY(auto report, measure_models(store, domain, {champion ? &*champion : nullptr, rules.rrf_k}, challenger));
   const bool is_tested = report.queries >= rules.fewest_queries;
   if (is_tested) {
     decide(report, rules, state.tests + 1);

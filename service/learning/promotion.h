@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "fusion/data/features.h"
 #include "fusion/model/model_file.h"
 #include "fusion/model/prior.h"
 #include "fusion/training/registry.h"
@@ -23,7 +24,8 @@ struct PromotionRules {
   /// Held-out judged queries with a relevant document that a test needs. With fewer, models are trained on
   /// all judged queries and compared by cross-validation.
   std::size_t fewest_queries = 30;
-  double level = 0.05;  ///< significance level of all tests against one champion together
+  double level = 0.05;                  ///< significance level of all tests against one champion together
+  double rrf_k = fusion::kRrfConstant;  ///< of the order that a first model replaces
 };
 
 /// The origins of trained versions: on all judged queries, while they are few, or without the held-out ones.

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "service/search/list_fusion.h"
-
 namespace metafuse::service {
 namespace {
 
@@ -53,8 +51,10 @@ std::optional<std::size_t> WithoutLists::place_without(std::size_t result, const
                                  [&](const fusion::Feature& one) { return one.name == feature; });
   if (!is_affordable_ || list == answer_.features.end()) return std::nullopt;
   auto [at, is_new] = places_.try_emplace(feature);
-  if (is_new)
-    at->second = places_without(domain_, answer_, static_cast<std::size_t>(list - answer_.features.begin()));
+  if (is_new) {
+    if (!joined_) joined_.emplace(domain_, answer_);
+    at->second = joined_->places_without(static_cast<std::size_t>(list - answer_.features.begin()));
+  }
   const std::size_t place = at->second[result];
   return place == result + 1 ? std::nullopt : std::optional(place);
 }

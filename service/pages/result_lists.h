@@ -11,6 +11,7 @@
 
 #include "service/pages/page.h"
 #include "service/pages/texts.h"
+#include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
 #include "service/search/search_answer.h"
 
@@ -29,6 +30,7 @@ class WithoutLists {
   const LoadedDomain& domain_;
   const SearchAnswer& answer_;
   bool is_affordable_ = false;
+  std::optional<JoinedLists> joined_;
   std::map<std::string, std::vector<std::size_t>> places_;  ///< by feature
 };
 

@@ -71,6 +71,9 @@ std::vector<FoldedText> words_to_mark(const SearchAnswer& answer) {
       for (const std::string& word : split(value, ' ')) add_forms(word, words);
   if (!std::all_of(words.begin(), words.end(), is_everywhere)) std::erase_if(words, is_everywhere);
   if (words.size() > kMostWords) words.resize(kMostWords);
+  // the index has told stop words apart already
+  for (const std::string& word : answer.matched)
+    if (words.size() < 2 * kMostWords) words.push_back(word);
   return {words.begin(), words.end()};
 }
 

@@ -23,7 +23,8 @@ struct MarkedPiece {
 };
 
 /// What a search looked for: its typed words and phrases, or else the words of its slots, with and without a
-/// plural's s. At most 32. Single letters and words like "of" are included only if there are no others.
+/// plural's s. At most 32. Single letters and words like "of" are included only if there are no others. At
+/// most 32 more are other forms that an index of one's own found in the passages shown.
 std::vector<FoldedText> words_to_mark(const SearchAnswer& answer);
 
 /// A text with at most 16 of its matches marked.

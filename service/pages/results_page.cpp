@@ -20,10 +20,11 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kSnippetBytes = 220;
+constexpr std::size_t kSnippetBytes = 250;  // passages of one's own documents fit
 constexpr std::size_t kTitleBytes = 200;
 constexpr std::size_t kMostRelated = 8;
 constexpr int kPagesAround = 4;
+constexpr std::size_t kMostFolded = 10;  ///< results shown below another one
 
 std::string cut_text(const std::string& text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
@@ -43,13 +44,13 @@ struct PageWriter {
   bool has_closed_files = false;  ///< some result is a file that cannot be opened from the page
 };
 
-/// The link of a result's title. For a file that is not handed out it leads to the note that says so; the
-/// file's path is shown below the title.
+/// The link of a result's title; empty for a file that cannot be opened from the page. The file's path is
+/// shown below the title.
 std::string target_of(PageWriter& writer, const std::string& url) {
   if (!url.starts_with("file:")) return url;
-  const std::string link = writer.files.link(writer.answer.domain, url);
+  std::string link = writer.files.link(writer.answer.domain, url);
   writer.has_closed_files = writer.has_closed_files || link.empty();
-  return link.empty() ? "#files" : link;
+  return link;
 }
 
 void add_marked(std::string_view text, const std::vector<FoldedText>& words, std::string_view name,
@@ -82,25 +83,52 @@ std::string decided_text(const FusedResult& result, const Texts& texts) {
   return out;
 }
 
+/// Results folded below another one, as links behind a text that counts them, such as "2 more like this".
+void add_folded(PageWriter& writer, const std::vector<Hit>& hits, std::string_view text, View& view) {
+  if (hits.empty()) return;
+  View& folded = view.add("FOLDED");
+  folded.set("COUNT", writer.texts.counted(text, hits.size()));
+  for (std::size_t i = 0; i < std::min(hits.size(), kMostFolded); ++i) {
+    const ReadableAddress address = readable_address(hits[i].url);
+    View& item = folded.add("HIT");
+    item.set("T", cut_text(hits[i].title.empty() ? hits[i].url : hits[i].title, kTitleBytes));
+    item.set("WHERE", address.host + address.path);
+    const std::string target = target_of(writer, hits[i].url);
+    if (target.empty()) continue;
+    item.add("LINK").set("URL", target);
+    item.add("LINK_END");
+  }
+}
+
 void add_result(PageWriter& writer, std::size_t at, View& page) {
   const Hit& hit = writer.answer.results[at].hit;
   View& view = page.add("RESULT");
   const ReadableAddress address = readable_address(hit.url);
-  view.set("URL", target_of(writer, hit.url)).set("HOST_TEXT", address.host).set("PATH", address.path);
+  view.set("HOST_TEXT", address.host).set("PATH", address.path);
+  const std::string target = target_of(writer, hit.url);
+  if (!target.empty()) {
+    View& link = view.add("LINK");
+    link.set("URL", target);
+    if (writer.preferences.opens_new_tab) link.add("NEW_TAB");
+    if (!hit.language.empty()) link.add("LANG").set("TAG", hit.language);
+    view.add("LINK_END");
+  }
   if (const std::string icon = writer.pictures.link(PictureKind::icon, hit.url); !icon.empty())
     view.add("ICON").set("PICTURE", icon);
   if (const std::string picture = writer.pictures.link(PictureKind::thumbnail, hit.thumbnail);
       !picture.empty())
     view.add("THUMBNAIL").set("PICTURE", picture);
-  if (writer.preferences.opens_new_tab) view.add("NEW_TAB");
   add_marked(hit.title.empty() ? cut_text(hit.url, 140) : cut_text(hit.title, kTitleBytes), writer.words,
              "TITLE_PART", view);
-  if (!hit.snippet.empty())
-    add_marked(excerpt(hit.snippet, writer.words, kSnippetBytes), writer.words, "TEXT_PART",
-               view.add("SNIPPET"));
+  if (!hit.snippet.empty()) {
+    View& snippet = view.add("SNIPPET");
+    if (!hit.language.empty()) snippet.add("LANG").set("TAG", hit.language);
+    add_marked(excerpt(hit.snippet, writer.words, kSnippetBytes), writer.words, "TEXT_PART", snippet);
+  }
+  add_folded(writer, writer.answer.results[at].alike, "more_like_this", view);
+  add_folded(writer, writer.answer.results[at].same_site, "more_from_site", view);
   if (const std::string details = small_text(hit, writer.preferences); !details.empty())
     view.add("DETAILS").set("TEXT", details);
-  if (!hit.language.empty()) view.add("LANG").set("TAG", hit.language);
   if (const std::string decided = decided_text(writer.answer.results[at], writer.texts); !decided.empty())
     view.add("DECIDED").set("TEXT", decided);
   writer.lists.add_badges(writer.answer.results[at], view);
@@ -208,9 +236,10 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
 void add_correction(const PageRequest& request, const SearchLinks& links, View& page) {
   if (request.shown->corrections.empty()) return;
   const std::string& corrected = request.shown->corrections.front();
-  View& view = page.add(request.is_asked_instead ? "INSTEAD" : "MEANT");
-  view.set("TYPED", request.parameters->search.text).set("TEXT", corrected);
-  view.set("URL", links.with("q", corrected));
+  const std::string& typed = request.shown->typed;
+  View& view = page.add(typed.empty() ? "MEANT" : "INSTEAD");
+  view.set("TYPED", typed).set("TEXT", corrected);
+  view.set("URL", typed.empty() ? links.with("q", corrected) : links.with("verbatim", "1"));
 }
 
 /// For a search without results: how the query was understood, and what might help. If no engine answered,
@@ -267,7 +296,8 @@ View results_view(const Exchange& exchange, const SearchAnswer& answer, const Pa
                     request.files};
   if (!answer.results.empty()) writer.lists.add_legend(view);
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
-  if (writer.has_closed_files) view.add("CLOSED_FILES");
+  if (writer.has_closed_files)
+    view.add("CLOSED_FILES").add(writer.files.folders.empty() ? "WITHOUT_FOLDERS" : "WITH_FOLDERS");
   if (const SitePreferences& sites = exchange.preferences.sites; !sites.is_empty())
     add_sites(sites, "PREFERENCE", texts, view.add("PREFERENCES"));
   add_pages(domain, answer, request, links, view);

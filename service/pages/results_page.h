@@ -21,8 +21,7 @@ struct PageRequest {
   UnixTime now = 0;
   PictureLinks pictures = {};
   FileLinks files = {};
-  bool is_asked_instead = false;  ///< what was typed has no results; the answer is that of the correction
-  bool is_partial = false;        ///< more lists are on their way
+  bool is_partial = false;  ///< more lists are on their way
 };
 
 /// The results page: how the query was understood, the filters, the results with their matches marked, why

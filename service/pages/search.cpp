@@ -82,23 +82,15 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
-/// A copy of the exchange whose snapshot lacks the domain's model, so that RRF fuses the lists.
-Exchange without_model(const Exchange& exchange, const std::string& name) {
+/// The exchange as it would be without models, so that RRF fuses the lists.
+Exchange without_models(const Exchange& exchange) {
   Exchange out = exchange;
-  const LoadedDomain* domain = exchange.find_domain(name);
-  if (domain == nullptr || !domain->model) return out;
-  auto snapshot = std::make_shared<Snapshot>(*exchange.snapshot);
-  LoadedDomain& plain = snapshot->domains.at(domain->domain.name);
-  plain.model.reset();
-  plain.challenger.reset();
-  plain.is_model_left_out = true;
-  plain.engines_digest += " rrf";  // so that every cache keeps it separate
-  out.snapshot = std::move(snapshot);
+  out.snapshot = exchange.snapshot->without_models();
   return out;
 }
 
 /// What answers a search besides its exchange.
-struct Tools {
+struct PageTools {
   Finder& finder;
   const PictureReader& pictures;
   Reply* reply = nullptr;  ///< to begin a page before all lists are there; nullptr: never
@@ -135,7 +127,7 @@ std::string completion_of(const std::string& page) {
 }
 
 /// Sends the beginning of a page when half of the lists have arrived.
-SearchEvents early_page(const Tools& tools, const Exchange& exchange, const PageRequest& page) {
+SearchEvents early_page(const PageTools& tools, const Exchange& exchange, const PageRequest& page) {
   SearchEvents events;
   events.on_partial = [&tools, &exchange, page](const SearchAnswer& so_far, std::size_t, std::size_t) {
     if (tools.reply->has_begun() || so_far.results.empty()) return;
@@ -150,7 +142,7 @@ SearchEvents early_page(const Tools& tools, const Exchange& exchange, const Page
   return events;
 }
 
-HttpResponse search_fields(const Tools& tools, const Exchange& exchange, const Fields& fields) {
+HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
@@ -159,10 +151,8 @@ HttpResponse search_fields(const Tools& tools, const Exchange& exchange, const F
       dialect == Dialect::page ? with_preferences(fields, exchange.preferences) : fields, *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   const bool is_by_rrf = parameters->is_by_rrf;
-  const std::optional<Exchange> plain =
-      is_by_rrf ? std::optional(without_model(exchange, parameters->search.domain)) : std::nullopt;
+  const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
-  const auto correction = parameters->format == Format::html ? Correction::asked : Correction::told;
   // a search that only compares two rankings must not be learned from, so it is not stored
   PageRequest page{&*parameters, nullptr, &fields, tools.finder.unix_time()};
   page.pictures = tools.pictures.links();
@@ -170,13 +160,13 @@ HttpResponse search_fields(const Tools& tools, const Exchange& exchange, const F
   SearchEvents events;
   if (tools.reply != nullptr && may_begin_early(exchange, *parameters))
     events = early_page(tools, asked, page);
-  const auto found = tools.finder.find(asked,
-                                       {parameters->search, parameters->first(), parameters->limit,
-                                        exchange.preferences.sites, correction, !is_by_rrf},
-                                       events);
+  const auto found =
+      tools.finder.find(asked,
+                        {parameters->search, parameters->first(), parameters->limit,
+                         exchange.preferences.sites, correction_for(parameters->is_verbatim), !is_by_rrf},
+                        events);
   if (!found) return refusal_response(dialect, found.error());
   page.shown = &found->shown;
-  page.is_asked_instead = found->is_asked_instead;
   HttpResponse whole = found->response(render(asked, *found->answer, page));
   if (tools.reply == nullptr || !tools.reply->has_begun()) return whole;
   tools.reply->write(completion_of(whole.body));

@@ -7,6 +7,7 @@
 #include "core/contract.h"
 #include "core/digest.h"
 #include "core/json_members.h"
+#include "service/search/alike_results.h"
 #include "service/search/list_fusion.h"
 #include "service/search/typed_conditions.h"
 
@@ -140,12 +141,13 @@ std::size_t AnswerCache::waiting() const {
 
 namespace {
 
-constexpr std::int64_t kVersion = 3;
-constexpr std::size_t kHitFields = 8;
+constexpr std::int64_t kVersion = 4;
+constexpr std::size_t kHitFields = 9;
 
 JsonArray hit_json(const Hit& hit) {
-  return {hit.url,       hit.title, hit.snippet,  hit.published,
-          hit.thumbnail, hit.key,   hit.language, hit.score ? Json(*hit.score) : Json()};
+  return {hit.url,        hit.title, hit.snippet,  hit.published,
+          hit.thumbnail,  hit.key,   hit.language, hit.score ? Json(*hit.score) : Json(),
+          hit.fingerprint};
 }
 
 JsonObject list_json(const fetchers::FetchedList& list) {
@@ -178,6 +180,13 @@ Result<Hit> read_hit(const Json& json) {
   if (fields[i].is_number())
     hit.score = fields[i].to_number<double>();
   else if (!fields[i].is_null())
+    return damaged();
+  const Json& fingerprint = fields[i + 1];
+  if (fingerprint.is_uint64())
+    hit.fingerprint = fingerprint.get_uint64();
+  else if (fingerprint.is_int64())
+    hit.fingerprint = static_cast<std::uint64_t>(fingerprint.get_int64());
+  else
     return damaged();
   return hit;
 }
@@ -234,6 +243,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
     read.push_back(std::move(list));
   }
   fuse_lists(domain, std::move(read), answer);
+  fold_results(domain, answer);
   return answer;
 }
 

@@ -80,8 +80,9 @@ class AnswerCache {
 /// An answer's lists as JSON, for a cache shared by several processes. It holds what is needed to fuse the
 /// lists again, which every process does by its own model. Requires an answer without failed lists.
 ///
-/// {"version":2,"query","lists":[{"template","engine","text","suggestions":[...],
-///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null]...]}...]}
+/// {"version":4,"query","lists":[{"template","engine","text","suggestions":[...],
+///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null,
+///  fingerprint]...]}...]}
 std::string answer_text(const SearchAnswer& answer);
 
 /// Reads what answer_text() wrote and fuses it.

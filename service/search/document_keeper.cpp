@@ -185,7 +185,7 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
                                          {"added", report.added},
                                          {"changed", report.changed},
                                          {"removed", report.removed},
-                                         {"left_out", report.left_out.size()}});
+                                         {"left_out", report.read.left_out.size()}});
   kept.is_behind = true;  // changes may have come meanwhile
   return has_changed;
 }

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
-#include "core/keyed_hash.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/auto_learner.h"
@@ -118,10 +117,10 @@ namespace {
 
 using fetchers::FetchedList;
 
-std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
+std::vector<double> rrf_scores(const fusion::QueryInstances& instances, double k) {
   std::vector<double> scores(instances.documents.size(), 0.0);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    scores[i] = fusion::reciprocal_rank_score(instances.ranks_of(i));
+    scores[i] = fusion::reciprocal_rank_score(instances.ranks_of(i), k);
   return scores;
 }
 
@@ -137,7 +136,7 @@ fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryI
                         instances_by_feature(instances, feature_columns(names, domain.model->features)));
   }
   fusion::FusedRanking ranking;
-  ranking.scores = rrf_scores(instances);
+  ranking.scores = rrf_scores(instances, domain.domain.rrf_k);
   ranking.order = fusion::order_instances(instances, ranking.scores);
   ranking.instances = instances;
   return ranking;
@@ -167,6 +166,7 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
     if (out.hit.published.empty()) out.hit.published = hit.published;
     if (out.hit.language.empty()) out.hit.language = hit.language;
     if (out.hit.thumbnail.empty()) out.hit.thumbnail = hit.thumbnail;
+    if (out.hit.fingerprint == 0) out.hit.fingerprint = hit.fingerprint;
   }
   return out;
 }
@@ -231,14 +231,17 @@ struct OrderedInstances {
   fusion::FusedRanking ranking;
 };
 
-OrderedInstances ordered(const LoadedDomain& domain, const std::vector<std::vector<std::string>>& keys,
-                         const SearchAnswer& answer, std::size_t left_out_list) {
+fusion::QueryInstances joined(const std::vector<std::vector<std::string>>& keys) {
   std::vector<std::vector<std::string_view>> views;
   for (const auto& list : keys) views.emplace_back(list.begin(), list.end());
-  if (left_out_list < views.size()) views[left_out_list].clear();
   const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
+  return fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
+}
+
+OrderedInstances ordered(const LoadedDomain& domain, fusion::QueryInstances by_list,
+                         const SearchAnswer& answer) {
   OrderedInstances out;
-  out.by_list = fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
+  out.by_list = std::move(by_list);
   const auto windows = mask_later_windows(out.by_list, domain.domain.depth);
   if (domain.model && fusion::uses_scores(domain.model->features))
     fusion::set_scores(out.by_list, hit_scores(answer.lists));
@@ -277,7 +280,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
   answer.second_stage = count_rerankers(domain.domain, answer.features);
-  auto made = ordered(domain, state->keys, answer, FeatureColumns::kNone);
+  auto made = ordered(domain, joined(state->keys), answer);
   state->ranking = std::move(made.ranking);
   answer.results.clear();
   answer.results.reserve(state->ranking.order.size());
@@ -292,17 +295,34 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   note_method(domain, answer.fusion);
 }
 
-std::vector<std::size_t> places_without(const LoadedDomain& domain, const SearchAnswer& answer,
-                                        std::size_t list) {
-  TextViewMap<std::size_t> position;
-  for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
-  const auto made = ordered(domain, answer.state->keys, answer, list);
-  std::vector<std::size_t> out(answer.results.size(), 0);
-  std::size_t place = 0;
-  for (const std::uint32_t document : made.ranking.order) {
-    const auto at = position.find(made.by_list.documents[document]);
-    if (at != position.end()) out[at->second] = ++place;  // the others do not meet the query's conditions
+JoinedLists::JoinedLists(const LoadedDomain& domain, const SearchAnswer& answer)
+    : domain_(domain), answer_(answer), by_list_(joined(answer.state->keys)) {
+  position_.assign(by_list_.documents.size(), kNotShown);
+  for (std::size_t i = 0; i < answer.results.size(); ++i)
+    if (const std::size_t document = answer.results[i].document; document != FusedResult::kNoDocument)
+      position_[document] = i;
+}
+
+std::vector<std::size_t> JoinedLists::places_without(std::size_t list) const {
+  fusion::QueryInstances others;
+  others.lists = by_list_.lists;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < by_list_.documents.size(); ++i) {
+    const auto ranks = by_list_.ranks_of(i);
+    const auto copy = others.ranks.insert(others.ranks.end(), ranks.begin(), ranks.end());
+    copy[static_cast<std::ptrdiff_t>(list)] = 0;
+    if (std::all_of(copy, others.ranks.end(), [](std::uint32_t rank) { return rank == 0; })) {
+      others.ranks.erase(copy, others.ranks.end());
+      continue;
+    }
+    others.documents.push_back(by_list_.documents[i]);
+    positions.push_back(position_[i]);
   }
+  const auto made = ordered(domain_, std::move(others), answer_);
+  std::vector<std::size_t> out(answer_.results.size(), 0);
+  std::size_t place = 0;
+  for (const std::uint32_t document : made.ranking.order)
+    if (positions[document] != kNotShown) out[positions[document]] = ++place;
   return out;
 }
 
@@ -330,7 +350,7 @@ std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAns
   if (!domain.model) {
     std::vector<double> out(answer.features.size(), 0.0);
     for (const Placement& place : result.placements)
-      out[place.feature] = fusion::reciprocal_rank_share(place.rank);
+      out[place.feature] = fusion::reciprocal_rank_share(place.rank, domain.domain.rrf_k);
     return out;
   }
   std::vector<double> out;

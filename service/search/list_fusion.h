@@ -75,13 +75,28 @@ void order_by_window(const std::vector<std::uint32_t>& windows, std::vector<std:
 /// cost:   O(hits x features)
 void fuse_lists(const LoadedDomain& domain, std::vector<fetchers::FetchedList> lists, SearchAnswer& answer);
 
-/// The places that the model would give to an answer's results if one of its lists were empty.
-///
-/// in:   list - index in answer.lists
-/// out:  one per result, from 1; 0 for a result that no other list holds
-/// cost: as fuse_lists()
-std::vector<std::size_t> places_without(const LoadedDomain& domain, const SearchAnswer& answer,
-                                        std::size_t list);
+/// The lists of a fused answer, joined once, to ask what would change without each of them.
+class JoinedLists {
+ public:
+  /// The domain and the answer must outlive it.
+  JoinedLists(const LoadedDomain& domain, const SearchAnswer& answer);
+
+  /// The places that the model would give to the answer's results if one of its lists were empty.
+  ///
+  /// in:   list - index in answer.lists
+  /// out:  one per result, from 1; 0 for a result that no other list holds
+  /// cost: O(documents x lists + documents log documents)
+  std::vector<std::size_t> places_without(std::size_t list) const;
+
+ private:
+  static constexpr std::size_t kNotShown = static_cast<std::size_t>(-1);
+
+  const LoadedDomain& domain_;
+  const SearchAnswer& answer_;
+  fusion::QueryInstances by_list_;
+  std::vector<std::size_t>
+      position_;  ///< of each document among the results; some do not meet the conditions
+};
 
 /// How many results are in the windows that the first page of `limit` results needs. It is the same number on
 /// every page of a search.

@@ -8,9 +8,9 @@ namespace metafuse::service {
 namespace {
 
 /// Conditions in a form that is quick to check for each result.
-class ConditionCheck {
+class ResultCheck {
  public:
-  ConditionCheck(const ResultConditions& conditions, UnixTime now)
+  ResultCheck(const ResultConditions& conditions, UnixTime now)
       : wanted_(conditions),
         included_(conditions.included),
         excluded_(conditions.excluded),
@@ -52,7 +52,7 @@ bool ResultConditions::is_set() const {
 
 std::vector<std::size_t> wanted_positions(const SearchAnswer& answer, const ResultConditions& conditions,
                                           UnixTime now) {
-  const ConditionCheck check(conditions, now);
+  const ResultCheck check(conditions, now);
   std::vector<std::size_t> out;
   for (std::size_t at = 0; at < answer.results.size() - answer.hidden; ++at)
     if (check.passes(answer.results[at])) out.push_back(at);

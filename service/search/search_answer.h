@@ -43,6 +43,8 @@ struct FusedResult {
   double online_score = 0;     ///< the reranker's score, if moved_from > 0
   std::optional<int> grade{};  ///< given to it by the judges of this query, if judged results come first
   Decided decided = Decided::nothing;
+  std::vector<Hit> alike{};      ///< results of nearly equal text, folded below this one, with their keys
+  std::vector<Hit> same_site{};  ///< further results of the site, if the domain groups them
 };
 
 /// How the results were ordered.
@@ -79,6 +81,7 @@ struct SearchAnswer {
   int windows = 1;                           ///< windows of the domain's depth that the lists hold
   std::vector<Team> teams;                   ///< which model placed each result; empty without interleaving
   std::vector<std::string> suggestions;
+  std::vector<std::string> matched;  ///< words of the shown passages that match the query, as they are spelt
   FusionNote fusion;
   double fetch_seconds = 0;
   double fuse_seconds = 0;

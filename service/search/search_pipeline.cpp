@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "fetchers/calling/fetcher.h"
 #include "service/base/dates.h"
+#include "service/search/alike_results.h"
 #include "service/search/list_fusion.h"
 #include "service/search/second_stage.h"
 #include "service/search/typed_conditions.h"
@@ -148,6 +149,7 @@ class Partials {
     if (2 * arrived_ < lists_.size() || arrived_ >= lists_.size()) return;
     SearchAnswer answer = base_;
     fuse_lists(domain_, lists_, answer);
+    fold_results(domain_, answer);
     on_partial_(answer, arrived_, lists_.size());
   }
 
@@ -173,6 +175,7 @@ fetchers::FetchOptions fetch_options(const PreparedSearch& search, int window, c
           .language = request.language,
           .time_range = request.time_range,
           .safe_search = request.safe_search,
+          .sender = search.sender,
           .hops = request.hops,
           .forwarded = request.forwarded};
 }
@@ -211,7 +214,7 @@ Result<PreparedSearch> prepare_search(const Snapshot& snapshot, const LoadedDoma
                                       SearchRequest request, const Clock& clock) {
   TRY(auto queries, expand_request(snapshot, domain, request));
   const TimePoint end = clock.now() + deadline_of(snapshot.config, request);
-  return PreparedSearch{snapshot, domain, std::move(request), std::move(queries), end};
+  return PreparedSearch{snapshot, domain, std::move(request), std::move(queries), end, {}};
 }
 
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
@@ -235,6 +238,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   fuse_lists(search.domain, std::move(fetched.lists), answer);
   const TimePoint fused = clock.now();
   add_second_stage(search, clock, answer);
+  fold_results(search.domain, answer);
   fetched.end += clock.now() - fused;  // waiting for rerankers is waiting for engines
   note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
@@ -252,6 +256,7 @@ SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, co
   lists = joined_lists(lists, std::move(fetched.lists));
   lists.insert(lists.end(), second.begin(), second.end());
   fuse_lists(search.domain, std::move(lists), answer);
+  fold_results(search.domain, answer);
   note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
 }

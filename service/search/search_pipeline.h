@@ -42,7 +42,8 @@ struct PreparedSearch {
   const LoadedDomain& domain;  ///< of the snapshot, or an edited form of it
   SearchRequest request;
   std::vector<ExpandedQuery> queries;
-  TimePoint end;  ///< deadline for all windows together: the request's, else the configuration's
+  TimePoint end;         ///< deadline for all windows together: the request's, else the configuration's
+  std::string sender{};  ///< Exchange::sender(); empty for what the program itself searches
 };
 
 /// errors: those of expand_request()

@@ -93,6 +93,7 @@ OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest reques
   const std::string identity = take_forwarded(exchange, request);
   auto prepared = prepare_search(snapshot, **domain, std::move(request), clock);
   if (!prepared) return refusal(prepared.error());
+  prepared->sender = exchange.sender();
   std::string digest = shared_key(**domain, prepared->request) + identity;
   return SearchPlan{exchange, std::move(*prepared), std::move(digest), began, clock.now()};
 }

@@ -21,6 +21,11 @@ const std::string* find(const Fields& fields, std::string_view name) {
   return nullptr;
 }
 
+bool is_set(const Fields& fields, std::string_view name) {
+  const std::string* text = find(fields, name);
+  return text != nullptr && *text != "0" && *text != "false";
+}
+
 template <class Number>
 Result<Number> read_number(const Fields& fields, std::string_view name, Number low, Number high,
                            Number fallback) {
@@ -104,7 +109,7 @@ void read_queries(JsonFields& fields, const JsonObject& body, SearchRequest& out
   const bool is_list = query != nullptr && query->is_array();
   std::vector<std::string> queries;
   if (!is_list) queries.push_back(fields.text("query").value_or(""));
-  for (std::string& text : fields.texts(is_list ? "query" : "queries", kMostQueries))
+  for (std::string& text : fields.texts(is_list ? "query" : "queries", kMostQueriesAtOnce))
     queries.push_back(std::move(text));
   std::erase(queries, "");
   for (std::string& text : queries) {
@@ -129,8 +134,8 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
   if (const std::string* q = find(fields, "q")) read_query(*q, snapshot, out.search);
   for (const auto& [key, value] : fields)
     if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
-  const std::string* explain = find(fields, "explain");
-  out.wants_explanation = explain != nullptr && *explain != "0" && *explain != "false";
+  out.wants_explanation = is_set(fields, "explain");
+  out.is_verbatim = is_set(fields, "verbatim");
   if (const std::string* by = find(fields, "fusion")) {
     if (*by != "rrf" && *by != "model") return fail(Code::usage, "fusion must be model or rrf");
     out.is_by_rrf = *by == "rrf";
@@ -199,13 +204,15 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   out.search.results = out.first() + static_cast<std::size_t>(out.limit);
   out.search.depth = fields.integer("depth", 1, 1000).value_or(0);
   out.is_explained = fields.flag("explain").value_or(false);
+  out.is_verbatim = fields.flag("verbatim").value_or(false);
   out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;
   out.search.language = fields.text("language", 40).value_or("");
   out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
   read_time_range(fields, out);
   read_sites(fields, out);
   fields.refuse_others({"query", "domain", "slots", "variants", "engines", "limit", "page", "depth",
-                        "explain", "deadline_ms", "language", "safe_search", "time_range", "sites"});
+                        "explain", "verbatim", "deadline_ms", "language", "safe_search", "time_range",
+                        "sites"});
   if (out.search.text.empty() && out.search.slots.slots.empty() && out.search.variants.empty())
     fields.set_mistake("give \"query\", \"slots\" or \"variants\"");
   if (fields.has_failed()) return fields.error();

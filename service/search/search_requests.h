@@ -19,7 +19,7 @@ namespace metafuse::service {
 int days_of_time_range(std::string_view range);
 
 /// Most queries that one request may ask at once, in dialects that take several.
-inline constexpr std::size_t kMostQueries = 16;
+inline constexpr std::size_t kMostQueriesAtOnce = 16;
 
 /// Reads "query" and the list "queries" of a dialect, or a list in place of "query". The first query is the
 /// request's text, the others are alternatives: all their lists are fused.
@@ -33,7 +33,8 @@ struct SearchParameters {
   Format format = Format::html;
   int limit = 30;
   bool wants_explanation = false;
-  bool is_by_rrf = false;  ///< fuse by RRF even if the domain has a model
+  bool is_by_rrf = false;    ///< fuse by RRF even if the domain has a model
+  bool is_verbatim = false;  ///< search what was typed, even if something else was surely meant
 
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
@@ -44,7 +45,7 @@ struct SearchParameters {
 bool has_known_format(const Fields& fields);
 
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
-/// lists, fusion, categories and timeout_limit; other parameters are ignored, as in SearXNG.
+/// lists, fusion, verbatim, categories and timeout_limit; other parameters are ignored, as in SearXNG.
 ///
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
@@ -54,6 +55,7 @@ struct NativeSearch {
   SearchRequest search;
   int limit = 30;
   bool is_explained = false;
+  bool is_verbatim = false;
   SitePreferences sites;
 
   /// Whether a variant skips the syntax filter, which needs a key with the role raw.
@@ -64,7 +66,8 @@ struct NativeSearch {
 };
 
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
-/// "deadline_ms","depth","language","time_range","safe_search","sites":{"raise":[],"lower":[],"block":[]}}.
+/// "verbatim","deadline_ms","depth","language","time_range","safe_search",
+/// "sites":{"raise":[],"lower":[],"block":[]}}.
 ///
 /// errors: usage that names the member; unknown members are refused
 Result<NativeSearch> read_native_search(const JsonObject& body);

@@ -56,11 +56,14 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
   return out;
 }
 
-std::string corrected_query(const LoadedDomain& domain, const std::string& typed) {
-  if (typed.empty()) return {};
+std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const std::string& typed) {
+  if (typed.empty()) return std::nullopt;
   for (const auto& vocabulary : domain.vocabularies)
-    if (auto corrected = vocabulary->correct(typed)) return std::move(*corrected);
-  return {};
+    if (auto corrected = vocabulary->correct(typed)) {
+      corrected->is_sure = corrected->is_sure && domain.asks_one_index;
+      return corrected;
+    }
+  return std::nullopt;
 }
 
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences) {

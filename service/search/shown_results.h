@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -37,17 +38,19 @@ struct ShownResults {
   std::string search_id;                       ///< empty if nothing is stored
   std::shared_ptr<const StoredSearch> search;  ///< what is stored under search_id
   std::vector<std::string> corrections{};      ///< what was probably meant, if that is not what was typed
+  std::string typed{};                         ///< if the answer is that of the correction: what was typed
 };
 
 /// The window [first, first + limit) of an answer under a user's preferences.
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
 
-/// The corrected query, by the vocabularies of the domain; empty if they have no correction.
+/// The corrected query, by the vocabularies of the domain; nothing if they have no correction. It is sure
+/// only if the domain asks one index and nothing else.
 ///
 /// in:   typed - the plain query; empty if slots were given
 /// cost: as Vocabulary::correct(); a vocabulary is built on first use
-std::string corrected_query(const LoadedDomain& domain, const std::string& typed);
+std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const std::string& typed);
 
 /// How many of an answer's results a user's preferences hide.
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);

@@ -45,6 +45,24 @@ TEST_CASE("The verb init makes a complete configuration that can search at once"
   CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
+TEST_CASE("A query that was surely mistyped is searched as it was meant", "[cli][init]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const auto search = [&](const std::string& query) {
+    return run_in(folder.path("my search"), METAFUSE_EXECUTABLE " search " + query);
+  };
+  const auto meant = search("waetr leavse");
+  CHECK(meant.out.find("https://drinks.example/tea.html") != std::string::npos);
+  CHECK(meant.err.find("results for \"water leaves\"") != std::string::npos);
+  const auto json = search("--json waetr leavse");
+  CHECK(json.out.find("\"query\": \"water leaves\"") != std::string::npos);
+  CHECK(json.out.find("\"typed\": \"waetr leavse\"") != std::string::npos);
+  const auto verbatim = search("--verbatim waetr leavse");
+  CHECK(verbatim.err.find("did you mean: water leaves") != std::string::npos);
+  CHECK(verbatim.err.find("results for") == std::string::npos);
+  CHECK(search("beans leaves").err.find("mean") == std::string::npos);  // right, though never together
+}
+
 TEST_CASE("Documents without a base URL are found as files", "[cli][init]") {
   const TemporaryFolder folder;
   folder.write("pages/green tea.txt", "Green tea\nleaves and water\n");
@@ -64,7 +82,8 @@ TEST_CASE("The verb init reports skipped files and valid domain names", "[cli][i
   folder.write("pages/tea.exe", "MZ");
   const auto done = run_metafuse({"init", folder.path("mine"), "--documents", folder.path("pages")});
   CHECK(done.status == 0);
-  CHECK(done.err.find("left out: " + folder.path("pages/tea.exe")) != std::string::npos);
+  CHECK(done.err.find("program or data         0         1  a program or its data") != std::string::npos);
+  CHECK(done.err.find("text                    1         0") != std::string::npos);
   const auto wrong =
       run_metafuse({"init", folder.path("other"), "--documents", folder.path("pages"), "--domain", "a b/c"});
   CHECK(wrong.status == 64);

@@ -32,12 +32,16 @@ std::string gzipped(const std::string& text) {
   return out;
 }
 
-std::string xzipped(const std::string& text) {
+std::string xzipped(const std::string& text, std::uint32_t window_bytes = 1 << 20) {
   std::string out(lzma_stream_buffer_bound(text.size()), '\0');
   std::size_t size = 0;
-  REQUIRE(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr,
-                                  reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
-                                  reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) == LZMA_OK);
+  lzma_options_lzma options;
+  REQUIRE_FALSE(lzma_lzma_preset(&options, 1));
+  options.dict_size = window_bytes;
+  lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, nullptr}};
+  REQUIRE(lzma_stream_buffer_encode(
+              filters, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+              text.size(), reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) == LZMA_OK);
   out.resize(size);
   return out;
 }
@@ -85,4 +89,24 @@ TEST_CASE("A compressed file that ends early or is damaged is an error at every 
     REQUIRE(read.has_error());
     CHECK(read.error().code == Code::bad_data);
   }
+}
+
+TEST_CASE("A compressed file that asks for a window of more than 128 MiB is refused",
+          "[core][decompression][security]") {
+  const test::TemporaryFolder folder;
+  const auto read = [&](const std::string& bytes) {
+    return read_text(folder.write("window", bytes), std::size_t{1} << 20);
+  };
+  const auto is_refused = [](const Result<std::string>& got) {
+    return got.has_error() && got.error().code == Code::bad_data &&
+           got.error().text.find("more than 128 MiB") != std::string::npos;
+  };
+  CHECK(*read(xzipped("text", 64 << 20)) == "text");
+  CHECK(is_refused(read(xzipped("text", 512 << 20))));
+  // a frame header with its window descriptor (RFC 8878, 3.1.1.1.2), and an empty last block
+  const auto frame = [](char window) {
+    return std::string("\x28\xb5\x2f\xfd\0", 5) + window + std::string("\1\0\0", 3);
+  };
+  CHECK(*read(frame((27 - 10) << 3)) == "");
+  CHECK(is_refused(read(frame((27 - 10) << 3 | 1))));
 }

@@ -33,6 +33,7 @@ class FakeFetcher final : public fetchers::Fetcher {
       forwarded_ = options.forwarded;
       hops_.push_back(options.hops);
       if (options.documents != nullptr) documents_ = options.documents;
+      senders_.push_back(options.sender);
     }
     std::vector<fetchers::FetchedList> out;
     for (const ExpandedQuery& query : queries) {
@@ -67,6 +68,11 @@ class FakeFetcher final : public fetchers::Fetcher {
     const std::lock_guard lock(mutex_);
     return hops_;
   }
+  /// Who asked for each fetch.
+  std::vector<std::string> senders() const {
+    const std::lock_guard lock(mutex_);
+    return senders_;
+  }
   int fetches() const {
     const std::lock_guard lock(mutex_);
     return fetches_;
@@ -81,6 +87,7 @@ class FakeFetcher final : public fetchers::Fetcher {
   std::vector<std::pair<std::string, std::string>> forwarded_;
   std::vector<int> hops_;
   std::shared_ptr<const std::vector<Hit>> documents_;
+  std::vector<std::string> senders_;
 };
 
 /// A list of pages "http://HOST/" in this order.

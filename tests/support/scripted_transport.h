@@ -69,11 +69,17 @@ inline fetchers::HttpAnswer failed_answer(fetchers::Failure failure) {
 /// The answer with one result of the engines of `block()` (tests/fetchers/calling/chaos_engines.h).
 inline const std::string kOneResult = R"({"results":[{"url":"http://a.example/1","title":"One"}]})";
 
+/// For FetcherOptions::run_late, so that a test sees at once what a late answer changes.
+inline void run_at_once(const std::function<void()>& work) {
+  work();
+}
+
 inline fetchers::FetcherOptions scripted_options(Script& script) {
   fetchers::FetcherOptions options;
   options.wrap_transport = [&](std::unique_ptr<fetchers::Transport>) {
     return std::make_unique<ScriptedTransport>(script);
   };
+  options.run_late = run_at_once;
   options.reach_of_name = [](const std::string&) { return fetchers::Reach::everyone; };
   return options;
 }

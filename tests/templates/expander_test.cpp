@@ -50,6 +50,14 @@ TEST_CASE("Filters write values as documented", "[templates][expander]") {
   CHECK(expanded("{NAME|lower}", name) == "joe q. researcher");
 }
 
+TEST_CASE("The filter short keeps two to four words and nothing else", "[templates][expander]") {
+  CHECK(expanded("{NAME|short} x", "a") == "x");
+  CHECK(expanded("{NAME|short} x", "a b") == "a b x");
+  CHECK(expanded("{NAME|short} x", "a b c d") == "a b c d x");
+  CHECK(expanded("{NAME|short} x", "a b c d e") == "x");
+  CHECK(expanded("[\"{NAME|short}\"] x", "a b c d e") == "x");
+}
+
 TEST_CASE("Filters chain from left to right", "[templates][expander]") {
   CHECK(expanded("{NAME|last|lower}", "Joe Researcher") == "researcher");
   CHECK(expanded("{NAME|lower|initials}", "Joe Researcher") == "jr");
@@ -138,12 +146,17 @@ TEST_CASE("A bad base query is refused with the name of its slot", "[templates][
   CHECK(error_of({{{"NAME", "\"*\" -"}}}).find("slot NAME has no letter") != std::string::npos);
   CHECK(error_of({{{"NAME", "a"}, {"NMAE", "b"}}}).find("no slot \"NMAE\"; its slots are NAME, PLACE") !=
         std::string::npos);
-  CHECK(error_of({{{"NAME", std::string(5000, 'a')}}}).find("longer than 4096 bytes") != std::string::npos);
+  CHECK(error_of({{{"NAME", std::string(4097, 'a')}}}).find("longer than 4096 bytes") != std::string::npos);
+  CHECK(error_of({{{"NAME", "a"}, {"PLACE", std::string(4097, 'a')}}}).find("slot PLACE is longer") !=
+        std::string::npos);
+  CHECK(expand(domain, {{{"NAME", std::string(4096, 'a')}, {"PLACE", std::string(4096, 'b')}}}).has_value());
 }
 
 TEST_CASE("A plain query fills QUERY or the first required slot", "[templates][expander]") {
   Domain domain = domain_of("{NAME}");
   CHECK(plain_base_query(domain, "a b")->base.slots.at("NAME") == "a b");
+  domain.slots.push_back({"SECOND", true, ""});
+  CHECK(plain_base_query(domain, "a b")->base.slots == std::map<std::string, std::string>{{"NAME", "a b"}});
   domain.slots.push_back({"QUERY", false, ""});
   CHECK(plain_base_query(domain, "a b")->base.slots.at("QUERY") == "a b");
   domain.slots = {{"PLACE", false, ""}};

@@ -202,6 +202,8 @@ TEST_CASE("A query that may become empty is a warning", "[templates][file]") {
   CHECK(warnings_of("[x {B}]") == 1);
   CHECK(warnings_of("[x {B}] y") == 0);
   CHECK(warnings_of("[{B}] {A}") == 0);
+  CHECK(warnings_of("[x {A|short}]") == 0);  // only a filter can empty it
+  CHECK(warnings_of("[x {A} {B}]") == 1);
 }
 
 TEST_CASE("A damaged file is read or refused with places inside the file", "[templates][file]") {

@@ -133,6 +133,10 @@ std::optional<WordKind> word_kind_of(std::string_view name) {
 bool WordCutter::take_piece() {
   if (pieces_.empty()) return false;
   word_ = std::move(pieces_.back());
+  const std::size_t bytes = run_end_ - run_begin_;
+  const std::size_t pieces = std::max(run_pieces_, pieces_.size());
+  begin_ = run_begin_ + bytes * (pieces - pieces_.size()) / pieces;
+  end_ = std::min(run_end_, pieces == 1 ? run_end_ : begin_ + word_.size());
   pieces_.pop_back();
   return true;
 }
@@ -167,6 +171,8 @@ bool WordCutter::next_ascii() {
   }
   word_.assign(text_.substr(at_, std::min(end - at_, kMaxWordBytes)));
   for (char& c : word_) c = ascii_lower(c);
+  begin_ = at_;
+  end_ = end;
   at_ = end + ending_bytes(text_.substr(end));
   return true;
 }
@@ -183,8 +189,16 @@ void WordCutter::cut_other() {
     at_ = after;
     if (run == Run::none) return;
   }
-  if (run == Run::pairs) return cut_pairs(begin, at_);
-  if (run == Run::dictionary) return cut_by_dictionary(begin, at_);
+  if (run == Run::pairs || run == Run::dictionary) {
+    run == Run::pairs ? cut_pairs(begin, at_) : cut_by_dictionary(begin, at_);
+    run_begin_ = begin;
+    run_end_ = at_;
+    run_pieces_ = pieces_.size();
+    return;
+  }
+  run_begin_ = begin;
+  run_end_ = at_;
+  run_pieces_ = 1;
   const std::size_t behind = at_ + ending_bytes(text_.substr(at_));
   std::string folded;
   case_folded(truncate_utf8(text_.substr(begin, at_ - begin), 4 * kMaxWordBytes)).toUTF8String(folded);

@@ -42,6 +42,9 @@ class WordCutter {
   /// Moves to the next word. False at the end.
   bool next();
   std::string_view word() const { return word_; }
+  /// Where the word stands in the text, in bytes; about where, if it is a piece.
+  std::size_t begin() const { return begin_; }
+  std::size_t end() const { return end_; }
   /// Whether the word is one piece of several that a run without blanks was cut into.
   bool is_piece() const { return is_piece_; }
 
@@ -54,6 +57,8 @@ class WordCutter {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  std::size_t begin_ = 0, end_ = 0;  ///< of the word
+  std::size_t run_begin_ = 0, run_end_ = 0, run_pieces_ = 0;
   std::string word_;
   std::vector<std::string> pieces_;  ///< found but not yet returned, last first
   bool is_piece_ = false;

@@ -1,245 +1,23 @@
 #include "fetchers/engines/index/document_files.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/encoding.h"
-#include "core/json.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "core/text_file.h"
-#include "core/url.h"
-#include "fetchers/answers/html_tree.h"
+#include "fetchers/documents/file_kinds.h"
+#include "fetchers/documents/text_documents.h"
 #include "fetchers/engines/index/sitemap_files.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
-constexpr std::size_t kMaxTitleBytes = 200;
 constexpr std::size_t kFilesPerBatch = 256;
-constexpr std::string_view kBlanks = " \t\r\n\f\v";
-
-enum class SourceKind { html, markdown, text, csv, json_lines, sitemap, other };
-
-constexpr std::pair<std::string_view, SourceKind> kEndings[] = {
-    {".html", SourceKind::html},         {".htm", SourceKind::html},
-    {".xhtml", SourceKind::html},        {".md", SourceKind::markdown},
-    {".markdown", SourceKind::markdown}, {".txt", SourceKind::text},
-    {".csv", SourceKind::csv},           {".xml", SourceKind::sitemap},
-    {".jsonl", SourceKind::json_lines},  {".ndjson", SourceKind::json_lines}};
-
-SourceKind kind_of_source(const std::string& path) {
-  const std::string ending = ascii_lower(std::filesystem::path(path).extension().string());
-  for (const auto& [known, kind] : kEndings)
-    if (ending == known) return kind;
-  for (const std::string_view compressed : {".gz", ".xz", ".zst"})
-    if (ending == compressed) return kind_of_source(path.substr(0, path.size() - ending.size()));
-  return SourceKind::other;
-}
-
-void set_field(SourceDocument& document, const char* name, std::string value) {
-  if (!value.empty()) document.fields[name] = std::move(value);
-}
-
-// HTML
-
-/// What a page says, collected in one walk over its tree.
-struct PageText {
-  std::string title;
-  std::string heading;
-  std::string language;
-  std::string date;
-  std::string text;
-};
-
-bool is_left_out(std::string_view element) {
-  constexpr std::array<std::string_view, 8> kLeftOut = {"script",   "style", "nav",    "noscript",
-                                                        "template", "svg",   "iframe", "head"};
-  return std::find(kLeftOut.begin(), kLeftOut.end(), element) != kLeftOut.end();
-}
-
-bool is_inline(std::string_view element) {
-  constexpr std::array<std::string_view, 16> kInline = {"a",    "abbr",   "b",   "bdi", "cite", "code",
-                                                        "em",   "font",   "i",   "kbd", "mark", "q",
-                                                        "span", "strong", "sub", "sup"};
-  return std::find(kInline.begin(), kInline.end(), element) != kInline.end();
-}
-
-void gather_text(xmlNode* node, std::string& text) {
-  for (; node != nullptr; node = node->next) {
-    if (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) {
-      if (node->content != nullptr) text += reinterpret_cast<const char*>(node->content);
-      continue;
-    }
-    if (node->type != XML_ELEMENT_NODE || is_left_out(tag_name(*node))) continue;
-    gather_text(node->children, text);
-    if (!is_inline(tag_name(*node))) text += '\n';
-  }
-}
-
-void gather_facts(xmlNode* node, PageText& page) {
-  for (; node != nullptr; node = node->next) {
-    if (node->type != XML_ELEMENT_NODE) continue;
-    const std::string_view name = tag_name(*node);
-    if (name == "html") page.language = ascii_squeezed(attribute_of(*node, "lang"));
-    if (name == "title" && page.title.empty()) gather_text(node->children, page.title);
-    if (name == "h1" && page.heading.empty()) gather_text(node->children, page.heading);
-    if (name == "meta" && page.date.empty()) {
-      const std::string key =
-          ascii_squeezed(attribute_of(*node, "property")) + ascii_squeezed(attribute_of(*node, "name"));
-      if (key == "article:published_time" || key == "date" || key == "dcterms.date")
-        page.date = ascii_squeezed(attribute_of(*node, "content"));
-    }
-    gather_facts(node->children, page);
-  }
-}
-
-// Markdown
-
-/// A line without the marks of headings, lists, quotes and emphasis; of links, only the text remains.
-std::string without_marks(std::string_view line) {
-  line = ascii_trimmed(line, kBlanks);
-  const std::size_t begin = line.find_first_not_of("#>*-+ ");
-  if (begin == std::string_view::npos) return {};
-  const std::size_t last_link = line.rfind("](");
-  const std::size_t last_end = line.rfind(')');
-  const auto is_before = [&](std::size_t i, std::size_t last) {
-    return last != std::string_view::npos && i < last;
-  };
-  std::string out;
-  for (std::size_t i = begin; i < line.size(); ++i) {
-    if (line[i] == '`' || line[i] == '*' || (line[i] == '[' && is_before(i, last_link))) continue;
-    if (line[i] == ']' && i + 1 < line.size() && line[i + 1] == '(' && is_before(i, last_end)) {
-      i = line.find(')', i);
-      continue;
-    }
-    out += line[i];
-  }
-  return out;
-}
-
-/// Removes the front matter (between two lines of ---) and returns it.
-std::string_view take_front_matter(std::string_view& text) {
-  if (!text.starts_with("---\n")) return {};
-  const std::size_t end = text.find("\n---", 3);
-  if (end == std::string_view::npos) return {};
-  const std::string_view matter = text.substr(3, end - 3 + 1);
-  text.remove_prefix(std::min(text.size(), end + 4));
-  return matter;
-}
-
-/// The value of "name: value" in front matter, without quotation marks.
-std::string matter_value(std::string_view matter, const std::string& name) {
-  const std::size_t at = matter.find('\n' + name + ':');
-  if (at == std::string_view::npos) return {};
-  const std::size_t begin = matter.find(':', at) + 1;
-  std::string value = ascii_squeezed(matter.substr(begin, matter.find('\n', begin) - begin));
-  if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
-    value = value.substr(1, value.size() - 2);
-  return value;
-}
-
-SourceDocument text_document(std::string_view text) {
-  SourceDocument document;
-  const std::string_view content = ascii_trimmed(text, kBlanks);
-  const std::string line = ascii_squeezed(content.substr(0, content.find('\n')));
-  set_field(document, "title", std::string(truncate_utf8(line, kMaxTitleBytes)));
-  set_field(document, "text", std::string(content));
-  return document;
-}
-
-// CSV (RFC 4180)
-
-/// Reads one row from `text`, starting at byte `at`.
-/// out:    its cells; `at` and `line` are moved past it
-Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t& at, std::size_t& line,
-                                              const std::string& path) {
-  std::vector<std::string> cells(1);
-  const std::size_t first_line = line;
-  bool is_quoted = false;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '\n') ++line;
-    if (is_quoted) {
-      if (c != '"') {
-        cells.back() += c;
-      } else if (at + 1 < text.size() && text[at + 1] == '"') {
-        cells.back() += text[++at];
-      } else {
-        is_quoted = false;
-      }
-    } else if (c == '"') {
-      is_quoted = true;
-    } else if (c == ',') {
-      cells.emplace_back();
-    } else if (c == '\n') {
-      ++at;
-      return cells;
-    } else if (c != '\r') {
-      cells.back() += c;
-    }
-  }
-  if (is_quoted)
-    return fail(Code::bad_data,
-                fmt::format("{}:{}: a quoted cell has no closing \"; add it", path, first_line));
-  return cells;
-}
-
-Result<void> read_csv(const std::string& path, const TakeDocument& take) {
-  TRY(const auto bytes, read_text(path, kMaxFileBytes * 64));
-  const std::string text = to_valid_utf8(bytes);
-  std::size_t at = 0;
-  std::size_t line = 1;
-  TRY(const auto names, read_csv_row(text, at, line, path));
-  if (std::find(names.begin(), names.end(), "url") == names.end())
-    return fail(
-        Code::bad_data,
-        path + ":1: there is no column url; the first row must name the columns, such as url,title,text");
-  while (at < text.size()) {
-    const std::size_t row = line;
-    TRY(auto cells, read_csv_row(text, at, line, path));
-    if (cells.size() == 1 && cells[0].empty()) continue;
-    SourceDocument document;
-    document.place = fmt::format("{}:{}", path, row);
-    if (cells.size() != names.size())
-      return fail(Code::bad_data, fmt::format("{}: {} cells, but the first row names {} columns",
-                                              document.place, cells.size(), names.size()));
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == "url")
-        document.url = std::move(cells[i]);
-      else
-        set_field(document, names[i].c_str(), std::move(cells[i]));
-    }
-    TRY_VOID(take(std::move(document)));
-  }
-  return {};
-}
-
-// JSON lines
-
-Result<void> read_json_lines(const std::string& path, const TakeDocument& take) {
-  return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
-    JsonLimits limits;
-    limits.first_line = number;
-    TRY(const auto json, parse_json(line, path, Code::bad_data, limits));
-    const std::string place = path + ":" + std::to_string(number);
-    const JsonObject* object = json.if_object();
-    if (object == nullptr)
-      return fail(Code::bad_data, place + ": not a JSON object; write {\"url\":...,\"title\":...}");
-    TRY(auto document, json_document(*object, place));
-    return take(std::move(document));
-  });
-}
-
-// Folders
+constexpr int kDeepestFolder = 100;
 
 /// The URL of a file: the base, followed by the file's path with each part percent-encoded.
 std::string url_of_file(const std::filesystem::path& path, const std::filesystem::path& folder,
@@ -254,40 +32,91 @@ std::string url_of_file(const std::filesystem::path& path, const std::filesystem
   return url;
 }
 
-/// Reads a whole file as one document, for formats that hold one.
-Result<SourceDocument> one_document(const std::string& path, SourceKind kind) {
-  TRY(const auto bytes, read_text(path, kMaxFileBytes));
-  SourceDocument document = kind == SourceKind::html       ? html_document(bytes)
-                            : kind == SourceKind::markdown ? markdown_document(to_valid_utf8(bytes))
-                                                           : text_document(to_valid_utf8(bytes));
-  document.place = path;
-  if (document.fields["title"].empty())
-    document.fields["title"] = std::filesystem::path(path).filename().string();
-  return document;
+/// The title of a file without one: its name, and that of its folder if many files may have the name.
+std::string title_from_path(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const std::string folder = path.parent_path().filename().string();
+  const bool needs_folder = kind_by_ending(name) == nullptr;
+  return needs_folder && !folder.empty() ? folder + '/' + name : name;
+}
+
+/// A file's documents, or why it has none.
+struct ReadFile {
+  const FileKind* kind = nullptr;
+  Result<std::vector<SourceDocument>> documents = std::vector<SourceDocument>();
+};
+
+bool has_rows(const FileKind& kind) {
+  return is_csv(kind) || is_json_lines(kind);
+}
+
+Result<const FileKind*> kind_of_file(const std::string& path) {
+  if (const FileKind* kind = kind_by_ending(path); kind != nullptr) return kind;
+  TRY(const auto head, read_beginning(path, kKindBytes));
+  return kind_by_content(head);
+}
+
+Result<std::vector<SourceDocument>> documents_in(const std::string& path, const FileKind& kind) {
+  if (!kind.left_out.empty()) return fail(Code::no_input, std::string(kind.left_out));
+  TRY(const auto bytes, read_text(path, kind.max_bytes));
+  if (bytes.empty()) return fail(Code::no_input, "empty");
+  TRY(auto documents, kind.read(bytes));
+  for (SourceDocument& document : documents) {
+    document.place = path;
+    if (std::string& title = document.fields["title"]; title.empty()) title = title_from_path(path);
+  }
+  return documents;
+}
+
+/// Reads a file, unless it has rows. Errors do not name the file.
+ReadFile read_file(const std::string& path) {
+  ReadFile out;
+  const auto kind = kind_of_file(path);
+  out.kind = kind ? *kind : kind_by_content(std::string_view("\0", 1));
+  if (!kind)
+    out.documents = kind.error();
+  else if (!has_rows(**kind))
+    out.documents = documents_in(path, **kind);
+  const std::string place = path + ": ";
+  if (!out.documents && out.documents.error().text.starts_with(place)) {
+    Error error = out.documents.error();
+    error.text.erase(0, place.size());
+    out.documents = std::move(error);
+  }
+  return out;
 }
 
 bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-/// The files below a folder that hold documents, in the order of their paths. The others are reported
-/// in `left_out`.
-Result<std::vector<std::string>> files_below(const std::string& folder, std::vector<std::string>& left_out) {
+std::string kind_name(const std::string& path) {
+  const FileKind* kind = kind_by_ending(path);
+  return std::string(kind == nullptr ? "other" : kind->name);
+}
+
+/// The files below a folder, in the order of their paths.
+Result<std::vector<std::string>> files_below(const std::string& folder, ReadReport& report) {
   namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> files;
+  const auto leave_out = [&](const fs::path& path, const char* why) {
+    report.left_out.push_back({path.string(), kind_name(path.string()), why});
+  };
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code unknown;  // of one file, which is then passed over
+    const bool is_folder = at->is_directory(unknown) && !at->is_symlink(unknown);
     if (is_hidden(at->path())) {
-      if (at->is_directory()) at.disable_recursion_pending();
-    } else if (at->is_regular_file()) {
-      const std::string path = at->path().string();
-      // A sitemap must be given by name: inside a folder, its files would be read twice.
-      if (const SourceKind kind = kind_of_source(path);
-          kind == SourceKind::other || kind == SourceKind::sitemap)
-        left_out.push_back(path + ": unsupported file extension; use .html, .md, .txt, .csv or .jsonl");
-      else
-        files.push_back(path);
+      if (is_folder) at.disable_recursion_pending();
+    } else if (is_folder && at.depth() >= kDeepestFolder) {
+      at.disable_recursion_pending();
+      leave_out(at->path(), "more than 100 folders deep");
+    } else if (at->is_symlink(unknown)) {
+      if (fs::is_regular_file(at->path(), unknown))
+        leave_out(at->path(), "a symbolic link; the file itself is read if it is below the folder");
+    } else if (at->is_regular_file(unknown)) {
+      files.push_back(at->path().string());
     }
   }
   if (error) return fail(Code::no_input, folder + ": " + error.message());
@@ -295,37 +124,70 @@ Result<std::vector<std::string>> files_below(const std::string& folder, std::vec
   return files;
 }
 
-Result<void> read_rows(const std::string& path, SourceKind kind, const TakeDocument& take) {
-  return kind == SourceKind::csv ? read_csv(path, take) : read_json_lines(path, take);
+/// Reads the rows of a file of a folder. A CSV file that is no list of documents is one text.
+Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeDocument& take,
+                       ReadReport& report) {
+  bool has_failed_taking = false;
+  const TakeDocument noted = [&](SourceDocument document) {
+    auto taken = take(std::move(document));
+    has_failed_taking = !taken;
+    return taken;
+  };
+  const auto read = is_csv(kind) ? read_csv(file.path, noted) : read_json_lines(file.path, noted);
+  if (read) {
+    ++report.files[std::string(kind.name)];
+    return {};
+  }
+  if (has_failed_taking) return read;
+  if (is_csv(kind)) {
+    FileKind as_text = kind;
+    as_text.read = read_text_file;
+    if (auto documents = documents_in(file.path, as_text)) {
+      documents->front().url = file.url;
+      ++report.files[std::string(kind.name)];
+      return take(std::move(documents->front()));
+    }
+  }
+  report.left_out.push_back({file.path, std::string(kind.name), read.error().text});
+  return {};
 }
 
-bool holds_rows(SourceKind kind) {
-  return kind == SourceKind::csv || kind == SourceKind::json_lines || kind == SourceKind::other;
+/// Passes on the documents of a file that was read.
+Result<void> give_documents(const SourceFile& file, ReadFile& read, const TakeDocument& take,
+                            ReadReport& report) {
+  const std::string kind(read.kind->name);
+  if (!read.documents) {
+    report.left_out.push_back({file.path, kind, read.documents.error().text});
+    return {};
+  }
+  ++report.files[kind];
+  for (SourceDocument& document : *read.documents) {
+    document.url = file.url + document.url;
+    if (!file.date.empty()) document.fields.emplace("date", file.date);
+    TRY_VOID(take(std::move(document)));
+  }
+  return {};
 }
 
 /// Reads files on several threads, one batch at a time, and passes their documents on in order.
 Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions& options,
-                        const TakeDocument& take, std::vector<std::string>& left_out) {
+                        const TakeDocument& take, ReadReport& report) {
   if (options.is_known)
-    std::erase_if(files, [&](const SourceFile& file) { return options.is_known(file.path); });
+    std::erase_if(files, [&](const SourceFile& file) {
+      const bool is_known = options.is_known(file.path);
+      if (is_known) ++report.files[kind_name(file.path)];
+      return is_known;
+    });
   for (std::size_t begin = 0; begin < files.size(); begin += kFilesPerBatch) {
     const std::size_t count = std::min(kFilesPerBatch, files.size() - begin);
-    std::vector<std::optional<Result<SourceDocument>>> read(count);
-    parallel_for(count, options.threads, [&](std::size_t i) {
-      const SourceKind kind = kind_of_source(files[begin + i].path);
-      if (!holds_rows(kind)) read[i] = one_document(files[begin + i].path, kind);
-    });
+    std::vector<ReadFile> read(count);
+    parallel_for(count, options.threads, [&](std::size_t i) { read[i] = read_file(files[begin + i].path); });
     for (std::size_t i = 0; i < count; ++i) {
       const SourceFile& file = files[begin + i];
-      if (!read[i]) {
-        TRY_VOID(read_rows(file.path, kind_of_source(file.path), take));
-      } else if (!*read[i]) {
-        left_out.push_back(read[i]->error().text);
+      if (read[i].documents && has_rows(*read[i].kind)) {
+        TRY_VOID(read_rows(file, *read[i].kind, take, report));
       } else {
-        SourceDocument document = std::move(**read[i]);
-        document.url = file.url;
-        if (!file.date.empty()) document.fields.emplace("date", file.date);
-        TRY_VOID(take(std::move(document)));
+        TRY_VOID(give_documents(file, read[i], take, report));
       }
     }
     if (options.progress) options.progress(begin + count, files.size());
@@ -333,97 +195,68 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
   return {};
 }
 
+/// Whether a named file holds JSON lines though its ending does not say so.
+bool begins_as_json_lines(const std::string& path) {
+  const FileKind* kind = kind_by_ending(path);
+  const bool may_be = kind == nullptr || path.find(".json") != std::string::npos;
+  const auto head = may_be ? read_beginning(path, kKindBytes) : Result<std::string>(std::string());
+  return head && ascii_trimmed(*head).starts_with('{');
+}
+
+Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOptions& options,
+                                   const TakeDocument& take) {
+  ReadReport report;
+  if (path == "-" || begins_as_json_lines(path)) {
+    ++report.files["JSON lines"];
+    TRY_VOID(read_json_lines(path, take));
+    return report;
+  }
+  TRY(const auto kind, kind_of_file(path));
+  ++report.files[std::string(kind->name)];
+  if (is_sitemap(*kind)) {
+    std::vector<std::string> missing;
+    TRY(auto sources, files_of_sitemap(path, missing));
+    report.files.clear();
+    for (const std::string& one : missing)
+      report.left_out.push_back({one.substr(0, one.find(": ")), "HTML", one.substr(one.find(": ") + 2)});
+    TRY_VOID(read_files(std::move(sources), options, take, report));
+    return report;
+  }
+  if (has_rows(*kind)) {
+    TRY_VOID(is_csv(*kind) ? read_csv(path, take) : read_json_lines(path, take));
+    return report;
+  }
+  auto documents = documents_in(path, *kind);
+  if (!documents) {
+    const std::string& why = documents.error().text;
+    return fail(documents.error().code, why.starts_with(path) ? why : path + ": " + why);
+  }
+  const std::string url = url_of_file(path, std::filesystem::path(path).parent_path(), options.base_url);
+  for (SourceDocument& document : *documents) {
+    document.url = url + document.url;
+    TRY_VOID(take(std::move(document)));
+  }
+  return report;
+}
+
 }  // namespace
 
-SourceDocument html_document(std::string_view page) {
-  SourceDocument document;
-  // Undeclared bytes would be read as windows-1252, but files without a declaration are UTF-8 today.
-  const bool is_declared = page.substr(0, 4096).find("charset") != std::string_view::npos;
-  const HtmlDocument tree = is_declared ? parse_html(page, "") : parse_html(to_valid_utf8(page), "");
-  if (!tree) return document;
-  PageText found;
-  xmlNode* root = xmlDocGetRootElement(tree.get());
-  gather_facts(root, found);
-  gather_text(root, found.text);
-  const std::string title = ascii_squeezed(found.title.empty() ? found.heading : found.title);
-  set_field(document, "title", std::string(truncate_utf8(title, kMaxTitleBytes)));
-  set_field(document, "text", ascii_squeezed(found.text));
-  set_field(document, "language", found.language);
-  set_field(document, "date", found.date);
-  return document;
+void ReadReport::add(const ReadReport& other) {
+  for (const auto& [kind, count] : other.files) files[kind] += count;
+  left_out.insert(left_out.end(), other.left_out.begin(), other.left_out.end());
 }
 
-SourceDocument markdown_document(std::string_view text) {
-  SourceDocument document;
-  const std::string_view matter = take_front_matter(text);
-  std::string title = matter_value(matter, "title");
-  std::string words;
-  std::string first_line;
-  while (!text.empty()) {
-    const std::string_view line = take_until(text, '\n');
-    if (line.starts_with("```")) continue;
-    const std::string content = without_marks(line);
-    if (content.empty()) continue;
-    if (title.empty() && line.starts_with("#")) title = ascii_squeezed(content);
-    if (first_line.empty()) first_line = ascii_squeezed(content);
-    words += (words.empty() ? "" : " ") + content;
-  }
-  set_field(document, "title",
-            std::string(truncate_utf8(title.empty() ? first_line : title, kMaxTitleBytes)));
-  set_field(document, "text", std::move(words));
-  const std::string language = matter_value(matter, "language");
-  set_field(document, "language", language.empty() ? matter_value(matter, "lang") : language);
-  set_field(document, "date", matter_value(matter, "date"));
-  return document;
-}
-
-Result<std::vector<std::string>> read_documents(const std::string& path, const DocumentFileOptions& options,
-                                                const TakeDocument& take) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> left_out;
+Result<ReadReport> read_documents(const std::string& path, const DocumentFileOptions& options,
+                                  const TakeDocument& take) {
   std::error_code error;
-  if (path != "-" && fs::is_directory(path, error)) {
-    TRY(const auto files, files_below(path, left_out));
-    std::vector<SourceFile> sources;
-    for (const std::string& file : files)
-      sources.push_back({file, url_of_file(file, path, options.base_url), ""});
-    TRY_VOID(read_files(std::move(sources), options, take, left_out));
-    return left_out;
-  }
-  const SourceKind kind = path == "-" ? SourceKind::json_lines : kind_of_source(path);
-  if (kind == SourceKind::sitemap) {
-    TRY(auto sources, files_of_sitemap(path, left_out));
-    TRY_VOID(read_files(std::move(sources), options, take, left_out));
-    return left_out;
-  }
-  if (holds_rows(kind)) {
-    TRY_VOID(read_rows(path, kind, take));
-    return left_out;
-  }
-  TRY(auto document, one_document(path, kind));
-  document.url = url_of_file(path, fs::path(path).parent_path(), options.base_url);
-  TRY_VOID(take(std::move(document)));
-  return left_out;
-}
-
-Result<SourceDocument> json_document(const JsonObject& object, const std::string& place) {
-  SourceDocument document;
-  document.place = place;
-  for (const auto& [key, value] : object) {
-    if (value.is_null()) continue;
-    if (value.is_number() && key != "url") {
-      document.numbers.emplace(key, value.to_number<double>());
-      continue;
-    }
-    if (!value.is_string())
-      return fail(Code::bad_data, fmt::format("{}: the field \"{}\" is neither a text nor a number", place,
-                                              std::string_view(key)));
-    if (key == "url")
-      document.url = std::string(value.as_string());
-    else
-      document.fields.emplace(key, std::string(value.as_string()));
-  }
-  return document;
+  if (path == "-" || !std::filesystem::is_directory(path, error)) return read_named_file(path, options, take);
+  ReadReport report;
+  TRY(const auto files, files_below(path, report));
+  std::vector<SourceFile> sources;
+  for (const std::string& file : files)
+    sources.push_back({file, url_of_file(file, path, options.base_url), ""});
+  TRY_VOID(read_files(std::move(sources), options, take, report));
+  return report;
 }
 
 }  // namespace metafuse::fetchers

@@ -1,27 +1,20 @@
 #pragma once
 
-// Reads documents from the files that people have: folders of HTML, Markdown and text, sitemaps, CSV tables,
-// and JSON lines.
+// Reads documents from the files that people have: folders, single files, sitemaps, and tables.
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
 #include "core/progress.h"
 #include "core/result.h"
+#include "fetchers/documents/source_document.h"
+#include "fetchers/documents/table_documents.h"
 
 namespace metafuse::fetchers {
-
-/// One document of an index.
-struct SourceDocument {
-  std::string url;
-  std::map<std::string, std::string> fields;  ///< title, text and others, one column of the index each
-  std::map<std::string, double> numbers;      ///< fields for `order_by`
-  std::string place;                          ///< where it was read from: FILE or FILE:LINE
-};
 
 struct DocumentFileOptions {
   /// The beginning of a file's URL; its path below the folder is appended. Empty: file://localhost/PATH.
@@ -33,33 +26,32 @@ struct DocumentFileOptions {
   ProgressReport progress{};  ///< counts the files of a folder or sitemap
 };
 
-using TakeDocument = std::function<Result<void>(SourceDocument document)>;
+/// A file that is not in the index.
+struct LeftOutFile {
+  std::string path;
+  std::string kind;  ///< its name in file_kinds()
+  std::string why;
+};
+
+/// What was read, and what was not.
+struct ReadReport {
+  std::map<std::string, std::size_t> files;  ///< read, by the name of their kind
+  std::vector<LeftOutFile> left_out;
+
+  void add(const ReadReport& other);
+};
 
 /// Reads the documents of a file, or of a folder and all folders below it, in the order of their paths.
 ///
-/// A file's ending determines its format: .html and .htm; .md and .markdown; .txt; .csv (the first row names
-/// the columns, one of which is url); .xml (a sitemap, whose pages are read from files beside it). Everything
-/// else is read as JSON lines, plain or compressed; "-" is standard input. Inside a folder, hidden files,
-/// sitemaps, files with other endings and unreadable files are skipped.
+/// A file's kind (file_kinds.h) is told by the ending of its name, else by its content; .gz, .xz and .zst are
+/// decompressed. A sitemap's pages are read from files beside it. "-" is standard input with JSON lines, and
+/// so is a single file of no known kind that begins with "{". Inside a folder, a CSV file without a column
+/// url is a text, and these are skipped: hidden files, symbolic links, sitemaps, what is more than 100
+/// folders deep, files of kinds that are left out, and files that cannot be read.
 ///
-/// out:    the files of a folder or sitemap that were skipped, as "FILE: why"
 /// errors: those of `take`; for a single file also no_input and bad_data, with its place
 /// cost:   the files of a folder are read on `threads` threads, one batch at a time
-Result<std::vector<std::string>> read_documents(const std::string& path, const DocumentFileOptions& options,
-                                                const TakeDocument& take);
-
-/// Reads a document of a JSON object: its url, its texts and its numbers.
-///
-/// in:     place - of the object, for errors
-/// errors: bad_data: a member that is neither a text nor a number
-Result<SourceDocument> json_document(const JsonObject& object, const std::string& place);
-
-/// Extracts title and text, and language and date if the page declares them. Scripts, styles and navigation
-/// are left out. Any bytes are accepted as a page: libxml2 repairs malformed HTML.
-SourceDocument html_document(std::string_view page);
-
-/// The title is that of the front matter, else the first heading, else the first line. Language and date come
-/// from the front matter (`language` or `lang`, `date`).
-SourceDocument markdown_document(std::string_view text);
+Result<ReadReport> read_documents(const std::string& path, const DocumentFileOptions& options,
+                                  const TakeDocument& take);
 
 }  // namespace metafuse::fetchers

@@ -13,6 +13,10 @@
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
+#include "fetchers/engines/index/fingerprint.h"
+#include "fetchers/engines/index/passage_source.h"
+#include "fetchers/engines/index/passages.h"
+#include "fetchers/engines/index/text_language.h"
 #include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
@@ -286,8 +290,9 @@ Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const Inde
                                             bool stores_sources) {
   DocumentWriter writer;
   writer.shape_ = shape;
-  TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)"));
-  std::vector<std::string> tables = {"pages"};
+  TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?, ?)"));
+  TRY(writer.text_, database.prepare("INSERT INTO texts VALUES(?, ?, ?)"));
+  std::vector<std::string> tables = {"pages", "texts"};
   if (stores_sources) {
     TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
     tables.push_back("sources");
@@ -310,12 +315,20 @@ Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& docum
     const std::string_view file = stamp.empty() ? std::string_view() : std::string_view(document.place);
     TRY_VOID(source_->run(id, document.url, file, stamp, fields_as_json(document)));
   }
+  const std::string text = to_valid_utf8(field_of(document, "text"));
   const std::string_view date = field_of(document, "date");
-  const std::string_view language = field_of(document, "language");
-  TRY_VOID(page_.run(id, document.url, field_of(document, "title"),
-                     truncate_utf8(field_of(document, "text"), kSnippetBytes),
+  std::string language(field_of(document, "language"));
+  if (language.empty()) language = field_of(document, "lang");
+  if (language.empty()) language = language_of_text(text);
+  // readers are told only of documents unlike the others
+  const bool is_usual = field_of(document, "language").empty() && language == shape_.lists.language;
+  // a short text is shown as it is, and its fingerprint would say little
+  const bool is_long = text.size() > kSnippetBytes;
+  if (is_long) TRY_VOID(text_.run(id, document.url, SqliteBytes{packed_text(text)}));
+  TRY_VOID(page_.run(id, document.url, field_of(document, "title"), beginning_of_text(text, kSnippetBytes),
                      clean_date(date.empty() ? field_of(document, "published") : date),
-                     language_tag(language.empty() ? field_of(document, "lang") : language)));
+                     is_usual ? std::string() : language_tag(language),
+                     static_cast<std::int64_t>(is_long ? text_fingerprint(text) : 0)));
   if (document.numbers.empty()) return {};
   int position = 1;
   number_.bind_at(position, id);
@@ -348,18 +361,18 @@ Result<void> note_added_step(SqliteDatabase& database, std::int64_t step) {
   return note.run(step);
 }
 
-Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
-                                          const DocumentFileOptions& files, const IndexOptions& options,
-                                          const std::set<std::string>& others, const TakeDocument& take) {
-  std::vector<std::string> left_out;
+Result<ReadReport> read_all(const std::vector<std::string>& paths, const DocumentFileOptions& files,
+                            const IndexOptions& options, const std::set<std::string>& others,
+                            const TakeDocument& take) {
+  ReadReport report;
   for (const std::string& path : paths) {
     TRY(const auto here, read_documents(path, files, [&](SourceDocument document) -> Result<void> {
           TRY_VOID(check_interrupt(options.is_interrupted));
           return others.contains(document.url) ? Result<void>() : take(std::move(document));
         }));
-    left_out.insert(left_out.end(), here.begin(), here.end());
+    report.add(here);
   }
-  return left_out;
+  return report;
 }
 
 Result<std::optional<IndexReport>> update_index(const std::string& path,
@@ -374,12 +387,12 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
   DocumentFileOptions files = options.files;
   files.is_known = [&](const std::string& file) { return update.is_known(file); };
   if (options.follows_added) TRY_VOID(update.keep_others());
-  TRY(auto left_out, read_all(documents, files, options, urls_of(added),
-                              [&](const SourceDocument& one) { return update.take(one); }));
+  TRY(auto read, read_all(documents, files, options, urls_of(added),
+                          [&](const SourceDocument& one) { return update.take(one); }));
   TRY_VOID(update.apply(added));
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());
-  report.left_out = std::move(left_out);
+  report.read = std::move(read);
   return std::optional<IndexReport>(std::move(report));
 }
 

@@ -54,7 +54,7 @@ class DocumentWriter {
  private:
   IndexShape shape_;
   std::optional<SqliteStatement> source_;
-  SqliteStatement page_, number_;
+  SqliteStatement page_, text_, number_;
   std::vector<SqliteStatement> no_rows_;  ///< delete the rows of a document
 };
 
@@ -68,11 +68,11 @@ Result<void> note_added_step(SqliteDatabase& database, std::int64_t step);
 /// Reads the documents of all files and folders; `take` is not called after an interruption.
 ///
 /// in:     others - addresses of documents that are left out, because programs added or removed them
-/// out:    skipped files, as read_documents()
+/// out:    as read_documents()
 /// errors: those of read_documents(); try_again: interrupted
-Result<std::vector<std::string>> read_all(const std::vector<std::string>& paths,
-                                          const DocumentFileOptions& files, const IndexOptions& options,
-                                          const std::set<std::string>& others, const TakeDocument& take);
+Result<ReadReport> read_all(const std::vector<std::string>& paths, const DocumentFileOptions& files,
+                            const IndexOptions& options, const std::set<std::string>& others,
+                            const TakeDocument& take);
 
 /// Brings an index up to date. `path` is a copy, with which the caller then replaces the index.
 ///

@@ -6,6 +6,7 @@
 #include "core/contract.h"
 #include "core/languages.h"
 #include "fetchers/engines/index/number_bytes.h"
+#include "fetchers/engines/index/text_language.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -24,7 +25,9 @@ std::string_view field_of(const SourceDocument& document, const std::string& col
 std::string language_of(const SourceDocument& document, const std::string& otherwise) {
   const std::string_view stated = field_of(document, "language");
   const std::string tag = language_tag(stated.empty() ? field_of(document, "lang") : stated);
-  return tag.empty() ? otherwise : tag.substr(0, tag.find('-'));
+  if (!tag.empty()) return tag.substr(0, tag.find('-'));
+  std::string found = language_of_text(field_of(document, "text"));
+  return found.empty() ? otherwise : found;
 }
 
 /// What becomes of the folded words of one language, for every kind.

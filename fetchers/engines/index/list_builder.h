@@ -38,8 +38,8 @@ struct WordDocument {
 /// The field of a document, or an empty text.
 std::string_view field_of(const SourceDocument& document, const std::string& column);
 
-/// The language that a document states in its field `language` or `lang`, as an ISO 639-1
-/// code, else `otherwise`.
+/// The language that a document states in its field `language` or `lang`, else that of its text
+/// (language_of_text()), as an ISO 639-1 code, else `otherwise`.
 std::string language_of(const SourceDocument& document, const std::string& otherwise);
 
 class ListBuilder {

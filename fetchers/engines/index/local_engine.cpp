@@ -63,6 +63,7 @@ Hit indexed_hit(const SqliteRow& row, double score) {
   hit.snippet = row.text(2);
   hit.published = row.text(3);
   hit.language = row.text(4);
+  hit.fingerprint = static_cast<std::uint64_t>(row.integer(5));
   hit.score = score;
   return hit;
 }
@@ -72,7 +73,8 @@ Hit indexed_hit(const SqliteRow& row, double score) {
 Result<ShownPages> ShownPages::make(SqliteDatabase& database) {
   ShownPages pages;
   TRY(pages.page_,
-      database.prepare("SELECT url, title, snippet, published, language FROM pages WHERE id=?", true));
+      database.prepare("SELECT url, title, snippet, published, language, fingerprint FROM pages WHERE id=?",
+                       true));
   return pages;
 }
 

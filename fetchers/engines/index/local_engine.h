@@ -26,12 +26,12 @@ struct IndexReport {
   std::size_t documents = 0;
   std::size_t replaced = 0;  ///< documents whose URL occurred again: the last one counts
   std::vector<std::string> columns;
-  std::vector<std::string> left_out;  ///< skipped files of folders, as "FILE: why"
-  std::size_t dimensions = 0;         ///< of the documents' vectors; 0 if there are none
-  std::string language;               ///< of documents that do not state theirs; empty: unknown
-  std::string other_version;  ///< of the index that was there and could not be updated for that; else empty
-  bool is_update = false;     ///< an existing index was updated
-  std::size_t added = 0;      ///< this and the next two: for updates
+  ReadReport read;             ///< files read and left out
+  std::size_t dimensions = 0;  ///< of the documents' vectors; 0 if there are none
+  std::string language;        ///< of documents that do not state theirs; empty: unknown
+  std::string other_version;   ///< of the index that was there and could not be updated for that; else empty
+  bool is_update = false;      ///< an existing index was updated
+  std::size_t added = 0;       ///< this and the next two: for updates
   std::size_t changed = 0;
   std::size_t removed = 0;
   std::size_t folded = 0;  ///< documents with vectors that latent semantic indexing was not trained on
@@ -123,7 +123,8 @@ class LocalEngine {
 
 // The embedded engine's file is a SQLite database. `meta` describes it. `pages` holds what a result shows.
 // `numbers` holds the documents' numbers for ordering, if they have any. word_lists.h describes the lists of
-// words, cosine_index.h and vector_index.h what they add. A document has the same id in all tables.
+// words, cosine_index.h and vector_index.h what they add, passage_source.h the texts. A document has the same
+// id in all tables.
 
 /// Reads what results show.
 class ShownPages {
@@ -150,7 +151,7 @@ Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_b
 /// True if the query is valid and finds a row.
 bool finds_row(SqliteDatabase& database, std::string_view sql);
 
-inline constexpr std::string_view kIndexVersion = "2";
+inline constexpr std::string_view kIndexVersion = "3";
 
 /// The version of the index in a file; empty if the file is no index.
 std::string index_version(SqliteDatabase& database);

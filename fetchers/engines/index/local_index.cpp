@@ -20,6 +20,7 @@
 #include "fetchers/engines/index/document_files.h"
 #include "fetchers/engines/index/index_update.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
@@ -31,7 +32,7 @@ constexpr const char* kCreateIndexMeta =
 constexpr const char* kCreatePages =
     "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
     "NULL, "
-    "published TEXT NOT NULL, language TEXT NOT NULL);";
+    "published TEXT NOT NULL, language TEXT NOT NULL, fingerprint INTEGER NOT NULL);";
 constexpr const char* kCreateSources =
     "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
     "NOT NULL, "
@@ -110,20 +111,22 @@ class Collector {
 
 Result<void> create_tables(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options) {
   std::string sql = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" +
-                    fmt::format(kCreateIndexMeta, kIndexVersion) + kCreatePages;
+                    fmt::format(kCreateIndexMeta, kIndexVersion) + kCreatePages + kCreateTexts;
   if (!shape.numbers.empty())
     sql += "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " + joined_columns(shape.numbers) + ");";
   TRY_VOID(database.run(options.updates ? sql + kCreateSources : sql));
   return create_lists(database, shape.lists);
 }
 
-/// The language of most documents that do not state theirs, by the stop words of some of them.
+/// The language of most documents, by what they state, their texts, and the stop words of short ones.
 std::string language_of_most(const std::vector<SourceDocument>& documents) {
   constexpr std::size_t kLookedAt = 200;
   std::map<std::string, std::size_t> count;
   const std::size_t step = documents.size() / kLookedAt + 1;
-  for (std::size_t i = 0; i < documents.size(); i += step)
-    if (language_of(documents[i], "").empty()) ++count[language_by_stop_words(text_of(documents[i]))];
+  for (std::size_t i = 0; i < documents.size(); i += step) {
+    const std::string language = language_of(documents[i], "");
+    ++count[language.empty() ? language_by_stop_words(text_of(documents[i])) : language];
+  }
   count.erase("");
   const auto most = std::max_element(count.begin(), count.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -176,6 +179,13 @@ Result<std::size_t> write_index(const std::string& path, const Collector& collec
   return dimensions;
 }
 
+/// " (all 3 files were left out; the first: FILE: why)"
+std::string why_none(const ReadReport& read) {
+  if (read.left_out.empty()) return {};
+  const LeftOutFile& first = read.left_out.front();
+  return fmt::format(" (files left out: {}; the first: {}: {})", read.left_out.size(), first.path, first.why);
+}
+
 using Changes = std::vector<AddedDocuments::Change>;
 
 /// Writes a new index of what was collected.
@@ -199,16 +209,17 @@ Result<IndexReport> write_new(const std::string& path, Collector collected, cons
 Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
                                const Changes& added, const IndexOptions& options) {
   Collector collected;
-  TRY(auto left_out, read_all(documents, options.files, options, urls_of(added),
-                              [&](SourceDocument one) { return collected.take(std::move(one)); }));
+  TRY(auto read, read_all(documents, options.files, options, urls_of(added),
+                          [&](SourceDocument one) { return collected.take(std::move(one)); }));
   TRY_VOID(collected.take_added(added));
   if (collected.documents.empty())
-    return fail(Code::bad_data,
-                documents.front() +
-                    ": no document to index; give HTML, Markdown, text, CSV or JSON lines files, or "
-                    "a folder that contains some");
+    return fail(
+        Code::bad_data,
+        documents.front() + ": no document to index" + why_none(read) +
+            "; give files such as HTML, Markdown, text, PDF, Office, mail, CSV or JSON lines, or a folder "
+            "that contains some");
   TRY(auto report, write_new(path, std::move(collected), options));
-  report.left_out = std::move(left_out);
+  report.read = std::move(read);
   return report;
 }
 

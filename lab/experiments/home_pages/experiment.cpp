@@ -149,6 +149,15 @@ std::string programs_table(const std::vector<KnownProgram>& programs) {
   return out;
 }
 
+std::string names_text(const OwnNames& names) {
+  std::string out = fmt::format(
+      "asked for by name, of the {} most needed projects {} are "
+      "first, {} among the first {}\n",
+      names.asked, names.first, names.among_three, kFirstResults);
+  return names.not_first.empty() ? out
+                                 : out + fmt::format("not first: {}\n", fmt::join(names.not_first, ", "));
+}
+
 Json json_of(const std::vector<Sample>& samples) {
   const auto rows = [](const NamedRows& named_rows) {
     JsonObject out;
@@ -180,13 +189,16 @@ Result<std::string> run_home_pages(const ExperimentOptions& options) {
   }
   TRY(const auto model, demonstration_model(*pages, kDesignSeed, options.threads));
   TRY(const auto programs, known_programs(*pages, model));
+  TRY(const auto names, own_names(*pages, model));
   if (!options.output.empty())
     TRY_VOID(write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples))));
   return fmt::format(
-      "{} home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after {} rounds\n"
-      "mean ± half of the 95 % interval (Student's t) over the seeds\n\n{}\n{}\n{}",
+      "{} home pages; 1,200 base queries a seed, four folds, "
+      "RankBoost 3.cum after {} rounds\n"
+      "mean ± half of the 95 % interval (Student's t) over the "
+      "seeds\n\n{}\n{}\n{}\n{}",
       pages->pages().size(), kDemonstrationRounds, table_of(samples), samples_table(samples),
-      programs_table(programs));
+      programs_table(programs), names_text(names));
 }
 
 }  // namespace metafuse::lab::experiments

@@ -77,9 +77,19 @@ struct KnownProgram {
   bool is_known = false;            ///< one of them is a well-known program of the kind
 };
 
-/// Results for ten such queries: text editor, image editor, email client, web browser, terminal emulator,
-/// music player, pdf viewer, database server, version control, spreadsheet. known_programs.cpp lists the
+/// Results for twenty such queries, from "text editor" to "window manager". known_programs.cpp lists the
 /// programs that count.
 Result<std::vector<KnownProgram>> known_programs(const IndexedPages& pages, const fusion::Model& model);
+
+/// Where the projects that most others need stand when somebody asks for their names.
+struct OwnNames {
+  std::size_t asked = 0;
+  std::size_t first = 0;
+  std::size_t among_three = 0;
+  std::vector<std::string> not_first{};
+};
+
+/// Asks for each of the 150 most needed projects whose name no other page has.
+Result<OwnNames> own_names(const IndexedPages& pages, const fusion::Model& model);
 
 }  // namespace metafuse::lab::experiments::home_pages

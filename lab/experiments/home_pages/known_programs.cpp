@@ -35,6 +35,21 @@ const FirstQuery kFirstQueries[] = {
     {"database server", {"postgresql", "mariadb", "mysql-8.0", "redis", "firebird3.0", "sqlite3"}},
     {"version control", {"git", "subversion", "mercurial", "cvs", "breezy", "fossil", "darcs"}},
     {"spreadsheet", {"libreoffice", "gnumeric", "calligra", "sc", "onlyoffice"}},
+    {"file manager",
+     {"nautilus", "dolphin", "thunar", "pcmanfm", "nemo", "caja", "mc", "ranger", "krusader"}},
+    {"video player",
+     {"mpv", "vlc", "totem", "mplayer", "smplayer", "dragon", "celluloid", "xine-ui", "kodi"}},
+    {"image viewer",
+     {"eog", "gwenview", "feh", "eom", "lximage-qt", "gthumb", "geeqie", "ristretto", "nomacs"}},
+    {"web server", {"apache2", "nginx", "lighttpd", "caddy", "thttpd"}},
+    {"irc client", {"hexchat", "weechat", "irssi", "quassel", "polari", "konversation", "pidgin"}},
+    {"password manager", {"keepassxc", "keepass2", "password-store", "kwalletmanager", "seahorse", "pass"}},
+    {"bittorrent client", {"transmission", "deluge", "qbittorrent", "rtorrent", "ktorrent", "aria2"}},
+    {"debugger", {"gdb", "valgrind", "llvm-toolchain", "ddd", "strace", "kdbg"}},
+    {"mail server", {"postfix", "exim4", "dovecot", "sendmail", "courier", "opensmtpd"}},
+    {"window manager",
+     {"openbox", "i3-wm", "fluxbox", "wmaker", "awesome", "icewm", "sway", "metacity", "mutter", "kwin",
+      "xfwm4", "fvwm"}},
 };
 
 /// The name of a source package without a version at its end: "postgresql-15" becomes "postgresql".
@@ -72,6 +87,30 @@ Result<std::vector<KnownProgram>> known_programs(const IndexedPages& pages, cons
              std::find(query.known.begin(), query.known.end(), without_version(title)) != query.known.end();
     });
     out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<OwnNames> own_names(const IndexedPages& pages, const fusion::Model& model) {
+  constexpr std::size_t kAsked = 150;
+  std::map<std::string_view, std::size_t> pages_named;
+  std::vector<const HomePage*> asked;
+  for (const HomePage& page : pages.pages()) ++pages_named[page.project];
+  for (const HomePage& page : pages.pages())
+    if (pages_named.at(page.project) == 1) asked.push_back(&page);
+  std::stable_sort(asked.begin(), asked.end(),
+                   [](const HomePage* a, const HomePage* b) { return a->dependants > b->dependants; });
+  asked.resize(std::min(asked.size(), kAsked));
+  OwnNames out{asked.size(), 0, 0};
+  for (const HomePage* page : asked) {
+    TRY(const auto lists, pages.lists({{{"TOPIC", page->project}}}));
+    const auto titles = first_titles(model, lists, kFirstResults);
+    const auto place = std::find(titles.begin(), titles.end(), page->project);
+    if (place == titles.begin() && !titles.empty())
+      ++out.first;
+    else
+      out.not_first.push_back(page->project);
+    out.among_three += place != titles.end() ? 1 : 0;
   }
   return out;
 }

@@ -1,4 +1,6 @@
 #include <chrono>
+#include <functional>
+#include <set>
 #include <string_view>
 
 #include "core/atomic_file.h"
@@ -21,15 +23,19 @@ constexpr auto kSearchTime = std::chrono::minutes(10);  // a slow machine must n
 /// The results of the search templates for one base query.
 struct RecordedQuery {
   std::string id;
-  std::string answer;  ///< the canonical key of the answer
+  std::set<std::string, std::less<>> answers;  ///< canonical keys
   std::vector<RankedList> lists;
 };
 
 Result<RecordedQuery> ask(const IndexedPages& pages, const JudgedQuery& query) {
   auto lists = pages.lists(query.base_query);
   if (!lists) return fail(lists.error().code, query.id + ", " + lists.error().text);
-  TRY(auto answer, canonical_url_key(query.answer));
-  return RecordedQuery{query.id, std::move(answer), std::move(*lists)};
+  RecordedQuery out{query.id, {}, std::move(*lists)};
+  for (const std::string& url : query.answers) {
+    TRY(auto key, canonical_url_key(url));
+    out.answers.insert(std::move(key));
+  }
+  return out;
 }
 
 /// Adds the instances of one base query as rows; rank k in a list becomes the value -k.
@@ -44,7 +50,7 @@ void add_rows(fusion::TrainingSetBuilder& builder, const RecordedQuery& query, i
     fusion::InstanceRow row;
     row.query = query.id;
     row.document = instances.documents[document];
-    row.grade = row.document == query.answer ? 1.0 : 0.0;
+    row.grade = query.answers.contains(row.document) ? 1.0 : 0.0;
     row.cells = cells;
     builder.add(row);
   }
@@ -117,7 +123,9 @@ Result<fusion::TrainingSet> IndexedPages::record(const SampleOptions& sampling, 
   for (const templates::SearchTemplate& search_template : domain_.templates)
     for (const std::string& engine : search_template.engines)
       features.push_back({search_template.id + "@" + engine, fusion::FeatureKind::rank, domain_.depth});
-  return builder.finish(std::move(features), {});
+  fusion::FeedbackOptions feedback;
+  feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;  // a name has few documents
+  return builder.finish(std::move(features), feedback);
 }
 
 }  // namespace metafuse::lab::experiments::home_pages

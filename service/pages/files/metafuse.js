@@ -15,13 +15,14 @@
     const fresh = content.querySelector(".results");
     if (!fresh) return;
     numbered(fresh);
-    const linkOf = (item) => item.querySelector("h2 a").getAttribute("href");
-    const found = new Map([...fresh.children].map((item) => [linkOf(item), item]));
+    // a result that cannot be opened has no link, but an address below its title
+    const addressOf = (item) => item.querySelector("h2 a")?.getAttribute("href") ?? item.querySelector("cite").textContent;
+    const found = new Map([...fresh.children].map((item) => [addressOf(item), item]));
     const kept = [...old.children].filter((item) => item.getBoundingClientRect().top < window.innerHeight);
     const focused = document.activeElement;
     const top = kept.length > 0 ? kept[0].getBoundingClientRect().top : 0;
     for (const item of kept) {
-      const same = found.get(linkOf(item));
+      const same = found.get(addressOf(item));
       item.dataset.position = same ? same.dataset.position : "0";
       if (same) same.remove();
     }
@@ -41,7 +42,7 @@
     if (at >= 0) items[at].classList.remove("on");
     at = Math.min(items.length - 1, Math.max(0, at + step));
     items[at].classList.add("on");
-    items[at].querySelector("h2 a").focus();
+    items[at].querySelector("h2 a")?.focus();
     items[at].scrollIntoView({ block: "nearest" });
   };
 

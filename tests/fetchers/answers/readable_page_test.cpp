@@ -1,5 +1,6 @@
 #include "fetchers/answers/readable_page.h"
 
+#include <algorithm>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -186,4 +187,18 @@ TEST_CASE("The rules of robots.txt are applied as in RFC 9309", "[fetchers][page
   CHECK(may("\n\n\n" + fits, "/a"));  // the file is cut within the rule's path
   const std::string stars = "User-agent: *\nDisallow: /" + std::string(400, '*') + "z$\n";
   CHECK(may(stars, "/" + std::string(8000, 'y')));
+}
+
+TEST_CASE("A page ends where it has more tags than its bytes allow", "[fetchers][page][security]") {
+  const auto words_of = [](const std::string& piece, int count) {
+    std::string page = "<body>";
+    for (int i = 0; i < count; ++i) page += piece;
+    const auto read = readable_page(page, "text/html", "http://a.example/", PageForm::text);
+    return std::count(read.text.begin(), read.text.end(), 'w');
+  };
+  CHECK(words_of("<p>w", 19'999) == 19'999);  // with the body's own tag as many as any page may have
+  CHECK(words_of("<p>w", 20'000) == 19'999);
+  CHECK(words_of("<p>w", 90'000) == 29'999);  // one tag per 12 bytes of 360,006
+  CHECK(words_of("<p a='' b=''>w", 30'000) == 11'667);
+  CHECK(words_of("<!----><p>w", 30'000) == 13'749);
 }

@@ -1,7 +1,9 @@
 #include "fetchers/calling/blocking_workers.h"
 
 #include <atomic>
+#include <cstdint>
 #include <future>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -27,6 +29,28 @@ TEST_CASE("Up to 32 pieces of blocking work run and 256 wait and the next is ref
   CHECK(begun == 32);
   may_end.set_value();
   while (begun < 288) std::this_thread::yield();
+}
+
+TEST_CASE("Workers that were stopped have done their running work and take no more", "[fetchers][limits]") {
+  std::promise<void> may_end;
+  std::promise<void> has_begun;
+  std::atomic<int> ended = 0;
+  BlockingWorkers workers(1, SIZE_MAX);
+  CHECK(workers.run([&] {
+    has_begun.set_value();
+    may_end.get_future().wait();
+    ++ended;
+  }));
+  has_begun.get_future().wait();
+  for (int i = 0; i < 300; ++i) CHECK(workers.run([&] { ++ended; }));
+  CHECK(workers.waiting() == 300);
+  std::thread stopping([&] { workers.stop(); });
+  while (workers.waiting() > 0) std::this_thread::yield();
+  may_end.set_value();
+  stopping.join();
+  CHECK(ended == 1);
+  CHECK_FALSE(workers.run([&] { ++ended; }));
+  workers.stop();
 }
 
 TEST_CASE("A blocking engine has at most as many simultaneous searches as it allows",

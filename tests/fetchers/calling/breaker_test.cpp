@@ -113,30 +113,6 @@ TEST_CASE("A breaker opens after five failures in a row and lets one probe throu
   CHECK(breaker.ask(clock.now()) == Breaker::Verdict::go);
 }
 
-TEST_CASE("The learned wait is 1.5 times the 95th percentile within its bounds", "[fetchers][breaker]") {
-  const LearnedWaitOptions wide{.floor = milliseconds(10), .ceiling = seconds(3)};
-  LearnedWait wait;
-  CHECK_FALSE(wait.limit(wide).has_value());
-  for (int i = 1; i <= 20; ++i) wait.add(milliseconds(i * 10));
-  CHECK(wait.limit(wide) == milliseconds(285));  // 19th of 20: 190 ms
-  CHECK(wait.limit({.floor = milliseconds(10), .ceiling = milliseconds(200)}) == milliseconds(200));
-  LearnedWait quick;
-  for (int i = 0; i < 100; ++i) quick.add(milliseconds(1));
-  CHECK(quick.limit(wide) == milliseconds(10));
-  CHECK(quick.limit() == milliseconds(150));
-  LearnedWait new_one;
-  for (int i = 0; i < 15; ++i) new_one.add(milliseconds(100));
-  CHECK_FALSE(new_one.limit(wide).has_value());
-  CHECK_FALSE(new_one.quickest().has_value());
-  new_one.add(milliseconds(90));
-  CHECK(new_one.limit(wide) == milliseconds(150));
-  CHECK(new_one.quickest() == milliseconds(90));
-  for (int i = 0; i < 63; ++i) new_one.add(milliseconds(100));
-  CHECK(new_one.quickest() == milliseconds(90));
-  new_one.add(milliseconds(100));  // only the 64 latest count
-  CHECK(new_one.quickest() == milliseconds(100));
-}
-
 TEST_CASE("Late lists are kept for a minute and the oldest of 256 is removed first", "[fetchers][deadline]") {
   test::ManualClock clock;
   LateLists late;

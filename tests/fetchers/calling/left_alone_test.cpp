@@ -217,6 +217,7 @@ TEST_CASE("An engine with overdue answers is not asked until one arrives unless 
   ManualClock clock;
   FetcherOptions options;
   options.clock = &clock;
+  options.run_late = run_at_once;
   options.wrap_transport = [&](std::unique_ptr<Transport>) { return std::make_unique<Owing>(clock, held); };
   const auto fetcher = fetcher_of(
       block("e", "http://e.example/?q={query}", "", "3") + block("good", "http://good.example/?q={query}"),

@@ -1,9 +1,14 @@
 // From a request's answer to a list, tested with scripted answers: what counts as an answer, which requests
 // are repeated, what pages, identifiers and cursors request, and every limit at its value and one beyond it.
 
+#include "fetchers/calling/list_task.h"
+
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -238,6 +243,7 @@ TEST_CASE("A late list serves only the same request", "[fetchers][deadline][secu
   ManualClock clock;
   FetcherOptions fetcher_options;
   fetcher_options.clock = &clock;
+  fetcher_options.run_late = run_at_once;
   fetcher_options.wrap_transport = [&](std::unique_ptr<Transport>) {
     return std::make_unique<HoldingTransport>(held);
   };
@@ -286,6 +292,41 @@ TEST_CASE("A late list serves only the same request", "[fetchers][deadline][secu
   clock.advance(seconds(60) + milliseconds(1));
   CHECK(ask(query, usual).failure == Failure::timeout);
   CHECK(held.size() == sent + 1);
+}
+
+TEST_CASE("A late answer is read neither by the transport nor by another search",
+          "[fetchers][deadline][security]") {
+  HoldingTransport::Held held;
+  std::vector<std::function<void()>> late;
+  ManualClock clock;
+  FetcherOptions options;
+  options.clock = &clock;
+  options.run_late = [&](std::function<void()> work) { late.push_back(std::move(work)); };
+  options.wrap_transport = [&](std::unique_ptr<Transport>) {
+    return std::make_unique<HoldingTransport>(held);
+  };
+  const auto fetcher = fetcher_of(block("e", "http://e.example/?q={query}"), options);
+  const ExpandedQuery query{"t", "e", "x"};
+  const auto ask = [&] {
+    return fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, Duration(0))}, {}).front().failure;
+  };
+  CHECK(ask() == Failure::timeout);
+  held[0].second(answer_of(kOneResult));
+  CHECK(ask() == Failure::timeout);  // not read yet
+  REQUIRE(late.size() == 1);
+  late[0]();
+  CHECK(ask() == Failure::none);
+}
+
+TEST_CASE("An answer that nobody needs is not parsed but its status counts",
+          "[fetchers][deadline][security]") {
+  const Engine engine = engines_of(block("e", "http://e.example/?q={query}")).front();
+  const auto& access = std::get<HttpAccess>(engine.access);
+  const auto read = [&](const HttpAnswer& answer) {
+    return read_answer(engine, access, answer, "", {}, WorkEnd([] { return true; })).failure;
+  };
+  CHECK(read(answer_of(kOneResult)) == Failure::timeout);
+  CHECK(read(answer_of("", 429)) == Failure::rate_limited);
 }
 
 TEST_CASE("Identifiers and cursors are used up to exactly their limits", "[fetchers][steps][security]") {

@@ -119,6 +119,20 @@ TEST_CASE("While a thread reads its answer, the requests of other threads are an
   while (answered == 0) REQUIRE(wait.work(in_seconds(10), [&] { return answered > 0; }));
 }
 
+TEST_CASE("What a thread sends without waiting is answered while the waiting thread reads",
+          "[fetchers][transport][security]") {
+  const ChaosServer server;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  Endings endings;
+  {
+    TransportWait wait(*transport, true);
+    transport->send(chaos_request(server, "hang-after-request"), [](const HttpAnswer&) {});
+    std::thread([&] { transport->send(chaos_request(server, "ok"), endings.note(1)); }).join();
+    CHECK_FALSE(wait.work(in_seconds(10), [] { return true; }));  // and now it reads for long
+    endings.wait_for(1);
+  }
+}
+
 TEST_CASE("A wait that ends early leaves its transfers to the transport's thread", "[fetchers][transport]") {
   const ChaosServer server;
   const auto transport = make_curl_transport(*AddressGuard::make({}));

@@ -451,6 +451,11 @@ TEST_CASE("A key's rate follows the configuration in use", "[service][access][li
   CHECK(gate.passed(5, rules, {bearer_of("slow")}) == 0);
   gate.clock.advance(std::chrono::seconds(1));
   CHECK(gate.passed(9, rules, {bearer_of("slow")}) == 7);
+  gate.clock.advance(std::chrono::seconds(1));
+  config.keys.back().burst = 3;  // at the same rate
+  gate.snapshot = std::make_shared<Snapshot>();
+  gate.snapshot->config = config;
+  CHECK(gate.passed(9, rules, {bearer_of("slow")}) == 3);
 }
 
 TEST_CASE("A quota is charged per expanded query and a refused search costs nothing",

@@ -99,6 +99,27 @@ TEST_CASE("A request that costs more than the burst waits for a full bucket", "[
   CHECK(refused.retry_after_seconds == Approx(4));
 }
 
+TEST_CASE("Tokens given back never fill a bucket beyond its burst", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(1, 2);
+  CHECK(limiter.take("a", clock.now()).is_admitted);
+  limiter.give_back("a", clock.now(), 1);
+  limiter.give_back("a", clock.now(), 1);
+  for (int i = 0; i < 3; ++i) CHECK(limiter.take("a", clock.now()).is_admitted == (i < 2));
+}
+
+TEST_CASE("What others used of a bucket is taken besides what was used meanwhile", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(1, 10);
+  CHECK(limiter.take("a", clock.now(), 4).is_admitted);
+  REQUIRE(limiter.take_uses().size() == 1);
+  CHECK(limiter.take_uses().empty());
+  CHECK(limiter.take("a", clock.now(), 2).is_admitted);
+  limiter.bound("a", 5);  // before the last two
+  limiter.bound("unknown", 0);
+  for (int i = 0; i < 4; ++i) CHECK(limiter.take("a", clock.now()).is_admitted == (i < 3));
+}
+
 TEST_CASE("The number of buckets is bounded and the least recently used is removed", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(1, 1, 100);

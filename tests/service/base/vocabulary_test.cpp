@@ -95,16 +95,19 @@ TEST_CASE("A typing error is corrected to a word that occurs with the other word
       {"text", "editor"}, {"image", "viewer"}, {"test", "image"}, {"gnu", "emacs"}, {"images", "text"}};
   const Vocabulary vocabulary(kTitles, kWords);
   const auto correct = [&](std::string_view query) {
-    return vocabulary.correct(query, count_in(documents)).value_or("as typed");
+    const auto corrected = vocabulary.correct(query, count_in(documents));
+    return corrected ? corrected->text + (corrected->is_sure ? "" : "?") : "as typed";
   };
   CHECK(correct("text editor") == "as typed");
-  CHECK(correct("imgae veiwer") == "image viewer");  // two errors, each word alone
-  CHECK(correct("txet editor") == "text editor");    // "test" is more common but never occurs with "editor"
-  CHECK(correct("test editor") == "text editor");    // "test" is a known word but never occurs with "editor"
-  CHECK(correct("image viewers") == "as typed");     // a plural is not an error
+  CHECK(correct("imgae veiwer") == "image viewer");  // two unknown words, which occur together
+  CHECK(correct("txet imgae") == "text image");
+  CHECK(correct("txet editor") == "text editor");   // "test" is more common but never occurs with "editor"
+  CHECK(correct("test editor") == "text editor?");  // "test" is a known word but never occurs with "editor"
+  CHECK(correct("image viewers") == "as typed");    // a plural is not an error
   CHECK(correct("Emasc gnu") == "emacs gnu");
   CHECK(correct("gnu \"emasc\"") == "as typed");  // quoted words are not corrected
   CHECK(correct("editr -txet site:vim.org") == "editor -txet site:vim.org");
+  CHECK(correct("veiwer txet") == "viewer text?");  // never occur together
   CHECK(correct("x2 v8") == "as typed");
   CHECK(correct("qqqqq zzzzz") == "as typed");
   CHECK(Vocabulary({}, {}).correct("imgae", count_in(documents)) == std::nullopt);

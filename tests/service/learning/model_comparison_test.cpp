@@ -75,7 +75,7 @@ struct Shop {
 };
 
 int place_of_answer(const StoredSearch& search, const fusion::Model* model) {
-  const auto order = stored_ranking(search, model);
+  const auto order = stored_ranking(search, {model});
   return 1 + static_cast<int>(std::find(order.begin(), order.end(), search.documents[0]) - order.begin());
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("A champion that was trained on the held-out queries is not compared o
   CHECK(trained->report.held_out_queries == rules.fewest_queries);
   const auto report = promote_if_better(*shop.store, versions, "shoes", rules, false);
   const auto challenger = versions.read("shoes", trained->version);
-  const auto by_rrf = measure_on_held_out(*shop.store, "shoes", nullptr, *challenger);
+  const auto by_rrf = measure_on_held_out(*shop.store, "shoes", {}, *challenger);
   double rrf = 0;
   for (const double value : by_rrf->before) rrf += value / static_cast<double>(by_rrf->before.size());
   CHECK(report->champion == Approx(rrf));

@@ -390,7 +390,7 @@ TEST_CASE("Promotion needs enough judgments and significance and permission", "[
   CHECK(few->reason.find("only 20") != std::string::npos);
   CHECK(versions.state("shoes")->tests == 0);
 
-  PromotionRules rules{20, 0.05};
+  PromotionRules rules{.fewest_queries = 20};
   const auto measured = promote_if_better(*world.store, versions, "shoes", rules, false);
   CHECK(measured->is_better);
   CHECK(versions.state("shoes")->champion.empty());

@@ -227,6 +227,11 @@ TEST_CASE("A search that asks for RRF is fused by RRF and is not stored", "[serv
   const std::string page = body_in(server.get("/search?q=ada&fusion=rrf&limit=2"));
   CHECK(shows(page, "fusion=rrf&amp;limit=2&amp;pageno=2"));
   CHECK(shows(page, "as the request asks"));
+  // what such searches read is made once
+  const auto snapshot = server.app().reloader().snapshot();
+  CHECK(snapshot->without_models() == snapshot->without_models());
+  CHECK_FALSE(snapshot->without_models()->find_domain("pages")->model.has_value());
+  CHECK(snapshot->find_domain("pages")->model.has_value());
 }
 
 TEST_CASE("Labels name lists in badges and legend and reasons", "[service][page]") {

@@ -6,9 +6,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
+#include "service/base/addresses.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
+using namespace metafuse::service;
 using namespace metafuse::test;
 
 TEST_CASE("Answers fetched with a reader's token are cached for that reader alone", "[service][identity]") {
@@ -52,6 +55,20 @@ TEST_CASE("Answers fetched with a reader's token are never used for suggestions"
   const std::string suggested = server.get("/autocompleter?q=seen");
   CHECK(suggested.find("seen of bob") != std::string::npos);
   CHECK(suggested.find("seen of ada") == std::string::npos);
+}
+
+TEST_CASE("A search is asked for by the sender of its request", "[service][search][security]") {
+  TestServer server(TestServer::default_answer,
+                    "trusted_proxies: [127.0.0.1]\nkeys: [{name: team, sha256: " + sha256_hex("k") + "}]\n",
+                    kTwoTemplates);
+  server.get("/search?q=a&format=json", "X-Forwarded-For: 10.1.2.3\r\n");
+  server.get("/search?q=b&format=json", "X-Forwarded-For: 10.9.2.3\r\n");
+  server.get("/search?q=c&format=json", "X-Forwarded-For: 10.9.2.3\r\nAuthorization: Bearer k\r\n");
+  const auto senders = server.fetcher().senders();
+  REQUIRE(senders.size() == 3);
+  CHECK(senders[0] == address_prefix("10.1.2.3"));
+  CHECK(senders[1] == address_prefix("10.9.2.3"));
+  CHECK(senders[2] == "key team");
 }
 
 TEST_CASE("Headers that no engine asks for are not passed on", "[service][identity]") {

@@ -1,10 +1,16 @@
+#include "service/search/list_fusion.h"
+
 #include <catch2/catch.hpp>
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "core/random.h"
+#include "fusion/training/registry.h"
+#include "tests/support/fake_fetcher.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
+using namespace metafuse::service;
 using namespace metafuse::test;
 
 namespace {
@@ -58,6 +64,50 @@ TEST_CASE("The list that ranks a page best gives its fields and other lists fill
   CHECK(results[0].at("title") == "Two");
   CHECK(results[0].at("content") == "snippet of one");
   CHECK(std::string(results[0].at("publishedDate").as_string()).starts_with("2024-01-01"));
+}
+
+TEST_CASE("The place without a list is the one that fusing the other lists gives", "[service][search]") {
+  Random random(5);
+  LoadedDomain by_rrf;
+  by_rrf.domain.name = "d";
+  by_rrf.domain.depth = 4;
+  LoadedDomain by_model = by_rrf;
+  auto model = fusion::parse_model(R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"a@e","kind":"rank","depth":4},{"name":"b@e","kind":"rank","depth":4},
+{"name":"c@e","kind":"rank","depth":4}],"unranked":"absent","body":{"weak_rankings":[
+{"feature":0,"rank":1,"q_default":0,"alpha":1},{"feature":1,"rank":3,"q_default":0,"alpha":0.5},
+{"feature":2,"rank":2,"q_default":0,"alpha":0.75}]},"training":{}})",
+                                   "model.json");
+  REQUIRE(model.has_value());
+  by_model.model = std::move(*model);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<fetchers::FetchedList> lists;
+    for (const char* name : {"a", "b", "c"}) {
+      std::vector<std::string> hosts;
+      for (std::size_t i = random.below(9); i > 0; --i)  // up to two windows
+        hosts.push_back(std::to_string(random.below(9)) + ".example");
+      lists.push_back(list_of(hosts));
+      lists.back().query = {name, "e", "x"};
+    }
+    for (const LoadedDomain* domain : {&by_rrf, &by_model}) {
+      SearchAnswer answer;
+      answer.windows = 2;
+      fuse_lists(*domain, lists, answer);
+      const JoinedLists joined(*domain, answer);
+      for (std::size_t left_out = 0; left_out < lists.size(); ++left_out) {
+        auto others = lists;
+        others[left_out].list.hits.clear();
+        SearchAnswer fused;
+        fused.windows = 2;
+        fuse_lists(*domain, others, fused);
+        std::vector<std::size_t> expected(answer.results.size(), 0);
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          for (std::size_t j = 0; j < fused.results.size(); ++j)
+            if (fused.results[j].key == answer.results[i].key) expected[i] = j + 1;
+        CHECK(joined.places_without(left_out) == expected);
+      }
+    }
+  }
 }
 
 TEST_CASE("A failed engine is named and does not fail the search", "[service][search]") {

@@ -64,6 +64,11 @@ TEST_CASE("A challenger becomes champion and can be reverted in one step", "[ser
   REQUIRE(versions.revert("shoes").has_value());
   CHECK(state_of(versions).champion == first);
   CHECK(*read_text(folder.path("shoes.json"), 1 << 20) == fusion::model_text(model_of(1)));
+  CHECK(state_of(versions).is_promotion_paused);
+  REQUIRE(versions.activate("shoes", second).has_value());
+  CHECK_FALSE(state_of(versions).is_promotion_paused);  // somebody decided again
+  REQUIRE(versions.revert("shoes", false).has_value());
+  CHECK_FALSE(state_of(versions).is_promotion_paused);
   // Before the first champion there was no model.
   REQUIRE(versions.revert("shoes").has_value());
   CHECK(state_of(versions).champion.empty());
@@ -101,6 +106,7 @@ TEST_CASE("Old versions are removed except those in use", "[service][models]") {
   const ModelState state = state_of(versions);
   CHECK(state.versions.size() == ModelVersions::kMaxVersions);
   CHECK(state.challenger == last);
+  for (const ModelVersion& version : state.versions) CHECK(version.origin == "retrain");  // also the champion
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& entry :
        std::filesystem::directory_iterator(folder.path("versions/shoes")))

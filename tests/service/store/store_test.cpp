@@ -112,6 +112,11 @@ void check_clicks(Store& store) {
     keyed.search = second.id;
     keyed.prefix = "r";
     CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::capped);
+    // clicks without a key have no cap in common
+    Click keyless = click_on(second, 1);
+    keyless.prefix = "s";
+    CHECK(add_click(store, keyless, {10, 0.25}) == ClickOutcome::recorded);
+    CHECK((*store.clicks.of(second.id)).back().weight == 1);
   }
   SECTION("Clicked searches are listed latest first within the limit and the domain") {
     const StoredSearch later = sample_search();
@@ -126,8 +131,8 @@ void check_clicks(Store& store) {
     CHECK(store.clicks.searches("none", 10)->empty());
   }
   SECTION("An interleaved search is won by the team with more clicked weight") {
-    const auto interleaved = [&](std::vector<std::uint32_t> clicked) {
-      StoredSearch mixed = sample_search();
+    const auto interleaved = [&](std::vector<std::uint32_t> clicked, const std::string& domain = "shoes") {
+      StoredSearch mixed = sample_search(domain);
       mixed.challenger = "m2";
       mixed.shown = {{0, Team::champion}, {1, Team::challenger}, {2, Team::champion}, {3, Team::challenger}};
       add(store, mixed);
@@ -138,9 +143,76 @@ void check_clicks(Store& store) {
     interleaved({1});
     interleaved({0, 1});
     interleaved({});
+    interleaved({1}, "hats");  // by models of the same text
     CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{2, 1, 1});
     CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m3") == InterleavingCounts{});
   }
+}
+
+/// What statistics read: searches and clicks of one domain since a time.
+void check_history(Store& store) {
+  StoredSearch early = sample_search("shoes", kNewYear - 1);
+  StoredSearch first = sample_search("shoes", kNewYear);
+  StoredSearch last = sample_search("shoes", kNewYear + 5);
+  StoredSearch foreign = sample_search("hats", kNewYear + 9);
+  StoredSearch for_judges = sample_search("shoes", kNewYear + 7);
+  last.times = 3;
+  for_judges.times = 0;
+  for (const StoredSearch* search : {&last, &foreign, &early, &for_judges, &first}) add(store, *search);
+  const auto facts = store.searches.facts("shoes", kNewYear);
+  REQUIRE(facts.has_value());
+  std::map<UnixTime, std::uint64_t> times;
+  for (const SearchFact& fact : *facts) times[fact.at] = fact.times;
+  CHECK(times == std::map<UnixTime, std::uint64_t>{{kNewYear, 1}, {kNewYear + 5, 3}, {kNewYear + 7, 0}});
+  const auto latest = [&](std::size_t limit) {
+    std::vector<std::string> ids;
+    for (const StoredSearch& search : *store.searches.latest("shoes", kNewYear, limit))
+      ids.push_back(search.id);
+    return ids;
+  };
+  CHECK(latest(9) == std::vector<std::string>{last.id, first.id});
+  CHECK(latest(1) == std::vector<std::string>{last.id});
+
+  for (const StoredSearch* search : {&first, &foreign, &last})
+    add_click(store, click_on(*search, 1, search->at));
+  add_click(store, click_on(first, 2, kNewYear - 1));
+  const auto clicks = [&](std::size_t limit) {
+    std::vector<std::string> ids;
+    for (const ClickFact& click : *store.clicks.latest("shoes", kNewYear, limit)) ids.push_back(click.search);
+    return ids;
+  };
+  CHECK(clicks(9) == std::vector<std::string>{last.id, first.id});
+  CHECK(clicks(1) == std::vector<std::string>{last.id});
+}
+
+void check_asked_queries(Store& store) {
+  const auto asked = [&](const std::string& query, UnixTime at, std::uint64_t times, std::size_t shown,
+                         const std::string& domain = "shoes") {
+    StoredSearch search = sample_search(domain, at);
+    search.query = query;
+    search.times = times;
+    search.shown.resize(shown);
+    add(store, search);
+    return search.id;
+  };
+  asked("a", kNewYear + 9, 1, 4);
+  asked("b", kNewYear, 5, 4);
+  const std::string best = asked("b", kNewYear + 3, 1, 3);
+  asked("b", kNewYear + 3, 1, 1);  // in the same second, with fewer results
+  asked("b", kNewYear + 3, 1, 2);
+  asked("c", kNewYear, 2, 4);
+  asked("c", kNewYear, 90, 4, "hats");
+  const auto queries = store.searches.asked_queries("shoes", 2);
+  REQUIRE(queries.has_value());
+  REQUIRE(queries->size() == 2);
+  CHECK((*queries)[0].query == "b");
+  CHECK((*queries)[0].times == 8);
+  CHECK((*queries)[0].at == kNewYear + 3);
+  CHECK((*queries)[0].search == best);
+  CHECK((*queries)[1].query == "c");
+  CHECK((*queries)[1].times == 2);
+  CHECK((**store.searches.find_query("shoes", "b")).search == best);
+  CHECK_FALSE(store.searches.find_query("hats", "b")->has_value());
 }
 
 void check_asked(Store& store) {
@@ -206,7 +278,26 @@ void check_judgments(Store& store) {
     CHECK((*queries)[1].judgments[1].judge == "ann");
     CHECK((*queries)[1].judgments[2].judge == "bob");
   }
+  SECTION("A judgment names the search by which it was last given") {
+    set();
+    judgment.search = "s3";
+    set();
+    CHECK((*store.judgments.queries("shoes"))[0].search == "s3");
+  }
+  SECTION("A domain's mark changes with its judgments alone") {
+    set();
+    const std::string before = *store.judgments.mark("shoes");
+    judgment.grade = 2;  // in the same second
+    set();
+    const std::string after = *store.judgments.mark("shoes");
+    CHECK(after != before);
+    judgment.domain = "hats";
+    set();
+    CHECK(*store.judgments.mark("shoes") == after);
+  }
   SECTION("A reset deletes only what it names") {
+    set();
+    judgment.domain = "hats";
     set();
     const StoredSearch search = sample_search();
     const StoredSearch foreign = sample_search("hats");
@@ -220,6 +311,7 @@ void check_judgments(Store& store) {
     CHECK(store.clicks.of(foreign.id)->size() == 1);
     CHECK(*store.reset_feedback("shoes", false, true) == RemovedCounts{0, 0, 1});
     CHECK(store.judgments.queries("shoes")->empty());
+    CHECK(store.judgments.queries("hats")->size() == 1);
     CHECK(store.searches.find(search.id)->has_value());
   }
 }
@@ -231,11 +323,12 @@ void check_retention(Store& store) {
   const StoredSearch young = sample_search("shoes", kNewYear + kDay);
   for (const StoredSearch* search : {&old, &judged, &clicked_late, &young}) add(store, *search);
   add_click(store, click_on(old, 0));
+  add_click(store, click_on(old, 1, kNewYear + kDay + 5));  // goes with the other click of its search
   add_click(store, click_on(judged, 0));
   add_click(store, click_on(clicked_late, 0, kNewYear + kDay + 10));
   REQUIRE(store.judgments.set({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
               .has_value());
-  CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{1, 2, 0});
+  CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{1, 3, 0});
   CHECK_FALSE(store.searches.find(old.id)->has_value());
   CHECK(store.clicks.of(old.id)->empty());
   CHECK((**store.searches.find(young.id)).slots == young.slots);
@@ -287,6 +380,9 @@ void check_template_versions(Store& store) {
   REQUIRE(versions->size() == 3);
   CHECK((*versions)[0] == TemplateVersion{"shoes", 3, "", "ann", kNewYear});
   CHECK((**store.templates.find("shoes", 1)).text == "one: 1\n");
+  CHECK((**store.templates.find("hats", 1)).text.empty());
+  CHECK_FALSE(store.templates.find("hats", 2)->has_value());
+  CHECK(store.templates.all("hats")->size() == 1);
   CHECK_FALSE(store.templates.find("shoes", 4)->has_value());
 }
 
@@ -371,6 +467,12 @@ void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) 
   }
   SECTION("Clicks") {
     check_clicks(*store);
+  }
+  SECTION("History") {
+    check_history(*store);
+  }
+  SECTION("Asked queries") {
+    check_asked_queries(*store);
   }
   SECTION("Queries that several people asked") {
     check_asked(*store);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fetchers/documents/text_documents.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -12,7 +13,7 @@ namespace {
 
 struct ReadFolder {
   std::vector<SourceDocument> documents;
-  std::vector<std::string> left_out;
+  std::vector<LeftOutFile> left_out;
 };
 
 ReadFolder read_all(const std::string& path, unsigned threads = 1, const std::string& base_url = "") {
@@ -23,7 +24,7 @@ ReadFolder read_all(const std::string& path, unsigned threads = 1, const std::st
   });
   INFO((left_out ? "" : left_out.error().text));
   REQUIRE(left_out.has_value());
-  read.left_out = *left_out;
+  read.left_out = left_out->left_out;
   return read;
 }
 
@@ -42,7 +43,7 @@ TEST_CASE("The title and text and language and date of a page are read", "[fetch
       "<b>co</b>ffee</p>"
       "<p>Tea<script>alert('x')</script></body>");
   CHECK(page.fields["title"] == "Caf\xC3\xA9 menu");
-  CHECK(page.fields["text"] == "Other Hot coffee Tea");
+  CHECK(page.fields["text"] == "Other\n\nHot coffee\n\nTea");
   CHECK(page.fields["language"] == "en");
   CHECK(page.fields["date"] == "2024-05-06");
   CHECK(html_document("<h1>A &amp; B</h1>x").fields["title"] == "A & B");
@@ -57,16 +58,16 @@ TEST_CASE("Any bytes are accepted as a page and nesting is limited", "[fetchers]
   CHECK_NOTHROW(html_document(deep + "x"));
 }
 
-TEST_CASE("The title of Markdown is from the front matter or the first heading or the first line",
+TEST_CASE("The title of Markdown is from the front matter or the first heading or the first words",
           "[fetchers][documents]") {
   auto front = markdown_document(
       "---\nlang: de\nlayout: x\ntitle: \"My page\"\ndate: 2024-05-06\n---\n# Heading\nwords\n");
   CHECK(front.fields["title"] == "My page");
-  CHECK(front.fields["text"] == "Heading words");
+  CHECK(front.fields["text"] == "Heading\n\nwords");
   CHECK(front.fields["language"] == "de");
   CHECK(front.fields["date"] == "2024-05-06");
   CHECK(markdown_document("intro\n\n## The *heading*\n").fields["title"] == "The heading");
-  CHECK(markdown_document("only a line\nmore").fields["title"] == "only a line");
+  CHECK(markdown_document("only a line\nmore").fields["title"] == "only a line more");
   CHECK(markdown_document("- see [the docs](https://x.example/y) `now`\n").fields["text"] ==
         "see the docs now");
 }
@@ -95,7 +96,7 @@ TEST_CASE("A folder is read in the order of its paths with any number of threads
     CHECK(read.documents[4].fields["title"] == "two\nlines");
     CHECK(read.documents[5].url == "http://x.example/3");
     REQUIRE(read.left_out.size() == 1);
-    CHECK(read.left_out[0].find("picture.png") != std::string::npos);
+    CHECK(read.left_out[0].path.ends_with("picture.png"));
   }
   CHECK(read_all(folder.path()).documents[1].url == "file://localhost" + folder.path("b.md"));
 }

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace metafuse::fetchers {
+
+/// One document of an index.
+struct SourceDocument {
+  std::string url;
+  std::map<std::string, std::string> fields;  ///< title, text and others, one column of the index each
+  std::map<std::string, double> numbers;      ///< fields for `order_by`
+  std::string place;                          ///< where it was read from: FILE or FILE:LINE
+};
+
+/// Sets a field, unless the value is empty.
+inline void set_field(SourceDocument& document, const char* name, std::string value) {
+  if (!value.empty()) document.fields[name] = std::move(value);
+}
+
+/// Of longer texts, documents keep the beginning.
+inline constexpr std::size_t kMostDocumentText = std::size_t{4} << 20;
+
+/// The documents in a file's bytes. Their URLs are empty, or "#/N" for the N-th of several.
+using ReadDocuments = Result<std::vector<SourceDocument>> (*)(std::string_view bytes);
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,124 @@
+#include "fetchers/documents/table_documents.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "core/text_file.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMostTableBytes = std::size_t{1} << 30;
+
+// CSV (RFC 4180)
+
+/// Reads one row from `text`, starting at byte `at`.
+/// out:    its cells; `at` and `line` are moved past it
+Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t& at, std::size_t& line,
+                                              const std::string& path) {
+  std::vector<std::string> cells(1);
+  const std::size_t first_line = line;
+  bool is_quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\n') ++line;
+    if (is_quoted) {
+      if (c != '"') {
+        cells.back() += c;
+      } else if (at + 1 < text.size() && text[at + 1] == '"') {
+        cells.back() += text[++at];
+      } else {
+        is_quoted = false;
+      }
+    } else if (c == '"') {
+      is_quoted = true;
+    } else if (c == ',') {
+      cells.emplace_back();
+    } else if (c == '\n') {
+      ++at;
+      return cells;
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  if (is_quoted)
+    return fail(Code::bad_data,
+                fmt::format("{}:{}: a quoted cell has no closing \"; add it", path, first_line));
+  return cells;
+}
+
+}  // namespace
+
+Result<void> read_csv(const std::string& path, const TakeDocument& take) {
+  TRY(const auto bytes, read_text(path, kMostTableBytes));
+  const std::string text = to_valid_utf8(bytes);
+  std::size_t at = 0;
+  std::size_t line = 1;
+  TRY(const auto names, read_csv_row(text, at, line, path));
+  if (std::find(names.begin(), names.end(), "url") == names.end())
+    return fail(
+        Code::bad_data,
+        path + ":1: there is no column url; the first row must name the columns, such as url,title,text");
+  while (at < text.size()) {
+    const std::size_t row = line;
+    TRY(auto cells, read_csv_row(text, at, line, path));
+    if (cells.size() == 1 && cells[0].empty()) continue;
+    SourceDocument document;
+    document.place = fmt::format("{}:{}", path, row);
+    if (cells.size() != names.size())
+      return fail(Code::bad_data, fmt::format("{}: {} cells, but the first row names {} columns",
+                                              document.place, cells.size(), names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == "url")
+        document.url = std::move(cells[i]);
+      else
+        set_field(document, names[i].c_str(), std::move(cells[i]));
+    }
+    TRY_VOID(take(std::move(document)));
+  }
+  return {};
+}
+
+// JSON lines
+
+Result<void> read_json_lines(const std::string& path, const TakeDocument& take) {
+  return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
+    JsonLimits limits;
+    limits.first_line = number;
+    TRY(const auto json, parse_json(line, path, Code::bad_data, limits));
+    const std::string place = path + ":" + std::to_string(number);
+    const JsonObject* object = json.if_object();
+    if (object == nullptr)
+      return fail(Code::bad_data, place + ": not a JSON object; write {\"url\":...,\"title\":...}");
+    TRY(auto document, json_document(*object, place));
+    return take(std::move(document));
+  });
+}
+
+Result<SourceDocument> json_document(const JsonObject& object, const std::string& place) {
+  SourceDocument document;
+  document.place = place;
+  for (const auto& [key, value] : object) {
+    if (value.is_null()) continue;
+    if (value.is_number() && key != "url") {
+      document.numbers.emplace(key, value.to_number<double>());
+      continue;
+    }
+    if (!value.is_string())
+      return fail(Code::bad_data, fmt::format("{}: the field \"{}\" is neither a text nor a number", place,
+                                              std::string_view(key)));
+    if (key == "url")
+      document.url = std::string(value.as_string());
+    else
+      document.fields.emplace(key, std::string(value.as_string()));
+  }
+  return document;
+}
+
+}  // namespace metafuse::fetchers

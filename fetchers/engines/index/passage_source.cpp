@@ -1,0 +1,157 @@
+#include "fetchers/engines/index/passage_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <zstd.h>
+
+#include "core/idle_pool.h"
+#include "core/text.h"
+#include "fetchers/engines/index/analysis.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/passages.h"
+#include "fetchers/engines/index/word_lists.h"
+
+namespace metafuse::fetchers {
+
+std::string packed_text(std::string_view text) {
+  constexpr int kLevel = 3;
+  text = truncate_utf8(text, kKeptTextBytes);
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), text.data(), text.size(), kLevel);
+  out.resize(ZSTD_isError(size) != 0 ? 0 : size);
+  return out;
+}
+
+Result<std::string> unpacked_text(std::string_view packed) {
+  const auto size = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  if (size > kKeptTextBytes)  // also for the two values that report an error
+    return fail(Code::bad_data, "a text in the table `texts` is damaged; build the index again");
+  std::string out(size, '\0');
+  const std::size_t got = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
+  if (got != size || first_invalid_utf8(out) != std::string_view::npos)
+    return fail(Code::bad_data, "a text in the table `texts` is damaged; build the index again");
+  return out;
+}
+
+namespace detail {
+
+/// A connection and what looking up texts and the rarity of words needs.
+struct TextConnection {
+  SqliteDatabase database;
+  SqliteStatement text;
+  ListReader lists;
+  std::uint64_t documents = 0;
+  std::string language;  ///< of documents that do not state theirs
+  std::vector<StopWords> stop_words;
+};
+
+}  // namespace detail
+
+namespace {
+
+using detail::TextConnection;
+
+constexpr std::size_t kMostAskedWords = 64;
+
+Result<TextConnection> connect_to_texts(const std::string& path) {
+  TRY(auto database, open_index(path));
+  TRY(const auto shape, read_list_shape(database));
+  TRY(const auto languages, read_languages(database));
+  TRY(auto lists, ListReader::open(database, shape.kinds.front()));
+  TRY(auto text, database.prepare("SELECT text FROM texts WHERE url=?", true));
+  TRY(auto count, database.prepare("SELECT count(*) FROM pages"));
+  std::uint64_t documents = 0;
+  TRY_VOID(count.for_each_row(
+      [&](const SqliteRow& row) { documents = static_cast<std::uint64_t>(row.integer(0)); }));
+  std::vector<StopWords> stop_words(languages.begin(), languages.end());
+  return TextConnection{std::move(database), std::move(text), std::move(lists),
+                        documents,           shape.language,  std::move(stop_words)};
+}
+
+/// The words of a query; stop words only if there are no others.
+std::vector<std::string> asked_words(std::string_view text, const std::vector<StopWords>& stop_words) {
+  std::vector<std::string> all, telling;
+  for (WordCutter cutter(text); cutter.next() && all.size() < kMostAskedWords;) {
+    all.emplace_back(cutter.word());
+    const bool is_stop_word = std::any_of(stop_words.begin(), stop_words.end(), [&](const StopWords& words) {
+      return words.contains(cutter.word());
+    });
+    if (!is_stop_word) telling.emplace_back(cutter.word());
+  }
+  return telling.empty() ? all : telling;
+}
+
+/// Words with their inverse document frequencies.
+Result<PassageWords> weighted_words(TextConnection& connection, const std::vector<std::string>& words,
+                                    const std::string& language) {
+  WordForms forms(connection.lists.kind(), language);
+  std::vector<PassageWord> weighted;
+  for (const std::string& word : words) {
+    const std::string form = forms.of(word).front();
+    TRY(const auto listed, connection.lists.find(form));
+    const double share =
+        (static_cast<double>(listed.documents) + 0.5) / (static_cast<double>(connection.documents) + 1);
+    weighted.push_back({word, std::max(0.1, -std::log2(std::min(share, 1.0)))});
+  }
+  return PassageWords(weighted, language);
+}
+
+/// The text that a hit's passage is taken from.
+Result<std::string> text_of_hit(TextConnection& connection, const Hit& hit) {
+  connection.text.bind(hit.url);
+  std::optional<Result<std::string>> found;
+  TRY_VOID(connection.text.for_each_row([&](const SqliteRow& row) { found = unpacked_text(row.bytes(0)); }));
+  return found ? std::move(*found) : Result<std::string>(hit.snippet);
+}
+
+Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string_view asked,
+                                         std::span<const Hit* const> hits, const Deadline& deadline) {
+  const auto words = asked_words(asked, connection.stop_words);
+  std::map<std::string, PassageWords> by_language;
+  std::vector<Passage> out(hits.size());
+  for (std::size_t i = 0; i < hits.size() && !deadline.has_passed(); ++i) {
+    const std::string& stated = hits[i]->language;
+    const std::string language = stated.empty() ? connection.language : stated.substr(0, stated.find('-'));
+    auto found = by_language.find(language);
+    if (found == by_language.end()) {
+      TRY(auto weighted, weighted_words(connection, words, language));
+      found = by_language.emplace(language, std::move(weighted)).first;
+    }
+    TRY(const std::string text, text_of_hit(connection, *hits[i]));
+    out[i] = best_passage(text, found->second);
+  }
+  return out;
+}
+
+}  // namespace
+
+struct PassageSource::Shared {
+  std::string database;
+  IdlePool<std::unique_ptr<TextConnection>> pool;
+};
+
+PassageSource::PassageSource(std::string database) : shared_(std::make_unique<Shared>()) {
+  shared_->database = std::move(database);
+}
+
+PassageSource::~PassageSource() = default;
+
+Result<std::vector<Passage>> PassageSource::passages(std::string_view words, std::span<const Hit* const> hits,
+                                                     const Deadline& deadline) {
+  auto connection = shared_->pool.take();
+  if (connection == nullptr) {
+    TRY(auto opened, connect_to_texts(shared_->database));
+    connection = std::make_unique<TextConnection>(std::move(opened));
+  }
+  connection->database.set_deadline(&deadline);
+  auto found = passages_of(*connection, words, hits, deadline);
+  connection->database.set_deadline(nullptr);
+  if (found) shared_->pool.give_back(std::move(connection));
+  return found;
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,51 @@
+#pragma once
+
+// Passages from the documents of an embedded index. Its table `texts` keeps the texts that are longer than
+// what `pages` shows, each compressed by zstd.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/query.h"
+#include "core/result.h"
+#include "core/sqlite_database.h"
+#include "fetchers/model/passage.h"
+
+namespace metafuse::fetchers {
+
+inline constexpr const char* kCreateTexts =
+    "CREATE TABLE texts(id INTEGER PRIMARY KEY, url TEXT NOT NULL, text BLOB NOT NULL);"
+    "CREATE INDEX texts_by_url ON texts(url);";
+
+/// Of longer texts, `texts` keeps the beginning.
+inline constexpr std::size_t kKeptTextBytes = std::size_t{256} << 10;
+
+std::string packed_text(std::string_view text);
+/// errors: bad_data: not a text that packed_text() made
+Result<std::string> unpacked_text(std::string_view packed);
+
+/// Finds passages. Thread-safe.
+class PassageSource {
+ public:
+  explicit PassageSource(std::string database);
+  ~PassageSource();
+  PassageSource(const PassageSource&) = delete;
+  PassageSource& operator=(const PassageSource&) = delete;
+
+  /// in:     words - what was asked, in plain words; hits - of this index
+  /// out:    one per hit; the text is empty if no word occurs, or the deadline has passed
+  /// errors: as LocalEngine::search()
+  /// cost:   reads at most kKeptTextBytes per hit
+  Result<std::vector<Passage>> passages(std::string_view words, std::span<const Hit* const> hits,
+                                        const Deadline& deadline);
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,179 @@
+#include "service/search/alike_results.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/keyed_hash.h"
+#include "core/text.h"
+#include "fetchers/engines/index/analysis.h"
+#include "fetchers/engines/index/fingerprint.h"
+#include "service/base/addresses.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMostCompared = 300;
+constexpr std::size_t kFewestWords = 8;
+constexpr std::size_t kComparedBytes = 600;  ///< of a snippet
+/// Sets that share four fifths of their members almost surely share one of their smallest eight.
+constexpr std::size_t kSmallest = 8;
+
+/// The words of a title, and those of them that hold a digit; sorted.
+struct TitleWords {
+  std::vector<std::string> all, numbers;
+};
+
+TitleWords title_words(const std::string& title) {
+  TitleWords out;
+  for (fetchers::WordCutter cutter(truncate_utf8(title, kComparedBytes)); cutter.next();) {
+    out.all.emplace_back(cutter.word());
+    if (std::any_of(out.all.back().begin(), out.all.back().end(), is_ascii_digit))
+      out.numbers.push_back(out.all.back());
+  }
+  for (auto* words : {&out.all, &out.numbers}) {
+    std::sort(words->begin(), words->end());
+    words->erase(std::unique(words->begin(), words->end()), words->end());
+  }
+  return out;
+}
+
+bool have_alike_titles(const TitleWords& a, const TitleWords& b) {
+  if (a.numbers != b.numbers) return false;
+  const bool is_a_shorter = a.all.size() <= b.all.size();
+  const auto& shorter = is_a_shorter ? a.all : b.all;
+  const auto& longer = is_a_shorter ? b.all : a.all;
+  return !shorter.empty() && std::includes(longer.begin(), longer.end(), shorter.begin(), shorter.end());
+}
+
+/// What comparing a result needs.
+struct Traits {
+  std::uint64_t fingerprint = 0;
+  std::vector<std::uint64_t> pairs;  ///< of the snippet; none if the fingerprint is known
+  TitleWords title;
+};
+
+Traits compared_traits(const Hit& hit) {
+  Traits out;
+  out.fingerprint = hit.fingerprint;
+  if (out.fingerprint != 0) return out;
+  out.pairs = fetchers::word_pairs(truncate_utf8(hit.snippet, kComparedBytes));
+  out.title = title_words(hit.title);
+  return out;
+}
+
+bool are_alike(const Traits& a, const Traits& b) {
+  if (a.fingerprint != 0 && b.fingerprint != 0)
+    return fetchers::differing_bits(a.fingerprint, b.fingerprint) <= kMostDifferingBits;
+  if (a.fingerprint != 0 || b.fingerprint != 0) return false;
+  if (std::min(a.pairs.size() + a.title.all.size(), b.pairs.size() + b.title.all.size()) < kFewestWords)
+    return false;
+  const bool have_alike_snippets = (a.pairs.empty() && b.pairs.empty() && a.title.all == b.title.all) ||
+                                   fetchers::common_share(a.pairs, b.pairs) >= kLeastCommonPairs;
+  return have_alike_snippets && have_alike_titles(a.title, b.title);
+}
+
+/// Finds, among the results seen so far, one that a further result is alike.
+class SeenResults {
+ public:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  /// out: the number of the result alike, or kNone
+  std::size_t find(const Traits& traits) const {
+    if (traits.fingerprint != 0) {
+      for (const std::size_t i : with_fingerprint_)
+        if (are_alike(seen_[i], traits)) return i;
+      return kNone;
+    }
+    std::size_t best = kNone;
+    for (const std::uint64_t hash : smallest_of(traits)) {
+      const auto others = by_hash_.find(hash);
+      if (others == by_hash_.end()) continue;
+      for (const std::size_t i : others->second)
+        if (i < best && are_alike(seen_[i], traits)) best = i;
+    }
+    return best;
+  }
+  void add(Traits traits) {
+    if (traits.fingerprint != 0) with_fingerprint_.push_back(seen_.size());
+    if (traits.fingerprint == 0)
+      for (const std::uint64_t hash : smallest_of(traits)) by_hash_[hash].push_back(seen_.size());
+    seen_.push_back(std::move(traits));
+  }
+
+ private:
+  static std::vector<std::uint64_t> smallest_of(const Traits& traits) {
+    if (traits.pairs.empty()) return {0};
+    return {traits.pairs.begin(),
+            traits.pairs.begin() + static_cast<std::ptrdiff_t>(std::min(kSmallest, traits.pairs.size()))};
+  }
+
+  std::vector<Traits> seen_;
+  std::vector<std::size_t> with_fingerprint_;
+  std::map<std::uint64_t, std::vector<std::size_t>> by_hash_;
+};
+
+Hit folded_hit(FusedResult& result) {
+  result.hit.key = std::move(result.key);
+  return std::move(result.hit);
+}
+
+}  // namespace
+
+bool are_alike(const Hit& a, const Hit& b) {
+  return are_alike(compared_traits(a), compared_traits(b));
+}
+
+void fold_alike(SearchAnswer& answer) {
+  if (std::all_of(answer.lists.begin(), answer.lists.end(),
+                  [](const fetchers::FetchedList& list) { return list.query.engine.empty(); }))
+    return;
+  SeenResults seen;
+  std::vector<FusedResult> kept;
+  kept.reserve(answer.results.size());
+  std::vector<std::size_t> place;  // in `kept`, of each result seen
+  for (std::size_t i = 0; i < answer.results.size(); ++i) {
+    FusedResult& result = answer.results[i];
+    if (i < kMostCompared) {
+      Traits traits = compared_traits(result.hit);
+      if (const std::size_t other = seen.find(traits); other != SeenResults::kNone) {
+        kept[place[other]].alike.push_back(folded_hit(result));
+        continue;
+      }
+      seen.add(std::move(traits));
+      place.push_back(kept.size());
+    }
+    kept.push_back(std::move(result));
+  }
+  answer.results = std::move(kept);
+}
+
+void group_sites(SearchAnswer& answer) {
+  struct Site {
+    std::size_t results = 0, second = 0;
+  };
+  TextMap<Site> sites;
+  std::vector<FusedResult> kept;
+  kept.reserve(answer.results.size());
+  for (FusedResult& result : answer.results) {
+    const std::string host = result.hit.url.starts_with("file:") ? std::string() : host_of(result.hit.url);
+    Site& site = sites[host];
+    if (!host.empty() && ++site.results > 2) {
+      kept[site.second].same_site.push_back(folded_hit(result));
+      continue;
+    }
+    if (site.results == 2) site.second = kept.size();
+    kept.push_back(std::move(result));
+  }
+  answer.results = std::move(kept);
+}
+
+void fold_results(const LoadedDomain& domain, SearchAnswer& answer) {
+  fold_alike(answer);
+  if (domain.domain.groups_sites) group_sites(answer);
+}
+
+}  // namespace metafuse::service

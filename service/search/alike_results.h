@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
+
+namespace metafuse::service {
+
+/// In how many bits the fingerprints of nearly equal texts differ at most.
+inline constexpr int kMostDifferingBits = 8;
+/// The least share of pairs of neighbouring words that snippets of nearly equal texts have in common.
+inline constexpr double kLeastCommonPairs = 0.8;
+
+/// Whether two results show the same text, or nearly. Fingerprints of whole texts decide if both have one.
+/// Else the snippets must have most pairs of words in common, and the titles all words of the shorter one and
+/// all numbers. Results of fewer than eight words are never alike.
+bool are_alike(const Hit& a, const Hit& b);
+
+/// Puts each of the first results below the best result that it is alike, as FusedResult::alike. Lists that
+/// callers bring, which have no engine, are left as they are.
+///
+/// cost: O(words of the first 300 results), and a comparison for each pair with a rare hash or fingerprints
+void fold_alike(SearchAnswer& answer);
+
+/// Puts a site's results from the third on below its second, as FusedResult::same_site. Files have no site.
+void group_sites(SearchAnswer& answer);
+
+/// Both, as the domain wants it.
+void fold_results(const LoadedDomain& domain, SearchAnswer& answer);
+
+}  // namespace metafuse::service
