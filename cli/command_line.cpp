@@ -94,6 +94,7 @@ std::string check_finite(const std::string& given) {
 constexpr std::string_view kRareMark = "\x01";
 
 constexpr std::size_t kHelpWidth = 100;
+constexpr std::size_t kTextColumn = 30;  ///< where CLI11 begins the texts of options
 
 /// A line of the help with its long text continued below where the text began: after the column of two blanks
 /// or more, or else after the indentation. Examples, which are indented and without it, stay whole.
@@ -102,7 +103,8 @@ std::string wrapped(std::string line) {
   if (line.size() <= kHelpWidth || begin == std::string::npos) return line;
   const std::size_t gap = line.find("  ", begin);
   const std::size_t column = gap == std::string::npos ? begin : line.find_first_not_of(' ', gap);
-  if ((gap == std::string::npos && begin > 0) || column > kHelpWidth / 2) return line;
+  const bool is_example = gap == std::string::npos && begin > 0 && begin < kTextColumn;
+  if (is_example || column > kHelpWidth / 2) return line;
   std::string out;
   while (line.size() > kHelpWidth) {
     const std::size_t cut = line.rfind(' ', kHelpWidth);

@@ -120,7 +120,8 @@ InitEngine init_engine(const TypedEngine& typed, std::map<std::string_view, int>
   engine.definition += more + "    timeout: 3.0\n";
   engine.templates = template_of(id);
   if (kind.has_phrases)
-    engine.templates += fmt::format("  - {{id: {0}-phrase, engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
+    engine.templates += fmt::format(
+        "  - {{id: {0}-phrase, label: '{0}, phrase', engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
   return engine;
 }
 

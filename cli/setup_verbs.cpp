@@ -1,6 +1,7 @@
 // The verb `init`: writes a configuration that can serve at once, into a folder of one's own or for the
 // installed service.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,8 @@
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "core/text.h"
+#include "fetchers/engines/index/index_words.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/store/model_versions.h"
 
@@ -29,6 +32,9 @@ namespace metafuse::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostExamples = 3;
+constexpr std::size_t kMostExampleBytes = 40;
 
 struct InitArguments {
   std::string folder;      ///< the folder to write into
@@ -45,6 +51,7 @@ struct InitArguments {
   std::string domain = "documents";
   std::string listen = "127.0.0.1:8080";
   std::string language;
+  std::vector<std::string> examples;  ///< queries for the home page, from the documents
 };
 
 constexpr int kUsualDepth = 30;
@@ -119,27 +126,30 @@ constexpr const char* kVectorEngineText =
 
 constexpr const char* kTemplatesText =
     R"(# How one question becomes several queries. Every template is one ranked list; training learns how far each can be
-# trusted. Add, change and remove templates as your documents want it; docs/templates.md explains the language.
+# trusted. Add, change and remove templates as your documents want it; docs/templates.md explains the language. A label
+# is what the pages call a list.
 version: 1
 domain: {domain}
 depth: {depth}
-{rrf}slots:
+{examples}{rrf}slots:
   QUERY: {{required: true, description: "what you look for"}}
 templates:
 )";
 
-constexpr const char* kLocalTemplatesText = R"(  - {id: any, engine: local, query: '{QUERY|any}'}
-  - {id: expanded, engine: expanded, query: '{QUERY|any}'}
+constexpr const char* kLocalTemplatesText =
+    R"(  - {id: any, label: words, engine: local, query: '{QUERY|any}'}
+  - {id: expanded, label: related words, engine: expanded, query: '{QUERY|any}'}
   # titles with all words of the query
-  - {id: title, engine: local, query: 'title : {QUERY|all}'}
-  - {id: parts, engine: parts, query: '{QUERY|any}'}
-  - {id: alike, engine: alike, query: '{QUERY}'}
+  - {id: title, label: title, engine: local, query: 'title : {QUERY|all}'}
+  - {id: parts, label: parts of words, engine: parts, query: '{QUERY|any}'}
+  - {id: alike, label: similar text, engine: alike, query: '{QUERY}'}
   # only for queries of two to four words
-  - {id: phrase, engine: local, query: '{QUERY|short|phrase}'}
-  - {id: near, engine: local, query: '[NEAR({QUERY|short}, 5)]'}
+  - {id: phrase, label: phrase, engine: local, query: '{QUERY|short|phrase}'}
+  - {id: near, label: words close together, engine: local, query: '[NEAR({QUERY|short}, 5)]'}
 )";
 
-constexpr const char* kVectorTemplatesText = R"(  - {id: meaning, engine: meaning, query: '{QUERY}'}
+constexpr const char* kVectorTemplatesText =
+    R"(  - {id: meaning, label: meaning, engine: meaning, query: '{QUERY}'}
 )";
 
 /// If no option says what to search, asks on the terminal.
@@ -220,6 +230,31 @@ std::string documents_key(const InitArguments& a) {
       a.domain, a.state, paths, base);
 }
 
+/// Titles of two to four plain words, from all over the index, as examples of what can be searched.
+std::vector<std::string> example_queries(const std::string& database) {
+  const auto known = fetchers::read_index_words(database);
+  std::vector<std::string> fitting, out;
+  if (!known) return out;
+  for (const std::string& title : known->titles) {
+    const auto blanks = std::count(title.begin(), title.end(), ' ');
+    const bool is_plain = std::all_of(title.begin(), title.end(), [](char c) {
+      return is_ascii_letter_or_digit(c) || c == ' ' || static_cast<unsigned char>(c) >= 0x80;
+    });
+    if (is_plain && blanks >= 1 && blanks <= 3 && title.size() <= kMostExampleBytes) fitting.push_back(title);
+  }
+  for (std::size_t i = 1; i <= kMostExamples && fitting.size() > kMostExamples; ++i)
+    out.push_back(fitting[i * fitting.size() / (kMostExamples + 1)]);
+  return out;
+}
+
+/// The `examples` key of a templates file; empty without examples.
+std::string examples_key(const std::vector<std::string>& examples) {
+  if (examples.empty()) return {};
+  JsonArray items;
+  for (const std::string& example : examples) items.emplace_back(example);
+  return "# Queries that the home page offers.\nexamples: " + to_text(items) + "\n";
+}
+
 Result<void> write_configuration(const InitArguments& a, const std::vector<InitEngine>& others,
                                  const fs::path& folder) {
   std::string engines =
@@ -227,7 +262,8 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
       "answers.\nengines:\n";
   std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain),
                                       fmt::arg("depth", a.documents.empty() ? kUsualDepth : kOwnDepth),
-                                      fmt::arg("rrf", a.documents.empty() ? kUsualRrf : kOwnRrf));
+                                      fmt::arg("rrf", a.documents.empty() ? kUsualRrf : kOwnRrf),
+                                      fmt::arg("examples", examples_key(a.examples)));
   const bool has_vectors = a.has_vectors && !a.documents.empty();
   if (!a.documents.empty()) {
     engines += fmt::format(kLocalEngineText, fmt::arg("state", a.state));
@@ -269,6 +305,7 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   options.vectors.is_optional = true;
   TRY(const auto report, fetchers::build_local_index(database, a.documents, options));
   a.has_vectors = report.dimensions > 0;
+  a.examples = example_queries(database);
   print_read_report(report.read);
   const std::string found = fmt::format(" with an index of {} documents", report.documents);
   return report.read.left_out.empty()

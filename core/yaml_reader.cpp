@@ -314,11 +314,10 @@ void YamlMap::finish(const std::vector<std::string>& known) {
       diagnostics_->warning(key.place, "the key \"" + key.text + "\" has no effect here");
       continue;
     }
-    const std::string meant =
-        near_names(key.text, taken_).empty() ? "" : did_you_mean(key.text, taken_) + "?";
-    diagnostics_->error(key.place,
-                        fmt::format("unknown key \"{}\" in {}{}{} known keys are {}", key.text, what_, meant,
-                                    meant.empty() ? ";" : "", fmt::join(taken_, ", ")));
+    const std::string help = near_names(key.text, taken_).empty()
+                                 ? fmt::format("; known keys are {}", fmt::join(taken_, ", "))
+                                 : did_you_mean(key.text, taken_) + "?";
+    diagnostics_->error(key.place, fmt::format("unknown key \"{}\" in {}{}", key.text, what_, help));
   }
 }
 

@@ -293,8 +293,8 @@ void add_content(const JsonObject& description, std::string_view part, const std
 }
 
 /// The description as an HTML page: each operation with its parameters, members and examples.
-std::string api_page(const JsonObject& description) {
-  View view = page_view(nullptr, "The HTTP API", "", "");
+std::string api_page(const Exchange& exchange, const JsonObject& description) {
+  View view = page_view(&exchange, "The HTTP API", "", "");
   for (const Json& tag : description.at("tags").as_array()) {
     View& group = view.add("GROUP");
     group.set("NAME", text_member_of(tag.as_object(), "name"));
@@ -330,8 +330,8 @@ HttpResponse handle_openapi(const Exchange& exchange) {
   return json_response(out);
 }
 
-HttpResponse handle_docs() {
-  return html_response(api_page(described_api()));
+HttpResponse handle_docs(const Exchange& exchange) {
+  return html_response(api_page(exchange, described_api()));
 }
 
 }  // namespace metafuse::service

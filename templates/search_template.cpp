@@ -16,6 +16,14 @@ constexpr std::size_t kDeepestGroup = 16;
 
 }  // namespace
 
+std::string list_label(const Domain& domain, std::string_view template_id, std::string_view engine) {
+  for (const SearchTemplate& one : domain.templates) {
+    if (one.id != template_id || one.label.empty()) continue;
+    return one.engines.size() == 1 ? one.label : one.label + " (" + std::string(engine) + ")";
+  }
+  return {};
+}
+
 std::string label_of(const Slot& slot) {
   if (!slot.label.empty()) return slot.label;
   std::string out = ascii_lower(slot.name);

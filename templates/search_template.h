@@ -25,6 +25,7 @@ struct SearchTemplate {
   std::string id;
   std::vector<std::string> engines;  ///< each gives one ranking feature
   std::string query;                 ///< the template's text as written
+  std::string label{};               ///< what its lists are called on pages; may be empty
 };
 
 /// A list of the second stage: the first results of the fused lists, ordered by a reranker.
@@ -48,10 +49,15 @@ struct Domain {
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
   std::vector<RerankList> rerank;
-  std::vector<std::string> lists;  ///< names of the lists that callers submit to POST /v1/fuse
+  std::vector<std::string> lists;       ///< names of the lists that callers submit to POST /v1/fuse
+  std::vector<std::string> examples{};  ///< plain queries that the home page offers
 
   const Slot* find_slot(std::string_view slot_name) const;
 };
+
+/// What people call the list of a template and an engine: the template's label, followed by the engine if the
+/// template asks several; empty if the template has no label.
+std::string list_label(const Domain& domain, std::string_view template_id, std::string_view engine);
 
 /// The names of a domain's slots for a message: at most ten, then the number of others.
 std::string some_slot_names(const Domain& domain);

@@ -43,6 +43,7 @@ constexpr long long kMaxDepth = 1000;
 constexpr double kMaxRrfK = 1000;
 constexpr std::size_t kMaxLists = 64;
 constexpr std::size_t kMaxChoices = 200;
+constexpr std::size_t kMaxExamples = 12;
 
 constexpr std::size_t kMaxNameBytes = 64;
 
@@ -79,6 +80,7 @@ class FileReader {
     map.take_integer("version", 1, 1);
     read_name(map);
     domain_.description = map.take_string("description").value_or("");
+    domain_.examples = read_examples(map);
     domain_.searches_web = map.take_bool("searches_web").value_or(false);
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
     read_group(map);
@@ -106,6 +108,19 @@ class FileReader {
     if (node->is_scalar() && !is_domain_name(domain_.name))
       diagnostics_.error(node->place,
                          "the domain \"" + domain_.name + "\" must be 1 to 64 characters of a-z, 0-9 and -");
+  }
+
+  std::vector<std::string> read_examples(YamlMap& map) {
+    auto examples = map.take_strings("examples").value_or(std::vector<std::string>{});
+    if (examples.size() > kMaxExamples)
+      diagnostics_.error(map.place(), fmt::format("more than {} examples", kMaxExamples));
+    for (const std::string& example : examples) check_length("an example", example, map.place());
+    return examples;
+  }
+
+  void check_length(std::string_view what, const std::string& text, const Place& place) {
+    if (text.size() > kMaxNameBytes)
+      diagnostics_.error(place, fmt::format("{} is longer than {} bytes; shorten it", what, kMaxNameBytes));
   }
 
   void read_group(YamlMap& map) {
@@ -221,6 +236,8 @@ class FileReader {
     if (const YamlNode* engine = map.take_required("engine"))
       search_template.engines = read_engines(map, *engine);
     if (const YamlNode* query = map.take_required("query")) search_template.query = read_query(*query);
+    search_template.label = map.take_string("label").value_or("");
+    check_length("the label", search_template.label, item.place);
     if (item.is_map()) map.finish();
     domain_.templates.push_back(std::move(search_template));
   }

@@ -137,6 +137,7 @@ std::string rendered_key(Exchange& exchange) {
   append_part(key, exchange.origin());
   append_part(key, exchange.may(Role::raw) ? "raw" : "");
   append_part(key, preferences_text(exchange.preferences));
+  append_part(key, page_language(exchange.preferences, request.header("Accept-Language")));
   return key;
 }
 

@@ -361,7 +361,9 @@ HttpResponse handle_opensearch(const Exchange& exchange) {
   const std::string body =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<OpenSearchDescription xmlns=\"http://a9.com/-/spec/opensearch/1.1/\">\n"
-      "<ShortName>metafuse</ShortName>\n<Description>Fused search over several engines</Description>\n"
+      "<ShortName>" +
+      xml_escaped(exchange.snapshot->config.branding.name) +
+      "</ShortName>\n<Description>Fused search over several engines</Description>\n"
       "<InputEncoding>UTF-8</InputEncoding>\n<Image type=\"image/svg+xml\">" +
       url +
       "/static/icon.svg</Image>\n"

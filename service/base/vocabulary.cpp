@@ -84,7 +84,9 @@ bool is_one_error_apart(std::u32string_view a, std::u32string_view b) {
   return same + 1 < a.size() && a[same] == b[same + 1] && a[same + 1] == b[same] && rest(same + 2, same + 2);
 }
 
-Vocabulary::Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words) {
+Vocabulary::Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words,
+                       TitleOrder order)
+    : order_(order) {
   std::map<std::string, std::size_t> counts;
   for (const auto& [text, count] : words) {
     const std::string folded = folded_text(text);
@@ -103,8 +105,8 @@ Vocabulary::Vocabulary(const std::vector<std::string>& titles, const std::vector
     }
   }
   std::sort(starts_.begin(), starts_.end(), [&](const WordStart& a, const WordStart& b) {
-    const int order = suffix(a).compare(suffix(b));
-    return order != 0 ? order < 0 : a.title < b.title;
+    const int difference = suffix(a).compare(suffix(b));
+    return difference != 0 ? difference < 0 : a.title < b.title;
   });
   for (auto& [text, count] : counts) {
     words_.push_back({text, count});
@@ -145,7 +147,7 @@ std::vector<std::string> Vocabulary::complete(std::string_view prefix, std::size
   return out;
 }
 
-/// Titles that begin with the text come first, then shorter ones.
+/// Titles that begin with the text come first, then shorter or more important ones.
 void Vocabulary::complete_titles(std::string_view folded, std::size_t limit,
                                  std::vector<std::string>& out) const {
   auto at =
@@ -155,7 +157,8 @@ void Vocabulary::complete_titles(std::string_view folded, std::size_t limit,
   for (; at != starts_.end() && found.size() < kMostCandidates && suffix(*at).starts_with(folded); ++at)
     found.push_back(*at);
   const auto worth = [&](const WordStart& start) {
-    return std::tuple(start.begin > 0, titles_[start.title].size(), start.title);
+    const std::size_t length = order_ == TitleOrder::by_length ? titles_[start.title].size() : 0;
+    return std::tuple(start.begin > 0, length, start.title);
   };
   const auto middle = found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), 2 * limit));
   std::partial_sort(found.begin(), middle, found.end(),

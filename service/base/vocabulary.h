@@ -20,6 +20,9 @@ using WordCount = std::pair<std::string, std::size_t>;
 /// How many documents contain at least one word of every group.
 using CountDocuments = std::function<std::size_t(const std::vector<std::vector<std::string>>& groups)>;
 
+/// Which of several titles completes a prefix first: the shortest, or the one that was given first.
+enum class TitleOrder : std::uint8_t { by_length, as_given };
+
 /// A query whose typing errors are corrected.
 struct CorrectedQuery {
   std::string text;
@@ -35,7 +38,8 @@ class Vocabulary {
  public:
   /// in:   titles - of the documents; words - of their texts, each once
   /// cost: O(n log n) of the titles' words; about 20 bytes per letter of the distinct words
-  Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words);
+  Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words,
+             TitleOrder order = TitleOrder::by_length);
 
   /// Completions of the prefix, best first: titles that contain it at the beginning of a word, then the
   /// prefix with its last word completed to frequent words. Case and accents make no difference.
@@ -107,6 +111,7 @@ class Vocabulary {
   void complete_titles(std::string_view folded, std::size_t limit, std::vector<std::string>& out) const;
   void complete_word(std::string_view prefix, std::size_t limit, std::vector<std::string>& out) const;
 
+  TitleOrder order_;
   std::vector<std::string> titles_;
   std::vector<std::string> folded_titles_;
   std::vector<WordStart> starts_;    ///< sorted by suffix

@@ -343,6 +343,27 @@ void read_traces(const YamlNode& node, const char* key, ConfigReading& reading) 
                                                       url));
 }
 
+constexpr Setting<BrandingConfig> kBranding[] = {
+    {"name", &BrandingConfig::name, 0, 0, "the name at the top of each page and in titles; metafuse"},
+    {"logo", PathMember<BrandingConfig>{&BrandingConfig::logo}, 0, 0,
+     "a picture in place of the name: SVG, PNG, WebP or JPEG of at most 256 KB"},
+    {"colour", &BrandingConfig::colour, 0, 0, "\"#rrggbb\", of the line below the header and of marks"},
+    {"footer", &BrandingConfig::footer, 0, 0, "a line of text at the end of each page"},
+};
+
+void read_branding(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_part<&ServerConfig::branding, kBranding>(node, key, reading);
+  const BrandingConfig& out = reading.config.branding;
+  const bool is_colour = out.colour.size() == 7 && out.colour.front() == '#' &&
+                         out.colour.find_first_not_of("0123456789abcdefABCDEF", 1) == std::string::npos;
+  if (!out.colour.empty() && !is_colour)
+    reading.diagnostics.error(
+        node.place, fmt::format("branding: the colour \"{}\" must be like \"#1d63c4\"", out.colour));
+  if (!out.logo.empty() && picture_type_of(out.logo).empty())
+    reading.diagnostics.error(
+        node.place, fmt::format("branding: \"{}\" must end in .svg, .png, .webp or .jpg", out.logo));
+}
+
 using Path = PathMember<ServerConfig>;
 
 constexpr Setting<ServerConfig> kServer[] = {
@@ -391,6 +412,7 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"documents", &read_documents, 0, 0,
      "folders that the server reads into an embedded index: a list of {index, folders, every, base_url}"},
     {"files", &read_shared_folders, 0, 0, "folders whose files can be opened from results"},
+    {"branding", &read_branding, 0, 0, "name, logo, colour and footer of the pages"},
 };
 
 void read_root(const YamlNode& root, ConfigReading& reading) {
@@ -422,7 +444,17 @@ std::string config_reference() {
   describe_settings(out, "fetch_pages.", kPages);
   describe_settings(out, "pictures.", kPictures);
   describe_settings(out, "traces.", kTraces);
+  describe_settings(out, "branding.", kBranding);
   return out;
+}
+
+std::string_view picture_type_of(std::string_view file) {
+  for (const auto& [ending, type] : {std::pair<std::string_view, std::string_view>{".svg", "image/svg+xml"},
+                                     {".png", "image/png"},
+                                     {".webp", "image/webp"},
+                                     {".jpg", "image/jpeg"}})
+    if (file.ends_with(ending)) return type;
+  return {};
 }
 
 Result<ListenAddress> parse_listen(std::string_view text) {

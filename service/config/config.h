@@ -150,6 +150,16 @@ struct PicturesConfig {
   friend bool operator==(const PicturesConfig&, const PicturesConfig&) = default;
 };
 
+/// How an operator's pages differ from those of others.
+struct BrandingConfig {
+  std::string name = "metafuse";
+  std::string logo;    ///< a picture file, shown in place of the name; empty for none
+  std::string colour;  ///< "#rrggbb" of the header's line and of marks; empty for the usual one
+  std::string footer;  ///< a line of text at the end of each page
+
+  friend bool operator==(const BrandingConfig&, const BrandingConfig&) = default;
+};
+
 /// Where traces are sent, and of how many requests.
 struct TracesConfig {
   std::string url;   ///< of an OpenTelemetry collector, "http://HOST:4318/v1/traces"; empty: none are made
@@ -197,6 +207,7 @@ struct ServerConfig {
   std::vector<DocumentsConfig> documents;
   std::vector<std::string> files;  ///< absolute folders; results that are files below them can be opened
   TracesConfig traces;
+  BrandingConfig branding;
   std::vector<std::string> warnings;
 
   friend bool operator==(const ServerConfig&, const ServerConfig&) = default;
@@ -218,6 +229,9 @@ inline constexpr std::pair<std::string_view, Role> kRoles[] = {
     {"search", Role::search}, {"judge", Role::judge}, {"write", Role::write},
     {"admin", Role::admin},   {"raw", Role::raw},     {"metrics", Role::metrics}};
 std::optional<Role> role_named(std::string_view name);
+
+/// The media type of a logo by its file's ending; empty for an ending that a logo may not have.
+std::string_view picture_type_of(std::string_view file);
 
 /// "HOST:PORT" with HOST a name, an IPv4 address or [IPv6].
 struct ListenAddress {

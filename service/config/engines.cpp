@@ -40,6 +40,9 @@ EngineTraits traits_of(const Engine& engine) {
   out.shortcut = engine.shortcut.empty() ? engine.name : engine.shortcut;
   out.timeout_seconds = engine.timeout_seconds;
   out.description = engine.description;
+  out.is_embedded = std::holds_alternative<fetchers::LocalAccess>(engine.access) ||
+                    std::holds_alternative<fetchers::VectorAccess>(engine.access) ||
+                    std::holds_alternative<fetchers::CosineAccess>(engine.access);
   out.categories = engine.categories;
   if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
     out.is_reranker = http->rerank != fetchers::RerankApi::none;
@@ -129,7 +132,8 @@ class EngineFiles {
     const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
     if (local == nullptr) return;
     auto& vocabulary = by_database_[local->database];  // several engines may use one index
-    if (vocabulary == nullptr) vocabulary = std::make_shared<const IndexVocabulary>(local->database);
+    if (vocabulary == nullptr) vocabulary = std::make_shared<IndexVocabulary>(local->database);
+    if (!local->order_by.empty()) vocabulary->order_by(local->order_by);
     loaded_.vocabularies[engine.name] = vocabulary;
   }
 
@@ -137,7 +141,7 @@ class EngineFiles {
   std::vector<Engine> engines_;
   std::map<std::string, std::string> file_of_;
   std::map<std::string, const QuerySyntax*, std::less<>> syntaxes_;
-  std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database_;
+  std::map<std::string, std::shared_ptr<IndexVocabulary>> by_database_;
   std::map<std::string, fetchers::Embedding> embeddings_;  ///< by database
   std::string mistakes_;
   fetchers::HostnameRules hostnames_;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostCounted = 200;
+constexpr std::size_t kMaxLogoBytes = std::size_t{256} << 10;
 constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
 
 /// Collects the mistakes of several files, one per line.
@@ -264,9 +265,10 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
 
 const Vocabulary& IndexVocabulary::get() const {
   std::call_once(once_, [this] {
-    auto words = fetchers::read_index_words(database_, {.fewest_documents = 1});
+    auto words = fetchers::read_index_words(database_, {.order_by = order_by_, .fewest_documents = 1});
     if (!words) words = fetchers::IndexWords();
-    made_ = std::make_unique<const Vocabulary>(words->titles, words->words);
+    made_ = std::make_unique<const Vocabulary>(
+        words->titles, words->words, order_by_.empty() ? TitleOrder::by_length : TitleOrder::as_given);
   });
   return *made_;
 }
@@ -320,7 +322,16 @@ Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config
   for (const std::string& file : config.templates) load_domain(file, *snapshot, mistakes);
   if (engines) check_all_engines(*snapshot, mistakes);
   if (config.learning.is_started_from_others) add_priors(*snapshot);
-  if (!config.default_domain.empty() && !snapshot->domains.contains(config.default_domain))
+  if (!config.branding.logo.empty()) {
+    auto logo = read_text(config.branding.logo, kMaxLogoBytes);
+    if (logo)
+      snapshot->logo = std::move(*logo);
+    else
+      mistakes.add(Code::bad_config, "branding: the logo " + logo.error().text);
+  }
+  // A file with mistakes has no domain here, so that a missing one would be reported for nothing.
+  if (mistakes.is_empty() && !config.default_domain.empty() &&
+      !snapshot->domains.contains(config.default_domain))
     mistakes.add(Code::bad_config, config.file + ": default_domain " + config.default_domain +
                                        " has no template file; correct the name");
   if (!mistakes.is_empty()) return mistakes.error();

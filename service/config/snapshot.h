@@ -30,6 +30,9 @@ class IndexVocabulary {
   explicit IndexVocabulary(std::string database) : database_(std::move(database)) {}
 
   const std::string& database() const { return database_; }
+  /// Completes by the documents with the largest numbers of this field first. To be called before get().
+  void order_by(const std::string& number) { order_by_ = number; }
+
   /// out: empty for an index that cannot be read; a search reports why
   const Vocabulary& get() const;
   /// As Vocabulary::correct(), with the index's own counts of documents.
@@ -37,6 +40,7 @@ class IndexVocabulary {
 
  private:
   const std::string database_;
+  std::string order_by_;
   mutable std::once_flag once_;
   mutable std::unique_ptr<const Vocabulary> made_;
 };
@@ -79,6 +83,7 @@ struct EngineTraits {
   bool has_safe_search = false;
   double timeout_seconds = 3;
   std::string description = {};  ///< what it searches, as its definition says
+  bool is_embedded = false;      ///< it is an index that this process searches itself
   std::vector<std::string> categories = {};
   bool is_reranker = false;  ///< orders other engines' results, and cannot be searched
 
@@ -137,6 +142,7 @@ struct Snapshot {
   std::map<std::string, LoadedDomain> domains;
   LoadedEngines engines;
   std::uint64_t generation = 0;  ///< counts the loads of this process; part of cache keys
+  std::string logo;              ///< the bytes of the configuration's logo; empty for none
   std::vector<std::string> warnings;
   PlainTwin plain_twin = {};
 

@@ -1,7 +1,11 @@
 #include "service/http/preferences.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include <unicode/uenum.h>
+#include <unicode/uloc.h>
 
 #include "core/number.h"
 #include "service/http/head.h"
@@ -12,6 +16,7 @@ namespace {
 constexpr std::string_view kCookieName = "preferences";
 constexpr std::string_view kHostPrefix = "__Host-";
 constexpr std::size_t kMostCookieBytes = 8192;
+constexpr std::size_t kMostAcceptedBytes = 500;
 
 /// The value of a cookie in a Cookie header, or "".
 std::string_view cookie_value(std::string_view header, std::string_view name) {
@@ -32,12 +37,18 @@ bool is_language(std::string_view text) {
   return text.size() >= 2 && text.size() <= 20 && std::all_of(text.begin(), text.end(), is_part);
 }
 
+bool is_page_language(std::string_view tag) {
+  return std::any_of(std::begin(kPageLanguages), std::end(kPageLanguages),
+                     [&](const auto& known) { return known.first == tag; });
+}
+
 int number_within(std::string_view text, int low, int high) {
   std::int64_t number = 0;
   return to_integer(text, number) && number >= low && number <= high ? static_cast<int>(number) : 0;
 }
 
 void read_preference(std::string_view name, std::string_view value, Preferences& out) {
+  if (name == "page" && is_page_language(value)) out.page = value;
   if (name == "language" && is_language(value)) out.language = value;
   if (name == "safe") out.safe_search = number_within(value, 1, 2);
   if (name == "results") out.results = number_within(value, 1, kMaxLimit);
@@ -78,11 +89,33 @@ std::string sites_text(const SitePreferences& preferences) {
   return out;
 }
 
+std::string_view page_language(const Preferences& preferences, std::string_view accept_language) {
+  const auto named = [](std::string_view tag) {
+    const auto* const at = std::find_if(std::begin(kPageLanguages), std::end(kPageLanguages),
+                                        [&](const auto& known) { return known.first == tag; });
+    return at == std::end(kPageLanguages) ? kPageLanguages[0].first : at->first;
+  };
+  if (!preferences.page.empty()) return named(preferences.page);
+  const std::string header(accept_language.substr(0, kMostAcceptedBytes));
+  if (header.empty()) return kPageLanguages[0].first;
+  std::vector<const char*> tags;
+  for (const auto& known : kPageLanguages) tags.push_back(known.first.data());
+  UErrorCode error = U_ZERO_ERROR;
+  UEnumeration* const offered =
+      uenum_openCharStringsEnumeration(tags.data(), static_cast<int32_t>(tags.size()), &error);
+  char best[ULOC_FULLNAME_CAPACITY] = "";
+  UAcceptResult outcome = ULOC_ACCEPT_FAILED;
+  uloc_acceptLanguageFromHTTP(best, sizeof best, &outcome, header.c_str(), offered, &error);
+  uenum_close(offered);
+  return U_SUCCESS(error) && outcome != ULOC_ACCEPT_FAILED ? named(best) : kPageLanguages[0].first;
+}
+
 std::string preferences_text(const Preferences& preferences) {
   std::string out;
   const auto add = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) out += std::string(out.empty() ? "" : "&") + std::string(name) + '=' + value;
   };
+  add("page", preferences.page);
   add("language", preferences.language);
   if (preferences.safe_search > 0) add("safe", std::to_string(preferences.safe_search));
   if (preferences.results > 0) add("results", std::to_string(preferences.results));
@@ -111,6 +144,10 @@ Preferences read_preferences_cookie(std::string_view header) {
   return read_preferences_text(value);
 }
 
+bool completes_pages(std::string_view cookie_header) {
+  return cookie_value(cookie_header, "completes") == "1";
+}
+
 std::string set_preferences_cookie(const Preferences& preferences, bool is_https) {
   return std::string(is_https ? kHostPrefix : std::string_view()) + std::string(kCookieName) + '=' +
          preferences_text(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict" +
@@ -119,7 +156,7 @@ std::string set_preferences_cookie(const Preferences& preferences, bool is_https
 
 Preferences read_preferences_form(const Fields& form) {
   Preferences out;
-  for (const std::string_view name : {"language", "safe", "results", "theme", "tab", "sites"})
+  for (const std::string_view name : {"page", "language", "safe", "results", "theme", "tab", "sites"})
     read_preference(name, form_value(form, name), out);
   return out;
 }

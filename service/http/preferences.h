@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "service/http/message.h"
@@ -36,8 +37,13 @@ bool is_site(std::string_view text);
 SitePreferences read_sites_text(std::string_view text);
 std::string sites_text(const SitePreferences& preferences);
 
+/// The languages of the pages for readers, by tag and own name; the first is the default.
+inline constexpr std::pair<std::string_view, std::string_view> kPageLanguages[] = {
+    {"en", "English"}, {"de", "Deutsch"}, {"es", "Español"}, {"fr", "Français"}, {"zh", "中文"}};
+
 struct Preferences {
-  std::string language;  ///< BCP 47; empty for the engines' default
+  std::string page;      ///< one of kPageLanguages; empty: the browser says
+  std::string language;  ///< of results, BCP 47; empty for the engines' default
   int safe_search = 0;
   int results = 0;    ///< results per page; 0 for the default
   std::string theme;  ///< "light", "dark", or empty for the system's theme
@@ -47,7 +53,13 @@ struct Preferences {
   friend bool operator==(const Preferences&, const Preferences&) = default;
 };
 
-/// "language=de&safe=1&results=50&theme=dark&tab=1&sites=+a.example|-b.example|!c.example", without
+/// The language of the pages for a reader: the preferred one, else the one of kPageLanguages that the browser
+/// likes best.
+///
+/// in: accept_language - the request's header; at most its first 500 bytes count
+std::string_view page_language(const Preferences& preferences, std::string_view accept_language);
+
+/// "page=de&language=de&safe=1&results=50&theme=dark&tab=1&sites=+a.example|-b.example|!c.example", without
 /// preferences that are not set; it contains only characters allowed in a cookie.
 std::string preferences_text(const Preferences& preferences);
 
@@ -56,6 +68,9 @@ Preferences read_preferences_text(std::string_view text);
 
 /// The preferences in a Cookie header, under "preferences" (over HTTPS "__Host-preferences").
 Preferences read_preferences_cookie(std::string_view header);
+
+/// Whether the browser can complete a page that began with the first lists: its script says so in a cookie.
+bool completes_pages(std::string_view cookie_header);
 
 /// The Set-Cookie header of preferences.
 std::string set_preferences_cookie(const Preferences& preferences, bool is_https);

@@ -65,7 +65,7 @@ Answered handle_get_analytics(Records& records, const Exchange& exchange) {
 }
 
 HttpResponse handle_analytics_list(const Exchange& exchange) {
-  return html_response(domain_list_page(exchange, "analytics_list", "Analytics – metafuse"));
+  return html_response(domain_list_page(exchange, "analytics_list", "Analytics"));
 }
 
 Answered handle_analytics_page(Records& records, const Exchange& exchange) {

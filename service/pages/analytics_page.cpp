@@ -36,12 +36,12 @@ void add_days(const Analytics& analytics, View& page) {
     table.rows.push_back({iso_day(day.day * kSecondsPerDay), std::to_string(day.searches),
                           std::to_string(day.empty), std::to_string(day.clicks)});
   }
-  const evaluation::PlotText text{table.title, "days before today", "a day"};
+  const evaluation::PlotText text{table.title, "day, counted from today", "a day"};
   add_picture(page, evaluation::svg_plot({searches, empty, clicks}, text), table);
 }
 
 void add_positions(const Analytics& analytics, View& page) {
-  if (analytics.positions.empty()) return;
+  if (analytics.clicks() == 0) return;  // a plot of zeros says nothing
   PlotTable table{"Click rate by position: clicks for each time that a result was shown there",
                   {"position", "shown", "clicks", "click rate"}};
   std::vector<Bar> bars;
@@ -131,7 +131,7 @@ void add_figures(const Analytics& analytics, View& page) {
 std::string analytics_page(const Exchange& exchange, const LoadedDomain& domain,
                            const AnalyticsPageState& state) {
   const std::string& name = domain.domain.name;
-  View view = page_view(&exchange, "Analytics of " + name + " – metafuse", "", name);
+  View view = page_view(&exchange, "Analytics of " + name, "", name);
   view.set("NAME", name);
   if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
   if (state.is_off) {

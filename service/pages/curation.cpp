@@ -73,7 +73,7 @@ Synonyms read_synonyms(std::string_view text) {
 std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
                           const CurationPageState& state) {
   const std::string& name = domain.domain.name;
-  View view = page_view(&exchange, "Curation of " + name + " – metafuse", "", name);
+  View view = page_view(&exchange, "Curation of " + name, "", name);
   view.set("NAME", name);
   if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
   if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
@@ -143,7 +143,7 @@ std::string apply_action(const Fields& form, Curation& curation) {
 }  // namespace
 
 HttpResponse handle_curation_list(const Exchange& exchange) {
-  return html_response(domain_list_page(exchange, "curation_list", "Curation – metafuse"));
+  return html_response(domain_list_page(exchange, "curation_list", "Curation"));
 }
 
 Answered handle_curation_page(Records& records, const Exchange& exchange) {

@@ -16,7 +16,7 @@ class Reloader;
 // One function per route of pages, as in service/api/handlers.h.
 
 HttpResponse handle_home(const Exchange& exchange);
-HttpResponse handle_search(Finder& finder, PictureReader& pictures, const Exchange& exchange);
+HttpResponse handle_search(Finder& finder, PictureReader& pictures, Reply& reply, const Exchange& exchange);
 Answered handle_post_search(Finder& finder, PictureReader& pictures, const Clock& clock,
                             const Exchange& exchange);
 HttpResponse handle_template_list(const Exchange& exchange);
@@ -38,7 +38,7 @@ Answered handle_judge_page(Records& records, const Exchange& exchange);
 Answered handle_judge_form(Finder& finder, Records& records, PictureReader& pictures, Log& log,
                            const Exchange& exchange);
 HttpResponse handle_preferences(const Exchange& exchange);
-HttpResponse handle_docs();
+HttpResponse handle_docs(const Exchange& exchange);
 Answered handle_static(const Exchange& exchange);
 
 // The common beginning of the handlers of /judge/DOMAIN and /analytics/DOMAIN: they find the domain, check

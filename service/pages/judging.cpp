@@ -177,7 +177,7 @@ class JudgeForm {
 }  // namespace
 
 HttpResponse handle_judge_list(const Exchange& exchange) {
-  return html_response(domain_list_page(exchange, "judge_list", "Judging – metafuse"));
+  return html_response(domain_list_page(exchange, "judge_list", "Judging"));
 }
 
 Answered handle_judge_page(Records& records, const Exchange& exchange) {

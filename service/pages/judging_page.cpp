@@ -91,7 +91,7 @@ std::string words_of(const BaseQuery& query) {
 std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
                          const JudgingPageState& state) {
   const std::string& name = domain.domain.name;
-  View view = page_view(&exchange, "Judging " + name + " – metafuse", "", name);
+  View view = page_view(&exchange, "Judging " + name, "", name);
   view.set("NAME", name);
   if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
   if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);

@@ -265,8 +265,7 @@ void add_engines(const std::vector<Metrics::EngineLatency>& engines, View& page)
 std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain,
                             const EvaluationReport& report,
                             const std::vector<Metrics::EngineLatency>& engines, std::string_view problem) {
-  View view =
-      page_view(&exchange, "Evaluation of " + domain.domain.name + " – metafuse", "", domain.domain.name);
+  View view = page_view(&exchange, "Evaluation of " + domain.domain.name, "", domain.domain.name);
   view.set("NAME", domain.domain.name);
   for (const LoadedDomain* other : exchange.domains()) view.add("OTHER").set("NAME", other->domain.name);
   if (!problem.empty())
@@ -347,7 +346,7 @@ void add_state(const DomainModels& models, bool is_served_by_prior, View& item) 
 }  // namespace
 
 std::string model_page(const Exchange& exchange, const ModelPageState& state) {
-  View view = page_view(&exchange, "Models – metafuse", "", "");
+  View view = page_view(&exchange, "Models", "", "");
   if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
   if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
   if (state.is_off) view.add("OFF");

@@ -11,26 +11,36 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
+#include "core/digest.h"
 #include "core/encoding.h"
 #include "core/languages.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
+#include "service/pages/texts.h"
 
 namespace metafuse::service {
 namespace {
 
-/// The text with each `{{@NAME}}` replaced by the file part_NAME.html.
-std::string with_parts(std::string text) {
-  constexpr std::string_view kOpen = "{{@";
-  for (std::size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
+constexpr std::string_view kPartMark = "{{@";
+constexpr std::string_view kTextMark = "{{~";
+
+/// The text with each mark `{{@NAME}}` or `{{~NAME}}` replaced by what `get` has for the name.
+template <class Get>
+std::string with_marks(std::string text, std::string_view open, const Get& get) {
+  for (std::size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
     const std::size_t end = text.find("}}", at);
-    require(end != std::string::npos, "a page names its parts in whole marks");
-    const std::string_view part =
-        page_file("part_" + text.substr(at + kOpen.size(), end - at - kOpen.size()) + ".html");
-    require(!part.empty(), "a page's parts are there");
-    text.replace(at, end + 2 - at, part);
+    require(end != std::string::npos, "a page has whole marks");
+    const std::string_view filling = get(text.substr(at + open.size(), end - at - open.size()));
+    text.replace(at, end + 2 - at, filling);
+    if (open == kTextMark) at += filling.size();
   }
   return text;
+}
+
+std::string_view part_of_page(const std::string& name) {
+  const std::string_view part = page_file("part_" + name + ".html");
+  require(!part.empty(), "a page's parts are there");
+  return part;
 }
 
 /// The pages of administrators and judges, which share a navigation bar.
@@ -38,25 +48,51 @@ constexpr std::array<std::string_view, 10> kOperatorPages = {
     "curation", "curation_list", "analytics", "analytics_list",  "evaluation",
     "judge",    "judge_list",    "models",    "template_editor", "templates"};
 
+/// The readers' pages, which are translated. The others are in English.
+constexpr std::array<std::string_view, 4> kReaderPages = {"home", "preferences", "search", "unsearchable"};
+
+bool is_among(std::span<const std::string_view> pages, std::string_view name) {
+  return std::find(pages.begin(), pages.end(), name) != pages.end();
+}
+
+/// The name under which a page is kept in one language.
+std::string name_in(std::string_view page, std::string_view language) {
+  return std::string(page) + '.' + std::string(language);
+}
+
+/// Changes with the styles and scripts, so that a browser asks for new ones after an upgrade.
+std::string styles_version() {
+  std::string files;
+  for (const char* name : {"metafuse.css", "metafuse.js", "operate.js"}) files += page_file(name);
+  return sha256_hex(files).substr(0, 8);
+}
+
+void parse_page(std::string_view name, const Texts& texts, ctemplate::TemplateCache& cache) {
+  const std::string page =
+      std::string(page_file("layout_head.html")) +
+      std::string(is_among(kOperatorPages, name) ? page_file("layout_operators.html") : "") +
+      std::string(page_file(std::string(name) + ".html")) + std::string(page_file("layout_foot.html"));
+  const std::string whole = with_marks(page, kPartMark, part_of_page);
+  const std::string version = styles_version();
+  const std::string text = with_marks(whole, kTextMark, [&](const std::string& key) {
+    return key == "version" ? std::string_view(version) : texts.raw(key);
+  });
+  const bool is_parsed = cache.StringToTemplateCache(
+      name_in(name, texts.tag), "{{%AUTOESCAPE context=\"HTML\"}}" + text, ctemplate::STRIP_WHITESPACE);
+  require(is_parsed, "a page's template does not parse");
+}
+
 /// The pages, parsed once. ctemplate escapes each value by the HTML around it, and replaces URLs whose scheme
 /// is not http, https, ftp or mailto.
 const ctemplate::TemplateCache& parsed_pages() {
   static const std::unique_ptr<ctemplate::TemplateCache> cache = [] {
     auto made = std::make_unique<ctemplate::TemplateCache>();
-    const std::string head(page_file("layout_head.html"));
-    const std::string foot(page_file("layout_foot.html"));
-    const std::string navigation(page_file("layout_operators.html"));
     for (const PageFile& file : page_files()) {
       if (!file.name.ends_with(".html") || file.name.starts_with("layout_") || file.name.starts_with("part_"))
         continue;
-      const std::string name(file.name.substr(0, file.name.size() - 5));
-      const bool is_operators =
-          std::find(kOperatorPages.begin(), kOperatorPages.end(), name) != kOperatorPages.end();
-      const std::string text =
-          "{{%AUTOESCAPE context=\"HTML\"}}" +
-          with_parts(head + (is_operators ? navigation : "") + std::string(file.content) + foot);
-      const bool is_parsed = made->StringToTemplateCache(name, text, ctemplate::STRIP_WHITESPACE);
-      require(is_parsed, "a page's template does not parse");
+      const std::string_view name = file.name.substr(0, file.name.size() - 5);
+      for (const Texts& texts : all_texts())
+        if (texts.english == nullptr || is_among(kReaderPages, name)) parse_page(name, texts, *made);
     }
     made->Freeze();
     return made;
@@ -81,17 +117,47 @@ std::string render_page(std::string_view page, const View& view) {
   ctemplate::TemplateDictionary dictionary("page");
   fill(view, dictionary);
   std::string out;
+  const std::string name = name_in(page, is_among(kReaderPages, page) ? texts_in(view.language).tag : "en");
   const bool is_done =
-      parsed_pages().ExpandNoLoad(std::string(page), ctemplate::STRIP_WHITESPACE, &dictionary, nullptr, &out);
+      parsed_pages().ExpandNoLoad(name, ctemplate::STRIP_WHITESPACE, &dictionary, nullptr, &out);
   require(is_done, "no such page");
   return out;
 }
 
+namespace {
+
+/// The ending of a logo's file, by which its type is known: "logo.svg".
+std::string logo_file(const BrandingConfig& branding) {
+  return "logo" + branding.logo.substr(branding.logo.rfind('.'));
+}
+
+void add_branding(const BrandingConfig& branding, View& view) {
+  view.set("BRAND", branding.name);
+  if (branding.logo.empty())
+    view.add("NO_LOGO").set("TEXT", branding.name);
+  else
+    view.add("LOGO").set("FILE", logo_file(branding)).set("ALT", branding.name);
+  if (!branding.colour.empty()) view.add("COLOUR");
+  if (!branding.footer.empty()) view.add("FOOTER").set("TEXT", branding.footer);
+}
+
+}  // namespace
+
+std::string brand_styles(const BrandingConfig& branding) {
+  if (branding.colour.empty()) return {};
+  return ":root{--brand:" + branding.colour + ";--mark:" + branding.colour + "}\n";
+}
+
 View page_view(const Exchange* exchange, std::string_view title, std::string_view query,
                std::string_view domain) {
+  const BrandingConfig usual;
+  const BrandingConfig& branding = exchange == nullptr ? usual : exchange->snapshot->config.branding;
   View view;
-  view.set("TITLE", title).set("QUERY", query);
+  view.set("TITLE", title.empty() ? branding.name : std::string(title) + " – " + branding.name);
+  view.set("QUERY", query);
+  add_branding(branding, view);
   if (exchange == nullptr) return view;
+  view.language = page_language(exchange->preferences, exchange->request.header("Accept-Language"));
   if (const std::string& theme = exchange->preferences.theme; !theme.empty())
     view.add("THEME").set("NAME", theme);
   const LoadedDomain* chosen = exchange->find_domain(domain);
@@ -140,9 +206,9 @@ std::string domain_list_page(const Exchange& exchange, std::string_view page, st
   return render_page(page, view);
 }
 
-void add_sites(const SitePreferences& sites, std::string_view part, View& page) {
+void add_sites(const SitePreferences& sites, std::string_view part, const Texts& texts, View& page) {
   const auto add = [&](const char* what, const std::vector<std::string>& hosts) {
-    for (const std::string& host : hosts) page.add(part).set("HOST", host).set("WHAT", what);
+    for (const std::string& host : hosts) page.add(part).set("HOST", host).set("WHAT", texts.raw(what));
   };
   add("raised", sites.raised);
   add("lowered", sites.lowered);
@@ -167,14 +233,22 @@ std::string fused_by(const LoadedDomain& domain) {
 }
 
 std::string home_page(const Exchange& exchange, const LoadedDomain* domain) {
-  View view = page_view(&exchange, "metafuse", "", domain == nullptr ? "" : domain->domain.name);
+  View view = page_view(&exchange, "", "", domain == nullptr ? "" : domain->domain.name);
   view.add("FOCUS");
   if (domain == nullptr && exchange.snapshot->domains.empty()) view.add("NO_DOMAIN");
   if (domain == nullptr) return render_page("home", view);
-  const std::string& description = domain->domain.description;
-  view.set("HEADING", description.empty() ? "Search " + domain->domain.name : description);
+  const templates::Domain& known = domain->domain;
+  view.set("HEADING", known.description.empty()
+                          ? texts_in(view.language).say("search_domain", fmt::arg("domain", known.name))
+                          : known.description);
   add_tabs(exchange, *domain, "", view);
   add_slots_form(*domain, {}, view);
+  if (!known.examples.empty()) {
+    View& examples = view.add("EXAMPLES");
+    for (const std::string& example : known.examples)
+      examples.add("EXAMPLE").set("TEXT", example).set("DOMAIN_NAME", known.name);
+  }
+  view.add("TIPS");
   return render_page("home", view);
 }
 
@@ -182,15 +256,18 @@ namespace {
 
 /// One option of a preference. The first of each list below is the default.
 struct Choice {
-  std::string_view value, text;
+  std::string_view value;
+  std::string_view text;
+  bool is_key = false;  ///< the text is the key of one
 };
 
-constexpr Choice kSafeSearch[] = {{"0", "off"}, {"1", "moderate"}, {"2", "strict"}};
+constexpr Choice kSafeSearch[] = {{"0", "off", true}, {"1", "moderate", true}, {"2", "strict", true}};
 constexpr Choice kPageSizes[] = {{"", "30"}, {"10", "10"}, {"20", "20"}, {"50", "50"}, {"100", "100"}};
-constexpr Choice kThemes[] = {{"", "as the system"}, {"light", "light"}, {"dark", "dark"}};
+constexpr Choice kThemes[] = {{"", "as_system", true}, {"light", "light", true}, {"dark", "dark", true}};
 
 void add_choices(std::span<const Choice> choices, std::string_view chosen, std::string_view name,
                  View& page) {
+  const Texts& texts = texts_in(page.language);
   bool is_listed = false;
   const auto add = [&](std::string_view value, std::string_view text) {
     View& option = page.add(name);
@@ -198,13 +275,20 @@ void add_choices(std::span<const Choice> choices, std::string_view chosen, std::
     if (value == chosen) option.add("SELECTED");
     is_listed = is_listed || value == chosen;
   };
-  for (const Choice& choice : choices) add(choice.value, choice.text);
+  for (const Choice& choice : choices)
+    add(choice.value, choice.is_key ? texts.raw(choice.text) : choice.text);
   if (!is_listed) add(chosen, chosen);
 }
 
 std::vector<Choice> language_choices() {
-  std::vector<Choice> choices{{"", "the engines' own"}};
+  std::vector<Choice> choices{{"", "engines_own", true}};
   for (const Language& language : known_languages()) choices.push_back({language.tag, language.own_name});
+  return choices;
+}
+
+std::vector<Choice> page_language_choices() {
+  std::vector<Choice> choices{{"", "as_browser", true}};
+  for (const auto& [tag, own_name] : kPageLanguages) choices.push_back({tag, own_name});
   return choices;
 }
 
@@ -213,24 +297,27 @@ std::vector<Choice> language_choices() {
 std::string preferences_page(const Exchange& exchange, const Preferences& preferences,
                              const PreferencesRequest& request) {
   const Preferences& shown = request.offered == nullptr ? preferences : *request.offered;
-  View view = page_view(&exchange, "Preferences – metafuse", "", "");
+  View view = page_view(&exchange, "", "", "");
+  const Texts& texts = texts_in(view.language);
+  view.set("TITLE", std::string(texts.raw("preferences")) + " – " + exchange.snapshot->config.branding.name);
   if (request.is_saved) view.add("SAVED");
   if (request.offered != nullptr) view.add("OFFERED");
   if (!request.site.empty()) view.add("ONE_SITE").set("HOST", request.site).set("BACK", request.back);
+  add_choices(page_language_choices(), shown.page, "PAGE", view);
   add_choices(language_choices(), shown.language, "LANGUAGE", view);
   add_choices(kSafeSearch, std::to_string(shown.safe_search), "SAFE", view);
   add_choices(kPageSizes, shown.results == 0 ? "" : std::to_string(shown.results), "RESULTS", view);
   add_choices(kThemes, shown.theme, "COLOURS", view);
   if (shown.opens_new_tab) view.add("NEW_TAB");
   view.set("SITES", sites_text(shown.sites));
-  add_sites(shown.sites, "SITE", view);
+  add_sites(shown.sites, "SITE", texts, view);
   if (shown.sites.is_empty()) view.add("NO_SITES");
   view.set("LINK", exchange.origin() + "/preferences?set=" + percent_encoded(preferences_text(shown)));
   return render_page("preferences", view);
 }
 
 std::string error_page(int status, std::string_view text) {
-  View view = page_view(nullptr, std::string(reason_of(status)) + " – metafuse", "", "");
+  View view = page_view(nullptr, reason_of(status), "", "");
   view.set("STATUS", std::to_string(status)).set("REASON", reason_of(status)).set("TEXT", text);
   return render_page("error", view);
 }

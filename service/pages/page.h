@@ -10,6 +10,7 @@
 #include "service/http/exchange.h"
 #include "service/http/preferences.h"
 #include "service/learning/model_comparison.h"
+#include "service/pages/texts.h"
 
 namespace metafuse::service {
 
@@ -17,6 +18,8 @@ struct ViewPart;
 
 /// The content of a page template: values by name, and parts that may be repeated.
 struct View {
+  std::string
+      language{};  ///< of the page's own texts, one of kPageLanguages; only the outermost view's counts
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<ViewPart> parts;
 
@@ -40,7 +43,8 @@ inline View& View::add(std::string_view name) {
   return parts.back().view;
 }
 
-/// Renders a page of service/pages/ as HTML, each value escaped for the place where it is inserted.
+/// Renders a page of service/pages/ as HTML in the view's language, each value escaped for the place where it
+/// is inserted.
 ///
 /// in: page - "search", "error", ...; requires that the page exists
 std::string render_page(std::string_view page, const View& view);
@@ -58,10 +62,11 @@ struct PageFile {
 std::span<const PageFile> page_files();
 std::span<const PageFile> api_files();
 
-/// A view with what every page shows: title, query, the reader's theme, and the domain that the search
-/// box searches.
+/// A view with what every page shows: title, query, the reader's theme and language, the operator's name,
+/// logo and footer, and the domain that the search box searches.
 ///
-/// in: exchange - nullptr for a page that is the same for all readers
+/// in: exchange - nullptr for a page that is the same for all readers; title - without the operator's name,
+///     which follows it; empty for that name alone
 View page_view(const Exchange* exchange, std::string_view title, std::string_view query,
                std::string_view domain);
 
@@ -77,7 +82,7 @@ void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& pa
 std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title);
 
 /// Adds a part for each site that is raised, lowered or blocked.
-void add_sites(const SitePreferences& sites, std::string_view part, View& page);
+void add_sites(const SitePreferences& sites, std::string_view part, const Texts& texts, View& page);
 
 /// Adds what the last training brought, if there was one.
 void add_story(const LearningStory& story, View& page);
@@ -99,6 +104,9 @@ struct PreferencesRequest {
 /// The browser's preferences as a form.
 std::string preferences_page(const Exchange& exchange, const Preferences& preferences,
                              const PreferencesRequest& request);
+
+/// The style sheet that an operator's colour makes; empty without one.
+std::string brand_styles(const BrandingConfig& branding);
 
 std::string error_page(int status, std::string_view text);
 

@@ -34,8 +34,14 @@ HttpResponse handle_home(const Exchange& exchange) {
 
 Answered handle_static(const Exchange& exchange) {
   const std::string& name = exchange.path_values.front();
-  const std::string_view type = type_of(name);
-  const std::string_view content = page_file(name);
+  const Snapshot& snapshot = *exchange.snapshot;
+  const std::string own_styles = brand_styles(snapshot.config.branding);
+  const bool is_logo = name.starts_with("logo.") && !snapshot.logo.empty() &&
+                       snapshot.config.branding.logo.ends_with(name.substr(4));
+  const std::string_view type = is_logo ? picture_type_of(name) : type_of(name);
+  const std::string_view content = is_logo               ? std::string_view(snapshot.logo)
+                                   : name == "brand.css" ? std::string_view(own_styles)
+                                                         : page_file(name);
   if (type.empty() || content.empty()) return refusal(404, "no such file");
   const std::string etag = '"' + sha256_hex(content).substr(0, 16) + '"';
   HttpResponse response = make_response(200, type, std::string(content));
@@ -44,7 +50,8 @@ Answered handle_static(const Exchange& exchange) {
     response.body.clear();
   }
   response.set("ETag", etag);
-  response.set("Cache-Control", "public, max-age=3600");
+  // what an operator may change is asked for again each time
+  response.set("Cache-Control", is_logo || name == "brand.css" ? "no-cache" : "public, max-age=3600");
   // the client scripts are meant for other sites' pages
   if (name.starts_with("metafuse-")) response.set("Cross-Origin-Resource-Policy", "cross-origin");
   return response;

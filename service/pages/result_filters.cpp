@@ -38,7 +38,7 @@ bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) 
 }
 
 /// Links to the results of one engine, or of one list if there is only one engine, with their counts.
-FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
+FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links, const Texts& texts) {
   std::set<std::string> engines;
   const std::size_t searched = answer.lists.size() - answer.second_stage;
   for (std::size_t i = 0; i < searched; ++i) engines.insert(answer.lists[i].query.engine);
@@ -53,7 +53,7 @@ FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
     }
     for (const std::string& name : names) ++counts[name];
   }
-  FilterGroup out{has_engines ? "Engine" : "List", {}};
+  FilterGroup out{std::string(texts.raw(has_engines ? "engine" : "list")), {}};
   if (counts.size() < 2) return out;
   for (const auto& [name, count] : most_frequent(counts))
     out.links.push_back({name, links.with(has_engines ? "engines" : "lists", name), count});
@@ -61,9 +61,9 @@ FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
 }
 
 /// Links that add a condition `field` + value to what was typed.
-FilterGroup typed_filter(std::string name, const Counts& counts, std::string_view field,
+FilterGroup typed_filter(std::string_view name, const Counts& counts, std::string_view field,
                          const SearchAnswer& answer, const SearchLinks& links) {
-  FilterGroup out{std::move(name), {}};
+  FilterGroup out{std::string(name), {}};
   for (const auto& [value, count] : most_frequent(counts))
     if (count < answer.results.size())
       out.links.push_back(
@@ -71,12 +71,13 @@ FilterGroup typed_filter(std::string name, const Counts& counts, std::string_vie
   return out;
 }
 
-FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, UnixTime now) {
-  FilterGroup out{"Time", {}};
+FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, const Texts& texts,
+                        UnixTime now) {
+  FilterGroup out{std::string(texts.raw("time")), {}};
   static constexpr std::pair<const char*, int> kSpans[] = {
-      {"past day", 1}, {"past week", 7}, {"past month", 31}, {"past year", 366}};
+      {"past_day", 1}, {"past_week", 7}, {"past_month", 31}, {"past_year", 366}};
   std::size_t before = 0;
-  for (const auto& [text, days] : kSpans) {
+  for (const auto& [key, days] : kSpans) {
     const std::string since = iso_day(now - days * kSecondsPerDay);
     const auto count = static_cast<std::size_t>(
         std::count_if(answer.results.begin(), answer.results.end(), [&](const FusedResult& result) {
@@ -84,7 +85,8 @@ FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, Un
         }));
     if (count == before || count == answer.results.size()) continue;
     before = count;
-    out.links.push_back({text, links.with("q", answer.typed.text + " after:" + since), count});
+    out.links.push_back(
+        {std::string(texts.raw(key)), links.with("q", answer.typed.text + " after:" + since), count});
   }
   return out;
 }
@@ -123,26 +125,29 @@ std::string SearchLinks::here() const {
 }
 
 std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
-                                                const SearchParameters& parameters,
-                                                const SearchLinks& links) {
+                                                const SearchParameters& parameters, const SearchLinks& links,
+                                                const Texts& texts) {
   std::vector<FilterLink> out;
   for (const templates::Condition& condition : answer.typed.conditions)
     out.push_back({answer.typed.text.substr(condition.begin, condition.end - condition.begin),
                    links.with("q", answer.typed.text_without(condition))});
   const SearchRequest& search = parameters.search;
   if (!search.engines.empty())
-    out.push_back({fmt::format("engine {}", fmt::join(search.engines, ", ")), links.with("engines", "")});
+    out.push_back({fmt::format("{}: {}", texts.raw("engine"), fmt::join(search.engines, ", ")),
+                   links.with("engines", "")});
   if (!search.lists.empty())
-    out.push_back({fmt::format("list {}", fmt::join(search.lists, ", ")), links.with("lists", "")});
-  if (!search.time_range.empty()) out.push_back({"past " + search.time_range, links.with("time_range", "")});
+    out.push_back(
+        {fmt::format("{}: {}", texts.raw("list"), fmt::join(search.lists, ", ")), links.with("lists", "")});
+  if (!search.time_range.empty())
+    out.push_back({std::string(texts.raw("past_" + search.time_range)), links.with("time_range", "")});
   return out;
 }
 
 std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const SearchParameters& parameters,
-                                         const SearchLinks& links, UnixTime now) {
+                                         const SearchLinks& links, const Texts& texts, UnixTime now) {
   std::vector<FilterGroup> out;
   if (parameters.search.engines.empty() && parameters.search.lists.empty())
-    out.push_back(list_filter(answer, links));
+    out.push_back(list_filter(answer, links, texts));
   if (!answer.typed.terms.empty()) {
     using Kind = templates::Condition::Kind;
     Counts sites, types;
@@ -151,10 +156,10 @@ std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const Searc
       if (const std::string type = shown_file_type(result.hit.url); !type.empty()) ++types[type];
     }
     if (!has_condition(answer, Kind::site))
-      out.push_back(typed_filter("Site", sites, "site:", answer, links));
-    if (!has_condition(answer, Kind::after)) out.push_back(time_filter(answer, links, now));
+      out.push_back(typed_filter(texts.raw("site"), sites, "site:", answer, links));
+    if (!has_condition(answer, Kind::after)) out.push_back(time_filter(answer, links, texts, now));
     if (!has_condition(answer, Kind::file_type))
-      out.push_back(typed_filter("File type", types, "filetype:", answer, links));
+      out.push_back(typed_filter(texts.raw("file_type"), types, "filetype:", answer, links));
   }
   std::erase_if(out, [](const FilterGroup& group) { return group.links.empty(); });
   return out;

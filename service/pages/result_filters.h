@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "service/http/message.h"
+#include "service/pages/texts.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_requests.h"
 #include "service/store/stored_search.h"
@@ -45,13 +46,14 @@ struct FilterGroup {
 
 /// The conditions and choices that narrow the search now, each with the link that removes it.
 std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
-                                                const SearchParameters& parameters, const SearchLinks& links);
+                                                const SearchParameters& parameters, const SearchLinks& links,
+                                                const Texts& texts);
 
 /// Narrower searches that the answer's own results suggest: by engine (by list if there is only one engine),
 /// site, time and file type. A group that would change nothing is left out.
 ///
 /// cost: O(results x lists)
 std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const SearchParameters& parameters,
-                                         const SearchLinks& links, UnixTime now);
+                                         const SearchLinks& links, const Texts& texts, UnixTime now);
 
 }  // namespace metafuse::service

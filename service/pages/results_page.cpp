@@ -1,9 +1,6 @@
 #include "service/pages/results_page.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,7 +10,9 @@
 #include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/pages/result_filters.h"
+#include "service/pages/result_lists.h"
 #include "service/pages/result_text.h"
+#include "service/pages/texts.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
 #include "service/search/search_pipeline.h"
@@ -23,19 +22,7 @@ namespace {
 
 constexpr std::size_t kSnippetBytes = 250;  // passages of one's own documents fit
 constexpr std::size_t kTitleBytes = 200;
-/// Most bytes of markup for all explanations of a page together, so that 30 results of 16 lists stay below
-/// 64 KB.
-constexpr std::size_t kReasonBytes = 20000;
-constexpr std::size_t kRowBytes = 36;
-/// Lists whose weight is at most this share of the largest one explain nothing.
-constexpr double kLeastShownShare = 0.01;
-constexpr std::size_t kFewestReasons = 6;
-constexpr int kBarSteps = 20;
 constexpr std::size_t kMostRelated = 8;
-constexpr std::size_t kMostBadges = 3;
-constexpr std::size_t kBadgeColours = 8;
-/// Most hits that the column "without it" may fuse again for one page; with more, the column stays empty.
-constexpr std::size_t kMostRefusedHits = 60000;
 constexpr int kPagesAround = 4;
 constexpr std::size_t kMostFolded = 10;  ///< results shown below another one
 
@@ -44,96 +31,14 @@ std::string cut_text(const std::string& text, std::size_t bytes) {
   return std::string(truncate_utf8(text, bytes)) + "…";
 }
 
-std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-/// The colour and name of the badge of each list in an answer. Badges name engines if there are several,
-/// else templates.
-class Badges {
- public:
-  explicit Badges(const SearchAnswer& answer) {
-    const auto& lists = answer.lists;
-    const bool has_engines = std::any_of(lists.begin(), lists.end(), [&](const fetchers::FetchedList& list) {
-      return list.query.engine != lists.front().query.engine;
-    });
-    for (const fetchers::FetchedList& list : lists) {
-      const bool is_named_by_engine = has_engines && !list.query.engine.empty();
-      names_.push_back(is_named_by_engine || list.query.template_id.empty() ? list.query.engine
-                                                                            : list.query.template_id);
-      colours_.try_emplace(names_.back(), colours_.size() % kBadgeColours);
-    }
-  }
-
-  /// Adds the best rank under each name, best first: at most three badges, then how many more there are.
-  void add(const FusedResult& result, View& view) const {
-    std::vector<std::pair<int, std::string>> ranks;
-    for (const Placement& place : result.placements) {
-      const std::string& name = names_[place.feature];
-      const auto at =
-          std::find_if(ranks.begin(), ranks.end(), [&](const auto& one) { return one.second == name; });
-      if (at == ranks.end())
-        ranks.emplace_back(place.rank, name);
-      else
-        at->first = std::min(at->first, place.rank);
-    }
-    std::stable_sort(ranks.begin(), ranks.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t i = 0; i < std::min(ranks.size(), kMostBadges); ++i)
-      view.add("BADGE")
-          .set("COLOUR", std::to_string(colours_.at(ranks[i].second)))
-          .set("NAME", ranks[i].second)
-          .set("RANK", std::to_string(ranks[i].first));
-    if (ranks.size() > kMostBadges)
-      view.add("MORE_BADGES").set("COUNT", std::to_string(ranks.size() - kMostBadges));
-  }
-
- private:
-  std::vector<std::string> names_;  ///< of each list
-  std::map<std::string, std::size_t> colours_;
-};
-
-/// The places that all results would have without one of the lists, computed when first asked for.
-class WithoutLists {
- public:
-  WithoutLists(const LoadedDomain& domain, const SearchAnswer& answer) : domain_(domain), answer_(answer) {
-    std::size_t hits = 0;
-    for (const fetchers::FetchedList& list : answer.lists) hits += list.list.hits.size();
-    is_affordable_ = hits * answer.lists.size() <= kMostRefusedHits;
-  }
-
-  /// "7", or "none" for a result that no other list holds; empty if the place stays the same or is not known.
-  std::string place_without(std::size_t result, const std::string& feature) {
-    const auto list = std::find_if(answer_.features.begin(), answer_.features.end(),
-                                   [&](const fusion::Feature& one) { return one.name == feature; });
-    if (!is_affordable_ || list == answer_.features.end()) return {};
-    auto [at, is_new] = places_.try_emplace(feature);
-    if (is_new) {
-      if (!joined_) joined_.emplace(domain_, answer_);
-      at->second = joined_->places_without(static_cast<std::size_t>(list - answer_.features.begin()));
-    }
-    const std::size_t place = at->second[result];
-    if (place == result + 1) return {};
-    return place == 0 ? "none" : std::to_string(place);
-  }
-
- private:
-  const LoadedDomain& domain_;
-  const SearchAnswer& answer_;
-  bool is_affordable_ = false;
-  std::optional<JoinedLists> joined_;
-  std::map<std::string, std::vector<std::size_t>> places_;  ///< by feature
-};
-
 /// The state that the functions below share while they write one page's results.
 struct PageWriter {
   const LoadedDomain& domain;
   const SearchAnswer& answer;
   const Preferences& preferences;
+  const Texts& texts;
   std::vector<FoldedText> words;
-  Badges badges;
-  WithoutLists without;
-  std::size_t most_reasons;
+  ResultLists lists;
   const PictureLinks& pictures;
   const FileLinks& files;
   bool has_closed_files = false;  ///< some result is a file that cannot be opened from the page
@@ -146,92 +51,6 @@ std::string target_of(PageWriter& writer, const std::string& url) {
   std::string link = writer.files.link(writer.answer.domain, url);
   writer.has_closed_files = writer.has_closed_files || link.empty();
   return link;
-}
-
-/// Why some files have no link.
-std::string why_closed(const FileLinks& files) {
-  return files.folders.empty() ? "Some results are files. Browsers do not open them from here: copy their "
-                                 "path, or ask the operator to "
-                                 "add their folder to the server's \"files\"."
-                               : "Some results are files without a link, because they no longer exist, are "
-                                 "larger than 16 MiB, or are "
-                                 "not below the folders of the server's \"files\".";
-}
-
-/// A feature's name, without the engine if all lists are from one engine.
-std::string short_name(const SearchAnswer& answer, const std::string& feature) {
-  const std::string& engine = answer.lists.front().query.engine;
-  const bool is_one =
-      std::all_of(answer.lists.begin(), answer.lists.end(), [&](const fetchers::FetchedList& list) {
-        return list.query.engine == engine && !list.query.template_id.empty();
-      });
-  const std::string ending = "@" + engine;
-  return is_one && feature.ends_with(ending) ? feature.substr(0, feature.size() - ending.size()) : feature;
-}
-
-/// How many rows each explanation may have on a page of `shown` results.
-std::size_t reasons_each(const SearchAnswer& answer, std::size_t shown) {
-  std::size_t bytes = 0;
-  for (const fusion::Feature& feature : answer.features)
-    bytes += short_name(answer, feature.name).size() + kRowBytes;
-  const std::size_t lists = answer.features.size();
-  if (bytes == 0 || shown == 0) return kFewestReasons;
-  return std::max(kFewestReasons, kReasonBytes * lists / (bytes * shown));
-}
-
-/// The main reason in words: "Number 2 in the list phrase counts most; without that list it would be in place
-/// 9."
-std::string plain_reason(const Reason& reason, const std::string& name, const std::string& without) {
-  if (reason.rank == 0) return {};
-  std::string out = fmt::format("Number {} in the list {}", reason.rank, name);
-  if (without == "none") return out + ", the only one that has it. ";
-  out += " counts most";
-  return out + (without.empty() ? "" : "; without that list it would be in place " + without) + ". ";
-}
-
-/// What people decided about a result, as a sentence.
-std::string decided_reason(const FusedResult& result) {
-  if (result.decided == Decided::pinned) return "An operator pinned it for this query. ";
-  if (result.decided == Decided::added) return "An operator added it for this query. ";
-  if (!result.grade) return {};
-  return fmt::format("For this query it was graded {}. ", *result.grade);
-}
-
-/// Says how the online reranker moved a result; "" if it did not order it.
-std::string moved_text(const SearchAnswer& answer, const FusedResult& result) {
-  if (result.moved_from == 0) return {};
-  return "; place " + std::to_string(result.moved_from) + " before online learning from " +
-         std::to_string(answer.fusion.online_steps) + " examples of feedback moved it";
-}
-
-void add_reasons(PageWriter& writer, std::size_t at, View& view) {
-  const FusedResult& result = writer.answer.results[at];
-  auto reasons = reasons_of(writer.domain, writer.answer, result);
-  double most = 0;
-  for (const Reason& reason : reasons) most = std::max(most, std::fabs(reason.weight.value_or(0.0)));
-  std::erase_if(reasons, [&](const Reason& reason) {
-    return reason.weight && std::fabs(*reason.weight) <= kLeastShownShare * most;
-  });
-  std::string plain;
-  for (std::size_t i = 0; i < std::min(reasons.size(), writer.most_reasons); ++i) {
-    const Reason& reason = reasons[i];
-    const double weight = std::max(0.0, reason.weight.value_or(0.0));
-    const int bar = most > 0 ? static_cast<int>(std::lround(kBarSteps * weight / most)) : 0;
-    const std::string without = writer.without.place_without(at, reason.feature);
-    const std::string name = short_name(writer.answer, reason.feature);
-    if (i == 0) plain = plain_reason(reason, name, without);
-    View& row = view.add("WHY");
-    if (!without.empty()) row.add("OTHER").set("O", without);
-    row.set("F", name)
-        .set("R", reason.rank > 0 ? std::to_string(reason.rank) : "–")
-        .set("B", std::to_string(bar))
-        .set("W", weight_text(reason));
-  }
-  view.set("SCORE", fmt::format("{}{}Place {}, score {}{}.", decided_reason(result), plain, at + 1,
-                                short_number(result.score), moved_text(writer.answer, result)));
-  if (reasons.size() > writer.most_reasons)
-    view.add("REST").set("TEXT",
-                         fmt::format("and {} more of less weight", reasons.size() - writer.most_reasons));
 }
 
 void add_marked(std::string_view text, const std::vector<FoldedText>& words, std::string_view name,
@@ -257,17 +76,18 @@ std::string small_text(const Hit& hit, const Preferences& preferences) {
 }
 
 /// What people decided about a result: "judged 3", "pinned".
-std::string decided_text(const FusedResult& result) {
-  std::string out(name_of(result.decided));
-  if (result.grade) out += fmt::format("{}judged {}", out.empty() ? "" : ", ", *result.grade);
+std::string decided_text(const FusedResult& result, const Texts& texts) {
+  std::string out;
+  if (result.decided != Decided::nothing) out = texts.raw(name_of(result.decided));
+  if (result.grade) out += (out.empty() ? "" : ", ") + texts.say("judged", fmt::arg("grade", *result.grade));
   return out;
 }
 
-/// Results folded below another one, as links behind "2 more like this".
-void add_folded(PageWriter& writer, const std::vector<Hit>& hits, std::string_view what, View& view) {
+/// Results folded below another one, as links behind a text that counts them, such as "2 more like this".
+void add_folded(PageWriter& writer, const std::vector<Hit>& hits, std::string_view text, View& view) {
   if (hits.empty()) return;
   View& folded = view.add("FOLDED");
-  folded.set("COUNT", fmt::format("{} {}", hits.size(), what));
+  folded.set("COUNT", writer.texts.counted(text, hits.size()));
   for (std::size_t i = 0; i < std::min(hits.size(), kMostFolded); ++i) {
     const ReadableAddress address = readable_address(hits[i].url);
     View& item = folded.add("HIT");
@@ -305,25 +125,25 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
     if (!hit.language.empty()) snippet.add("LANG").set("TAG", hit.language);
     add_marked(excerpt(hit.snippet, writer.words, kSnippetBytes), writer.words, "TEXT_PART", snippet);
   }
-  add_folded(writer, writer.answer.results[at].alike, "more like this", view);
-  add_folded(writer, writer.answer.results[at].same_site, "more from this site", view);
+  add_folded(writer, writer.answer.results[at].alike, "more_like_this", view);
+  add_folded(writer, writer.answer.results[at].same_site, "more_from_site", view);
   if (const std::string details = small_text(hit, writer.preferences); !details.empty())
     view.add("DETAILS").set("TEXT", details);
-  if (const std::string decided = decided_text(writer.answer.results[at]); !decided.empty())
+  if (const std::string decided = decided_text(writer.answer.results[at], writer.texts); !decided.empty())
     view.add("DECIDED").set("TEXT", decided);
-  writer.badges.add(writer.answer.results[at], view);
-  add_reasons(writer, at, view);
+  writer.lists.add_badges(writer.answer.results[at], view);
+  writer.lists.add_reasons(at, view);
   if (const std::string host = host_of(hit.url); !host.empty() && !hit.url.starts_with("file:"))
     view.add("SITE").set("HOST", host);
 }
 
-void add_failures(const SearchAnswer& answer, View& page) {
+void add_failures(const SearchAnswer& answer, const Texts& texts, View& page) {
   std::size_t count = 0;
   for (const auto& list : answer.lists) count += list.has_failed() ? 1 : 0;
   if (count == 0) return;
   View& view = page.add("FAILED");
-  view.set("COUNT", std::to_string(count) + " of " + std::to_string(answer.lists.size()) +
-                        " lists are missing from this answer: " + failed_engines(answer));
+  view.set("COUNT", texts.counted("missing", count, fmt::arg("all", answer.lists.size()),
+                                  fmt::arg("engines", failed_engines(answer))));
   for (const auto& list : answer.lists)
     if (list.has_failed())
       view.add("LIST").set("FEATURE", list.query.feature_name()).set("WHY", failure_text(list));
@@ -337,28 +157,28 @@ bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
 /// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" means that
 /// the engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request,
-                       const SitePreferences& sites) {
+                       const SitePreferences& sites, const Texts& texts) {
   const auto limit = static_cast<std::size_t>(request.parameters->limit);
   const std::size_t hidden = blocked_results(answer, sites) + answer.hidden;
   const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
   const std::size_t shown = total > hidden ? total - hidden : 0;
-  std::string out = is_about(domain, answer) ? "About " : "";
-  out += counted(shown, "result", "results");
+  const std::string out = texts.counted(is_about(domain, answer) ? "summary_about" : "summary", shown);
   const double seconds = answer.fetch_seconds + answer.fuse_seconds;
-  if (seconds > 0) out += seconds < 0.01 ? " in less than 0.01 s" : fmt::format(" in {:.2f} s", seconds);
-  return out;
+  if (seconds <= 0) return out;
+  return out + ' ' +
+         (seconds < 0.01 ? std::string(texts.raw("in_no_time"))
+                         : texts.say("in_seconds", fmt::arg("seconds", fmt::format("{:.2f}", seconds))));
 }
 
-std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer) {
-  std::string out =
-      fmt::format("{}, fused by {}", counted(answer.lists.size(), "list", "lists"), answer.fusion.method);
-  if (!answer.fusion.version.empty()) out += fmt::format(" (model {})", answer.fusion.version);
-  out += '.';
-  if (is_about(domain, answer)) out += " The engines have more results than they were asked for.";
-  if (answer.left_out > 0)
-    out += fmt::format(" {} left out, because the engines cannot search for all of your conditions.",
-                       counted(answer.left_out, "result was", "results were"));
-  if (!answer.fusion.notice.empty()) out += " Notice: " + answer.fusion.notice + '.';
+std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer, const Texts& texts) {
+  const FusionNote& fusion = answer.fusion;
+  const auto method = fmt::arg("method", fusion.method);
+  std::string out = fusion.version.empty() ? texts.counted("how", answer.lists.size(), method)
+                                           : texts.counted("how_model", answer.lists.size(), method,
+                                                           fmt::arg("model", fusion.version));
+  if (is_about(domain, answer)) out += ' ' + std::string(texts.raw("how_more"));
+  if (answer.left_out > 0) out += ' ' + texts.counted("how_left_out", answer.left_out);
+  if (!fusion.notice.empty()) out += ' ' + texts.say("how_notice", fmt::arg("notice", fusion.notice));
   return out;
 }
 
@@ -370,13 +190,13 @@ void add_suggestions(const SearchAnswer& answer, View& page) {
 }
 
 void add_narrowing(const SearchAnswer& answer, const PageRequest& request, const SearchLinks& links,
-                   View& page) {
-  const auto active = conditions_to_take_away(answer, *request.parameters, links);
+                   const Texts& texts, View& page) {
+  const auto active = conditions_to_take_away(answer, *request.parameters, links, texts);
   if (!active.empty()) {
     View& chips = page.add("CHIPS");
     for (const FilterLink& link : active) chips.add("CHIP").set("TEXT", link.text).set("URL", link.url);
   }
-  const auto offered = offered_filters(answer, *request.parameters, links, request.now);
+  const auto offered = offered_filters(answer, *request.parameters, links, texts, request.now);
   if (offered.empty()) return;
   View& filters = page.add("FILTERS");
   for (const FilterGroup& group : offered) {
@@ -422,13 +242,21 @@ void add_correction(const PageRequest& request, const SearchLinks& links, View& 
   view.set("URL", typed.empty() ? links.with("q", corrected) : links.with("verbatim", "1"));
 }
 
-/// For a search without results: how the query was understood, and what might help.
-void add_nothing(const SearchAnswer& answer, View& page) {
+/// For a search without results: how the query was understood, and what might help. If no engine answered,
+/// nothing that the reader could change would help.
+void add_nothing(const SearchAnswer& answer, const Texts& texts, View& page) {
   View& view = page.add("NOTHING");
-  if (!answer.typed.terms.empty()) view.add("UNDERSTOOD").set("WORDS", answer.typed.words());
-  if (answer.typed.terms.size() > 1) view.add("FEWER");
-  if (!answer.typed.conditions.empty()) view.add("CONDITIONS");
-  if (answer.left_out > 0) view.add("LEFT_OUT").set("COUNT", counted(answer.left_out, "result", "results"));
+  if (answer.typed.terms.empty())
+    view.add("WITHOUT_WORDS");
+  else
+    view.add("UNDERSTOOD").set("WORDS", answer.typed.words());
+  const bool has_answers = std::any_of(answer.lists.begin(), answer.lists.end(),
+                                       [](const fetchers::FetchedList& list) { return !list.has_failed(); });
+  if (answer.left_out > 0) view.add("LEFT_OUT").set("COUNT", texts.counted("left_out", answer.left_out));
+  if (!has_answers) return;
+  View& advice = view.add("ADVICE");
+  if (!answer.typed.conditions.empty()) advice.add("CONDITIONS");
+  if (answer.typed.terms.size() > 1) advice.add("FEWER");
 }
 
 /// The slots of an answer, with the plain query in the slot that it filled, for the form.
@@ -440,37 +268,44 @@ BaseQuery slots_in_form(const LoadedDomain& domain, const SearchAnswer& answer) 
 
 }  // namespace
 
-std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request) {
+View results_view(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request) {
   const LoadedDomain& domain = *exchange.snapshot->find_domain(answer.domain);
   const ShownResults& shown = *request.shown;
   const SearchLinks links(*request.fields);
-  View view = page_view(&exchange, answer.query + " – metafuse", answer.query, answer.domain);
+  View view = page_view(&exchange, answer.query, answer.query, answer.domain);
+  const Texts& texts = texts_in(view.language);
   add_tabs(exchange, domain, answer.query, view);
   add_slots_form(domain, slots_in_form(domain, answer), view);
-  view.set("SUMMARY", summary_of(domain, answer, request, exchange.preferences.sites))
-      .set("HOW", how_found(domain, answer));
+  view.set("SUMMARY", summary_of(domain, answer, request, exchange.preferences.sites, texts))
+      .set("HOW", how_found(domain, answer, texts));
   view.set("FIRST", std::to_string(shown.first + 1)).set("SEARCH_ID", shown.search_id);
   view.set("BACK", links.here());
-  add_narrowing(answer, request, links, view);
-  add_failures(answer, view);
+  if (request.is_partial) view.add("ARRIVING");
+  add_narrowing(answer, request, links, texts, view);
+  add_failures(answer, texts, view);
   add_suggestions(answer, view);
   add_correction(request, links, view);
-  if (answer.results.empty()) add_nothing(answer, view);
+  if (answer.results.empty()) add_nothing(answer, texts, view);
   PageWriter writer{domain,
                     answer,
                     exchange.preferences,
+                    texts,
                     words_to_mark(answer),
-                    Badges(answer),
-                    WithoutLists(domain, answer),
-                    reasons_each(answer, shown.positions.size()),
+                    ResultLists(domain, answer, texts, shown.positions.size()),
                     request.pictures,
                     request.files};
+  if (!answer.results.empty()) writer.lists.add_legend(view);
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
-  if (writer.has_closed_files) view.add("CLOSED_FILES").set("WHY", why_closed(writer.files));
+  if (writer.has_closed_files)
+    view.add("CLOSED_FILES").add(writer.files.folders.empty() ? "WITHOUT_FOLDERS" : "WITH_FOLDERS");
   if (const SitePreferences& sites = exchange.preferences.sites; !sites.is_empty())
-    add_sites(sites, "PREFERENCE", view.add("PREFERENCES"));
+    add_sites(sites, "PREFERENCE", texts, view.add("PREFERENCES"));
   add_pages(domain, answer, request, links, view);
-  return render_page("search", view);
+  return view;
+}
+
+std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request) {
+  return render_page("search", results_view(exchange, answer, request));
 }
 
 }  // namespace metafuse::service

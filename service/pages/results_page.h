@@ -21,6 +21,7 @@ struct PageRequest {
   UnixTime now = 0;
   PictureLinks pictures = {};
   FileLinks files = {};
+  bool is_partial = false;  ///< more lists are on their way
 };
 
 /// The results page: how the query was understood, the filters, the results with their matches marked, why

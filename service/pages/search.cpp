@@ -89,8 +89,60 @@ Exchange without_models(const Exchange& exchange) {
   return out;
 }
 
-HttpResponse search_fields(Finder& finder, const PictureReader& pictures, const Exchange& exchange,
-                           const Fields& fields) {
+/// What answers a search besides its exchange.
+struct PageTools {
+  Finder& finder;
+  const PictureReader& pictures;
+  Reply* reply = nullptr;  ///< to begin a page before all lists are there; nullptr: never
+};
+
+/// Whether a page may begin with the first lists: the reader's browser completes it, and some list comes from
+/// elsewhere, so that there is something to wait for.
+bool may_begin_early(const Exchange& exchange, const SearchParameters& parameters) {
+  const LoadedDomain* domain = exchange.find_domain(parameters.search.domain);
+  if (domain == nullptr || exchange.request.method != "GET" || parameters.format != Format::html ||
+      !completes_pages(exchange.request.header("Cookie")))
+    return false;
+  const auto& traits = exchange.snapshot->engines.traits;
+  const auto is_elsewhere = [&](const std::string& engine) {
+    const auto known = traits.find(engine);
+    return known == traits.end() || !known->second.is_embedded;
+  };
+  const auto& templates = domain->domain.templates;
+  return std::any_of(templates.begin(), templates.end(), [&](const templates::SearchTemplate& one) {
+    return std::any_of(one.engines.begin(), one.engines.end(), is_elsewhere);
+  });
+}
+
+/// A page to which more will be added.
+std::string page_without_end(const std::string& page) {
+  return page.substr(0, page.rfind("</body>"));
+}
+
+/// What completes such a page: the content of the whole page, which the script joins with what is being read.
+std::string completion_of(const std::string& page) {
+  const std::size_t begin = page.find('>', page.find("<main")) + 1;
+  return "<template id=\"whole\">" + page.substr(begin, page.find("</main>", begin) - begin) +
+         "</template></body></html>\n";
+}
+
+/// Sends the beginning of a page when half of the lists have arrived.
+SearchEvents early_page(const PageTools& tools, const Exchange& exchange, const PageRequest& page) {
+  SearchEvents events;
+  events.on_partial = [&tools, &exchange, page](const SearchAnswer& so_far, std::size_t, std::size_t) {
+    if (tools.reply->has_begun() || so_far.results.empty()) return;
+    const ShownResults shown =
+        shown_results(so_far, page.parameters->first(), page.parameters->limit, exchange.preferences.sites);
+    PageRequest early = page;
+    early.shown = &shown;
+    early.is_partial = true;
+    tools.reply->begin(make_response(200, "text/html; charset=utf-8", ""));
+    tools.reply->write(page_without_end(results_page(exchange, so_far, early)));
+  };
+  return events;
+}
+
+HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
@@ -102,14 +154,23 @@ HttpResponse search_fields(Finder& finder, const PictureReader& pictures, const 
   const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
   // a search that only compares two rankings must not be learned from, so it is not stored
-  const auto found =
-      finder.find(asked, {parameters->search, parameters->first(), parameters->limit,
-                          exchange.preferences.sites, correction_for(parameters->is_verbatim), !is_by_rrf});
-  if (!found) return refusal_response(dialect, found.error());
-  PageRequest page{&*parameters, &found->shown, &fields, finder.unix_time()};
-  page.pictures = pictures.links();
+  PageRequest page{&*parameters, nullptr, &fields, tools.finder.unix_time()};
+  page.pictures = tools.pictures.links();
   page.files = {page.pictures.secret, exchange.snapshot->config.files};
-  return found->response(render(asked, *found->answer, page));
+  SearchEvents events;
+  if (tools.reply != nullptr && may_begin_early(exchange, *parameters))
+    events = early_page(tools, asked, page);
+  const auto found =
+      tools.finder.find(asked,
+                        {parameters->search, parameters->first(), parameters->limit,
+                         exchange.preferences.sites, correction_for(parameters->is_verbatim), !is_by_rrf},
+                        events);
+  if (!found) return refusal_response(dialect, found.error());
+  page.shown = &found->shown;
+  HttpResponse whole = found->response(render(asked, *found->answer, page));
+  if (tools.reply == nullptr || !tools.reply->has_begun()) return whole;
+  tools.reply->write(completion_of(whole.body));
+  return HttpResponse();
 }
 
 /// Whether a page is asked for without anything to search for, as by Enter in an empty box.
@@ -123,13 +184,13 @@ bool is_without_query(const Fields& fields) {
 /// The page for a query that holds nothing to search for, such as -word alone. The box keeps what was typed.
 HttpResponse unsearchable(const Exchange& exchange, const Fields& fields) {
   View view =
-      page_view(&exchange, "Search – metafuse", form_value(fields, "q"), form_value(fields, "domain"));
+      page_view(&exchange, form_value(fields, "q"), form_value(fields, "q"), form_value(fields, "domain"));
   return html_response(render_page("unsearchable", view), 400);
 }
 
 }  // namespace
 
-HttpResponse handle_search(Finder& finder, PictureReader& pictures, const Exchange& exchange) {
+HttpResponse handle_search(Finder& finder, PictureReader& pictures, Reply& reply, const Exchange& exchange) {
   const Fields& fields = exchange.request.query;
   if (is_without_query(fields)) {
     HttpResponse response;
@@ -138,7 +199,7 @@ HttpResponse handle_search(Finder& finder, PictureReader& pictures, const Exchan
     response.set("Location", domain.empty() ? "/" : "/?domain=" + percent_encoded(domain));
     return response;
   }
-  HttpResponse response = search_fields(finder, pictures, exchange, fields);
+  HttpResponse response = search_fields({finder, pictures, &reply}, exchange, fields);
   return response.status == 400 && dialect_for(fields) == Dialect::page ? unsearchable(exchange, fields)
                                                                         : response;
 }
@@ -147,9 +208,9 @@ Answered handle_post_search(Finder& finder, PictureReader& pictures, const Clock
                             const Exchange& exchange) {
   // LangChain's SearXNG client sends an empty body and puts its parameters into the target
   if (exchange.request.body.empty() && !exchange.request.query.empty())
-    return search_fields(finder, pictures, exchange, exchange.request.query);
+    return search_fields({finder, pictures}, exchange, exchange.request.query);
   if (dialect_of(exchange.request) == Dialect::tavily) return tavily_search(finder, clock, exchange);
-  return search_fields(finder, pictures, exchange, exchange.form);
+  return search_fields({finder, pictures}, exchange, exchange.form);
 }
 
 }  // namespace metafuse::service

@@ -101,7 +101,7 @@ void add_template_versions(const TemplateEditorState& state, View& page) {
 }  // namespace
 
 std::string template_list_page(const Exchange& exchange) {
-  View view = page_view(&exchange, "Templates – metafuse", "", "");
+  View view = page_view(&exchange, "Templates", "", "");
   for (const LoadedDomain* domain : exchange.domains())
     view.add("ITEM")
         .set("NAME", domain->domain.name)
@@ -114,7 +114,7 @@ std::string template_list_page(const Exchange& exchange) {
 
 std::string template_editor_page(const Exchange& exchange, const LoadedDomain& domain,
                                  const TemplateEditorState& state) {
-  View view = page_view(&exchange, domain.domain.name + " templates – metafuse", "", domain.domain.name);
+  View view = page_view(&exchange, domain.domain.name + " templates", "", domain.domain.name);
   view.set("NAME", domain.domain.name)
       .set("DESCRIPTION", domain.domain.description)
       .set("METHOD", fused_by(domain))

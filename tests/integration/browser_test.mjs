@@ -133,10 +133,10 @@ async function sitePreferences(options) {
   await vim.locator("summary").click();
   await vim.getByRole("link", { name: "Raise, lower or block" }).click();
   await page.getByRole("button", { name: "Block" }).click();
-  await page.getByText("is blocked").waitFor();
+  await page.getByText(": blocked").waitFor();
   assert.equal(await page.locator(".results > li").count(), 2);
   await page.getByRole("button", { name: "Forget www.vim.org" }).click();
-  await page.getByText("is blocked").waitFor({ state: "detached" });
+  await page.getByText(": blocked").waitFor({ state: "detached" });
   assert.equal(await page.locator(".results > li").count(), 3);
 }
 

@@ -53,6 +53,14 @@ class RawClient {
     return out;
   }
 
+  /// What arrives until a text is among it, or until the other side closes the connection.
+  std::string read_until(std::string_view text) {
+    std::string out;
+    while (out.find(text) == std::string::npos && read_some(out)) {
+    }
+    return out;
+  }
+
   /// Reads one response with a Content-Length; any bytes after it are kept for the next call.
   std::string read_response() {
     while (true) {

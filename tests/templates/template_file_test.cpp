@@ -321,3 +321,26 @@ TEST_CASE("An expanded query has at most as many bytes as its reader allows", "[
   CHECK(expand(one->domain, longest, {}, {64, 4096}).has_value());
   CHECK(expand(one->domain, longest, {}, {64, 4095}).has_error());
 }
+
+TEST_CASE("Labels and examples are read and bounded", "[templates][yaml]") {
+  const std::string head = "version: 1\ndomain: pages\nslots: {QUERY: {required: true}}\n";
+  const auto file = parse_domain_file(head +
+                                          "examples: [one two, three]\ntemplates:\n"
+                                          "  - {id: a, label: words, engine: [e, f], query: '{QUERY}'}\n"
+                                          "  - {id: b, label: title, engine: e, query: '{QUERY}'}\n"
+                                          "  - {id: c, engine: e, query: '{QUERY}'}\n",
+                                      "f");
+  REQUIRE(file.has_value());
+  CHECK(file->domain.examples == std::vector<std::string>{"one two", "three"});
+  CHECK(list_label(file->domain, "a", "f") == "words (f)");
+  CHECK(list_label(file->domain, "b", "e") == "title");
+  CHECK(list_label(file->domain, "c", "e").empty());
+  const std::string plain = "templates: [{id: a, engine: e, query: '{QUERY}'}]\n";
+  CHECK_FALSE(
+      parse_domain_file(head + "examples: [" + std::string(65, 'x') + "]\n" + plain, "f").has_value());
+  CHECK_FALSE(parse_domain_file(head + "examples: [a,b,c,d,e,f,g,h,i,j,k,l,m]\n" + plain, "f").has_value());
+  CHECK_FALSE(parse_domain_file(head + "templates: [{id: a, label: " + std::string(65, 'x') +
+                                    ", engine: e, query: '{QUERY}'}]\n",
+                                "f")
+                  .has_value());
+}

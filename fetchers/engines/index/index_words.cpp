@@ -40,7 +40,16 @@ Result<IndexWords> read_index_words(const std::string& path, const IndexWordsOpt
   TRY(auto database, SqliteDatabase::open(path, {}));
   TRY_VOID(check_index_format(database, path));
   IndexWords out;
-  TRY(auto titles, database.prepare("SELECT title FROM pages WHERE title != '' ORDER BY id LIMIT ?1"));
+  std::string order = "id";
+  if (!options.order_by.empty()) {
+    TRY(auto known, database.prepare("SELECT 1 FROM pragma_table_info('numbers') WHERE name = ?1"));
+    known.bind(options.order_by);
+    TRY(const auto is_known, known.next());
+    if (is_known)
+      order = "(SELECT \"" + options.order_by + "\" FROM numbers WHERE numbers.id = pages.id) DESC, id";
+  }
+  TRY(auto titles,
+      database.prepare("SELECT title FROM pages WHERE title != '' ORDER BY " + order + " LIMIT ?1"));
   titles.bind(options.most_titles);
   TRY_VOID(titles.for_each_row([&](const SqliteRow& row) { out.titles.emplace_back(row.text(0)); }));
   TRY_VOID(read_terms(database, options, out));

@@ -13,12 +13,13 @@ namespace metafuse::fetchers {
 
 /// The vocabulary of an embedded index, for completing and correcting queries.
 struct IndexWords {
-  std::vector<std::string> titles;  ///< in the order of the documents
+  std::vector<std::string> titles;  ///< in the order of the documents, or by their numbers
   /// Folded word, number of documents that contain it.
   std::vector<std::pair<std::string, std::size_t>> words;
 };
 
 struct IndexWordsOptions {
+  std::string order_by{};  ///< a number of the documents: the title with the largest comes first
   std::size_t most_titles = 200'000;
   std::size_t most_words = 100'000;
   /// That contain a word: if it is only one, the word may be a typing error.

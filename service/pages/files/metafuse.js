@@ -1,7 +1,39 @@
 "use strict";
-// Keyboard control, click feedback and completions for the results page. Everything else works without this script.
+// Keyboard control, click feedback, completions, and the second half of a page that began with the first lists.
+// Everything else works without this script.
 (() => {
   const box = document.getElementById("q");
+
+  // Tells the server that a page may begin before all lists are there. Such a page ends with the whole one in a
+  // template: what is in view or above it stays where it is, and the rest takes its places below.
+  document.cookie = "completes=1; Path=/; SameSite=Strict";
+  const whole = document.getElementById("whole");
+  const numbered = (list) => [...list.children].forEach((item, i) => (item.dataset.position = String(i + 1)));
+  const join = (content) => {
+    const main = document.getElementById("main");
+    const old = document.querySelector(".results");
+    const fresh = content.querySelector(".results");
+    if (!fresh) return;
+    numbered(fresh);
+    // a result that cannot be opened has no link, but an address below its title
+    const addressOf = (item) => item.querySelector("h2 a")?.getAttribute("href") ?? item.querySelector("cite").textContent;
+    const found = new Map([...fresh.children].map((item) => [addressOf(item), item]));
+    const kept = [...old.children].filter((item) => item.getBoundingClientRect().top < window.innerHeight);
+    const focused = document.activeElement;
+    const top = kept.length > 0 ? kept[0].getBoundingClientRect().top : 0;
+    for (const item of kept) {
+      const same = found.get(addressOf(item));
+      item.dataset.position = same ? same.dataset.position : "0";
+      if (same) same.remove();
+    }
+    fresh.prepend(...kept);
+    main.replaceChildren(...content.childNodes);
+    if (kept.length > 0) window.scrollBy(0, kept[0].getBoundingClientRect().top - top);
+    if (main.contains(focused)) focused.focus({ preventScroll: true });
+  };
+  if (whole) join(whole.content);
+  else document.querySelectorAll(".results").forEach(numbered);
+
   const items = [...document.querySelectorAll(".results > li")];
   let at = -1;
 
@@ -10,7 +42,7 @@
     if (at >= 0) items[at].classList.remove("on");
     at = Math.min(items.length - 1, Math.max(0, at + step));
     items[at].classList.add("on");
-    items[at].querySelector("h2 a").focus();
+    items[at].querySelector("h2 a")?.focus();
     items[at].scrollIntoView({ block: "nearest" });
   };
 
@@ -21,7 +53,8 @@
     list.addEventListener("click", (event) => {
       const link = event.target.closest("h2 a");
       if (!link) return;
-      const position = items.indexOf(link.closest("li")) + 1;
+      const position = Number(link.closest("li").dataset.position);
+      if (position === 0) return; // not in the whole page's order
       const body = JSON.stringify({ search_id: search, kind: "click", position });
       navigator.sendBeacon("/v1/feedback", new Blob([body], { type: "application/json" }));
     });
@@ -36,7 +69,7 @@
     offers.id = "offers";
     offers.hidden = true;
     offers.setAttribute("role", "listbox");
-    offers.setAttribute("aria-label", "Completions");
+    offers.setAttribute("aria-label", form.dataset.completions);
     form.append(offers);
     for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "false", "aria-controls": "offers",
       "aria-autocomplete": "list" })) box.setAttribute(name, value);

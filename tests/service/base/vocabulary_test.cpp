@@ -86,6 +86,8 @@ TEST_CASE("Input is completed by titles with a word of that prefix and then by f
   CHECK(complete("text -edi").empty());
   CHECK(vocabulary.complete("g", 1).size() == 1);
   CHECK(Vocabulary({}, {}).complete("a", 8).empty());
+  const Vocabulary by_importance(kTitles, kWords, service::TitleOrder::as_given);
+  CHECK(by_importance.complete("gnu", 8) == std::vector<std::string>{"GNU Emacs", "GNU nano"});
 }
 
 TEST_CASE("A typing error is corrected to a word that occurs with the other words", "[service][vocabulary]") {

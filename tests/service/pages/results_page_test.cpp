@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <future>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -6,6 +9,7 @@
 #include "core/json.h"
 #include "service/http/preferences.h"
 #include "service/pages/result_text.h"
+#include "service/pages/texts.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -114,7 +118,7 @@ TEST_CASE("The page shows matches and badges and filters and explanations withou
   // b is first because of three lists, and stays first without one of them
   CHECK(shows(page, "Number "));
   const std::string narrowed = body_in(server.get("/search?q=ada&engines=two"));
-  CHECK(shows(narrowed, "engine two <span aria-hidden"));
+  CHECK(shows(narrowed, "Engine: two <span aria-hidden"));
   const std::string one_list = body_in(server.get("/search?q=ada&lists=placed%40one&format=json"));
   CHECK(count_of(one_list, "\"url\"") == 4);
   CHECK(status_in(server.get("/search?q=ada&lists=none%40one")) == 400);
@@ -144,7 +148,7 @@ TEST_CASE("A page without results shows how the query was understood", "[service
 
 TEST_CASE("Preferences are stored in one cookie and shared by one link", "[service][preferences]") {
   using service::Preferences;
-  Preferences preferences{"de", 2, 50, "dark", true, {{"a.example"}, {"b.example"}, {"c.example"}}};
+  Preferences preferences{"", "de", 2, 50, "dark", true, {{"a.example"}, {"b.example"}, {"c.example"}}};
   const std::string text =
       "language=de&safe=2&results=50&theme=dark&tab=1&sites=+a.example|-b.example|!c.example";
   CHECK(service::preferences_text(preferences) == text);
@@ -228,4 +232,111 @@ TEST_CASE("A search that asks for RRF is fused by RRF and is not stored", "[serv
   CHECK(snapshot->without_models() == snapshot->without_models());
   CHECK_FALSE(snapshot->without_models()->find_domain("pages")->model.has_value());
   CHECK(snapshot->find_domain("pages")->model.has_value());
+}
+
+TEST_CASE("Labels name lists in badges and legend and reasons", "[service][page]") {
+  TestServer server(
+      TestServer::default_answer, "",
+      "version: 1\ndomain: pages\ndepth: 10\nexamples: [ada lovelace]\nslots: {NAME: {required: true}}\n"
+      "templates:\n  - {id: plain, label: plain words, engine: [one, two], query: '{NAME}'}\n"
+      "  - {id: named, label: names, engine: one, query: '\"{NAME}\"'}\n");
+  const std::string page = body_in(server.get("/search?q=ada"));
+  CHECK(shows(page, "<i class=\"g1\">plain words (two) <b>1</b></i>"));
+  CHECK(shows(page, "<i class=\"g2\">names</i> <code>named@one</code>"));
+  // b is second in two lists and first in one, whose reciprocal rank weighs most
+  CHECK(shows(page, "Number 1 by “plain words (two)” counts most"));
+  CHECK(shows(page, "It is also number 2 by “plain words (one)”, 2 by “names”."));
+  CHECK(shows(page, "<td>names<td>2"));
+  CHECK(shows(body_in(server.get("/")),
+              "<a href=\"/search?q=ada+lovelace&amp;domain=pages\">ada lovelace</a>"));
+}
+
+TEST_CASE("An operator's name and logo and colour and footer are on every page", "[service][page]") {
+  TemporaryFolder pictures;
+  pictures.write("owl.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+  TestServer server(TestServer::default_answer,
+                    "branding: {name: \"Owls & Co\", logo: " + pictures.path("owl.svg") +
+                        ", colour: \"#102030\", footer: \"<Ask us>\"}\n");
+  for (const std::string path : {"/", "/search?q=ada", "/preferences", "/judge", "/docs"}) {
+    const std::string page = body_in(server.get(path));
+    CHECK(shows(page, "Owls &amp; Co</title>"));
+    CHECK(shows(page, "<img src=\"/static/logo.svg\" alt=\"Owls &amp; Co\""));
+    CHECK(shows(page, "<p>&lt;Ask us&gt;</p>"));
+    CHECK(shows(page, "/static/brand.css"));
+  }
+  CHECK(shows(server.get("/static/logo.svg"), "Content-Type: image/svg+xml"));
+  CHECK(shows(server.get("/static/brand.css"), ":root{--brand:#102030;--mark:#102030}"));
+  CHECK(shows(server.get("/opensearch.xml"), "<ShortName>Owls &amp; Co</ShortName>"));
+  TestServer plain;
+  CHECK(shows(body_in(plain.get("/")), "<title>metafuse</title>"));
+  CHECK(status_in(plain.get("/static/logo.svg")) == 404);
+  CHECK(status_in(plain.get("/static/brand.css")) == 404);
+}
+
+TEST_CASE("Pages are in the language of the preferences or else of the browser", "[service][page]") {
+  TestServer server;
+  const auto page = [&](const std::string& headers) { return body_in(server.get("/search?q=ada", headers)); };
+  CHECK(shows(page(""), "<html lang=\"en\">"));
+  CHECK(shows(page("Accept-Language: de-AT,en;q=0.5\r\n"), "4 Ergebnisse"));
+  CHECK(shows(page("Accept-Language: en;q=0.1,zh-CN;q=0.2\r\n"), "4 条结果"));
+  CHECK(shows(page("Accept-Language: tlh, x;q=y, *;q=0\r\n"), "4 results"));
+  CHECK(shows(page("Accept-Language: de\r\nCookie: preferences=page=fr\r\n"), "4 résultats"));
+  CHECK(shows(page("Accept-Language: es\r\nCookie: preferences=page=xx\r\n"), "4 resultados"));
+  CHECK(shows(body_in(server.get("/preferences", "Accept-Language: de\r\n")), "<h1>Einstellungen</h1>"));
+}
+
+TEST_CASE("No translation lacks a text or changes its marks", "[service][page]") {
+  const auto marks_of = [](std::string_view text) {
+    std::set<std::string> out;
+    for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1))
+      if (const std::size_t end = text.find('}', at); end != std::string_view::npos)
+        out.emplace(text.substr(at, end - at));
+    return out;
+  };
+  const service::Texts& english = service::texts_in("en");
+  REQUIRE(service::all_texts().size() == 5);
+  for (const service::Texts& texts : service::all_texts()) {
+    CAPTURE(texts.tag);
+    CHECK(texts.raw("tag") == texts.tag);
+    CHECK(texts.texts.size() == english.texts.size());
+    for (const auto& [key, text] : english.texts) {
+      CAPTURE(key);
+      const auto at = texts.texts.find(key);
+      REQUIRE(at != texts.texts.end());
+      CHECK(!at->second.empty());
+      CHECK(marks_of(at->second) == marks_of(text));
+      CHECK(at->second.find('"') == std::string::npos);  // texts stand in attributes too
+      CHECK(std::count(at->second.begin(), at->second.end(), '<') ==
+            std::count(text.begin(), text.end(), '<'));
+    }
+  }
+  CHECK(service::texts_in("fr").counted("summary", 0) == "0 résultat");
+  CHECK(service::texts_in("de").counted("summary", 0) == "0 Ergebnisse");
+  CHECK(service::texts_in("zh").counted("summary", 1) == "1 条结果");
+}
+
+TEST_CASE("A page begins with half of the lists if its reader can complete it", "[service][page]") {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  TestServer server([released](const ExpandedQuery& query) {
+    if (query.template_id != "placed") return TestServer::default_answer(query);
+    released.wait();
+    return list_of({"late.example"});
+  });
+  RawClient client(server.port());
+  client.send(
+      "GET /search?q=ada HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: completes=1\r\n\r\n");
+  const std::string early = client.read_until("</footer>");
+  CHECK(shows(early, "More results are on their way."));
+  CHECK(shows(early, "a.example"));
+  CHECK(!shows(early, "late.example"));
+  CHECK(!shows(early, "</html>"));
+  release.set_value();
+  const std::string rest = client.read_all();
+  CHECK(shows(rest, "<template id=\"whole\">"));
+  CHECK(shows(rest, "late.example"));
+  CHECK(!shows(rest, "More results are on their way."));
+  CHECK(shows(rest, "</template></body></html>"));
+  // a browser without the script, and every program, waits for the whole answer
+  CHECK(!shows(server.get("/search?q=charles"), "<template"));
 }

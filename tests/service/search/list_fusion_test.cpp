@@ -126,7 +126,7 @@ TEST_CASE("A failed engine is named and does not fail the search", "[service][se
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].as_array()[0] == "two");
   CHECK(failed[0].as_array()[1] == "timeout");
-  CHECK(server.get("/search?q=ada").find("1 of 3 lists are missing from this answer: two<") !=
+  CHECK(server.get("/search?q=ada").find("1 of 3 lists is missing from this answer: two<") !=
         std::string::npos);
 }
 
