@@ -419,7 +419,7 @@ Guess guess_of(const List& list, AnswerRules::Format format) {
   guess.chooses_address = url.is_chosen;
   // No URL was found; perhaps one can be built from the value that identifies an item.
   if (url.path.empty()) guess.rules.id = best_of(parts, items, id_worth).path;
-  if (url.path.empty() && guess.rules.id.empty()) guess.rules.id = title.path;
+  if (url.path.empty() && guess.rules.id.empty() && !text.path.empty()) guess.rules.id = title.path;
   guess.has_path_in_id = has_slash(parts, guess.rules.id);
   guess.rules.published = best_of(parts, items, date_worth).path;
   guess.rules.language = best_of(parts, items, language_worth).path;

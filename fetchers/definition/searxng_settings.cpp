@@ -220,14 +220,14 @@ std::string our_proxy(const std::string& url, bool is_tor) {
 
 /// The network that a block or `outgoing` names: proxies and whether they lead into Tor.
 struct Network {
-  const YamlNode* proxies = nullptr;
+  std::optional<YamlNode> proxies;  ///< a copy, because the block that has it changes
   bool is_tor = false;
 };
 
 Network network_of(const YamlNode& map, const Network& preset) {
   Network out = preset;
   if (const YamlNode* proxies = map.find("proxies"); proxies != nullptr)
-    out.proxies = is_given(proxies) ? proxies : nullptr;
+    out.proxies = is_given(proxies) ? std::optional<YamlNode>(*proxies) : std::nullopt;
   if (const YamlNode* tor = map.find("using_tor_proxy")) out.is_tor = is_yes(tor);
   return out;
 }
@@ -327,11 +327,11 @@ YamlNode with_network(YamlNode block, const YamlNode* outgoing, Diagnostics& dia
   if (block.find("timeout") == nullptr && request_timeout > 0) set_seconds(block, request_timeout);
   for (const std::string_view key : {"proxies", "using_tor_proxy", "network"}) remove_entry(block, key);
   if (!network || has_own) return block;
-  if (network->is_tor && network->proxies == nullptr)
+  if (network->is_tor && !network->proxies)
     diagnostics.error(block.place,
                       "using_tor_proxy is set, but there are no proxies; queries would leave from the "
                       "server's own address");
-  if (network->proxies == nullptr) return block;
+  if (!network->proxies) return block;
   const std::string url = first_proxy(*network->proxies, diagnostics);
   if (url.empty()) return block;
   set_entry(block, "proxy", text_node(our_proxy(url, network->is_tor), network->proxies->place));

@@ -154,7 +154,7 @@ TEST_CASE("A block may name a definition of the catalogue and set its parameters
 
 TEST_CASE("Blocks of SearXNG's Python engines use the catalogue where it has the engine",
           "[fetchers][catalogue][searxng]") {
-  const auto file = parse_engine_file(R"(use_default_settings: true
+  const auto file = parse_engine_file(R"(use_default_settings: {engines: {keep_only: []}}
 engines:
   - {name: qwant news, engine: qwant, qwant_categ: news, shortcut: qwn, paging: true}
   - {name: qwant, engine: qwant, qwant_categ: web}

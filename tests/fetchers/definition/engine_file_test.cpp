@@ -40,7 +40,7 @@ Engine only_engine(const std::string& text) {
 }  // namespace
 
 TEST_CASE("The blocks of a SearXNG settings.yml are read unchanged", "[fetchers][engine_file]") {
-  const auto file = parse_engine_file(R"(use_default_settings: true
+  const auto file = parse_engine_file(R"(use_default_settings: {engines: {keep_only: []}}
 engines:
   - name: mdn
     shortcut: mdn
