@@ -37,7 +37,7 @@ class Table {
  public:
   Table() {
     REQUIRE(sqlite3_open(":memory:", &database_) == SQLITE_OK);
-    run("CREATE VIRTUAL TABLE documents USING fts5(title, text, sections, tags, words, names)");
+    run("CREATE VIRTUAL TABLE documents USING fts5(title, text, sections, tags, words, names, whole)");
     for (const Document& d : kDocuments) {
       std::string sql = "INSERT INTO documents(title, text, sections, tags, words) VALUES (";
       for (const std::string_view field : {d.title, d.text, d.sections, d.tags, d.words})

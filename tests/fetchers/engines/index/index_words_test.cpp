@@ -34,7 +34,7 @@ TEST_CASE("An index gives its titles and the words of several documents", "[fetc
   REQUIRE(words.has_value());
   CHECK(words->titles == std::vector<std::string>{"GNU Emacs", "Vim"});
   CHECK(words->words == std::vector<std::pair<std::string, std::size_t>>{{"an", 3}, {"editor", 2}});
-  CHECK(read_index_words(database, {1, 1, 1})->words.size() == 1);
+  CHECK(read_index_words(database, {"", 1, 1, 1})->words.size() == 1);
   CHECK(read_index_words(folder.path("none.db")).error().code == Code::no_input);
   CHECK(read_index_words(folder.write("text.db", "no database")).error().code == Code::bad_data);
 }
