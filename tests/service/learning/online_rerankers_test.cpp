@@ -81,8 +81,7 @@ TEST_CASE("Clicks change the order at once if online learning is configured", "[
   CHECK(online.server.get("/search?q=ada").find("place 4 before online learning") != std::string::npos);
   CHECK(off.server.get("/search?q=ada").find("online learning") == std::string::npos);
 
-  // the weights explain the model's score, of which no more is shown than above, because the order is the
-  // reranker's
+  // the weights explain the model's score; the score shown never rises, and the order is the reranker's
   double before = 1e300;
   const JsonObject explained = online.answer("ada&explain=1");
   for (const Json& result : explained.at("results").as_array()) {
