@@ -85,7 +85,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     has_left_ = true;
     mailbox_.leave([weak = weak_from_this()] {
       const auto self = weak.lock();  // whoever posts an event holds the round
-      return self && self->shared_->run_late([self] { self->mailbox_.run_late(); });
+      if (!self) return false;
+      const auto late = std::make_shared<LateWork>(self);
+      return self->shared_->run_late([late] { late->run(); });
     });
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
@@ -95,6 +97,26 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   }
 
  private:
+  /// Runs the events that came after the caller left. If it is dropped instead, at the end, they are
+  /// dropped too, because they hold the round.
+  class LateWork {
+   public:
+    explicit LateWork(std::shared_ptr<Round> round) : round_(std::move(round)) {}
+    LateWork(const LateWork&) = delete;
+    LateWork& operator=(const LateWork&) = delete;
+    ~LateWork() {
+      if (!has_run_) round_->mailbox_.drop_late();
+    }
+    void run() {
+      has_run_ = true;
+      round_->mailbox_.run_late();
+    }
+
+   private:
+    std::shared_ptr<Round> round_;
+    bool has_run_ = false;
+  };
+
   struct Slot {
     FetchedList fetched;
     EngineState* state = nullptr;

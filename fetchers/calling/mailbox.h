@@ -50,6 +50,15 @@ class Mailbox {
     if (!events_.empty()) arrange(lock);
   }
 
+  /// Drops what was posted since the caller left, because nobody will run it. Events may hold the mailbox's
+  /// owner, so they must not stay.
+  void drop_late() {
+    Events dropped;  // destroyed without the lock, because events hold others
+    const std::lock_guard lock(mutex_);
+    dropped.swap(events_);
+    is_arranged_ = false;
+  }
+
   /// Runs what was posted since the caller left, together with what is posted meanwhile.
   void run_late() {
     std::unique_lock lock(mutex_);
