@@ -1,18 +1,14 @@
 #include "fetchers/calling/list_task.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
-#include "core/keyed_hash.h"
-#include "core/number.h"
 #include "core/text.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/answers/answer_text.h"
+#include "fetchers/calling/read_answer.h"
 #include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/engines/http/rerank_exchange.h"
 #include "fetchers/engines/vector/vector_rows.h"
@@ -21,97 +17,12 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxSaidBytes = 160;
 constexpr auto kLongestParse = std::chrono::seconds(1);
 constexpr std::size_t kMostIds = 1000;
 constexpr std::size_t kMaxIdBytes = 200;
 constexpr std::size_t kMaxCursorBytes = 4096;
 constexpr std::size_t kMostIdRequests = 5;  ///< requests for details, if each holds several identifiers
 constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, if each holds one identifier
-
-/// The value of Retry-After: seconds, or an HTTP date.
-std::optional<Duration> retry_after(const HttpAnswer& answer) {
-  const std::string text(answer.header("retry-after"));
-  if (text.empty()) return std::nullopt;
-  double seconds = 0;
-  if (to_double(text, seconds) && seconds >= 0 && seconds < 1e7)
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  const std::time_t date = curl_getdate(text.c_str(), nullptr);
-  const std::time_t sent = curl_getdate(std::string(answer.header("date")).c_str(), nullptr);
-  if (date < 0 || sent < 0 || date < sent) return std::nullopt;
-  return std::chrono::seconds(date - sent);
-}
-
-constexpr std::array<std::string_view, 18> kHumanMarks = {
-    "g-recaptcha",     "h-captcha",       "hcaptcha.com",     "cf-challenge",  "challenge-form",
-    "/sorry/index",    "unusual traffic", "captcha-delivery", "smart-captcha", "smartcaptcha",
-    "are you a robot", "not a robot",     "just a moment...", "anomaly-modal", "wappass.baidu.com",
-    "id=\"captcha",    "class=\"captcha", "name=\"captcha"};
-
-/// Google's page for clients without scripts, Baidu's check of the client, DuckDuckGo's refusal.
-constexpr std::array<std::string_view, 4> kRefusalMarks = {"/httpservice/retry/enablejs", "passmod_",
-                                                           "\u767e\u5ea6\u5b89\u5168\u9a8c\u8bc1",
-                                                           "unusual traffic detected"};
-
-FetchedList failed(Failure failure, std::string message, Blame blame = Blame::nobody,
-                   std::optional<Duration> retry_after = {}) {
-  return {{}, {}, failure, std::move(message), {}, blame, retry_after};
-}
-
-/// Why a page without results is no empty list: an engine refuses programs, or asks for a human. Recognised
-/// by texts, in lower case, that large engines and bot protection services use in such pages.
-std::optional<FetchedList> page_of_refusal(std::string_view body) {
-  const std::string head = ascii_lower(body.substr(0, 256 * 1024));
-  const auto has = [&](std::string_view mark) { return head.find(mark) != std::string::npos; };
-  if (std::any_of(kRefusalMarks.begin(), kRefusalMarks.end(), has))
-    return failed(Failure::blocked, "a page without results that the engine sends to programs");
-  if (std::any_of(kHumanMarks.begin(), kHumanMarks.end(), has))
-    return failed(Failure::captcha, "a CAPTCHA page instead of results");
-  return std::nullopt;
-}
-
-std::string said(const HttpAnswer& answer) {
-  const std::string text = clean_text(std::string_view(answer.body).substr(0, 4096), true, kMaxSaidBytes);
-  return text.empty() ? "" : ": " + text;
-}
-
-/// Failures caused by the engine or the connection to it.
-bool is_engines_fault(const HttpAnswer& answer) {
-  switch (answer.failure) {
-    case Failure::none:
-      return answer.status == 429 || answer.status >= 500;
-    case Failure::timeout:
-    case Failure::refused:
-    case Failure::tls:
-      return true;
-    default:
-      return false;
-  }
-}
-
-Blame blame_for(const HttpAnswer& answer) {
-  return is_engines_fault(answer) ? Blame::engine : Blame::nobody;
-}
-
-/// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
-std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
-  const auto refused = [&](Failure failure, std::string message, std::optional<Duration> wait = {}) {
-    return failed(failure, std::move(message), blame_for(answer), wait);
-  };
-  if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
-  const auto& empty = access.no_result_statuses;
-  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return FetchedList{};
-  const std::string status = fmt::format("HTTP {}", answer.status);
-  if (answer.status < 200 || answer.status > 299) {
-    const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
-    if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
-    if (is_html)
-      if (const auto page = page_of_refusal(answer.body))
-        return refused(page->failure, status + ", " + page->message, wait);
-    return refused(Failure::http_status, status + said(answer), wait);
-  }
-  return std::nullopt;
-}
 
 std::int64_t unix_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -137,56 +48,7 @@ bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
                       [&](const auto& header) { return passes_on(auth, header.first); });
 }
 
-bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
-  return format == AnswerRules::Format::html ||
-         answer.header("content-type").find("html") != std::string_view::npos;
-}
-
-/// Puts results into the order in which the previous step found their identifiers; unknown ones come last.
-void put_in_order(RankedList& list, const std::vector<std::string>& ids,
-                  const std::vector<std::string>& ids_of_hits) {
-  TextViewMap<std::size_t> place;
-  for (std::size_t i = 0; i < ids.size(); ++i) place.emplace(ids[i], i);
-  std::vector<std::pair<std::size_t, Hit>> hits;
-  for (std::size_t i = 0; i < list.hits.size(); ++i) {
-    const auto at = place.find(ids_of_hits[i]);
-    hits.emplace_back(at == place.end() ? ids.size() : at->second, std::move(list.hits[i]));
-  }
-  std::stable_sort(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < hits.size(); ++i) list.hits[i] = std::move(hits[i].second);
-}
-
-/// Some engines repeat the key of a request in the links of its answer.
-void hide_secrets(RankedList& list, const std::vector<std::string>& secrets) {
-  for (Hit& hit : list.hits)
-    for (std::string* text : {&hit.url, &hit.title, &hit.snippet, &hit.thumbnail}) redact(*text, secrets);
-  for (std::string& text : list.suggestions) redact(text, secrets);
-}
-
 }  // namespace
-
-FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                        const std::string& language, const std::vector<std::string>& ids, WorkEnd end,
-                        const std::string& query) {
-  const bool is_html = is_page(access.answer.format, answer);
-  if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
-  std::vector<std::string> ids_of_hits;
-  AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
-  context.spare_bytes = answer.body.capacity() - answer.body.size();
-  context.end = std::move(end);
-  context.query = query;
-  if (context.end.has_come()) return failed(Failure::timeout, "nobody waits for the answer any more");
-  if (!access.answer.id.empty()) context.ids = &ids_of_hits;
-  auto list = parse_answer(access.answer, answer.body, context);
-  if ((!list || list->hits.empty()) && is_html)
-    if (auto refusal = page_of_refusal(answer.body)) return std::move(*refusal);
-  if (!list) return failed(Failure::bad_answer, engine.name + ": " + list.error().text);
-  if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
-  if (access.secrets != nullptr) hide_secrets(*list, *access.secrets);
-  FetchedList read;
-  read.list = std::move(*list);
-  return read;
-}
 
 ListTask::ListTask(std::shared_ptr<FetcherState> shared, Job job)
     : shared_(std::move(shared)), job_(std::move(job)), start_(shared_->clock->now()) {

@@ -14,15 +14,6 @@
 
 namespace metafuse::fetchers {
 
-/// Checks the status, recognises pages that ask for a human, and parses the answer.
-///
-/// out:    the list or the reason why there is none; the query and the time are left to the caller
-/// in:     ids - identifiers from an earlier step; the results are put into their order
-///         end - when parsing must end; an answer that takes longer is bad_answer
-FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                        const std::string& language, const std::vector<std::string>& ids = {},
-                        WorkEnd end = {}, const std::string& query = {});
-
 /// One expanded query on its way through an HTTP engine: description document, token, lookup steps, pages,
 /// and at most one retry. Answers may come from any thread; each is posted as an event, and events never
 /// overlap, so that nothing here needs a lock.

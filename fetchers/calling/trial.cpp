@@ -10,8 +10,8 @@
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
-#include "fetchers/calling/list_task.h"
 #include "fetchers/calling/make_fetcher.h"
+#include "fetchers/calling/read_answer.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {

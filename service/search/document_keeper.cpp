@@ -69,12 +69,12 @@ DocumentKeeper::Kept& DocumentKeeper::kept(const std::string& index) {
 Result<void> DocumentKeeper::change(
     const std::string& index, const std::function<Result<void>(fetchers::AddedDocuments& added)>& work) {
   Kept& one = kept(index);
-  TRY(const auto facts, fetchers::facts_of_index(index));
+  TRY(const bool takes_documents, fetchers::takes_documents(index));
   const auto snapshot = options_.snapshot();
   const bool is_read_here =
       std::any_of(snapshot->config.documents.begin(), snapshot->config.documents.end(),
                   [&](const DocumentsConfig& documents) { return documents.index == index; });
-  if (!facts.keeps_documents && !is_read_here)
+  if (!takes_documents && !is_read_here)
     return fail(Code::bad_config, index +
                                       ": this index does not keep its documents, so that none can be added; "
                                       "build it again with metafuse index --update");

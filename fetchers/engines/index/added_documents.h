@@ -64,7 +64,7 @@ inline constexpr std::size_t kMaxColumns = 64;
 /// errors: bad_data: letters, digits and _ only
 Result<void> check_column_name(std::string_view name, const std::string& place);
 
-/// A document's texts and numbers as a JSON object, as the index's `sources` keep them.
+/// A document's texts and numbers as a JSON object.
 std::string fields_as_json(const SourceDocument& document);
 
 /// Reads fields_as_json().

@@ -7,8 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/file_version.h"
-#include "core/idle_pool.h"
+#include "core/file_pool.h"
 #include "core/text.h"
 #include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/cosine_index.h"
@@ -83,7 +82,6 @@ struct CosineReader {
   std::shared_ptr<const DocumentLengths> document_lengths;  ///< in words of that kind
   ShownPages pages;
   std::shared_ptr<const CosineLengths> lengths;
-  std::uint64_t version = 0;  ///< of the file
 };
 
 }  // namespace detail
@@ -233,22 +231,10 @@ std::vector<std::size_t> best_ids(const std::vector<double>& scores, std::size_t
 
 struct CosineEngine::Shared {
   CosineAccess access;
-  FileVersion file{access.database};
-  IdlePool<std::unique_ptr<CosineReader>> pool{};
+  FilePool<std::unique_ptr<CosineReader>> pool{access.database};
   std::mutex mutex{};
   std::shared_ptr<const CosineLengths> lengths{};  ///< of the latest version that was opened
   SharedLengths first_lengths{};
-
-  /// A reader of the file as it is now.
-  Result<std::unique_ptr<CosineReader>> reader() {
-    const std::uint64_t version = file.now();
-    auto idle = pool.take();
-    while (idle != nullptr && idle->version != version) idle = pool.take();
-    if (idle != nullptr) return idle;
-    TRY(idle, open());
-    idle->version = version;
-    return idle;
-  }
 
   Result<std::unique_ptr<CosineReader>> open() {
     const std::string& path = access.database;
@@ -271,7 +257,7 @@ struct CosineEngine::Shared {
     return std::make_unique<CosineReader>(
         CosineReader{std::move(database), std::move(lists), std::move(forms), StopWords(shape.language),
                      cosine_columns(shape), QueryReader(first, languages, shape.columns), first_kind,
-                     std::move(document_lengths), std::move(pages), std::move(here), 0});
+                     std::move(document_lengths), std::move(pages), std::move(here)});
   }
 
   Result<std::shared_ptr<const CosineLengths>> lengths_of(SqliteDatabase& database, std::string version) {
@@ -305,13 +291,14 @@ Result<RankedList> CosineEngine::search(std::string_view text, int depth, int of
                                         const Deadline& deadline) {
   const CosineQuery query = read_cosine_query(text);
   if (query.words.empty()) return RankedList{};
-  TRY(auto reader, shared_->reader());
+  TRY(auto taken, shared_->pool.take([&] { return shared_->open(); }));
+  auto& reader = taken.handle;
   reader->database.set_deadline(&deadline);
   auto list = shared_->search(*reader, query, static_cast<std::size_t>(offset),
                               static_cast<std::size_t>(depth), deadline);
   reader->database.set_deadline(nullptr);
   // after a failed search the reader's statements may be in the middle of a row
-  if (list) shared_->pool.give_back(std::move(reader));
+  if (list) shared_->pool.give_back(std::move(taken));
   return list;
 }
 

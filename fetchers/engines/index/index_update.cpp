@@ -14,6 +14,7 @@
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
 #include "fetchers/engines/index/fingerprint.h"
+#include "fetchers/engines/index/packed_text.h"
 #include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/passages.h"
 #include "fetchers/engines/index/text_language.h"
@@ -24,6 +25,8 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kSnippetBytes = 300;
+constexpr std::size_t kShortFields = 1024;  ///< bytes below which compression saves little
+constexpr std::size_t kMostFields = std::size_t{1} << 30;
 
 /// The size and time of a file; empty if it is not a file, such as a line of a file (FILE:LINE).
 std::string stamp_of(const std::string& path) {
@@ -101,12 +104,12 @@ class IndexUpdate {
     TRY(const auto found, find_.next());
     const bool is_there = found.has_value();
     const std::uint32_t id = is_there ? static_cast<std::uint32_t>(found->integer(0)) : last_id_ + 1;
-    const std::string before = is_there ? std::string(found->text(1)) : std::string();
+    const std::string before = is_there ? std::string(found->bytes(1)) : std::string();
     find_.reset();
     TRY_VOID(see_.run(id));
-    const bool is_same = is_there && before == fields_as_json(document);
+    const bool is_same = is_there && before == kept_fields(document);
     if (is_there) {
-      TRY(auto old, document_of(before, path_));
+      TRY(auto old, kept_document(before, path_));
       // Unchanged text is stored again only to record its file's new stamp, if it has a file of its own.
       if (is_same && stamp_of(document.place).empty()) return {};
       TRY_VOID(writer_.remove(id));
@@ -160,9 +163,9 @@ class IndexUpdate {
     TRY(auto rows,
         database_.prepare("SELECT id, fields FROM sources WHERE id NOT IN (SELECT id FROM temp.seen)"));
     TRY_VOID(rows.for_each_row(
-        [&](const SqliteRow& row) { gone.emplace_back(row.integer(0), std::string(row.text(1))); }));
+        [&](const SqliteRow& row) { gone.emplace_back(row.integer(0), std::string(row.bytes(1))); }));
     for (const auto& [id, fields] : gone) {
-      TRY(auto document, document_of(fields, path_));
+      TRY(auto document, kept_document(fields, path_));
       TRY_VOID(writer_.remove(id));
       before_.emplace(static_cast<std::uint32_t>(id), std::move(document));
       ++report_.removed;
@@ -227,7 +230,7 @@ class IndexUpdate {
   Result<SourceDocument> source_of(std::int64_t id) {
     source_.bind(id);
     TRY(const auto row, source_.next());
-    auto document = document_of(row ? row->text(0) : std::string_view(), path_);
+    auto document = kept_document(row ? row->bytes(0) : std::string_view(), path_);
     source_.reset();
     return document;
   }
@@ -286,6 +289,18 @@ std::vector<WordKind> wanted_kinds(const IndexOptions& options) {
   return kinds;
 }
 
+std::string kept_fields(const SourceDocument& document) {
+  std::string json = fields_as_json(document);
+  return json.size() < kShortFields ? json : packed_text(json);
+}
+
+Result<SourceDocument> kept_document(std::string_view kept, const std::string& path) {
+  if (kept.starts_with('{')) return document_of(kept, path);
+  const auto json = unpacked_text(kept, kMostFields);
+  if (!json) return fail(json.error().code, path + ": " + json.error().text);
+  return document_of(*json, path);
+}
+
 Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const IndexShape& shape,
                                             bool stores_sources) {
   DocumentWriter writer;
@@ -313,7 +328,7 @@ Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& docum
   if (source_) {
     const std::string stamp = stamp_of(document.place);
     const std::string_view file = stamp.empty() ? std::string_view() : std::string_view(document.place);
-    TRY_VOID(source_->run(id, document.url, file, stamp, fields_as_json(document)));
+    TRY_VOID(source_->run(id, document.url, file, stamp, SqliteBytes{kept_fields(document)}));
   }
   const std::string text = to_valid_utf8(field_of(document, "text"));
   const std::string_view date = field_of(document, "date");
@@ -324,7 +339,8 @@ Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& docum
   const bool is_usual = field_of(document, "language").empty() && language == shape_.lists.language;
   // a short text is shown as it is, and its fingerprint would say little
   const bool is_long = text.size() > kSnippetBytes;
-  if (is_long) TRY_VOID(text_.run(id, document.url, SqliteBytes{packed_text(text)}));
+  if (is_long)
+    TRY_VOID(text_.run(id, document.url, SqliteBytes{packed_text(truncate_utf8(text, kKeptTextBytes))}));
   TRY_VOID(page_.run(id, document.url, field_of(document, "title"), beginning_of_text(text, kSnippetBytes),
                      clean_date(date.empty() ? field_of(document, "published") : date),
                      is_usual ? std::string() : language_tag(language),

@@ -39,6 +39,14 @@ std::string text_of(const SourceDocument& document);
 /// What the options say about the writing of vectors, without the documents.
 VectorWriting vector_writing(const IndexOptions& options);
 
+/// A document's texts and numbers as the table `sources` keeps them: fields_as_json(), compressed if long.
+std::string kept_fields(const SourceDocument& document);
+
+/// Reads kept_fields().
+/// in:     path - of the index, for errors
+/// errors: bad_data: damaged
+Result<SourceDocument> kept_document(std::string_view kept, const std::string& path);
+
 /// Inserts and removes documents in an index, all but their words.
 class DocumentWriter {
  public:

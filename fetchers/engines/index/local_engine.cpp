@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/file_version.h"
-#include "core/idle_pool.h"
+#include "core/file_pool.h"
 #include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/expansion.h"
 #include "fetchers/engines/index/word_lists.h"
@@ -97,7 +96,6 @@ struct LocalConnection {
   std::shared_ptr<const DocumentLengths> lengths;
   std::optional<Expander> expander;
   std::optional<SqliteStatement> number;  ///< that orders results, of a document
-  std::uint64_t version = 0;              ///< of the file
 };
 
 }  // namespace detail
@@ -144,7 +142,7 @@ Result<WordKind> wanted_kind(const ListShape& shape, const LocalAccess& access) 
                           access.database, access.tokenizer));
 }
 
-Result<Connection> connect(const LocalAccess& access, std::uint64_t version, SharedLengths& lengths) {
+Result<std::unique_ptr<Connection>> connect(const LocalAccess& access, SharedLengths& lengths) {
   TRY(auto database, open_index(access.database));
   TRY(const auto shape, read_list_shape(database));
   TRY(const auto languages, read_languages(database));
@@ -164,15 +162,14 @@ Result<Connection> connect(const LocalAccess& access, std::uint64_t version, Sha
                                                 access.database, name_of(shape.kinds.front())));
     TRY(expander, Expander::open(database, access.database));
   }
-  return Connection{std::move(database),
-                    std::move(pages),
-                    std::move(lists),
-                    QueryReader(kind, languages, shape.columns),
-                    {access.weighting, std::move(weights)},
-                    std::move(shared_lengths),
-                    std::move(expander),
-                    std::move(number),
-                    version};
+  return std::make_unique<Connection>(Connection{std::move(database),
+                                                 std::move(pages),
+                                                 std::move(lists),
+                                                 QueryReader(kind, languages, shape.columns),
+                                                 {access.weighting, std::move(weights)},
+                                                 std::move(shared_lengths),
+                                                 std::move(expander),
+                                                 std::move(number)});
 }
 
 /// The documents with the highest numbers; those without one are left out. The score becomes the number.
@@ -213,19 +210,8 @@ Result<std::vector<ScoredDocument>> find(Connection& connection, const LocalAcce
 
 struct LocalEngine::Shared {
   LocalAccess access;
-  FileVersion file{access.database};
-  IdlePool<std::unique_ptr<detail::LocalConnection>> pool{};
+  FilePool<std::unique_ptr<Connection>> pool{access.database};
   SharedLengths lengths{};
-
-  /// A connection to the file as it is now.
-  Result<std::unique_ptr<Connection>> connection() {
-    const std::uint64_t version = file.now();
-    auto idle = pool.take();
-    while (idle != nullptr && idle->version != version) idle = pool.take();
-    if (idle != nullptr) return idle;
-    TRY(auto opened, connect(access, version, lengths));
-    return std::make_unique<Connection>(std::move(opened));
-  }
 };
 
 LocalEngine::LocalEngine(LocalAccess access) : shared_(new Shared{std::move(access)}) {}
@@ -235,7 +221,8 @@ LocalEngine::~LocalEngine() = default;
 Result<RankedList> LocalEngine::search(std::string_view query, int depth, int offset,
                                        const Deadline& deadline) {
   if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
-  TRY(auto connection, shared_->connection());
+  TRY(auto taken, shared_->pool.take([&] { return connect(shared_->access, shared_->lengths); }));
+  auto& connection = taken.handle;
   connection->database.set_deadline(&deadline);
   const auto first = static_cast<std::size_t>(offset);
   const std::size_t end = first + static_cast<std::size_t>(depth);
@@ -246,7 +233,7 @@ Result<RankedList> LocalEngine::search(std::string_view query, int depth, int of
   connection->database.set_deadline(nullptr);
   if (!found) return fail(found.error().code, shared_->access.database + ": " + found.error().text);
   // after a failed search the connection's statements may be in the middle of a row
-  shared_->pool.give_back(std::move(connection));
+  shared_->pool.give_back(std::move(taken));
   return list;
 }
 

@@ -78,11 +78,14 @@ Result<IndexOptions> options_to_update(const std::string& database);
 struct IndexFacts {
   std::size_t documents = 0;
   std::int64_t added_step = 0;  ///< the last change of AddedDocuments that it has
-  bool keeps_documents = true;  ///< it was built with `updates`, so documents can be added to it
 };
 
 /// What an index says of itself; zeros if it does not exist.
+/// cost:   counts its documents
 Result<IndexFacts> facts_of_index(const std::string& database);
+
+/// Whether documents can be added to it: it was built with `updates`, or does not exist yet.
+Result<bool> takes_documents(const std::string& database);
 
 struct FollowOptions {
   bool defers_training = true;  ///< new documents get their vectors from the words known already

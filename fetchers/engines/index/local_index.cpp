@@ -36,7 +36,7 @@ constexpr const char* kCreatePages =
 constexpr const char* kCreateSources =
     "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
     "NOT NULL, "
-    "fields TEXT NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
+    "fields BLOB NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
 constexpr std::size_t kProgressEvery = 1000;
 
 /// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
@@ -232,7 +232,7 @@ Result<IndexReport> build_from_kept(const std::string& path, const std::string& 
   TRY(auto rows, database.prepare("SELECT url, fields FROM sources ORDER BY id"));
   TRY_VOID(rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
     if (others.contains(std::string(row.text(0)))) return {};
-    TRY(auto document, document_of(row.text(1), index));
+    TRY(auto document, kept_document(row.bytes(1), index));
     document.url = row.text(0);
     return collected.take(std::move(document));
   }));
@@ -381,11 +381,17 @@ Result<IndexFacts> facts_of_index(const std::string& database) {
   if (!std::filesystem::exists(database, error)) return facts;
   TRY(auto index, open_index(database));
   TRY(facts.added_step, added_step(index));
-  facts.keeps_documents = keeps_documents(index);
   TRY(auto count, index.prepare("SELECT count(*) FROM pages"));
   TRY_VOID(count.for_each_row(
       [&](const SqliteRow& row) { facts.documents = static_cast<std::size_t>(row.integer(0)); }));
   return facts;
+}
+
+Result<bool> takes_documents(const std::string& database) {
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) return true;
+  TRY(auto index, open_index(database));
+  return keeps_documents(index);
 }
 
 Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,

@@ -6,36 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include <zstd.h>
-
-#include "core/idle_pool.h"
+#include "core/file_pool.h"
 #include "core/text.h"
 #include "fetchers/engines/index/analysis.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/packed_text.h"
 #include "fetchers/engines/index/passages.h"
 #include "fetchers/engines/index/word_lists.h"
 
 namespace metafuse::fetchers {
-
-std::string packed_text(std::string_view text) {
-  constexpr int kLevel = 3;
-  text = truncate_utf8(text, kKeptTextBytes);
-  std::string out(ZSTD_compressBound(text.size()), '\0');
-  const std::size_t size = ZSTD_compress(out.data(), out.size(), text.data(), text.size(), kLevel);
-  out.resize(ZSTD_isError(size) != 0 ? 0 : size);
-  return out;
-}
-
-Result<std::string> unpacked_text(std::string_view packed) {
-  const auto size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  if (size > kKeptTextBytes)  // also for the two values that report an error
-    return fail(Code::bad_data, "a text in the table `texts` is damaged; build the index again");
-  std::string out(size, '\0');
-  const std::size_t got = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
-  if (got != size || first_invalid_utf8(out) != std::string_view::npos)
-    return fail(Code::bad_data, "a text in the table `texts` is damaged; build the index again");
-  return out;
-}
 
 namespace detail {
 
@@ -57,7 +36,7 @@ using detail::TextConnection;
 
 constexpr std::size_t kMostAskedWords = 64;
 
-Result<TextConnection> connect_to_texts(const std::string& path) {
+Result<std::unique_ptr<TextConnection>> connect_to_texts(const std::string& path) {
   TRY(auto database, open_index(path));
   TRY(const auto shape, read_list_shape(database));
   TRY(const auto languages, read_languages(database));
@@ -68,8 +47,9 @@ Result<TextConnection> connect_to_texts(const std::string& path) {
   TRY_VOID(count.for_each_row(
       [&](const SqliteRow& row) { documents = static_cast<std::uint64_t>(row.integer(0)); }));
   std::vector<StopWords> stop_words(languages.begin(), languages.end());
-  return TextConnection{std::move(database), std::move(text), std::move(lists),
-                        documents,           shape.language,  std::move(stop_words)};
+  return std::make_unique<TextConnection>(TextConnection{std::move(database), std::move(text),
+                                                         std::move(lists), documents, shape.language,
+                                                         std::move(stop_words)});
 }
 
 /// The words of a query; stop words only if there are no others.
@@ -104,7 +84,8 @@ Result<PassageWords> weighted_words(TextConnection& connection, const std::vecto
 Result<std::string> text_of_hit(TextConnection& connection, const Hit& hit) {
   connection.text.bind(hit.url);
   std::optional<Result<std::string>> found;
-  TRY_VOID(connection.text.for_each_row([&](const SqliteRow& row) { found = unpacked_text(row.bytes(0)); }));
+  TRY_VOID(connection.text.for_each_row(
+      [&](const SqliteRow& row) { found = unpacked_text(row.bytes(0), kKeptTextBytes); }));
   return found ? std::move(*found) : Result<std::string>(hit.snippet);
 }
 
@@ -131,26 +112,21 @@ Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string
 
 struct PassageSource::Shared {
   std::string database;
-  IdlePool<std::unique_ptr<TextConnection>> pool;
+  FilePool<std::unique_ptr<TextConnection>> pool{database};
 };
 
-PassageSource::PassageSource(std::string database) : shared_(std::make_unique<Shared>()) {
-  shared_->database = std::move(database);
-}
+PassageSource::PassageSource(std::string database) : shared_(new Shared{std::move(database)}) {}
 
 PassageSource::~PassageSource() = default;
 
 Result<std::vector<Passage>> PassageSource::passages(std::string_view words, std::span<const Hit* const> hits,
                                                      const Deadline& deadline) {
-  auto connection = shared_->pool.take();
-  if (connection == nullptr) {
-    TRY(auto opened, connect_to_texts(shared_->database));
-    connection = std::make_unique<TextConnection>(std::move(opened));
-  }
+  TRY(auto taken, shared_->pool.take([&] { return connect_to_texts(shared_->database); }));
+  auto& connection = taken.handle;
   connection->database.set_deadline(&deadline);
   auto found = passages_of(*connection, words, hits, deadline);
   connection->database.set_deadline(nullptr);
-  if (found) shared_->pool.give_back(std::move(connection));
+  if (found) shared_->pool.give_back(std::move(taken));
   return found;
 }
 

@@ -24,10 +24,6 @@ inline constexpr const char* kCreateTexts =
 /// Of longer texts, `texts` keeps the beginning.
 inline constexpr std::size_t kKeptTextBytes = std::size_t{256} << 10;
 
-std::string packed_text(std::string_view text);
-/// errors: bad_data: not a text that packed_text() made
-Result<std::string> unpacked_text(std::string_view packed);
-
 /// Finds passages. Thread-safe.
 class PassageSource {
  public:

@@ -10,6 +10,7 @@
 
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
+#include "tests/support/scripted_transport.h"
 
 namespace metafuse::test {
 
@@ -39,6 +40,15 @@ inline fetchers::FetchedList fetch_one(fetchers::Fetcher& fetcher, const std::st
   static const SteadyClock clock;
   const ExpandedQuery query{"t", engine, "a b"};
   return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {}).front();
+}
+
+/// The list of one search that asks these engines alone.
+inline fetchers::FetchedList ask_alone(const std::string& blocks, Script& script, int depth = 10) {
+  static const SteadyClock clock;
+  const ExpandedQuery query{"t", "e", "x"};
+  return fetcher_of(blocks, scripted_options(script))
+      ->fetch({&query, 1}, {.depth = depth, .deadline = Deadline(clock, std::chrono::seconds(5))}, {})
+      .front();
 }
 
 }  // namespace metafuse::test

@@ -23,95 +23,6 @@ using namespace metafuse::test;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-namespace {
-
-FetchedList ask_alone(const std::string& blocks, Script& script, int depth = 10) {
-  static const SteadyClock clock;
-  const ExpandedQuery query{"t", "e", "x"};
-  return fetcher_of(blocks, scripted_options(script))
-      ->fetch({&query, 1}, {.depth = depth, .deadline = Deadline(clock, seconds(5))}, {})
-      .front();
-}
-
-}  // namespace
-
-TEST_CASE("A CAPTCHA page is recognised by each of its marks", "[fetchers][captcha]") {
-  const StringPairs html = {{"content-type", "text/html"}};
-  const std::string ask = block("e", "http://e.example/?q={query}");
-  const auto failure_of = [&](int status, const StringPairs& headers, const std::string& body) {
-    Script script{[&](const EngineRequest&) { return status_answer(status, headers, body); }, {}};
-    return ask_alone(ask, script).failure;
-  };
-  for (const std::string mark :
-       {"g-recaptcha", "h-captcha", "hcaptcha.com", "cf-challenge", "challenge-form", "/sorry/index",
-        "unusual traffic", "captcha-delivery", "smart-captcha", "SmartCaptcha", "are you a robot",
-        "not a robot", "Just a moment...", "anomaly-modal", "wappass.baidu.com", "id=\"captcha",
-        "class=\"captcha", "name=\"captcha"}) {
-    INFO(mark);
-    const std::string page = "<p>" + mark + "</p>";
-    CHECK(failure_of(200, html, page) == Failure::captcha);
-    CHECK(failure_of(403, html, page) == Failure::captcha);
-    CHECK(failure_of(429, html, page) == Failure::rate_limited);
-    CHECK(failure_of(403, {}, page) == Failure::http_status);
-    CHECK(failure_of(200, {}, page) == Failure::bad_answer);
-  }
-  CHECK(failure_of(200, html, "<p>Welcome</p>") == Failure::bad_answer);
-  CHECK(failure_of(200, html, R"({"results":[],"see":"hcaptcha.com"})") == Failure::captcha);
-  CHECK(failure_of(200, {}, R"({"results":[],"see":"hcaptcha.com"})") == Failure::none);
-  // results about CAPTCHA pages are still results
-  CHECK(failure_of(200, html, R"({"results":[{"url":"http://hcaptcha.com/","title":"not a robot"}]})") ==
-        Failure::none);
-  // only the first 256 KB are examined
-  const std::string mark = "g-recaptcha";
-  CHECK(failure_of(403, html, std::string(256 * 1024 - mark.size(), ' ') + mark) == Failure::captcha);
-  CHECK(failure_of(403, html, std::string(256 * 1024 - mark.size() + 1, ' ') + mark) == Failure::http_status);
-}
-
-TEST_CASE("A page that an engine sends to programs is no empty list", "[fetchers][captcha]") {
-  const std::string ask =
-      "  - {name: e, engine: xpath, search_url: 'http://e.example/?q={query}', results_xpath: //li, "
-      "url_xpath: .//a/@href, title_xpath: .//a}\n";
-  const auto failure_of = [&](const std::string& body) {
-    Script script{[&](const EngineRequest&) {
-                    return status_answer(200, {{"content-type", "text/html"}}, body);
-                  },
-                  {}};
-    return ask_alone(ask, script).failure;
-  };
-  for (const std::string page :
-       {"<noscript><iframe src=\"/httpservice/retry/enablejs?sei=x\"></iframe></noscript><div id=main></div>",
-        "<title>\u767e\u5ea6\u5b89\u5168\u9a8c\u8bc1</title>", "<div class='passMod_dialog-wrapper'></div>",
-        "<h1>Please verify</h1><p>Unusual traffic detected. Solve the puzzle.</p>"})
-    CHECK(failure_of(page) == Failure::blocked);
-  CHECK(failure_of("<p>No results</p>") == Failure::none);
-  CHECK(failure_of("<li><a href='http://a/'>How to enablejs: /httpservice/retry/enablejs</a></li>") ==
-        Failure::none);
-  CHECK(name_of(Failure::blocked) == "blocked");
-}
-
-TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][security]") {
-  const std::string answer = R"({"results":[
-      {"url":"http://a.example/1?campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret"},
-      {"url":"http://anna:pw@b.example/2?mail=c@d","title":"One"},
-      {"url":"//anna@b.example/3","title":"Two"}]})";
-  Script script{[&](const EngineRequest&) { return answer_of(answer); }, {}};
-  FetcherOptions options = scripted_options(script);
-  options.secret_of = [](std::string_view) { return std::string("hunter2secret"); };
-  static const SteadyClock clock;
-  const ExpandedQuery query{"t", "e", "x"};
-  const auto list = fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}"), options)
-                        ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
-                        .front()
-                        .list;
-  REQUIRE(list.hits.size() == 3);
-  CHECK(script.requests.front().url.find("hunter2secret") != std::string::npos);
-  CHECK(list.hits[0].url == "http://a.example/1?campaign=REDACTED");
-  CHECK(list.hits[0].title == "REDACTED");
-  CHECK(list.hits[0].snippet == "by REDACTED");
-  CHECK(list.hits[1].url == "http://b.example/2?mail=c@d");
-  CHECK(list.hits[2].url == "http://b.example/3");
-}
-
 TEST_CASE("A status that a definition declares empty gives a list without results", "[fetchers][request]") {
   const std::string ask = block("e", "http://e.example/?q={query}", "no_result_for_http_status: [404, 410]");
   for (const auto& [status, failure] : std::vector<std::pair<int, Failure>>{{404, Failure::none},
@@ -316,17 +227,6 @@ TEST_CASE("A late answer is read neither by the transport nor by another search"
   REQUIRE(late.size() == 1);
   late[0]();
   CHECK(ask() == Failure::none);
-}
-
-TEST_CASE("An answer that nobody needs is not parsed but its status counts",
-          "[fetchers][deadline][security]") {
-  const Engine engine = engines_of(block("e", "http://e.example/?q={query}")).front();
-  const auto& access = std::get<HttpAccess>(engine.access);
-  const auto read = [&](const HttpAnswer& answer) {
-    return read_answer(engine, access, answer, "", {}, WorkEnd([] { return true; })).failure;
-  };
-  CHECK(read(answer_of(kOneResult)) == Failure::timeout);
-  CHECK(read(answer_of("", 429)) == Failure::rate_limited);
 }
 
 TEST_CASE("Identifiers and cursors are used up to exactly their limits", "[fetchers][steps][security]") {

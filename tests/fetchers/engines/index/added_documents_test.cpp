@@ -7,6 +7,7 @@
 #include "core/deadline.h"
 #include "fetchers/engines/index/cosine_engine.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/vector_engine.h"
 #include "tests/support/temporary_folder.h"
 
@@ -140,6 +141,27 @@ TEST_CASE("An index follows what programs add and replace and remove", "[fetcher
   REQUIRE(trained.has_value());
   CHECK(trained->folded == 0);
   CHECK(found_by(words, "brock") == Urls{"http://new/"});
+}
+
+TEST_CASE("Passages come from the file that replaced the one opened before", "[fetchers][local][update]") {
+  KeptIndex index;
+  PassageSource texts(index.database);
+  Hit hit;
+  hit.url = "http://new/";
+  const auto passage = [&] {
+    const Hit* const hits[] = {&hit};
+    const auto found = texts.passages("brock", hits, Deadline{kClock, std::chrono::seconds(5)});
+    if (!found) FAIL(found.error().text);
+    return found->front().text;
+  };
+  CHECK(passage().empty());
+  auto added = AddedDocuments::open(index.database);
+  REQUIRE(added.has_value());
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "A sentence about rivers and lakes. ";
+  REQUIRE(added->put(std::vector{page("http://new/", "Badgers", text + "A brock digs.")}).has_value());
+  REQUIRE(index.follow().has_value());
+  CHECK(passage().find("A brock digs.") != std::string::npos);
 }
 
 TEST_CASE("Building an index again keeps what programs added and leaves out what they removed",

@@ -100,21 +100,6 @@ TEST_CASE("The beginning of a text is cut at a sentence or at a word", "[fetcher
   CHECK(beginning_of_text(repeated("word ", 40), 22) == "word word word word…");
 }
 
-TEST_CASE("A kept text is read back and a damaged one is refused", "[fetchers][passages]") {
-  const std::string text = repeated("caf\xC3\xA9 ", 2000);
-  const std::string packed = packed_text(text);
-  CHECK(packed.size() < text.size() / 10);
-  CHECK(*unpacked_text(packed) == text);
-  CHECK(unpacked_text(packed_text(repeated("\xC3\xA9", 400'000)))->size() == kKeptTextBytes);
-  for (std::size_t i = 0; i < packed.size(); ++i) {
-    std::string damaged = packed;
-    damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
-    if (const auto read = unpacked_text(damaged)) CHECK(read->size() <= kKeptTextBytes);
-  }
-  CHECK(!unpacked_text("").has_value());
-  CHECK(!unpacked_text(packed.substr(0, packed.size() / 2)).has_value());
-}
-
 TEST_CASE("Fingerprints of nearly equal texts differ in few bits and those of others in many",
           "[fetchers][fingerprint]") {
   std::string text, other;

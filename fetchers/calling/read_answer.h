@@ -1,0 +1,35 @@
+#pragma once
+
+// From an engine's answer to its list, or to the reason why it holds none.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fetchers/answers/work_end.h"
+#include "fetchers/calling/fetcher.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::fetchers {
+
+FetchedList failed(Failure failure, std::string message, Blame blame = Blame::nobody,
+                   std::optional<Duration> retry_after = {});
+
+/// The engine, if it or the connection to it caused the failure.
+Blame blame_for(const HttpAnswer& answer);
+
+bool is_page(AnswerRules::Format format, const HttpAnswer& answer);
+
+/// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
+std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html);
+
+/// Checks the status, recognises pages that ask for a human, and parses the answer.
+///
+/// out:    the list or the reason why there is none; the query and the time are left to the caller
+/// in:     ids - identifiers from an earlier step; the results are put into their order
+///         end - when parsing must end; an answer that takes longer is bad_answer
+FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                        const std::string& language, const std::vector<std::string>& ids = {},
+                        WorkEnd end = {}, const std::string& query = {});
+
+}  // namespace metafuse::fetchers
