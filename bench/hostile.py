@@ -276,9 +276,9 @@ def normal(server, until, times, lost):
     while time.time() < until:
         begin = time.time()
         try:
-            status, headers, _ = server.ask(connection, "GET", f"/search?q=normal+{random.randrange(10**9)}&format=json")
+            status, headers, body = server.ask(connection, "GET", f"/search?q=normal+{random.randrange(10**9)}&format=json")
             if status != 200 or headers["X-Unresponsive-Engines"]:
-                lost.append(headers["X-Unresponsive-Engines"] or status)
+                lost.append(headers["X-Unresponsive-Engines"] or f"{status} {body[:120].decode(errors='replace')}")
         except (OSError, http.client.HTTPException) as error:
             if isinstance(error, http.client.RemoteDisconnected):
                 connection = server.connect()  # the server may close an idle connection; clients then try again

@@ -46,9 +46,7 @@ std::optional<std::string> lines_as_array(std::string_view text) {
   std::string out;
   std::size_t lines = 0;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = ascii_trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = ascii_trimmed(take_until(text, '\n'));
     if (line.empty()) continue;
     const bool is_document =
         (line.front() == '{' && line.back() == '}') || (line.front() == '[' && line.back() == ']');

@@ -179,7 +179,7 @@ void read_hostnames(const YamlNode& root, SearxngSettings& out, Diagnostics& dia
   }
 }
 
-// Ways out: SearXNG's proxies are maps of URL patterns, and engines refer to networks by name.
+// SearXNG's proxies are maps of URL patterns, and its engines refer to networks by name.
 
 bool is_given(const YamlNode* node) {
   return node != nullptr && (!node->items.empty() || !node->entries.empty() ||

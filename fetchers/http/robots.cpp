@@ -89,9 +89,7 @@ RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) 
   text = text.substr(0, kMaxRobotsBytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = take_until(text, '\n');
     line = line.substr(0, line.find('#'));
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;

@@ -66,9 +66,7 @@ OrRefusal<std::vector<SourceDocument>> documents_in(const HttpRequest& request) 
   }
   std::size_t number = 0;
   for (std::string_view rest = request.body; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view line = take_until(rest, '\n');
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     JsonLimits limits;

@@ -416,8 +416,7 @@ std::string fuse_lines(std::string_view text, const FusingPlace& place,
   const std::size_t most = most_answer_bytes(text.size());
   std::string out;
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view line = take_until(text, '\n');
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto answer = fused_text(line, place, most - std::min(most, out.size()));
     if (!answer && on_refusal) on_refusal();

@@ -57,13 +57,11 @@ std::string synonyms_text(const Synonyms& synonyms) {
 Synonyms read_synonyms(std::string_view text) {
   Synonyms out;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = take_until(text, '\n');
     std::vector<std::string> group;
     while (!line.empty()) {
-      const std::string_view word = line.substr(0, line.find(','));
-      line.remove_prefix(std::min(line.size(), word.size() + 1));
-      if (!trimmed(word).empty() && trimmed(word) != "\r") group.emplace_back(trimmed(word));
+      const std::string_view word = ascii_trimmed(take_until(line, ','));
+      if (!word.empty()) group.emplace_back(word);
     }
     if (!group.empty()) out.push_back(std::move(group));
   }

@@ -16,7 +16,7 @@ namespace {
 using fetchers::FetchedList;
 using templates::RerankList;
 
-/// Whether the request leaves the list in: it may name engines or lists.
+/// Whether the request, which may name engines or lists, wants this one.
 bool is_wanted_list(const RerankList& list, const SearchRequest& request) {
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();

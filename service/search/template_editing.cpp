@@ -9,6 +9,7 @@
 #include "core/diagnostics.h"
 #include "core/digest.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "core/yaml_reader.h"
 #include "service/search/search_pipeline.h"
 #include "templates/template_file.h"
@@ -96,11 +97,8 @@ Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const Loaded
 
 std::vector<LineMessage> line_messages(const Error& error) {
   std::vector<LineMessage> out;
-  std::string_view rest = error.text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    LineMessage message{0, 0, std::string(rest.substr(0, end))};
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (std::string_view rest = error.text; !rest.empty();) {
+    LineMessage message{0, 0, std::string(take_until(rest, '\n'))};
     read_place(message);
     out.push_back(std::move(message));
   }
