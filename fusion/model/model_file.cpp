@@ -46,6 +46,15 @@ Result<void> check_derived(const std::vector<Feature>& features, std::string_vie
   return {};
 }
 
+Result<std::optional<RelevanceCurve>> read_relevance(const JsonObject& root, std::string_view name) {
+  if (!root.contains("relevance")) return std::optional<RelevanceCurve>();
+  const JsonObject* object = object_at(root, "relevance");
+  if (object == nullptr) return bad(name, "\"relevance\" must be an object");
+  auto curve = read_relevance_curve(*object);
+  if (!curve) return fail(curve.error().code, std::string(name) + ": " + curve.error().text);
+  return std::optional<RelevanceCurve>(std::move(*curve));
+}
+
 Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_view name) {
   const Json* list = root.if_contains("features");
   if (list == nullptr || !list->is_array()) return bad(name, "\"features\" must be a list");
@@ -112,6 +121,7 @@ std::string model_text(const Model& model) {
   root["features"] = std::move(features);
   root["unranked"] = model.is_absent_zero ? "null" : "absent";
   root["body"] = model.ranker->body();
+  if (model.relevance) root["relevance"] = to_json(*model.relevance);
   root["training"] = model.training;
   return to_pretty_text(root);
 }
@@ -138,6 +148,7 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Re
   auto ranker = read_body(*body, model.features);
   if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
   model.ranker = std::move(*ranker);
+  TRY(model.relevance, read_relevance(*root, name));
   if (const JsonObject* training = object_at(*root, "training")) model.training = *training;
   return model;
 }

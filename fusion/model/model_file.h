@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
+#include "fusion/model/relevance_curve.h"
 
 namespace metafuse::fusion {
 
@@ -40,15 +42,16 @@ using SharedRanker = std::shared_ptr<const Ranker>;
 
 /// The content of a model file:
 /// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],
-/// "unranked","body","training"}
+/// "unranked","body","relevance","training"}
 /// "unranked" says which cells of an input are unranked: "absent" (not named, or NULL) or "null" (only NULL;
-/// a cell that is not named is 0).
+/// a cell that is not named is 0). "relevance" is there only if the scores were calibrated.
 struct Model {
   std::string learner;
   std::vector<Feature> features;
   SharedRanker ranker;
   JsonObject training;  ///< options, counts and final losses; nothing that differs between equal runs
   bool is_absent_zero = false;
+  std::optional<RelevanceCurve> relevance{};  ///< what the scores mean, if they were calibrated
 };
 
 /// The text of a model file; equal models have equal texts. Requires finite numbers.

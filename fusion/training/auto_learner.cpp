@@ -349,6 +349,20 @@ void keep_those_for_few(std::vector<Candidate>& candidates) {
   for (Candidate& each : candidates) std::erase_if(each.of, std::not_fn(&Option::is_for_few));
 }
 
+/// Trains the option that was chosen. The request's validation data must not cut rounds again.
+Result<TrainingResult> train_option(const Option& option, const TrainingRequest& request,
+                                    const TimeLeft& time) {
+  TrainingRequest last = request;
+  last.options = option.options;
+  if (!option.is_from_prior) last.prior = nullptr;
+  last.limit.clock = option.learner->can.limit_time ? request.limit.clock : nullptr;
+  last.limit.seconds = time.is_limited() ? std::max(time.for_all(), kLeastSeconds) : 0.0;
+  last.validate = nullptr;
+  last.measure.value = nullptr;
+  last.progress = nullptr;
+  return option.learner->train(last);
+}
+
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
   Trials trials{request, TimeLeft(request), request.measure.name.empty() ? "map" : request.measure.name,
@@ -361,16 +375,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   std::optional<Error> problem;
   for (const std::size_t place : order_of_choice(choices, is_measured)) {
     const Option& option = choices[place].option;
-    TrainingRequest last = request;
-    last.options = option.options;
-    if (!option.is_from_prior) last.prior = nullptr;
-    last.limit.clock = option.learner->can.limit_time ? request.limit.clock : nullptr;
-    last.limit.seconds = trials.time.is_limited() ? std::max(trials.time.for_all(), kLeastSeconds) : 0.0;
-    // The choice has been made: the request's validation data must not cut rounds again.
-    last.validate = nullptr;
-    last.measure.value = nullptr;
-    last.progress = nullptr;
-    auto trained = option.learner->train(last);
+    auto trained = train_option(option, request, trials.time);
     if (!trained) {
       if (!problem) problem = trained.error();
       choices[place].problem = trained.error().text;
@@ -379,6 +384,9 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
     JsonObject record = record_of(trials, choices, place);
     trained->summary = summary_of(record) + trained->summary;
     trained->model.training["auto"] = std::move(record);
+    trained->again = [option](const TrainingRequest& other) {
+      return train_option(option, other, TimeLeft(other));
+    };
     return trained;
   }
   return *problem;

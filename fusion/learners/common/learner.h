@@ -93,11 +93,17 @@ struct TrainingRequest {
   CheckpointFiles checkpoints;
 };
 
+struct TrainingResult;
+/// Trains on the request's set; all else that differs from one training to another is in the request, too.
+using TrainAgain = std::function<Result<TrainingResult>(const TrainingRequest&)>;
+
 /// The output of a learner: the model, one JSON object per round for --trace, and a summary for people.
 struct TrainingResult {
   Model model;
   std::vector<JsonObject> trace;
   std::string summary;
+  /// Trains on other queries in the same way, without choosing again; empty: the learner itself does.
+  TrainAgain again{};
 };
 
 /// What a learner can do beyond training on a set.
@@ -118,7 +124,7 @@ struct Learner {
   std::string meaning;
   std::string source;
   std::vector<LearnerOption> options;
-  std::function<Result<TrainingResult>(const TrainingRequest&)> train;
+  TrainAgain train;
   bool takes_query_weights = true;  ///< false: all pairs weigh the same, whatever --query-weights says
   Abilities can = {};
   /// Bytes of memory that training takes per document if columns lie in a file; absent: the learner needs

@@ -87,6 +87,11 @@ Result<TrainingResult> train_with_similarity(const Learner& learner, const Train
   }
   auto result = learner.train(inner);
   if (!result) return result;
+  if (result->again) {
+    Learner chosen = learner;
+    chosen.train = std::move(result->again);
+    result->again = [chosen](const TrainingRequest& other) { return train_with_similarity(chosen, other); };
+  }
   result->model.ranker =
       std::make_shared<SimilarityRanker>(std::move(similarity), std::move(result->model.ranker), place);
   return result;

@@ -1,0 +1,305 @@
+#include "fusion/training/calibration.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "evaluation/reports/plots.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/model/relevance_curve.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::size_t kCalibrationFolds = 5;
+constexpr std::size_t kBins = 10;
+
+bool is_relevant_row(const TrainingSet& set, std::size_t row) {
+  return set.grades[row] >= set.feedback.relevance_level;
+}
+
+/// Whether each query has judged documents.
+std::vector<bool> are_judged(const TrainingSet& set) {
+  std::vector<bool> has_pairs(set.queries.size(), false);
+  for (const WeightedPair& pair : set.pairs) {
+    const auto after = std::ranges::upper_bound(set.queries, pair.below, {}, &QueryRange::begin);
+    has_pairs[static_cast<std::size_t>(after - set.queries.begin()) - 1] = true;
+  }
+  std::vector<bool> out(set.queries.size(), false);
+  for (std::size_t q = 0; q < out.size(); ++q) {
+    bool has_relevant = false;
+    bool has_judged = false;
+    for (std::size_t row = set.queries[q].begin; row < set.queries[q].end; ++row) {
+      has_relevant = has_relevant || is_relevant_row(set, row);
+      has_judged = has_judged || set.in_feedback[row] != 0;
+    }
+    out[q] = has_judged && (has_relevant || !has_pairs[q]);
+  }
+  return out;
+}
+
+/// The name of the base query: a store's sets name queries "judged DIGEST" and "clicked DIGEST#SEARCH".
+std::string_view base_query_of(std::string_view id) {
+  id = id.substr(0, id.find('#'));
+  for (const std::string_view origin : {"judged ", "clicked "})
+    if (id.starts_with(origin)) id.remove_prefix(origin.size());
+  return id;
+}
+
+/// The fold of each query; all searches of a base query have the same one. Judged base queries are spread
+/// evenly over the folds.
+Result<std::vector<std::size_t>> folds_of(const TrainingSet& set, const std::vector<bool>& judged,
+                                          std::uint64_t seed) {
+  std::set<std::string_view> bases;
+  for (std::size_t q = 0; q < judged.size(); ++q)
+    if (judged[q]) bases.insert(base_query_of(set.queries[q].id));
+  const std::vector<std::string_view> names(bases.begin(), bases.end());
+  TRY(const auto folds, evaluation::random_folds(names, kCalibrationFolds, seed));
+  std::map<std::string_view, std::size_t> fold_of;
+  for (std::size_t i = 0; i < names.size(); ++i) fold_of[names[i]] = folds.fold_of[i];
+  std::vector<std::size_t> out;
+  for (const QueryRange& query : set.queries) {
+    const auto at = fold_of.find(base_query_of(query.id));
+    out.push_back(at == fold_of.end() ? kCalibrationFolds : at->second);  // always trained on
+  }
+  return out;
+}
+
+/// Maps scores of one model to those of another at the same quantile of documents that both have scored.
+class QuantileMap {
+ public:
+  QuantileMap(std::vector<double> from, std::vector<double> to) : from_(std::move(from)), to_(std::move(to)) {
+    std::ranges::sort(from_);
+    std::ranges::sort(to_);
+  }
+
+  double operator()(double score) const {
+    const auto [first, last] = std::ranges::equal_range(from_, score);
+    const auto below = static_cast<double>(first - from_.begin());
+    if (first != last) return at(below + static_cast<double>(last - first - 1) / 2);
+    if (first == from_.begin() || first == from_.end())
+      return first == from_.begin() ? to_.front() : to_.back();
+    const double low = *(first - 1);
+    return at(below - 1 + (score / 2 - low / 2) / (*first / 2 - low / 2));
+  }
+
+ private:
+  /// The value at a place between two positions.
+  double at(double place) const {
+    const auto low = std::min(static_cast<std::size_t>(place), to_.size() - 1);
+    const auto high = std::min(low + 1, to_.size() - 1);
+    return std::lerp(to_[low], to_[high], place - static_cast<double>(low));
+  }
+
+  std::vector<double> from_, to_;
+};
+
+/// The held-out documents of one fold, on the scale of the model.
+struct HeldOutFold {
+  std::vector<ScoredRelevance> documents;
+};
+
+/// What every fold is trained from.
+struct Calibration {
+  const TrainingRequest& request;
+  const TrainAgain& train;
+  const Ranker& ranker;  ///< of the model to calibrate
+  std::vector<bool> judged;
+  std::vector<std::size_t> fold_of;
+};
+
+Result<HeldOutFold> score_fold(const Calibration& parts, std::size_t fold) {
+  const TrainingSet& all = *parts.request.train;
+  std::vector<std::size_t> inside, outside;
+  for (std::size_t q = 0; q < all.queries.size(); ++q)
+    if (parts.fold_of[q] != fold)
+      outside.push_back(q);
+    else if (parts.judged[q])
+      inside.push_back(q);
+  const TrainingSet seen = select_queries(all, outside);
+  TrainingRequest request = parts.request;
+  request.train = &seen;
+  request.threads = 1;
+  request.progress = nullptr;
+  request.trace.is_wanted = false;
+  request.checkpoints = {};
+  TRY(const auto trained, parts.train(request));
+  const QuantileMap on_scale(trained.model.ranker->score(seen.matrix), parts.ranker.score(seen.matrix));
+  const TrainingSet unseen = select_queries(all, inside);
+  const std::vector<double> scores = trained.model.ranker->score(unseen.matrix);
+  HeldOutFold out;
+  for (std::size_t row = 0; row < scores.size(); ++row)
+    if (unseen.in_feedback[row] != 0)
+      out.documents.push_back({on_scale(scores[row]), is_relevant_row(unseen, row)});
+  return out;
+}
+
+Result<std::vector<HeldOutFold>> score_folds(const Calibration& parts) {
+  std::vector<HeldOutFold> folds(kCalibrationFolds);
+  std::atomic<std::size_t> done{0};
+  const auto caller = std::this_thread::get_id();
+  TRY_VOID(try_parallel_for(folds.size(), parts.request.threads, [&](std::size_t fold) -> Result<void> {
+    TRY(folds[fold], score_fold(parts, fold));
+    ++done;
+    if (parts.request.progress && std::this_thread::get_id() == caller)
+      parts.request.progress(done, folds.size());
+    return {};
+  }));
+  return folds;
+}
+
+/// All documents but those of one fold; all of them for a fold that does not exist.
+std::vector<ScoredRelevance> all_but(const std::vector<HeldOutFold>& folds, std::size_t left_out) {
+  std::vector<ScoredRelevance> out;
+  for (std::size_t fold = 0; fold < folds.size(); ++fold)
+    if (fold != left_out) out.insert(out.end(), folds[fold].documents.begin(), folds[fold].documents.end());
+  return out;
+}
+
+/// Documents whose predicted relevance is in one tenth of [0, 1].
+struct Bin {
+  double predicted = 0.0;
+  double relevant = 0.0;
+  double count = 0.0;
+};
+
+JsonObject report_of(const std::vector<HeldOutFold>& folds, std::size_t queries) {
+  std::vector<Bin> bins(kBins);
+  double squares = 0.0, relevant = 0.0, count = 0.0;
+  for (std::size_t fold = 0; fold < folds.size(); ++fold) {
+    if (folds[fold].documents.empty()) continue;
+    const RelevanceCurve curve = fit_relevance(all_but(folds, fold));
+    for (const ScoredRelevance& each : folds[fold].documents) {
+      const double predicted = relevance_at(curve, each.score);
+      const double actual = each.is_relevant ? 1.0 : 0.0;
+      Bin& bin = bins[std::min(kBins - 1, static_cast<std::size_t>(predicted * kBins))];
+      bin.predicted += predicted;
+      bin.relevant += actual;
+      ++bin.count;
+      squares += (predicted - actual) * (predicted - actual);
+      relevant += actual;
+      ++count;
+    }
+  }
+  double error = 0.0;
+  JsonArray rows;
+  for (const Bin& bin : bins) {
+    if (bin.count == 0.0) continue;
+    error += std::abs(bin.predicted - bin.relevant) / count;
+    rows.push_back(JsonObject{{"predicted", bin.predicted / bin.count},
+                              {"share", bin.relevant / bin.count},
+                              {"documents", static_cast<std::size_t>(bin.count)}});
+  }
+  const double share = relevant / count;
+  return {{"queries", queries},
+          {"documents", static_cast<std::size_t>(count)},
+          {"relevant", static_cast<std::size_t>(relevant)},
+          {"folds", folds.size()},
+          {"expected_calibration_error", error},
+          {"brier", squares / count},
+          {"brier_of_constant", share * (1.0 - share)},
+          {"bins", std::move(rows)}};
+}
+
+/// A number in a model's record, 0 if there is none.
+double record_number(const JsonObject& record, std::string_view key) {
+  const Json* value = record.if_contains(key);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
+}
+
+const JsonObject* record_of_calibration(const JsonObject& training) {
+  const Json* found = training.if_contains("calibration");
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+}  // namespace
+
+std::size_t judged_queries(const TrainingSet& set) {
+  const std::vector<bool> judged = are_judged(set);
+  std::set<std::string_view> bases;
+  for (std::size_t q = 0; q < judged.size(); ++q)
+    if (judged[q]) bases.insert(base_query_of(set.queries[q].id));
+  return bases.size();
+}
+
+bool can_calibrate(const TrainingSet& set) {
+  if (judged_queries(set) < kFewestCalibrated) return false;
+  const std::vector<bool> judged = are_judged(set);
+  bool has_relevant = false, has_other = false;
+  for (std::size_t q = 0; q < judged.size(); ++q)
+    for (std::size_t row = set.queries[q].begin; judged[q] && row < set.queries[q].end; ++row)
+      if (set.in_feedback[row] != 0) (is_relevant_row(set, row) ? has_relevant : has_other) = true;
+  return has_relevant && has_other;
+}
+
+Result<void> calibrate(const TrainingRequest& request, const Learner& learner, TrainingResult& result) {
+  const TrainingSet& set = *request.train;
+  const std::size_t queries = judged_queries(set);
+  if (queries < kFewestCalibrated)
+    return fail(Code::bad_data,
+                fmt::format("calibration needs {} judged queries, and there are {}; judge more, or train "
+                            "without --calibrate",
+                            kFewestCalibrated, queries));
+  if (!can_calibrate(set))
+    return fail(Code::bad_data,
+                "calibration needs relevant and irrelevant documents, and all judged ones are alike; judge "
+                "more, or train without --calibrate");
+  Calibration parts{
+      request, result.again ? result.again : learner.train, *result.model.ranker, are_judged(set), {}};
+  TRY(parts.fold_of, folds_of(set, parts.judged, request.seed));
+  TRY(const auto folds, score_folds(parts));
+  result.model.relevance = fit_relevance(all_but(folds, folds.size()));
+  result.model.training["calibration"] = report_of(folds, queries);
+  result.summary += calibration_text(result.model.training);
+  return {};
+}
+
+Result<void> calibrate_if_possible(const TrainingRequest& request, const Learner& learner,
+                                   TrainingResult& result) {
+  if (!can_calibrate(*request.train)) return {};
+  auto done = calibrate(request, learner, result);
+  if (!done && done.error().code != Code::bad_data) return done;  // a fold may have nothing to learn from
+  return {};
+}
+
+std::string calibration_text(const JsonObject& training) {
+  const JsonObject* record = record_of_calibration(training);
+  if (record == nullptr) return {};
+  return fmt::format(
+      "relevance: expected calibration error {:.4f}, Brier score {:.4f} (a constant's: {:.4f}) on {:.0f} "
+      "documents of {:.0f} queries that were held out\n",
+      record_number(*record, "expected_calibration_error"), record_number(*record, "brier"),
+      record_number(*record, "brier_of_constant"), record_number(*record, "documents"),
+      record_number(*record, "queries"));
+}
+
+std::string reliability_plot(const JsonObject& training) {
+  const JsonObject* record = record_of_calibration(training);
+  const Json* bins = record == nullptr ? nullptr : record->if_contains("bins");
+  if (bins == nullptr || !bins->is_array()) return {};
+  evaluation::Curve measured{"held-out documents", {}, {}};
+  for (const Json& item : bins->get_array()) {
+    if (!item.is_object()) continue;
+    const JsonObject& bin = item.get_object();
+    const double count = record_number(bin, "documents");
+    const double share = record_number(bin, "share");
+    if (!(count > 0.0) || !(share >= 0.0 && share <= 1.0)) continue;
+    measured.x.push_back(record_number(bin, "predicted"));
+    measured.y.push_back(share);
+    measured.half_widths.push_back(1.96 * std::sqrt(share * (1.0 - share) / count));
+  }
+  return evaluation::svg_plot({measured, {"as it should be", {0.0, 1.0}, {0.0, 1.0}}},
+                              {"Served relevance and share of relevant documents", "relevance", "share"});
+}
+
+}  // namespace metafuse::fusion
