@@ -19,6 +19,7 @@
 #include "fusion/learners/rankboost/margins.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/auto_learner.h"
+#include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
@@ -263,8 +264,8 @@ Result<void> run_show(const std::string& path) {
   if (const std::string choice = fusion::brief_choice_text(model.training); !choice.empty())
     std::cout << "auto chose " << choice << '\n';
   for (const auto& [key, value] : model.training)
-    if (key != "certainty") std::cout << key << "  " << to_text(value) << '\n';
-  std::cout << fusion::certainty_text(model.training);
+    if (key != "certainty" && key != "calibration") std::cout << key << "  " << to_text(value) << '\n';
+  std::cout << fusion::certainty_text(model.training) << fusion::calibration_text(model.training);
   std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
   if (const auto* sum = dynamic_cast<const fusion::SumRanker*>(model.ranker.get()))
     std::cout << '\n' << fusion::rank_table(*sum, model.features);

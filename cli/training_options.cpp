@@ -216,6 +216,19 @@ void add_start(CLI::App& verb, TrainArguments& arguments) {
       ->type_name("MODEL");
 }
 
+void add_calibration(CLI::App& verb, TrainArguments& arguments) {
+  CLI::Option* calibrate = verb.add_flag_function(
+      "--calibrate,!--no-calibrate",
+      [&arguments](std::int64_t count) { arguments.wants_calibration = count > 0; },
+      "also learn from queries held out what share of documents is relevant at each score, so that a server "
+      "can give each result a relevance from 0 to 1; 5 more trainings. The learner auto does so by itself if "
+      "20 queries are judged and no --time-limit is given");
+  verb.add_option(
+          "--reliability-plot", arguments.reliability_plot,
+          "with --calibrate: a plot of served relevance against the share of relevant documents (SVG)")
+      ->needs(calibrate);
+}
+
 void add_memory(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* memory =
       verb.add_option("--memory-limit", arguments.memory.bytes,
@@ -265,14 +278,16 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   verb.add_flag("--certainty", arguments.wants_certainty,
                 "also cross-validate against RRF and train on samples of the queries, and keep in the model "
                 "how sure it is and each list's weight; 25 more trainings");
+  add_calibration(verb, arguments);
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
   add_start(verb, arguments);
   add_memory(verb, arguments);
   add_store_input(verb, arguments);
-  show_rarely(verb, "More about training",
-              {"--trace", "--trace-every", "--patience", "--memory-limit", "--temporary", "--checkpoint",
-               "--checkpoint-every", "--resume", "--half-life", "--use-held-out"});
+  show_rarely(
+      verb, "More about training",
+      {"--trace", "--trace-every", "--reliability-plot", "--patience", "--memory-limit", "--temporary",
+       "--checkpoint", "--checkpoint-every", "--resume", "--half-life", "--use-held-out"});
   verb.footer(kExamples);
 }
 

@@ -63,6 +63,8 @@ struct TrainArguments {
   std::string store;
   service::StoreTrainingOptions from_store;  ///< domain, half-life of clicks, held-out queries
   bool wants_certainty = false;
+  std::optional<bool> wants_calibration;  ///< absent: with a learner that chooses, if the queries suffice
+  std::string reliability_plot;
 };
 
 /// Adds the options with their help and examples; `arguments` must outlive the parsing.

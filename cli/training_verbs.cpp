@@ -16,6 +16,7 @@
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "fusion/model/prior.h"
+#include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
 #include "service/learning/judgment_transfer.h"
@@ -166,7 +167,8 @@ Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner
 
 /// Checked before training, so that a mistyped folder does not cost hours of work.
 Result<void> check_outputs(const TrainArguments& arguments) {
-  for (const std::string& path : {arguments.model, arguments.trace, arguments.request.checkpoints.file})
+  for (const std::string& path :
+       {arguments.model, arguments.trace, arguments.request.checkpoints.file, arguments.reliability_plot})
     if (!path.empty()) TRY_VOID(check_writable(path));
   return {};
 }
@@ -206,6 +208,24 @@ Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner
   return {};
 }
 
+/// Calibration trains anew on parts of the queries, which this process must hold in memory.
+Result<void> check_calibration(const TrainArguments& arguments, const fusion::Communicator* communicator) {
+  const auto refused = [](const std::string& what) {
+    return fail(Code::usage, "--calibrate " + what + "; leave out one of them");
+  };
+  if (!arguments.wants_calibration.value_or(false)) {
+    if (!arguments.reliability_plot.empty())
+      return fail(Code::usage, "--reliability-plot needs --calibrate, not --no-calibrate");
+    return {};
+  }
+  if (communicator != nullptr) return refused("does not work with several processes (mpirun)");
+  if (arguments.memory.bytes > 0)
+    return refused("needs all columns in memory and cannot obey --memory-limit");
+  if (!arguments.resume.empty())
+    return refused("must hold queries out, and --resume continues from a model that may have seen them");
+  return {};
+}
+
 /// The memory limit from --memory-limit and --temporary, if given.
 std::optional<fusion::MemoryLimit> memory_limit(const TrainArguments& arguments,
                                                 const fusion::Learner& learner, bool is_first) {
@@ -223,6 +243,7 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
                            const fusion::Communicator* communicator) {
   TRY_VOID(check_abilities(arguments, learner));
   TRY_VOID(check_memory(arguments, learner));
+  TRY_VOID(check_calibration(arguments, communicator));
   if (arguments.wants_certainty && communicator != nullptr)
     return fail(Code::usage, "--certainty does not work with several processes; leave it out");
   if (communicator != nullptr && !learner.can.distribute)
@@ -257,6 +278,8 @@ Result<void> write_outcome(const TrainArguments& arguments, const fusion::Traini
   if (!arguments.trace.empty())
     TRY_VOID(write_trace(arguments.trace, result.trace, arguments.request.trace.every));
   TRY_VOID(fusion::write_model(arguments.model, result.model));
+  if (!arguments.reliability_plot.empty())
+    TRY_VOID(write_file(arguments.reliability_plot, fusion::reliability_plot(result.model.training)));
   std::cerr << result.summary;
   if (report.unretrieved_queries > 0)
     std::cerr << report.unretrieved_queries << " of " << report.judged_queries
@@ -278,6 +301,16 @@ Result<void> add_certainty(const TrainArguments& arguments, const fusion::Learne
   result.model.training["certainty"] = std::move(certainty);
   result.summary += fusion::certainty_text(result.model.training);
   return {};
+}
+
+/// Calibrates the scores, if that is asked for, or if the learner is one that chooses and has no time limit.
+Result<void> add_calibration(const TrainArguments& arguments, const fusion::Learner& learner,
+                             fusion::TrainingRequest request, fusion::TrainingResult& result) {
+  const bool is_by_default = learner.chooses_by_measure && request.limit.seconds <= 0.0;
+  if (!arguments.wants_calibration.value_or(is_by_default)) return {};
+  if (request.progress) request.progress = terminal_progress("calibrate");
+  return arguments.wants_calibration ? fusion::calibrate(request, learner, result)
+                                     : fusion::calibrate_if_possible(request, learner, result);
 }
 
 Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communicator* communicator) {
@@ -310,6 +343,7 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   request.trace.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   TRY(auto result, learner->train(request));
   if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));
+  TRY_VOID(add_calibration(arguments, *learner, request, result));
   result.model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
   return is_first ? write_outcome(arguments, result, data.report) : Result<void>();
 }

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/text_file.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "tests/support/command.h"
@@ -20,11 +21,11 @@ struct JudgedLists {
   TemporaryFolder folder;
   std::vector<std::string> input;
 
-  JudgedLists() {
+  explicit JudgedLists(int queries = 12) {
     std::string good;
     std::string poor;
     std::string qrels;
-    for (int query = 1; query <= 12; ++query) {
+    for (int query = 1; query <= queries; ++query) {
       const std::string id = std::to_string(query);
       qrels += id + " 0 d0 1\n";
       for (int rank = 1; rank <= 6; ++rank) {
@@ -82,6 +83,38 @@ TEST_CASE("The verbs model show and crossvalidate and compare-methods show auto'
   const auto compared = lists.run({"compare-methods", "--folds", "3", "--methods", "rrf"});
   CHECK(compared.err.find("auto chose ") != std::string::npos);
   CHECK(compared.out.find("auto") != std::string::npos);
+}
+
+TEST_CASE("The verb train calibrates where enough queries are judged, and refuses what does not fit",
+          "[cli][calibration]") {
+  const JudgedLists many(24);
+  const std::string plot = many.folder.path("plot.svg");
+  const auto is_calibrated = [&](const std::vector<std::string>& more) {
+    many.trained(more);
+    return fusion::read_model(many.folder.path("m.json"))->relevance.has_value();
+  };
+  CHECK(is_calibrated({}));
+  CHECK_FALSE(is_calibrated({"--no-calibrate"}));
+  CHECK_FALSE(is_calibrated({"--time-limit", "60"}));
+  CHECK_FALSE(is_calibrated({"--learner", "rankboost"}));
+  CHECK(is_calibrated({"--learner", "rankboost", "--calibrate", "--reliability-plot", plot}));
+  CHECK(read_text(plot, 1 << 20)->starts_with("<svg"));
+  const auto shown = run_metafuse({"model", "show", many.folder.path("m.json")});
+  CHECK(shown.out.find("relevance: expected calibration error ") != std::string::npos);
+  CHECK(shown.out.find("\"bins\"") == std::string::npos);
+
+  const JudgedLists few;
+  const auto refused = [](const JudgedLists& lists, const std::vector<std::string>& more) {
+    return lists.run({"train", "--model", lists.folder.path("n.json")}, more);
+  };
+  CHECK(refused(few, {}).status == 0);
+  const auto too_few = refused(few, {"--calibrate"});
+  CHECK(too_few.status == 65);
+  CHECK(too_few.err.find("needs 20 judged queries, and there are 12") != std::string::npos);
+  CHECK(refused(many, {"--reliability-plot", plot}).status == 64);
+  CHECK(refused(many, {"--no-calibrate", "--reliability-plot", plot}).status == 64);
+  CHECK(refused(many, {"--calibrate", "--learner", "rankboost", "--resume", many.folder.path("m.json")})
+            .status == 64);
 }
 
 TEST_CASE("The command metafuse lists prints what each list adds", "[cli][lists]") {
