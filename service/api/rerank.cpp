@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +15,9 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "fetchers/engines/index/text_meaning.h"
 #include "fetchers/engines/index/text_ranking.h"
+#include "fetchers/engines/index/vector_engine.h"
 #include "service/access/gate.h"
 #include "service/api/handlers.h"
 #include "service/base/dates.h"
@@ -24,15 +28,17 @@
 #include "service/search/search_pipeline.h"
 #include "service/search/second_stage.h"
 
-// POST /v1/rerank: the documents of a request, ordered by lists that are made over them here and by the
-// domain's rerankers, fused by the model of a domain that has these lists, else by RRF. Requests and answers
-// have the shapes of Jina, Cohere (both versions) and Text Embeddings Inference, which differ in a few names.
+// POST /v1/rerank: the documents of a request, ordered by lists that are made over them here (by words, by
+// parts of words, and by meaning if an index of the domain has it) and by the domain's rerankers. The model
+// of a domain that has these lists fuses them, else RRF does. Requests and answers have the shapes of Jina,
+// Cohere (both versions) and Text Embeddings Inference, which differ in a few names.
 
 namespace metafuse::service {
 namespace {
 
 constexpr const char* kWords = "words";
 constexpr const char* kParts = "parts";
+constexpr const char* kMeaning = "meaning";
 constexpr std::size_t kMostRerankDocuments = 1000;
 constexpr std::size_t kMostRerankQuery = std::size_t{16} << 10;
 constexpr int kMostRankFields = 20;
@@ -110,12 +116,19 @@ fetchers::FetchedList list_by(const std::string& name, const std::vector<double>
 /// Whether the domain's model knows one of the lists.
 bool knows_lists(const LoadedDomain& domain) {
   if (!domain.model) return false;
-  std::vector<std::string> names{kWords, kParts};
+  std::vector<std::string> names{kWords, kParts, kMeaning};
   for (const templates::RerankList& list : domain.domain.rerank) names.push_back(list.feature_name());
   const auto& features = domain.model->features;
   return std::any_of(features.begin(), features.end(), [&](const fusion::Feature& one) {
     return std::find(names.begin(), names.end(), one.name) != names.end();
   });
+}
+
+/// Whether a key may ask an engine; private ones need one of their tokens.
+bool may_ask(const KeyConfig* key, const LoadedEngines& engines, const std::string& name) {
+  if (key != nullptr && !key->may_ask_engine(name)) return false;
+  const auto tokens = engines.private_engines.find(name);
+  return tokens == engines.private_engines.end() || (key != nullptr && key->has_token_of(tokens->second));
 }
 
 /// The domain whose model and rerankers order documents: a copy without templates, which fuses by RRF if the
@@ -131,6 +144,21 @@ LoadedDomain ordering_domain(const LoadedDomain* domain) {
   out.domain.depth = domain->domain.depth;
   out.model = domain->model;
   return out;
+}
+
+/// The index that knows what words mean in a domain: the first of its embedded indexes with latent semantic
+/// indexing that the key may ask; empty if there is none.
+std::string index_of_meaning(const Exchange& exchange, const LoadedDomain* domain) {
+  if (domain == nullptr) return {};
+  const LoadedEngines& engines = exchange.snapshot->engines;
+  std::set<std::string_view> tried;
+  for (const templates::SearchTemplate& item : domain->domain.templates)
+    for (const std::string& name : item.engines) {
+      const auto index = engines.indexes.find(name);
+      if (index == engines.indexes.end() || !may_ask(exchange.key, engines, name)) continue;
+      if (tried.insert(index->second).second && fetchers::is_lsi_index(index->second)) return index->second;
+    }
+  return {};
 }
 
 struct Reranked {
@@ -150,22 +178,55 @@ void add_unranked(const RerankRequest& request, SearchAnswer& answer) {
   }
 }
 
-/// All documents, best first. Those that no list ranks follow in the caller's order, with score 0.
-std::vector<Reranked> reranked(const PreparedSearch& search, const Clock& clock, const RerankRequest& request,
-                               SearchAnswer& answer) {
+/// The list by meaning. If the index cannot tell in time, the list is absent, and the answer says so.
+fetchers::FetchedList list_by_meaning(const std::string& index, const RerankRequest& request,
+                                      std::span<const std::string_view> texts, const Deadline& deadline) {
+  const auto scores = fetchers::score_meaning(index, request.query, texts, deadline);
+  if (scores) return list_by(kMeaning, *scores, request.texts);
+  fetchers::FetchedList out;
+  out.query.template_id = kMeaning;
+  out.failure =
+      scores.error().code == Code::try_again ? fetchers::Failure::timeout : fetchers::Failure::bad_answer;
+  out.message = scores.error().text;
+  return out;
+}
+
+/// The lists that are made of the documents here.
+std::vector<fetchers::FetchedList> own_lists(const RerankRequest& request, const std::string& index,
+                                             const Deadline& deadline) {
   const std::vector<std::string_view> texts(request.texts.begin(), request.texts.end());
   const auto scores = fetchers::score_texts(request.query, texts);
+  std::vector<fetchers::FetchedList> out;
+  out.push_back(list_by(kWords, scores.words, request.texts));
+  out.push_back(list_by(kParts, scores.parts, request.texts));
+  if (!index.empty()) out.push_back(list_by_meaning(index, request, texts, deadline));
+  return out;
+}
+
+/// Whether the scores of an answer mean what they meant when the model was calibrated: each of the model's
+/// lists is among the answer's.
+bool has_all_lists(const fusion::Model& model, const SearchAnswer& answer) {
+  return std::ranges::all_of(model.features, [&](const fusion::Feature& wanted) {
+    return is_derived(wanted) ||
+           std::ranges::find(answer.features, wanted.name, &fusion::Feature::name) != answer.features.end();
+  });
+}
+
+/// All documents, best first. Those that no list ranks follow in the caller's order, with score 0.
+std::vector<Reranked> reranked(const PreparedSearch& search, const Clock& clock, const RerankRequest& request,
+                               const std::string& index, SearchAnswer& answer) {
   answer.domain = search.domain.domain.name;
   answer.query = request.query;
-  fuse_lists(search.domain,
-             {list_by(kWords, scores.words, request.texts), list_by(kParts, scores.parts, request.texts)},
-             answer);
+  fuse_lists(search.domain, own_lists(request, index, Deadline(clock, search.end - clock.now())), answer);
   add_unranked(request, answer);
   add_second_stage(search, clock, answer);
-  if (answer.results.size() < texts.size()) add_unranked(request, answer);
+  if (answer.results.size() < request.texts.size()) add_unranked(request, answer);
+  const bool is_calibrated =
+      search.domain.model && search.domain.model->relevance && has_all_lists(*search.domain.model, answer);
   std::vector<Reranked> out;
   for (const FusedResult& result : answer.results)
-    out.push_back({std::stoul(result.key), result.relative_score});
+    out.push_back(
+        {std::stoul(result.key), is_calibrated ? result.relevance.value_or(0.0) : result.relative_score});
   return out;
 }
 
@@ -197,7 +258,7 @@ JsonObject rerank_json(const RerankRequest& request, const std::vector<Reranked>
   JsonObject meta{{"api_version", JsonObject{{"version", "2"}}}};
   JsonArray warnings;
   for (const fetchers::FetchedList& list : answer.lists)
-    if (list.has_failed()) warnings.emplace_back(list.query.engine + ": " + failure_text(list));
+    if (list.has_failed()) warnings.emplace_back(failed_name(list) + ": " + failure_text(list));
   if (!warnings.empty()) meta["warnings"] = std::move(warnings);
   out["meta"] = std::move(meta);
   return out;
@@ -213,7 +274,8 @@ Answered handle_rerank(Gate& gate, const Exchange& exchange) {
     return std::move(*refused);
   const SteadyClock clock;
   const LoadedDomain* named = exchange.find_domain(request.model);
-  const LoadedDomain domain = ordering_domain(named != nullptr ? named : exchange.find_domain(""));
+  const LoadedDomain* chosen = named != nullptr ? named : exchange.find_domain("");
+  const LoadedDomain domain = ordering_domain(chosen);
   PreparedSearch search{*exchange.snapshot,
                         domain,
                         {},
@@ -223,7 +285,7 @@ Answered handle_rerank(Gate& gate, const Exchange& exchange) {
   if (const std::size_t asked = rerankers_asked(domain.domain, search.request); asked > 0)
     if (auto refused = gate.admit_search(exchange, asked)) return std::move(*refused);
   SearchAnswer answer;
-  auto order = reranked(search, clock, request, answer);
+  auto order = reranked(search, clock, request, index_of_meaning(exchange, chosen), answer);
   order.resize(std::min(order.size(), request.top_n));
   HttpResponse response = request.is_tei
                               ? make_response(200, "application/json", to_text(tei_json(request, order)))

@@ -57,9 +57,13 @@ std::string failed_engines(const SearchAnswer& answer) {
   std::string out;
   std::set<std::string_view> named;
   for (const fetchers::FetchedList& list : answer.lists)
-    if (list.has_failed() && named.insert(list.query.engine).second)
-      out += (out.empty() ? "" : ", ") + list.query.engine;
+    if (list.has_failed() && named.insert(failed_name(list)).second)
+      out += (out.empty() ? "" : ", ") + failed_name(list);
   return out;
+}
+
+const std::string& failed_name(const fetchers::FetchedList& list) {
+  return list.query.engine.empty() ? list.query.template_id : list.query.engine;
 }
 
 std::string failure_text(const fetchers::FetchedList& list, bool is_detailed) {

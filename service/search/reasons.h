@@ -34,6 +34,9 @@ std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t f
 /// Names of the engines whose lists are missing, each once: "e1, e2".
 std::string failed_engines(const SearchAnswer& answer);
 
+/// What a missing list is called: its engine, or itself if it was made here.
+const std::string& failed_name(const fetchers::FetchedList& list);
+
 /// Why a list is missing: the kind of failure, which anybody may know.
 ///
 /// in: is_detailed - adds the engine's own words, which may name hosts and paths: for administrators only

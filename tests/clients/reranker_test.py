@@ -43,6 +43,8 @@ class Site(http.server.BaseHTTPRequestHandler):
             Site.waiting.wait(30)
         if Site.mode == "few":
             scores.pop()
+        if Site.mode == "many":
+            scores += [{"index": i, "relevance_score": 0.1} for i in range(len(scores), len(scores) + 3)]
         if Site.mode == "other":
             scores[0]["index"] = 99
         text = json.dumps({"results": scores})
@@ -111,6 +113,32 @@ def check_served(folder):
         server.terminate()
 
 
+def check_meaning(folder):
+    """POST /v1/rerank orders by meaning where an index of the domain has it: no document shares a word with the query."""
+    (folder / "models").mkdir()
+    texts = ["the car has an engine and four wheels on the road", "an automobile with its engine and wheels on a road",
+             "engine wheels and the road while driving the car or automobile", "cook the soup with salt and onions in a pot",
+             "a stew is cooked in a pot with onions and salt", "soup or stew pot salt onions in the kitchen"]
+    (folder / "documents.jsonl").write_text("".join(
+        json.dumps({"url": f"http://page{i}.example/", "title": f"Page {i}", "text": text}) + "\n" for i, text in enumerate(texts)))
+    run(folder, "index", "--database", "local.db", "--embedding", "lsi", "--dimensions", "2", "documents.jsonl")
+    (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\n"
+                                   "templates:\n  - {id: all, engine: local, query: '{Q}'}\n")
+    (folder / "engines.yaml").write_text("engines:\n  - {name: local, engine: local, database: local.db}\n")
+    (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [engines.yaml]\n"
+                                       "models: models\n")
+    with subprocess.Popen([METAFUSE, "serve", "--config", "serve.yaml"], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as server:
+        base = server.stdout.readline().strip()
+        body = {"query": "automobile", "documents": ["onions and salt", "the car is on the road", "unheard"]}
+        request = urllib.request.Request(base + "/v1/rerank", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            found = json.loads(answer.read())
+        server.terminate()
+    assert found["results"][0]["index"] == 1 and found["results"][0]["relevance_score"] > 0, found
+    assert "warnings" not in found["meta"], found
+
+
 def main():
     site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     site.daemon_threads = True
@@ -136,7 +164,7 @@ def main():
         assert "cross@judge" in answer["fusion"]["features"]
         explained = json.loads(run(folder, "search", "--config", "serve.yaml", "--json", "--explain", "alpha"))
         assert any(reason["feature"] == "cross@judge" and reason["rank"] == 1 for reason in explained["results"][0]["explanation"])
-        for Site.mode in ("html", "few", "other", "nan", "nothing", "late"):
+        for Site.mode in ("html", "few", "many", "other", "nan", "nothing", "late"):
             broken = search(folder, "alpha")
             assert order(broken) == list(range(PAGES)), (Site.mode, order(broken))  # the first stage's order
             assert [failed["engine"] for failed in broken["failed"]] == ["judge"], (Site.mode, broken["failed"])
@@ -150,6 +178,8 @@ def main():
         assert len(Site.asked) == asked and order(replayed) == order(recorded) and not replayed["failed"]
         write_files(folder, site.server_address[1])
         check_served(folder)
+        (folder / "meaning").mkdir()
+        check_meaning(folder / "meaning")
     site.shutdown()
     print("reranker_test: passed")
 

@@ -163,6 +163,22 @@ Result<LsiWords> LsiWords::open(SqliteDatabase& database, const std::string& pat
   return words;
 }
 
+/// The row of a word, valid until the next call; empty if the index does not know the word.
+Result<std::span<const float>> LsiWords::row_of(const std::string& word) {
+  if (const auto kept = kept_.find(word); kept != kept_.end()) return std::span<const float>(kept->second);
+  last_.clear();
+  row_.bind(word);
+  TRY_VOID(row_.for_each_row([&](const SqliteRow& row) -> Result<void> {
+    if (!append_numbers(row.bytes(0), last_) || last_.size() != dimensions_) return damaged_vector(path_);
+    return {};
+  }));
+  constexpr std::size_t kEntryBytes = 128;
+  const std::size_t bytes = last_.size() * sizeof(float) + word.size() + kEntryBytes;
+  if (kept_bytes_ + bytes > most_bytes_) return std::span<const float>(last_);
+  kept_bytes_ += bytes;
+  return std::span<const float>(kept_.emplace(word, last_).first->second);
+}
+
 Result<std::vector<float>> LsiWords::vector_of(std::string_view text) {
   std::map<std::string, std::int64_t> counts;
   for (WordCutter cutter(text); cutter.next();) {
@@ -172,17 +188,10 @@ Result<std::vector<float>> LsiWords::vector_of(std::string_view text) {
     for (const std::string& form : forms) ++counts[form];
   }
   std::vector<float> sum(dimensions_);
-  std::vector<float> numbers;
   for (const auto& [word, count] : counts) {
     const float weight = std::log1p(static_cast<float>(count));
-    row_.bind(word);
-    TRY_VOID(row_.for_each_row([&](const SqliteRow& row) -> Result<void> {
-      numbers.clear();
-      if (!append_numbers(row.bytes(0), numbers) || numbers.size() != dimensions_)
-        return damaged_vector(path_);
-      for (std::size_t i = 0; i < dimensions_; ++i) sum[i] += weight * numbers[i];
-      return {};
-    }));
+    TRY(const auto row, row_of(word));
+    for (std::size_t i = 0; i < row.size(); ++i) sum[i] += weight * row[i];
   }
   return sum;
 }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,11 +83,20 @@ class LsiWords {
   /// errors: bad_data: damaged
   Result<std::vector<float>> vector_of(std::string_view text);
 
+  /// Keeps the rows that are looked up from now on, up to so many bytes, for callers with many texts.
+  void keep_rows(std::size_t most_bytes) { most_bytes_ = most_bytes; }
+
  private:
+  Result<std::span<const float>> row_of(const std::string& word);
+
   std::string path_;
   std::size_t dimensions_ = 0;
   SqliteStatement row_;
   std::vector<WordForms> forms_;  ///< by language
+  std::map<std::string, std::vector<float>> kept_;
+  std::size_t kept_bytes_ = 0;
+  std::size_t most_bytes_ = 0;
+  std::vector<float> last_;  ///< the row that was looked up last
 };
 
 /// Gives documents vectors from the words that latent semantic indexing has learned already. Documents whose
