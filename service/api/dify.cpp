@@ -16,6 +16,7 @@
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
 #include "service/search/reasons.h"
+#include "service/search/relevance_cut.h"
 #include "service/search/result_conditions.h"
 #include "service/search/search_requests.h"
 
@@ -172,13 +173,15 @@ Answered handle_dify_retrieval(Finder& finder, const Exchange& exchange) {
                             "\" does not exist; knowledge_id is the name of a domain");
   TRY(const auto found, finder.find(exchange, {wanted.search}));
   JsonArray records;
-  for (const std::size_t at : wanted_positions(*found.answer, wanted.conditions, finder.unix_time())) {
+  const auto positions = wanted_positions(*found.answer, wanted.conditions, finder.unix_time());
+  const auto scores = unit_scores(*found.answer, positions);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
     if (records.size() >= static_cast<std::size_t>(wanted.top_k)) break;
-    const FusedResult& result = found.answer->results[at];
+    const FusedResult& result = found.answer->results[positions[i]];
     JsonObject metadata = metadata_of(*found.answer, result);
     if (!meets(wanted, metadata)) continue;
     JsonObject record{{"content", result.hit.snippet.empty() ? result.hit.title : result.hit.snippet},
-                      {"score", result.relative_score},
+                      {"score", scores[i]},
                       {"title", result.hit.title}};
     record["metadata"] = std::move(metadata);
     records.push_back(std::move(record));

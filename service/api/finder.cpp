@@ -7,6 +7,7 @@
 #include "service/learning/shown_searches.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/relevance_cut.h"
 #include "service/search/result_passages.h"
 #include "service/search/second_stage.h"
 
@@ -65,13 +66,17 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   for (std::string& synonym : synonyms_of(records_, exchange, request))
     request.alternatives.push_back(std::move(synonym));
   TRY(const SearchPlan plan, plan_search(exchange, std::move(request), clock_));
+  const LoadedDomain& domain = plan.prepared.domain;
+  if (const auto able = check_min_relevance(domain, wanted.search.min_relevance); !able)
+    return refusal(able.error());
   if (auto refused = gate_.admit_search(exchange, requests_of(plan), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
-  auto answer = search(plan, wanted.sites, events.on_partial);
+  const double least = wanted.search.min_relevance;
+  auto answer = search(plan, wanted.sites, with_min_relevance(events.on_partial, least));
   if (!answer) return refusal(answer.error());
-  const LoadedDomain& domain = plan.prepared.domain;
   if (!wanted.is_for_judge) answer = decided(records_, plan.prepared.snapshot, domain, std::move(*answer));
+  answer = with_min_relevance(std::move(*answer), least);
   FoundSearch found{std::move(*answer), &domain, {}, {}, clock_.now()};
   if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
   const SharedAnswer fused = found.answer;
@@ -109,7 +114,9 @@ SharedAnswer Finder::show_fused(const Exchange& exchange, SharedAnswer answer, s
   telemetry_.metrics.search(answer->domain, answer->fusion.method);
   const Snapshot& snapshot = *exchange.snapshot;
   const LoadedDomain& domain = *snapshot.find_domain(answer->domain);
+  const double least = answer->cut ? answer->cut->least : 0.0;
   answer = learned_order(records_, snapshot, domain, sha256_hex(exchange.request.body), std::move(answer));
+  answer = with_min_relevance(std::move(answer), least);
   shown = shown_results(*answer, 0, static_cast<int>(limit), {});
   store_shown(records_, exchange, domain, *answer, shown);
   return answer;

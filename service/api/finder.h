@@ -75,7 +75,8 @@ class Finder {
                               const SearchEvents& events = {});
   /// Completes the fused answer of callers' lists: orders it by what was learned, counts and stores it.
   ///
-  /// in: answer - of a domain of the exchange's snapshot; limit - results to show
+  /// in: answer - of a domain of the exchange's snapshot, with the request's least relevance; limit - results
+  ///     to show
   SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
                           ShownResults& shown);
   UnixTime unix_time() const { return records_.unix_time(); }

@@ -251,7 +251,11 @@ Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingPara
   out.limit = static_cast<std::size_t>(
       fields.integer("limit", 1, static_cast<int>(kMaxFuseLists * kMaxFuseResults)).value_or(0));
   out.is_explained = fields.flag("explain").value_or(false);
-  fields.refuse_others({"domain", "method", "options", "query", "slots", "lists", "limit", "explain"});
+  out.min_relevance = fields.number("min_relevance", 0, 1).value_or(0);
+  fields.refuse_others(
+      {"domain", "method", "options", "query", "slots", "lists", "limit", "explain", "min_relevance"});
+  if (out.min_relevance > 0 && out.domain.empty())
+    fields.set_mistake("min_relevance needs a domain, because a method's scores have no such meaning");
   if (lists == nullptr) fields.set_mistake("\"lists\" must be a list of lists");
   if (!out.domain.empty() && (method || options != nullptr))
     fields.set_mistake("give either a domain, whose model fuses, or a method with its options");

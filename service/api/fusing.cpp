@@ -16,6 +16,7 @@
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/relevance_cut.h"
 #include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
@@ -227,6 +228,7 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
           Code::usage,
           fmt::format("lists: remove the weight of {}; the domain's model weights its lists", list.name));
   }
+  TRY_VOID(check_min_relevance(*domain, request.min_relevance));
   for (const auto& [slot, value] : request.slots.slots)
     if (domain->domain.find_slot(slot) == nullptr)
       return fail(Code::usage, fmt::format("the domain {} has no slot \"{}\"", request.domain, slot));
@@ -292,13 +294,15 @@ OrRefusal<void> fuse_for_domain(const FuseRequest& request, const LoadedDomain* 
   made->query = query_text(request.text, request.slots);
   fuse_lists(*domain, as_fetched(request), *made);
   order_equal_scores(request, domain->domain.depth, *made);
+  if (request.min_relevance > 0) made->cut = RelevanceCut{request.min_relevance};
   SharedAnswer answer = std::move(made);
   const std::size_t limit = shown_count(request);
   ShownResults shown;
   if (place.serve)
     answer = place.serve(std::move(answer), limit, shown);
   else
-    shown = shown_results(*answer, 0, static_cast<int>(limit), {});
+    shown = shown_results(*(answer = with_min_relevance(std::move(answer), request.min_relevance)), 0,
+                          static_cast<int>(limit), {});
   const auto numbers = numbers_of(request, *answer);
   JsonWriter& out = text.out;
   FusedWriter writer(request, text);
@@ -309,6 +313,7 @@ OrRefusal<void> fuse_for_domain(const FuseRequest& request, const LoadedDomain* 
     if (writer.is_full()) return too_long();
     const FusedResult& result = answer->results[at];
     writer.open({numbers[at], result.score, result.relative_score}, ++rank);
+    if (result.relevance) out.key("relevance").number(*result.relevance);
     if (result.moved_from > 0) {
       out.key("moved_from").whole(result.moved_from);
       out.key("online_score").number(result.online_score);
@@ -317,7 +322,11 @@ OrRefusal<void> fuse_for_domain(const FuseRequest& request, const LoadedDomain* 
     out.close_object();
   }
   out.close_array();
-  out.key("total").whole(answer->results.size());
+  out.key("total").whole(answer->results.size() - answer->hidden);
+  if (answer->cut) {
+    out.key("no_good_answer").json(Json(answer->has_no_good_answer()));
+    out.key("below_min_relevance").whole(answer->cut->left_out);
+  }
   out.key("fusion").json(fusion_json(*answer));
   write_notices(request, out);
   if (!shown.search_id.empty()) out.key("search_id").text(shown.search_id);

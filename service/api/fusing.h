@@ -63,6 +63,7 @@ struct FuseRequest {
   std::vector<std::uint32_t> ranks;  ///< documents x lists; 0 if the list does not hold the document
   std::size_t limit = 0;             ///< results in the answer, 0 for all
   bool is_explained = false;
+  double min_relevance = 0;          ///< results below it are left out; 0: none are
   std::vector<std::string> notices;  ///< warnings for the caller about a request that is accepted
 
   std::uint32_t rank(std::size_t document, std::size_t list) const {
@@ -79,7 +80,7 @@ bool compares_documents(const fusion::FusionMethod& method);
 Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingParameters& tracking);
 
 /// What a server does with a domain's fused answer before it is shown: applies the online reranker or
-/// interleaving, and stores what is shown, which sets shown.search_id.
+/// interleaving and answer.cut, and stores what is shown, which sets shown.search_id.
 using ServeFused = std::function<SharedAnswer(SharedAnswer answer, std::size_t limit, ShownResults& shown)>;
 
 /// Decides whether a request may be fused.

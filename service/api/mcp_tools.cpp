@@ -136,7 +136,9 @@ std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
 }
 
 /// Adds the arguments that all search tools take beside the query.
-void add_common_properties(JsonObject& properties) {
+///
+/// in: has_relevance - the model of the tool's domain was calibrated
+void add_common_properties(bool has_relevance, JsonObject& properties) {
   properties["queries"] =
       JsonObject{{"type", "array"},
                  {"maxItems", kMostQueriesAtOnce},
@@ -151,6 +153,12 @@ void add_common_properties(JsonObject& properties) {
                                    {"maxItems", kMostToolSites},
                                    {"items", JsonObject{{"type", "string"}}},
                                    {"description", "Only results of these hosts, subdomains included."}};
+  if (has_relevance)
+    properties["min_relevance"] =
+        JsonObject{{"type", "number"},
+                   {"minimum", 0},
+                   {"maximum", 1},
+                   {"description", "Leaves out results that are less likely to be relevant than this."}};
   properties["explain"] =
       JsonObject{{"type", "boolean"},
                  {"default", false},
@@ -187,7 +195,8 @@ JsonObject tool_json(const Snapshot& snapshot, const KeyConfig* key, const Searc
         JsonObject{{"type", "object"}, {"additionalProperties", JsonObject{{"type", "string"}}}};
     required.push_back("domain");
   }
-  add_common_properties(properties);
+  const bool has_relevance = tool.domain != nullptr && tool.domain->model && tool.domain->model->relevance;
+  add_common_properties(has_relevance, properties);
   JsonObject schema{{"type", "object"}, {"additionalProperties", false}};
   schema["properties"] = std::move(properties);
   if (!required.empty()) schema["required"] = std::move(required);
@@ -301,12 +310,13 @@ Result<ToolSearch> read_tool_search(const SearchTool& tool, const JsonObject& ar
   out.conditions.included = fields.texts("sites", kMostToolSites);
   out.is_explained = fields.flag("explain").value_or(false);
   out.is_verbatim = fields.flag("verbatim").value_or(false);
+  read_min_relevance(fields, out.search);
   if (tool.domain != nullptr)
-    fields.refuse_others(
-        {"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain", "verbatim"});
+    fields.refuse_others({"query", "queries", "slots", "limit", "page", "time_range", "sites", "explain",
+                          "verbatim", "min_relevance"});
   else
     fields.refuse_others({"query", "queries", "domain", "slots", "limit", "page", "time_range", "sites",
-                          "explain", "verbatim"});
+                          "explain", "verbatim", "min_relevance"});
   if (out.search.text.empty() && out.search.slots.slots.empty()) fields.set_mistake("give query or slots");
   if (fields.has_failed()) return fields.error();
   return out;
@@ -413,10 +423,18 @@ std::string correction_text(const ShownResults& shown) {
                      corrected, truncate_utf8(shown.typed, kMaxTitle));
 }
 
+/// " (relevance 0.83)"; nothing without a calibrated model.
+std::string relevance_text(const FusedResult& result) {
+  return result.relevance ? fmt::format(" (relevance {:.2f})", *result.relevance) : std::string();
+}
+
 /// The text below the results.
 std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, bool is_empty, bool has_more) {
   std::string out;
-  if (is_empty)
+  if (answer.has_no_good_answer())
+    out += fmt::format("No good answer: the best result has a relevance of {:.2f}, below {:g}.\n",
+                       answer.cut->best, answer.cut->least);
+  else if (is_empty)
     out += wanted.is_filtered() ? "No result matches the sites and the time range.\n"
                                 : "No engine found anything for this query.\n";
   if (const std::string missing = failed_engines(answer); !missing.empty())
@@ -439,7 +457,8 @@ std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, con
   for (const std::size_t at : shown.positions) {
     const Hit& hit = answer.results[at].hit;
     const std::string number = std::to_string(shown.first + heads.size() + 1) + ". ";
-    std::string head = number + fitting(hit.title, kMaxTitle) + '\n' + hit.url + '\n';
+    const std::string sure = relevance_text(answer.results[at]);
+    std::string head = number + fitting(hit.title, kMaxTitle) + sure + '\n' + hit.url + '\n';
     if (json_bytes(head) + --left * kLeast > budget)
       head = number + fitting(hit.title, kLeast - 30) + "\n(long URL left out)\n";
     budget -= std::min(budget, json_bytes(head));

@@ -17,6 +17,7 @@
 #include "service/learning/records.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/relevance_cut.h"
 #include "service/search/search_requests.h"
 
 // The native JSON API for searching: /v1/search, its stream of events, /v1/fuse and /v1/feedback.
@@ -60,6 +61,7 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   }
   out["score"] = result.score;
   out["relative_score"] = result.relative_score;
+  if (result.relevance) out["relevance"] = *result.relevance;
   add_online(result, out);
   add_decisions(result, out);
   if (!result.alike.empty()) out["alike"] = folded_json(result.alike);
@@ -98,6 +100,7 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   out["total"] = shown.total;
   out["has_more"] =
       shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth);
+  add_relevance_cut(answer, out);
   if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
   out["suggestions"] = texts_json(answer.suggestions);
   out["corrections"] = texts_json(shown.corrections);

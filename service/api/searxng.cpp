@@ -18,6 +18,7 @@
 #include "service/base/process.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
+#include "service/search/relevance_cut.h"
 #include "service/search/suggester.h"
 
 // SearXNG's JSON, CSV and RSS, and what its clients and browsers request beside a search: /config,
@@ -164,6 +165,7 @@ void write_searxng_result(JsonWriter& out, const ResultWriting& writing, const F
   if (!result.hit.language.empty()) write_text(out, "language", result.hit.language);
   out.key("fusion").open_object();
   out.key("score").number(result.relative_score);
+  if (result.relevance) out.key("relevance").number(*result.relevance);
   if (result.moved_from > 0) {
     out.key("moved_from").whole(result.moved_from);
     out.key("online_score").number(result.online_score);
@@ -207,6 +209,7 @@ std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, c
   }
   out.close_array();
   JsonObject fusion = fusion_json(answer);
+  add_relevance_cut(answer, fusion);
   if (!shown.search_id.empty()) fusion["search_id"] = shown.search_id;
   out.key("fusion").json(fusion);
   out.close_object();

@@ -9,6 +9,7 @@
 #include "service/base/dates.h"
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
+#include "service/search/relevance_cut.h"
 #include "service/search/result_conditions.h"
 #include "service/search/search_requests.h"
 
@@ -79,17 +80,18 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   out.conditions.excluded = fields.texts("exclude_domains");
   out.wants_favicon = fields.flag("include_favicon").value_or(false);
   if (fields.flag("exact_match").value_or(false)) out.conditions.phrase = quoted_phrase(out.search.text);
+  read_min_relevance(fields, out.search);
   read_time(fields, out);
   if (fields.has_failed()) return fields.error();
   return out;
 }
 
-JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result) {
+JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result, double score) {
   JsonObject out;
   out["title"] = result.hit.title;
   out["url"] = result.hit.url;
   out["content"] = result.hit.snippet;
-  out["score"] = result.relative_score;
+  out["score"] = score;
   out["raw_content"] = nullptr;
   if (!result.hit.published.empty()) out["published_date"] = result.hit.published;
   if (wanted.wants_favicon) out["favicon"] = nullptr;
@@ -105,9 +107,11 @@ Answered tavily_search(Finder& finder, const Clock& clock, const Exchange& excha
   const auto correction = correction_for(!wanted.conditions.phrase.empty());
   TRY(const auto found, finder.find(exchange, {wanted.search, 0, 0, {}, correction}));
   JsonArray results;
-  for (const std::size_t at : wanted_positions(*found.answer, wanted.conditions, finder.unix_time())) {
+  const auto positions = wanted_positions(*found.answer, wanted.conditions, finder.unix_time());
+  const auto scores = unit_scores(*found.answer, positions);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
     if (results.size() >= static_cast<std::size_t>(wanted.max_results)) break;
-    results.push_back(tavily_result(wanted, found.answer->results[at]));
+    results.push_back(tavily_result(wanted, found.answer->results[positions[i]], scores[i]));
   }
   JsonObject out;
   out["query"] = found.shown.typed.empty() ? wanted.search.text : found.answer->query;
@@ -116,6 +120,7 @@ Answered tavily_search(Finder& finder, const Clock& clock, const Exchange& excha
   out["answer"] = nullptr;
   out["images"] = JsonArray{};
   out["results"] = std::move(results);
+  add_relevance_cut(*found.answer, out);
   const std::string mark = new_mark();
   out["response_time"] = mark;
   return found.response(json_response(out),

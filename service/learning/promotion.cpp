@@ -10,6 +10,7 @@
 #include "core/number.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/model/fuse.h"
+#include "fusion/training/calibration.h"
 #include "fusion/training/registry.h"
 #include "service/learning/model_comparison.h"
 #include "service/learning/store_training.h"
@@ -153,6 +154,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
     return outcome;
   }
   TRY_VOID(trained);
+  TRY_VOID(fusion::calibrate_if_possible(request, *learner, *trained));
   if (is_early) {
     TRY(outcome.gain, gain_of(store, versions, options, set, *learner));
   }

@@ -55,6 +55,7 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
 
 bool may_hold_more(const SearchAnswer& answer, int depth) {
   if (answer.windows >= kMostWindows) return false;
+  if (answer.cut && answer.cut->left_out > 0) return false;  // further down, results are not more relevant
   // Twice the number of hits with which the last window is half full.
   const auto full = static_cast<std::size_t>((2 * answer.windows - 1) * depth);
   return std::any_of(answer.lists.begin(), answer.lists.end(), [&](const fetchers::FetchedList& list) {
@@ -185,6 +186,13 @@ std::vector<std::vector<double>> hit_scores(const std::vector<FetchedList>& list
   return out;
 }
 
+/// A later window's result does not get more than those above it.
+void set_relevance(const fusion::RelevanceCurve& curve, std::vector<FusedResult>& results) {
+  double above = 1.0;
+  for (FusedResult& result : results)
+    above = *(result.relevance = std::min(above, fusion::relevance_at(curve, result.score)));
+}
+
 void set_relative_scores(std::vector<FusedResult>& results) {
   if (results.empty()) return;
   const auto by_score = [](const FusedResult& a, const FusedResult& b) { return a.score < b.score; };
@@ -294,6 +302,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   answer.state = std::move(state);
   leave_out_unwanted(domain, answer);
   set_relative_scores(answer.results);
+  if (domain.model && domain.model->relevance) set_relevance(*domain.model->relevance, answer.results);
   collect_suggestions(answer);
   note_method(domain, answer.fusion);
 }

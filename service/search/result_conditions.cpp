@@ -18,7 +18,8 @@ class ResultCheck {
         phrase_(ascii_lower(conditions.phrase)) {}
 
   bool passes(const FusedResult& result) const {
-    if (result.relative_score < wanted_.least_score) return false;
+    const double score = result.relevance.value_or(result.relative_score);
+    if (result.decided == Decided::nothing && score < wanted_.least_score) return false;
     return passes_site(result.hit) && passes_date(result.hit) && passes_phrase(result.hit);
   }
 

@@ -15,9 +15,10 @@ struct ResultConditions {
   std::vector<std::string> excluded;  ///< no results of these
   std::string start_date;             ///< "2026-01-31"; results without a date are left out
   std::string end_date;
-  int days = 0;            ///< maximum age of results that have a date; 0 for any age
-  std::string phrase;      ///< must occur in the title or the snippet
-  double least_score = 0;  ///< of relative_score
+  int days = 0;        ///< maximum age of results that have a date; 0 for any age
+  std::string phrase;  ///< must occur in the title or the snippet
+  /// Of the relevance, or without a calibrated model of relative_score. What an operator decided stays.
+  double least_score = 0;
 
   /// Whether it demands anything.
   bool is_set() const;

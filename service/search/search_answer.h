@@ -36,8 +36,10 @@ struct FusedResult {
   std::string key;  ///< canonical URL key
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
-  double score = 0;            ///< by the ranker
-  double relative_score = 0;   ///< within [0, 1], 1 for the best; never rises from one result to the next
+  double score = 0;           ///< by the ranker
+  double relative_score = 0;  ///< within [0, 1], 1 for the best; never rises from one result to the next
+  /// Share of such results that are relevant, within [0, 1]; only by a calibrated model.
+  std::optional<double> relevance{};
   std::size_t document = 0;    ///< index of its instance in the answer's fusion state
   std::size_t moved_from = 0;  ///< place by the model, from 1, if an online reranker ordered; else 0
   double online_score = 0;     ///< the reranker's score, if moved_from > 0
@@ -65,6 +67,13 @@ struct FusionState {
   fusion::FusedRanking ranking;
 };
 
+/// What a request's least relevance left out.
+struct RelevanceCut {
+  double least = 0;
+  std::size_t left_out = 0;
+  double best = 0;  ///< the highest relevance that was left out
+};
+
 /// The answer to one search.
 struct SearchAnswer {
   std::string domain;
@@ -77,15 +86,20 @@ struct SearchAnswer {
   std::size_t second_stage = 0;              ///< how many lists at the end are orders by rerankers
   std::shared_ptr<const FusionState> state;  ///< used to explain results
   std::vector<FusedResult> results;          ///< all results, best first
-  std::size_t hidden = 0;                    ///< how many at the end an operator hid for this query
-  int windows = 1;                           ///< windows of the domain's depth that the lists hold
-  std::vector<Team> teams;                   ///< which model placed each result; empty without interleaving
+  /// How many at the end are not shown: an operator hid them for this query, or the request's least relevance
+  /// leaves them out.
+  std::size_t hidden = 0;
+  std::optional<RelevanceCut> cut{};  ///< only if the request has a least relevance
+  int windows = 1;                    ///< windows of the domain's depth that the lists hold
+  std::vector<Team> teams;            ///< which model placed each result; empty without interleaving
   std::vector<std::string> suggestions;
   std::vector<std::string> matched;  ///< words of the shown passages that match the query, as they are spelt
   FusionNote fusion;
   double fetch_seconds = 0;
   double fuse_seconds = 0;
 
+  /// Whether results were found, but none is as relevant as the request wants.
+  bool has_no_good_answer() const { return cut && cut->left_out > 0 && hidden == results.size(); }
   bool has_failures() const {
     return std::any_of(lists.begin(), lists.end(),
                        [](const fetchers::FetchedList& list) { return list.has_failed(); });

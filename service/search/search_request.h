@@ -33,6 +33,7 @@ struct SearchRequest {
   std::string time_range;
   int safe_search = 0;
   double deadline_seconds = 0;  ///< 0 for the configuration's deadline
+  double min_relevance = 0;     ///< results below it are not shown; 0: all are
   int hops = 0;                 ///< how many meta-search servers the query has passed through
   /// Headers of the searching client that some engine passes on to its backend.
   std::vector<std::pair<std::string, std::string>> forwarded{};

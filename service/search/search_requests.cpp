@@ -54,6 +54,7 @@ Result<void> read_numbers(const Fields& fields, const Snapshot& snapshot, Search
   TRY(out.limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
   TRY(out.search.safe_search, read_number<int>(fields, "safesearch", 0, 2, snapshot.engines.safe_search));
   TRY(out.search.deadline_seconds, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
+  TRY(out.search.min_relevance, read_number<double>(fields, "min_relevance", 0.0, 1.0, 0.0));
   out.search.results = out.first() + static_cast<std::size_t>(out.limit);
   return {};
 }
@@ -104,6 +105,10 @@ int days_of_time_range(std::string_view range) {
   for (const auto& [name, days] : kRanges)
     if (name == range) return days;
   return 0;
+}
+
+void read_min_relevance(JsonFields& fields, SearchRequest& out) {
+  out.min_relevance = fields.number("min_relevance", 0, 1).value_or(0);
 }
 
 void read_queries(JsonFields& fields, const JsonObject& body, SearchRequest& out) {
@@ -210,11 +215,12 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;
   out.search.language = fields.text("language", 40).value_or("");
   out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
+  read_min_relevance(fields, out.search);
   read_time_range(fields, out);
   read_sites(fields, out);
   fields.refuse_others({"query", "domain", "slots", "variants", "engines", "limit", "page", "depth",
                         "explain", "verbatim", "deadline_ms", "language", "safe_search", "time_range",
-                        "sites"});
+                        "sites", "min_relevance"});
   if (out.search.text.empty() && out.search.slots.slots.empty() && out.search.variants.empty())
     fields.set_mistake("give \"query\", \"slots\" or \"variants\"");
   if (fields.has_failed()) return fields.error();

@@ -18,6 +18,9 @@ namespace metafuse::service {
 /// The number of days in a time range: day, week, month or year; 0 for any other word.
 int days_of_time_range(std::string_view range);
 
+/// Reads the member "min_relevance" of a dialect, from 0 to 1.
+void read_min_relevance(JsonFields& fields, SearchRequest& out);
+
 /// Most queries that one request may ask at once, in dialects that take several.
 inline constexpr std::size_t kMostQueriesAtOnce = 16;
 
@@ -45,7 +48,8 @@ struct SearchParameters {
 bool has_known_format(const Fields& fields);
 
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
-/// lists, fusion, verbatim, categories and timeout_limit; other parameters are ignored, as in SearXNG.
+/// lists, fusion, verbatim, categories, min_relevance and timeout_limit; other parameters are ignored, as
+/// SearXNG does.
 ///
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
@@ -66,7 +70,7 @@ struct NativeSearch {
 };
 
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
-/// "verbatim","deadline_ms","depth","language","time_range","safe_search",
+/// "verbatim","min_relevance","deadline_ms","depth","language","time_range","safe_search",
 /// "sites":{"raise":[],"lower":[],"block":[]}}.
 ///
 /// errors: usage that names the member; unknown members are refused
