@@ -13,8 +13,8 @@
 
 namespace metafuse::fusion {
 
-/// Straight lines between points; constant below the first score and above the last. Valid once made: at least
-/// one point, scores strictly rising, values within [0, 1] that never fall, everything finite.
+/// Straight lines between points; constant below the first score and above the last. Valid once made: at
+/// least one point, scores strictly rising, values within [0, 1] that never fall, everything finite.
 struct RelevanceCurve {
   std::vector<double> scores;
   std::vector<double> values;
@@ -48,8 +48,8 @@ struct ScoredRelevance {
 };
 
 /// The curve that fits documents best, by isotonic regression of groups of neighbours: at least ten documents
-/// each, so that no single document is shown as certain, and at most 1,000 groups. Equal scores are in one
-/// group.
+/// each, so that no single document is shown as certain, and at most 1,000 groups. Documents of equal score
+/// are in one group.
 ///
 /// in:     documents - in any order, at least one, scores finite
 /// cost:   O(documents log documents)

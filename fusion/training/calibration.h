@@ -17,11 +17,11 @@ inline constexpr std::size_t kFewestCalibrated = 20;
 /// do not: what was not clicked need not be irrelevant.
 std::size_t judged_queries(const TrainingSet& set);
 
-/// Gives a trained model the curve from its scores to the share of relevant documents, and its training record
-/// a report. The curve is fitted to scores by models that have not seen the document's query: one per fold of
-/// the judged queries, trained as the model was. All searches of a base query are in one fold. Those models'
-/// scores are on scales of their own, so each score becomes the model's score at the same quantile of the
-/// documents that both were trained on.
+/// Gives a trained model the curve from its scores to the share of relevant documents, and its training
+/// record a report. The curve is fitted to scores by models that have not seen the document's query: one per
+/// fold of the judged queries, trained as the model was. All searches of a base query are in one fold. Those
+/// models' scores are on scales of their own, so each score becomes the model's score at the same quantile of
+/// the documents that both were trained on.
 ///
 /// The report measures the relevance of each fold's documents by the curve of the other folds:
 /// "calibration": {"queries","documents","relevant","folds","expected_calibration_error" (10 bins of equal
