@@ -271,6 +271,21 @@ void add_parameters(const JsonObject& description, const JsonObject& operation, 
   }
 }
 
+/// Adds a body's members, with their meanings if the description explains any of them.
+void add_members(const JsonObject& description, const JsonObject& members, View& table) {
+  const auto meaning_of = [&](const Json& member) {
+    return text_member_of(resolved(description, member), "description");
+  };
+  const bool is_explained = std::any_of(members.begin(), members.end(), [&](const auto& member) {
+    return !meaning_of(member.value()).empty();
+  });
+  if (is_explained) table.add("EXPLAINED");
+  for (const auto& [name, member] : members) {
+    View& row = table.add("MEMBER").set("NAME", name).set("TYPE", type_text(description, member));
+    if (is_explained) row.add("MEANING").set("TEXT", meaning_of(member));
+  }
+}
+
 /// Adds a body's members and an example of it.
 void add_content(const JsonObject& description, std::string_view part, const std::string& title,
                  const JsonObject& content, View& view) {
@@ -283,12 +298,7 @@ void add_content(const JsonObject& description, std::string_view part, const std
     const JsonObject& schema = resolved(description, media.at("schema"));
     const Json* members = schema.if_contains("properties");
     if (members == nullptr) continue;
-    View& table = block.add("MEMBERS");
-    for (const auto& [name, member] : members->as_object())
-      table.add("MEMBER")
-          .set("NAME", name)
-          .set("TYPE", type_text(description, member))
-          .set("TEXT", text_member_of(resolved(description, member), "description"));
+    add_members(description, members->as_object(), block.add("MEMBERS"));
   }
 }
 

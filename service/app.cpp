@@ -180,7 +180,7 @@ void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& r
   Exchange& exchange = call->exchange;
   const Dialect dialect = error_dialect(match.route, exchange.request);
   if (auto refusal = gate_.check(match.route != nullptr ? &match.route->rules : nullptr, exchange))
-    return reply.send(refusal_response(dialect, *refusal));
+    return reply.send(refusal_response(dialect, *refusal, &exchange));
   if (match.route != nullptr) {
     if (!exchange.awaits_key)
       if (auto again = answer_again(exchange)) return reply.send(std::move(*again));
@@ -189,8 +189,8 @@ void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& r
   const bool is_known = !match.allowed.empty();
   if (is_known)
     if (auto preflight = preflight_answer(exchange)) return reply.send(std::move(*preflight));
-  HttpResponse response = error_response(dialect, is_known ? 405 : 404,
-                                         is_known ? "no such method on this path" : "no such path");
+  HttpResponse response = error_response(
+      dialect, is_known ? 405 : 404, is_known ? "no such method on this path" : "no such path", &exchange);
   if (is_known) response.set("Allow", match.allowed);
   reply.send(std::move(response));
 }
@@ -213,7 +213,7 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
   const auto too_busy = [this](const Call& late, Reply& to) {
     telemetry_.metrics.refused("overload");
     to.send(error_response(error_dialect(late.route, late.exchange.request), 503,
-                           "too many requests are waiting; try again in a second"));
+                           "too many requests are waiting; try again in a second", &late.exchange));
   };
   WorkerPool& pool = call->route->where == Where::store_worker ? store_pool_ : pool_;
   const bool is_taken =
@@ -226,7 +226,7 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
 void App::run(Call& call, Reply& reply) {
   const Dialect dialect = error_dialect(call.route, call.exchange.request);
   if (const auto refusal = gate_.check_key_in_body(call.route->rules, call.exchange))
-    return reply.send(refusal_response(dialect, *refusal));
+    return reply.send(refusal_response(dialect, *refusal, &call.exchange));
   Answered answered =
       call.route->handle({call.exchange, reply, finder_, suggester_, reloader_, gate_, *records_, operations_,
                           telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures, documents_});
@@ -234,7 +234,7 @@ void App::run(Call& call, Reply& reply) {
   if (answered) return send_found(call.exchange, std::move(*answered), reply);
   const auto why = answered.error();
   if (const auto* refused = std::get_if<AccessRefusal>(&why))
-    return reply.send(refusal_response(dialect, *refused));
+    return reply.send(refusal_response(dialect, *refused, &call.exchange));
   reply.send(failure_response(dialect, call.exchange, log(), std::get<Error>(why)));
 }
 

@@ -128,6 +128,10 @@ class Counter {
     }
     TRY(out_.top, chosen(all, [](const QueryFigures& q) { return static_cast<double>(q.searches); }));
     TRY(out_.empty, chosen(all, [](const QueryFigures& q) { return static_cast<double>(q.empty); }));
+    // nothing rises against a half without a search
+    const bool has_earlier =
+        std::any_of(all.begin(), all.end(), [](const QueryFigures& q) { return q.earlier > 0; });
+    if (!has_earlier) return {};
     TRY(out_.rising, chosen(all, [](const QueryFigures& q) {
           return q.later >= kFewestOfRising && rise_of(q) >= kClearRise ? rise_of(q) : 0.0;
         }));

@@ -27,16 +27,20 @@ void add_days(const Analytics& analytics, View& page) {
   evaluation::Curve empty{"without results", {}, {}, true};
   evaluation::Curve clicks{"clicks", {}, {}, true};
   PlotTable table{"Searches by day (UTC)", {"day", "searches", "without results", "clicks"}};
-  const std::int64_t today = analytics.days.back().day;
+  const std::int64_t first = analytics.days.front().day;
   for (const DayFigures& day : analytics.days) {
-    for (auto* curve : {&searches, &empty, &clicks}) curve->x.push_back(static_cast<double>(day.day - today));
+    for (auto* curve : {&searches, &empty, &clicks})
+      curve->x.push_back(static_cast<double>(day.day - first + 1));
     searches.y.push_back(static_cast<double>(day.searches));
     empty.y.push_back(static_cast<double>(day.empty));
     clicks.y.push_back(static_cast<double>(day.clicks));
     table.rows.push_back({iso_day(day.day * kSecondsPerDay), std::to_string(day.searches),
                           std::to_string(day.empty), std::to_string(day.clicks)});
   }
-  const evaluation::PlotText text{table.title, "day, counted from today", "a day"};
+  const evaluation::PlotText text{
+      table.title,
+      fmt::format("day of the period, which ends today and began on {}", iso_day(first * kSecondsPerDay)),
+      "per day"};
   add_picture(page, evaluation::svg_plot({searches, empty, clicks}, text), table);
 }
 
@@ -81,9 +85,13 @@ void add_first_clicks(const Analytics& analytics, View& page) {
 }
 
 void add_engines(const Analytics& analytics, View& page) {
-  if (analytics.engines.empty()) return;
   double clicks = 0;
-  for (const EngineFigures& engine : analytics.engines) clicks += engine.clicks;
+  std::uint64_t failures = 0;
+  for (const EngineFigures& engine : analytics.engines) {
+    clicks += engine.clicks;
+    failures += engine.failed;
+  }
+  if (clicks <= 0 && failures == 0) return;  // a plot of zeros says nothing
   PlotTable table{
       fmt::format("Engines' share of clicks (bar) and of failed lists (mark), in the latest {} answers",
                   analytics.engine_searches),
@@ -120,7 +128,7 @@ void add_figures(const Analytics& analytics, View& page) {
   add("searches", std::to_string(analytics.searches()));
   add("without results", fmt::format("{} ({})", analytics.empty_searches(),
                                      share_text(share_of(analytics.empty_searches(), analytics.searches()))));
-  add("clicks", fmt::format("{} ({:.2f} a search)", analytics.clicks(),
+  add("clicks", fmt::format("{} ({:.2f} per search)", analytics.clicks(),
                             share_of(analytics.clicks(), analytics.searches())));
   if (const auto median = analytics.median_first_click())
     add("median time to the first click", fmt::format("{} s", *median));

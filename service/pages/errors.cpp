@@ -24,7 +24,7 @@ std::string_view perplexity_type_of(int status) {
   return status < 500 ? "invalid_request_error" : "server_error";
 }
 
-HttpResponse told_in(Dialect dialect, int status, const std::string& text) {
+HttpResponse told_in(Dialect dialect, int status, const std::string& text, const Exchange* reader) {
   const auto json = [&](const JsonObject& body, std::string_view type = "application/json") {
     return make_response(status, type, to_text(body) + "\n");
   };
@@ -50,7 +50,7 @@ HttpResponse told_in(Dialect dialect, int status, const std::string& text) {
     case Dialect::rerank:  // Cohere's clients read "message", Jina's "detail", those of TEI "error"
       return json(JsonObject{{"message", text}, {"detail", text}, {"error", text}});
     case Dialect::page:
-      return html_response(error_page(status, text), status);
+      return html_response(error_page(reader, status, text), status);
     case Dialect::plain:
       break;
   }
@@ -59,8 +59,8 @@ HttpResponse told_in(Dialect dialect, int status, const std::string& text) {
 
 }  // namespace
 
-HttpResponse error_response(Dialect dialect, int status, std::string_view text) {
-  HttpResponse response = told_in(dialect, status, to_valid_utf8(text));
+HttpResponse error_response(Dialect dialect, int status, std::string_view text, const Exchange* reader) {
+  HttpResponse response = told_in(dialect, status, to_valid_utf8(text), reader);
   if (status == 429 || status == 503) response.set("Retry-After", "1");
   if (status == 401)
     response.set("WWW-Authenticate", dialect == Dialect::page ? "Basic realm=\"metafuse\", charset=\"UTF-8\""
@@ -70,16 +70,17 @@ HttpResponse error_response(Dialect dialect, int status, std::string_view text) 
 
 HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& log, const Error& error) {
   const int status = status_of(error.code);
-  if (status < 500) return error_response(dialect, status, error.text);
+  if (status < 500) return error_response(dialect, status, error.text, &exchange);
   log.write(Log::Level::error, "a request failed", {{"route", exchange.route}, {"reason", error.text}});
-  if (exchange.may(Role::admin)) return error_response(dialect, status, error.text);
+  if (exchange.may(Role::admin)) return error_response(dialect, status, error.text, &exchange);
   return error_response(dialect, status,
                         status == 503 ? "something that this request needs does not answer; try again later"
-                                      : "internal error; see the server's log");
+                                      : "internal error; see the server's log",
+                        &exchange);
 }
 
-HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal) {
-  HttpResponse response = error_response(dialect, refusal.status, refusal.text);
+HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal, const Exchange* reader) {
+  HttpResponse response = error_response(dialect, refusal.status, refusal.text, reader);
   if (refusal.retry_after_seconds)  // in whole seconds, at least one
     response.set("Retry-After",
                  std::to_string(static_cast<long>(std::ceil(std::max(1.0, *refusal.retry_after_seconds)))));

@@ -16,14 +16,18 @@ namespace metafuse::service {
 /// {"detail":{"error"}} for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, {"detail"} for Open WebUI,
 /// {"error_code","error_msg"} for Dify, {"error":{"message"}} for Perplexity, {"message","detail"} for
 /// rerankers, a page or a line of text elsewhere.
-HttpResponse error_response(Dialect dialect, int status, std::string_view text);
+///
+/// in: reader - whose language, theme and operator a page shows; nullptr: English and the usual name
+HttpResponse error_response(Dialect dialect, int status, std::string_view text,
+                            const Exchange* reader = nullptr);
 
 /// The response to an expected failure. A failure on the server's side (5xx) gets a general sentence: the
 /// error's own text may name hosts and paths, so only administrators and the log get it.
 HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& log, const Error& error);
 
 /// The response to a request that the gate refused, with Retry-After if the refusal has a time.
-HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal);
+HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal,
+                              const Exchange* reader = nullptr);
 
 /// The dialect of a request, by its path, method and content type.
 Dialect dialect_of(const HttpRequest& request);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "service/pages/page.h"
+#include "service/pages/result_text.h"
 
 namespace metafuse::service {
 namespace {
@@ -42,7 +43,9 @@ void add_results(const ResultsToJudge& open, const FileLinks& files, const std::
     const std::string position = std::to_string(result.position);
     const std::string& title = result.title.empty() ? result.url : result.title;
     const std::string file = files.link(domain, result.url);
-    item.set("LINK", file.empty() ? result.url : file).set("URL", result.url).set("TITLE", title);
+    const ReadableAddress address = readable_address(result.url);
+    item.set("LINK", file.empty() ? result.url : file).set("TITLE", title);
+    item.set("HOST_TEXT", address.host).set("PATH", address.path);
     item.set("SNIPPET", result.snippet).set("POSITION", position);
     for (const GradeName& row : kGradeNames) {
       View& grade = item.add("GRADE");

@@ -184,7 +184,8 @@ void add_shifts(const std::string& domain, const EvaluationReport& report, View&
                    [&](std::size_t a, std::size_t b) { return gain(a) > gain(b); });
   const auto add = [&](const char* title, bool is_gain) {
     View part;
-    part.set("TITLE", title);
+    part.set("TITLE", title).set("DEPTH", std::to_string(report.depth));
+    part.set("BEYOND", std::to_string(report.depth + 1));
     for (std::size_t i = 0; i < std::min(kMostShifts, order.size()); ++i) {
       const std::size_t q = is_gain ? order[i] : order[order.size() - 1 - i];
       if (is_gain ? gain(q) <= 0 : gain(q) >= 0) break;
@@ -267,7 +268,10 @@ std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain
                             const std::vector<Metrics::EngineLatency>& engines, std::string_view problem) {
   View view = page_view(&exchange, "Evaluation of " + domain.domain.name, "", domain.domain.name);
   view.set("NAME", domain.domain.name);
-  for (const LoadedDomain* other : exchange.domains()) view.add("OTHER").set("NAME", other->domain.name);
+  if (const auto domains = exchange.domains(); domains.size() > 1) {
+    View& others = view.add("OTHERS");
+    for (const LoadedDomain* other : domains) others.add("OTHER").set("NAME", other->domain.name);
+  }
   if (!problem.empty())
     view.add("PROBLEM").set("TEXT", problem);
   else if (report.is_empty())

@@ -49,7 +49,8 @@ constexpr std::array<std::string_view, 10> kOperatorPages = {
     "judge",    "judge_list",    "models",    "template_editor", "templates"};
 
 /// The readers' pages, which are translated. The others are in English.
-constexpr std::array<std::string_view, 4> kReaderPages = {"home", "preferences", "search", "unsearchable"};
+constexpr std::array<std::string_view, 5> kReaderPages = {"error", "home", "preferences", "search",
+                                                          "unsearchable"};
 
 bool is_among(std::span<const std::string_view> pages, std::string_view name) {
   return std::find(pages.begin(), pages.end(), name) != pages.end();
@@ -229,7 +230,7 @@ std::string fused_by(const LoadedDomain& domain) {
     return fmt::format("what {} learned, since it has no model of its own",
                        fmt::join(domain.prior->sources, ", "));
   return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
-                      : "rrf, since it has no model";
+                      : "RRF (reciprocal rank fusion), since no model is trained yet";
 }
 
 std::string home_page(const Exchange& exchange, const LoadedDomain* domain) {
@@ -316,8 +317,21 @@ std::string preferences_page(const Exchange& exchange, const Preferences& prefer
   return render_page("preferences", view);
 }
 
-std::string error_page(int status, std::string_view text) {
-  View view = page_view(nullptr, reason_of(status), "", "");
+namespace {
+
+/// The key of the text that says in the reader's language what a status means.
+std::string_view meaning_of(int status) {
+  if (status == 401 || status == 403) return "error_key";
+  if (status == 404 || status == 405) return "error_missing";
+  if (status == 429 || status == 503) return "error_busy";
+  return status < 500 ? "error_request" : "error_server";
+}
+
+}  // namespace
+
+std::string error_page(const Exchange* exchange, int status, std::string_view text) {
+  View view = page_view(exchange, reason_of(status), "", "");
+  view.set("MEANING", texts_in(view.language).raw(meaning_of(status)));
   view.set("STATUS", std::to_string(status)).set("REASON", reason_of(status)).set("TEXT", text);
   return render_page("error", view);
 }

@@ -108,6 +108,7 @@ std::string preferences_page(const Exchange& exchange, const Preferences& prefer
 /// The style sheet that an operator's colour makes; empty without one.
 std::string brand_styles(const BrandingConfig& branding);
 
-std::string error_page(int status, std::string_view text);
+/// in: exchange - nullptr for a page that is the same for all readers; text - what is wrong, in English
+std::string error_page(const Exchange* exchange, int status, std::string_view text);
 
 }  // namespace metafuse::service

@@ -157,19 +157,25 @@ void ResultLists::add_reasons(std::size_t at, View& view) {
   const auto reasons = telling_reasons(result);
   double most = 0;
   for (const Reason& reason : reasons) most = std::max(most, reason.weight.value_or(0.0));
-  for (std::size_t i = 0; i < std::min(reasons.size(), rows_); ++i) {
+  const std::size_t rows = std::min(reasons.size(), rows_);
+  const bool has_places = std::any_of(
+      reasons.begin(), reasons.begin() + static_cast<std::ptrdiff_t>(rows),
+      [&](const Reason& reason) { return without_.place_without(at, reason.feature).has_value(); });
+  if (has_places) view.add("WITHOUT");
+  for (std::size_t i = 0; i < rows; ++i) {
     const Reason& reason = reasons[i];
     const double weight = std::max(0.0, reason.weight.value_or(0.0));
     const int bar = most > 0 ? static_cast<int>(std::lround(kBarSteps * weight / most)) : 0;
     const auto without = without_.place_without(at, reason.feature);
-    view.add("WHY")
-        .set("F", name_of_list(reason.feature))
+    View& row = view.add("WHY");
+    row.set("F", name_of_list(reason.feature))
         .set("R", reason.rank > 0 ? std::to_string(reason.rank) : "–")
         .set("B", std::to_string(bar))
-        .set("W", weight_text(reason))
-        .set("O", !without       ? std::string()
-                  : *without > 0 ? std::to_string(*without)
-                                 : std::string(texts_.raw("none")));
+        .set("W", weight_text(reason));
+    if (!has_places) continue;
+    row.add("PLACE").set("O", !without       ? std::string()
+                              : *without > 0 ? std::to_string(*without)
+                                             : std::string(texts_.raw("none")));
   }
   const std::string moved =
       result.moved_from == 0 ? "" : ' ' + texts_.say("why_moved", fmt::arg("place", result.moved_from));

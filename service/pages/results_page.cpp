@@ -172,12 +172,14 @@ std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, c
 
 std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer, const Texts& texts) {
   const FusionNote& fusion = answer.fusion;
-  const auto method = fmt::arg("method", fusion.method);
+  const std::string name = fusion.method == "rrf" ? "RRF" : fusion.method;
+  const auto method = fmt::arg("method", name);
   std::string out = fusion.version.empty() ? texts.counted("how", answer.lists.size(), method)
                                            : texts.counted("how_model", answer.lists.size(), method,
                                                            fmt::arg("model", fusion.version));
   if (is_about(domain, answer)) out += ' ' + std::string(texts.raw("how_more"));
   if (answer.left_out > 0) out += ' ' + texts.counted("how_left_out", answer.left_out);
+  if (!domain.model && !domain.is_model_left_out) return out + ' ' + std::string(texts.raw("how_untrained"));
   if (!fusion.notice.empty()) out += ' ' + texts.say("how_notice", fmt::arg("notice", fusion.notice));
   return out;
 }

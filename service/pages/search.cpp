@@ -149,7 +149,7 @@ HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, con
   // for programs a cookie changes nothing
   const auto parameters = read_parameters(
       dialect == Dialect::page ? with_preferences(fields, exchange.preferences) : fields, *exchange.snapshot);
-  if (!parameters) return error_response(dialect, 400, parameters.error().text);
+  if (!parameters) return error_response(dialect, 400, parameters.error().text, &exchange);
   const bool is_by_rrf = parameters->is_by_rrf;
   const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;
   const Exchange& asked = plain ? *plain : exchange;
@@ -165,7 +165,7 @@ HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, con
                         {parameters->search, parameters->first(), parameters->limit,
                          exchange.preferences.sites, correction_for(parameters->is_verbatim), !is_by_rrf},
                         events);
-  if (!found) return refusal_response(dialect, found.error());
+  if (!found) return refusal_response(dialect, found.error(), &exchange);
   page.shown = &found->shown;
   HttpResponse whole = found->response(render(asked, *found->answer, page));
   if (tools.reply == nullptr || !tools.reply->has_begun()) return whole;

@@ -148,7 +148,7 @@ TEST_CASE("The page of models does the same as the API and needs the same key", 
                        "key=" + key + "&action=" + action);
   };
   const std::string closed = server.get("/models");
-  CHECK(closed.find("Fused by rrf") != std::string::npos);
+  CHECK(closed.find("Fused by RRF") != std::string::npos);
   CHECK(closed.find("Versions") == std::string::npos);
   CHECK(status_in(press("retrain", "judge-key")) == 403);
   CHECK(status_in(press("retrain", "")) == 403);
