@@ -139,10 +139,13 @@ std::vector<std::string> near_names(std::string_view given, const std::vector<st
 
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known) {
   constexpr std::size_t kShown = 3;
+  constexpr std::size_t kMostListed = 48;
   std::vector<std::string> near = near_names(given, known);
   if (near.size() > kShown) near.resize(kShown);
   const std::vector<std::string>& names = near.empty() ? known : near;
   if (names.empty()) return "";
+  if (near.empty() && names.size() > kMostListed)
+    return "; there are " + std::to_string(names.size()) + ", such as " + names[0] + " and " + names[1];
   std::string text = near.empty() ? "; there are " : "; did you mean ";
   const std::string_view last = near.empty() ? " and " : " or ";
   for (std::size_t i = 0; i < names.size(); ++i) {

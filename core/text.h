@@ -92,7 +92,7 @@ void append_code_point(std::string& out, char32_t c);
 std::vector<std::string> near_names(std::string_view given, const std::vector<std::string>& known);
 
 /// The end of an error about an unknown name: "; did you mean A or B", or "; there are A, B and C" when no
-/// name is near. Empty when `known` is empty.
+/// name is near; of more than 48 only two examples. Empty when `known` is empty.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
 
 }  // namespace metafuse

@@ -71,12 +71,20 @@ std::string phrase(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+/// What an agent is told instead of an engine's name: the ways of asking one's own index tell it nothing.
+std::string source_name(const Snapshot& snapshot, const std::string& engine) {
+  const auto traits = snapshot.engines.traits.find(engine);
+  const bool is_plain = traits != snapshot.engines.traits.end() && traits->second.is_embedded &&
+                        traits->second.description.empty();
+  return is_plain ? "this server's own index" : engine;
+}
+
 /// The engines behind a domain's templates that the key may ask, each with its definition's description.
 std::string sources_text(const Snapshot& snapshot, const KeyConfig* key, const templates::Domain& domain) {
   std::set<std::string> names;
   for (const templates::SearchTemplate& row : domain.templates)
     for (const std::string& engine : row.engines)
-      if (key == nullptr || key->may_ask_engine(engine)) names.insert(engine);
+      if (key == nullptr || key->may_ask_engine(engine)) names.insert(source_name(snapshot, engine));
   std::string out;
   std::size_t told = 0;
   for (const std::string& name : names) {

@@ -7,6 +7,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
+#include "core/text.h"
+
 namespace metafuse::service {
 namespace {
 
@@ -112,7 +114,8 @@ const JsonArray* JsonFields::array(std::string_view name) {
 void JsonFields::refuse_others(std::initializer_list<std::string_view> known) {
   for (const auto& member : *object_)
     if (std::find(known.begin(), known.end(), std::string_view(member.key())) == known.end())
-      set_mistake("unknown member " + quoted(member.key()));
+      set_mistake("unknown member " + quoted(member.key()) +
+                  did_you_mean(member.key(), {known.begin(), known.end()}));
 }
 
 }  // namespace metafuse::service

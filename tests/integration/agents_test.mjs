@@ -31,7 +31,7 @@ async function sdkOverStdio(args) {
   await client.connect(transport);
   const { tools } = await client.listTools();
   assert.equal(tools[0].name, "search_software");
-  assert.match(tools[0].description, /Home pages of software.*Sources: local/);
+  assert.match(tools[0].description, /Home pages of software.*Sources: this server's own index/);
   const calls = ["nano", "vim", "emacs", "editor"].map((query) =>
     client.callTool({ name: "search_software", arguments: { query } }));
   const texts = (await Promise.all(calls)).map((answer) => answer.content[0].text);

@@ -83,6 +83,8 @@ class Fusing(unittest.TestCase):
                     fused = metafuse.fuse(frames, method)
                     self.assertEqual(list(zip(fused.qid, fused.docno)), wanted)
                     self.assertEqual(fused["rank"][0], 1)
+                    others = {name: frame.rename(columns={"qid": "q_id", "docno": "doc_id"}) for name, frame in frames.items()}
+                    self.assertTrue(metafuse.fuse(others, method).equals(fused))
             learned = metafuse.fuse(runs, "probfuse", train=qrels, depth=5)
             self.assertEqual(set(learned), set(runs["a"]))
 

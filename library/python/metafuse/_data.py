@@ -31,12 +31,19 @@ def is_run(value) -> bool:
     return isinstance(next(iter(value.values())), (Mapping, list, tuple))
 
 
+def _with_known_names(frame):
+    """The frame with PyTerrier's names for the columns that ranx and ir_datasets call otherwise."""
+    others = {"q_id": "qid", "query_id": "qid", "doc_id": "docno", "docid": "docno"}
+    return frame.rename(columns={old: new for old, new in others.items()
+                                 if old in frame.columns and new not in frame.columns})
+
+
 class Run:
     """For each query, a list of documents, best first.
 
     ``data`` is ``{query: {document: score}}`` as in pytrec_eval and ranx (higher is better; equal scores keep their
     order), ``{query: [document, ...]}``, a DataFrame with the columns ``qid``, ``docno`` and ``score`` or ``rank`` as
-    in PyTerrier, or the path of a TREC run.
+    in PyTerrier (or ``q_id``, ``query_id`` and ``doc_id``, ``docid``), or the path of a TREC run.
 
     >>> run = Run({"q1": {"d1": 0.5, "d2": 0.9}}, name="dense")
     >>> run.to_dict()
@@ -59,6 +66,7 @@ class Run:
     def _fill(self, data):
         if is_frame(data):
             self._form = "frame"
+            data = _with_known_names(data)
             columns = set(data.columns)
             if not {"qid", "docno"} <= columns or not columns & {"score", "rank"}:
                 raise UsageError("a run's table needs the columns qid, docno and score or rank; it has "
@@ -129,6 +137,7 @@ def qrels_of(qrels):
         return _metafuse.Qrels.read(os.fspath(qrels))
     made = _metafuse.Qrels()
     if is_frame(qrels):
+        qrels = _with_known_names(qrels)
         grade = next((name for name in ("label", "grade", "relevance") if name in qrels.columns), None)
         if grade is None or not {"qid", "docno"} <= set(qrels.columns):
             raise UsageError("a table of judgments needs the columns qid, docno and label; it has "
