@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "tests/support/documented_commands.h"
 
 using namespace metafuse;
@@ -33,6 +37,11 @@ void fill_reading_folder(const TemporaryFolder& folder) {
   for (int run = 0; run < 3; ++run)
     folder.write(std::string(1, static_cast<char>('a' + run)) + ".run", runs[run]);
   folder.write("qrels", qrels);
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void check_page(const std::string& commands, const TemporaryFolder& folder) {
@@ -107,6 +116,29 @@ TEST_CASE("Every example of the README runs", "[cli][documentation]") {
     const TemporaryFolder folder;
     fill_reading_folder(folder);
     check_page(block, folder);
+  }
+}
+
+TEST_CASE("The pictures of the README are of the pages as they are", "[cli][documentation]") {
+  // "DIGEST  FILE" per line, as sha256sum writes; scripts/pictures makes the pictures and this file
+  std::set<std::string> named;
+  const std::string root = METAFUSE_SOURCE_DIR "/";
+  const auto read = for_each_line(
+      root + "docs/pictures/made-from", [&](std::string_view line, std::size_t) -> Result<void> {
+        REQUIRE(line.size() > 66);
+        const std::string file(line.substr(66));
+        named.insert(file);
+        INFO(file << " has changed since the pictures were made; run scripts/pictures and look at them");
+        CHECK(sha256_hex(content_of(root + file)) == line.substr(0, 64));
+        return {};
+      });
+  REQUIRE(read.has_value());
+  for (const auto& entry : std::filesystem::directory_iterator(root + "service/pages/files"))
+    CHECK(named.count("service/pages/files/" + entry.path().filename().string()) == 1);
+  const std::string readme = content_of(root + "README.md");
+  for (const char* picture : {"docs/pictures/results.png", "docs/pictures/judging.png"}) {
+    CHECK(std::filesystem::exists(root + picture));
+    CHECK(readme.find(picture) != std::string::npos);
   }
 }
 
