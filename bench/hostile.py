@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """What eight normal clients lose when one hostile client attacks the server.
 
-usage: bench/hostile.py METAFUSE [SECONDS]. Starts `metafuse serve` over three engines of this script that answer in 20 ms. Its
+usage: bench/hostile.py METAFUSE [SECONDS [ROW ...]]. Starts `metafuse serve` over three engines of this script that answer in 20 ms. Its
 store is Debian's PostgreSQL behind a relay, or SQLite if PostgreSQL is not installed (then without row 5); its standard error is a
-pipe that nobody reads. Measures eight clients with five new searches per second each: alone, beside each attack, and beside all of
+pipe that nobody reads. The engines, the hostile clients and the normal ones are a process each. Measures eight clients with five new searches per second each: alone, beside each attack, and beside all of
 them. Prints a table: for each case the 99th percentile as a multiple of the quiet one, the searches that failed or lacked an engine, how
 far the server's peak of resident memory was above the quiet one, the 99th percentile of /healthz, and the processor time per hostile
 request beyond what the quiet server takes.
 """
+import asyncio
 import http.client
-import http.server
 import json
+import multiprocessing
 import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,8 @@ from store_servers import Postgres
 
 METAFUSE = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 10
+ROWS = sys.argv[3:]
+FORK = multiprocessing.get_context("fork")
 NORMAL, PER_SECOND = 8, 5
 ENGINES = ("one", "two", "three")
 PREVIEW = "/v1/templates/d/preview"
@@ -41,38 +45,37 @@ SITE = {"/robots.txt": b"User-agent: *\n" + (b"Disallow: /" + b"*" * 500 + b"z\n
         "/open": (b"<body>" + b"<b>" * MOST)[:MOST - 1]}
 
 
-class Engine(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes; with Nagle, the second would wait 40 ms for an acknowledgement
+class Engine(asyncio.Protocol):
+    """Answers on an event loop: a thread per connection would be slower than the server that is measured."""
 
-    def do_GET(self):
-        page = self.path.split("?")[0]
-        if page in SITE:
-            return self.send("text/html", SITE[page])
-        query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query).get("q", [""])[0]
+    def connection_made(self, transport):
+        self.transport, self.read = transport, b""
+
+    def data_received(self, data):
+        self.read += data
+        while b"\r\n\r\n" in self.read:  # all requests are GET
+            head, self.read = self.read.split(b"\r\n\r\n", 1)
+            self.answer(urllib.parse.urlsplit(head.split(b" ", 2)[1].decode()))
+
+    def answer(self, url):
+        if url.path in SITE:
+            return self.send("text/html", SITE[url.path])
+        query = urllib.parse.parse_qs(url.query).get("q", [""])[0]
         is_nonsense = query.startswith("nonsense")
-        time.sleep(0 if is_nonsense or query.startswith("quick") else 0.02)
-        names = [] if is_nonsense else [f"{query}-{i}" for i in range(10)]
-        body = json.dumps({"r": [{"u": f"http://{name.replace(' ', '')}.example/", "t": name, "c": name} for name in names]}).encode()
-        self.send("application/json", body, 414 if len(query) > 2000 else 200)
+        hosts = [] if is_nonsense else [f"{query}-{i}" for i in range(10)]
+        body = json.dumps({"r": [{"u": f"http://{name.replace(' ', '')}.example/", "t": name, "c": name} for name in hosts]}).encode()
+        wait = 0 if is_nonsense or query.startswith("quick") else 0.02
+        asyncio.get_running_loop().call_later(wait, self.send, "application/json", body, 414 if len(query) > 2000 else 200)
 
     def send(self, content_type, body, status=200):
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.transport.write(f"HTTP/1.1 {status} Said\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
-class Engines(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 1024
-
-    def handle_error(self, request, client_address):
-        pass  # the server gave up a request
+def answer_as_engines(listener):
+    async def serve():
+        server = await asyncio.get_running_loop().create_server(Engine, sock=listener)
+        await server.serve_forever()
+    asyncio.run(serve())
 
 
 class Server:
@@ -87,11 +90,13 @@ class Server:
         (folder / "heavy.yaml").write_text("version: 1\ndomain: heavy\nslots: {Q: {required: true}}\ntemplates:\n"
                                            "  - {id: all, engine: heavy, query: '{Q}'}\n")
         (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml, heavy.yaml]\ndefault_domain: d\nengines: [engines.yaml]\n"
-                                           f"store: \"{store}\"\nstore_secret: secret\nlimits: {{max_connections: 60}}\n"
+                                           f"store: \"{store}\"\nstore_secret: secret\n"
+                                           # the share of connections that a client has by default, unless it is on this machine
+                                           "limits: {max_connections: 60, connections_per_client: 15}\n"
                                            f"fetch_pages: {{allow_private: ['127.0.0.1:{port}']}}\n")
         self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(folder / "serve.yaml")], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        self.hostile_requests = 0
+        self.hostile_requests = FORK.Value("L", 0, lock=False)
         self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
 
     def processor_seconds(self):
@@ -207,7 +212,7 @@ def leave_unread(server, until):
         try:
             connection = server.connect(HOSTILE)
             connection.request("POST", "/v1/fuse", bodies[len(held) % len(bodies)], JSON)
-            server.hostile_requests += 1
+            server.hostile_requests.value += 1
             held = held[-20:] + [connection]
             time.sleep(0.2)
         except (OSError, http.client.HTTPException):
@@ -221,7 +226,7 @@ def use_new_connections(server, until):
         try:
             connection = server.connect(HOSTILE)
             connection.request("GET", f"/search?q=new+{random.random()}&format=json")
-            server.hostile_requests += 1
+            server.hostile_requests.value += 1
             held = held[-200:] + [connection]
         except (OSError, http.client.HTTPException):
             time.sleep(0.01)
@@ -237,12 +242,13 @@ def abandon_feedback(postgres):
             try:
                 connection = server.connect(HOSTILE)
                 connection.request("POST", "/v1/feedback", click, JSON)
-                server.hostile_requests += 1
+                server.hostile_requests.value += 1
                 connection.close()
             except OSError:
                 pass
             time.sleep(0.01)
         postgres.relay.mode = "pass"
+    attack.is_here = True  # the relay is a thread of this process
     return attack
 
 
@@ -253,7 +259,7 @@ def hold_connections(server, until):
         try:
             connection = server.connect(HOSTILE)
             server.ask(connection, "GET", "/healthz")
-            server.hostile_requests += 1
+            server.hostile_requests.value += 1
             held = held[-100:] + [connection]
         except (OSError, http.client.HTTPException):
             time.sleep(0.01)
@@ -265,7 +271,7 @@ def repeat(server, until, requests):
     while time.time() < until:
         for method, path, body in requests():
             try:
-                server.hostile_requests += 1
+                server.hostile_requests.value += 1
                 server.ask(connection, method, path, body)
             except (OSError, http.client.HTTPException):
                 connection = server.connect(HOSTILE)
@@ -302,31 +308,54 @@ def look_after_health(server, until, times):
         time.sleep(0.02)
 
 
+def ask_an_engine(until, times):
+    """How long an engine takes by itself: where hostile clients keep the engines busy, no server could answer sooner."""
+    connection = http.client.HTTPConnection("127.0.0.1", SITE_PORT[0], timeout=30)
+    while time.time() < until:
+        begin = time.time()
+        connection.request("GET", "/one?q=probe")
+        connection.getresponse().read()
+        times.append(time.time() - begin)
+        time.sleep(0.05)
+
+
 def p99(times):
     return sorted(times)[len(times) * 99 // 100]
+
+
+def attack_at_once(server, until, attacks):
+    threads = [threading.Thread(target=attack, args=(server, until)) for attack in attacks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def measure(server, attacks):
     """out: seconds of the normal clients' searches, what they lost, seconds of /healthz, peak memory, processor seconds, hostile requests"""
     until = time.time() + SECONDS
-    times, lost, health = [], [], []
-    processor, requests = server.processor_seconds(), server.hostile_requests
-    threads = [threading.Thread(target=normal, args=(server, until, times, lost)) for _ in range(NORMAL)]
-    threads += [threading.Thread(target=attack, args=(server, until)) for attack in attacks]
+    times, lost, health, engine = [], [], [], []
+    processor, requests = server.processor_seconds(), server.hostile_requests.value
+    here = [attack for attack in attacks if getattr(attack, "is_here", False)]
+    threads = [FORK.Process(target=attack_at_once, args=(server, until, [attack for attack in attacks if attack not in here]))]
+    threads += [threading.Thread(target=attack, args=(server, until)) for attack in here]
+    threads += [threading.Thread(target=normal, args=(server, until, times, lost)) for _ in range(NORMAL)]
     threads += [threading.Thread(target=look_after_health, args=(server, until, health))]
+    threads += [threading.Thread(target=ask_an_engine, args=(until, engine))]
     server.peak_mib()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return times, lost, health, server.peak_mib(), server.processor_seconds() - processor, server.hostile_requests - requests
+    return times, lost, health, engine, server.peak_mib(), server.processor_seconds() - processor, server.hostile_requests.value - requests
 
 
 def main():
-    engines = Engines(("127.0.0.1", 0), Engine)
-    threading.Thread(target=engines.serve_forever, daemon=True).start()
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    FORK.Process(target=answer_as_engines, args=(listener,), daemon=True).start()
+    engines_port = listener.getsockname()[1]
     rows = {1: attack_1, 2: attack_2, 7: attack_7, 8: attack_8, 9: attack_9, 15: attack_15, 18: attack_18, 20: attack_20}
-    SITE_PORT.append(engines.server_address[1])
+    SITE_PORT.append(engines_port)
     rows |= {"members": attack_members, "parse": attack_parse} | {name: attack_page(name) for name in ("list", "attributes", "open")}
     attacks = {f"row {row}": [lambda server, until, make=make: repeat(server, until, make)] for row, make in rows.items()}
     attacks["row 16"] = [hold_connections]
@@ -343,21 +372,29 @@ def main():
             attacks["row 5"] = [abandon_feedback(postgres)]
         else:
             print("without row 5: install the Debian package postgresql")
-        attacks["all"] = [attack for one in list(attacks.values()) for attack in one]
-        server = Server(folder, engines.server_address[1], postgres.url() if postgres else "store.db")
+        everything = list(attacks.items())
+        attacks["all"] = [attack for _, one in everything for attack in one]
+        for row in ROWS:  # "a+b" is two rows at once, "all-a" is all but one
+            if row.startswith("all-"):
+                attacks[row] = [attack for name, one in everything if name not in row[4:].split("-") for attack in one]
+            elif "+" in row:
+                attacks[row] = [attack for name, one in everything if name in row.split("+") for attack in one]
+        server = Server(folder, engines_port, postgres.url() if postgres else "store.db")
         try:
             measure(server, [])  # warm-up
-            times, lost, health, memory, quiet_processor, _ = measure(server, [])
+            times, lost, health, engine, memory, quiet_processor, _ = measure(server, [])
             quiet = p99(times)
             print(f"quiet: p99 {1000 * quiet:.0f} ms of {len(times)} searches, lost {len(lost)}, peak {memory:.1f} MiB, "
-                  f"/healthz p99 {1000 * p99(health):.1f} ms\n")
-            print("| hostile client | p99, times quiet | searches lost | more memory, MiB | /healthz p99, ms | processor ms per request |")
-            print("|---|---|---|---|---|---|", flush=True)
+                  f"/healthz p99 {1000 * p99(health):.1f} ms, an engine's own {1000 * p99(engine):.0f} ms\n")
+            print("| hostile client | p99, times quiet | searches lost | more memory, MiB | /healthz p99, ms | an engine's own p99, ms | processor ms per request |")
+            print("|---|---|---|---|---|---|---|", flush=True)
             for name, threads in attacks.items():
-                times, lost, health, peak, processor, requests = measure(server, threads)
-                kinds = ", ".join(sorted({str(kind) for kind in lost})[:3])
+                if ROWS and name not in ROWS:
+                    continue
+                times, lost, health, engine, peak, processor, requests = measure(server, threads)
+                kinds = ", ".join(sorted({str(kind).strip() for kind in lost})[:3])
                 print(f"| {name} | {p99(times) / quiet:.2f} | {len(lost)} of {len(times)}{' (' + kinds + ')' if lost else ''} | "
-                      f"{peak - memory:.1f} | {1000 * p99(health):.1f} | "
+                      f"{peak - memory:.1f} | {1000 * p99(health):.1f} | {1000 * p99(engine):.0f} | "
                       f"{1000 * max(0, processor - quiet_processor) / max(1, requests):.1f} of {requests} |", flush=True)
                 time.sleep(2)
         finally:

@@ -1,6 +1,7 @@
 #include "service/learning/decisions.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,9 @@
 
 namespace metafuse::service {
 namespace {
+
+/// How long a search waits for decisions that have just changed.
+constexpr std::chrono::milliseconds kLongestWait{100};
 
 Result<DomainDecisions> read_decisions(Store& store, const std::string& domain,
                                        const DecisionOptions& options) {
@@ -103,17 +107,71 @@ void add_missing(const CuratedQuery& curated, SearchAnswer& answer) {
 
 }  // namespace
 
+Decisions::Decisions(Store& store) : store_(store), reader_([this] { read_until_stopped(); }) {}
+
+Decisions::~Decisions() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  is_wanted_.notify_all();
+  reader_.join();
+}
+
 std::shared_ptr<const DomainDecisions> Decisions::of(const std::string& domain,
                                                      const DecisionOptions& options) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Entry& entry = entries_[domain];
-  if (!entry.is_stale) return entry.decisions;
-  entry.is_stale = false;  // also after a failure: look() finds out that the marks differ
-  if (auto read = read_decisions(store_, domain, options))
-    entry.decisions = std::make_shared<const DomainDecisions>(std::move(*read));
-  else
-    entry.judgments.clear();
+  if (entry.is_stale) {
+    entry.is_stale = false;  // also after a failure: look() finds out that the marks differ
+    ++entry.under_way;
+    entry.awaited_until = std::chrono::steady_clock::now() + kLongestWait;
+    const StoreIdentity& identity = options.identity;
+    wanted_.push_back(
+        {domain, options, std::string(identity.secret), std::string(identity.plain_slot), *options.tracking});
+    is_wanted_.notify_one();
+  }
+  was_read_.wait_until(lock, entry.awaited_until, [&] { return entry.under_way == 0; });
   return entry.decisions;
+}
+
+void Decisions::read_until_stopped() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    is_wanted_.wait(lock, [this] { return is_stopping_ || !wanted_.empty(); });
+    if (is_stopping_) return;
+    const Wanted wanted = std::move(wanted_.front());
+    wanted_.pop_front();
+    lock.unlock();
+    read(wanted);
+    lock.lock();
+  }
+}
+
+void Decisions::read(const Wanted& wanted) {
+  DecisionOptions options = wanted.options;
+  options.identity.secret = wanted.secret;
+  options.identity.plain_slot = wanted.plain_slot;
+  options.tracking = &wanted.tracking;
+  const auto read_all = [&]() -> Result<DomainDecisions> {
+    try {
+      return read_decisions(store_, wanted.domain, options);
+    } catch (const std::exception& error) {
+      return fail(Code::internal, error.what());  // no memory: the earlier ones stay
+    }
+  };
+  auto read = read_all();
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[wanted.domain];
+    --entry.under_way;
+    if (read)
+      entry.decisions = std::make_shared<const DomainDecisions>(std::move(*read));
+    else
+      entry.judgments.clear();
+    ++changes_;  // answers were perhaps rendered without them
+  }
+  was_read_.notify_all();
 }
 
 void Decisions::note(const std::string& domain) {

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "service/config/snapshot.h"
@@ -37,14 +41,18 @@ struct DecisionOptions {
   const TrackingParameters* tracking = nullptr;
 };
 
-/// Each domain's decisions, read from the store when they are first needed after a change. Thread-safe.
+/// Each domain's decisions, read from the store when they are first needed after a change. A thread reads
+/// them, so that no search waits long for a slow store. Thread-safe.
 class Decisions {
  public:
-  explicit Decisions(Store& store) : store_(store) {}
+  explicit Decisions(Store& store);
+  Decisions(const Decisions&) = delete;
+  Decisions& operator=(const Decisions&) = delete;
+  ~Decisions();
 
-  /// A domain's decisions; the earlier ones as long as the store cannot be read.
+  /// A domain's decisions; the earlier ones if the store takes more than 100 ms or fails.
   ///
-  /// cost: after a change, reading all of the domain's judgments
+  /// cost: after a change, the thread reads all of the domain's judgments
   std::shared_ptr<const DomainDecisions> of(const std::string& domain, const DecisionOptions& options);
   /// Says that a domain's judgments or curation have changed.
   void note(const std::string& domain);
@@ -61,12 +69,29 @@ class Decisions {
     std::string judgments;  ///< StoredJudgments::mark() when last looked at
     std::string curation;   ///< number of the latest version
     std::shared_ptr<const DomainDecisions> decisions = std::make_shared<const DomainDecisions>();
+    int under_way = 0;  ///< times that it is being read or waits for that
+    std::chrono::steady_clock::time_point awaited_until{};
   };
+  /// A domain to read, with copies of its options, which may be gone by then.
+  struct Wanted {
+    std::string domain;
+    DecisionOptions options;
+    std::string secret, plain_slot;
+    TrackingParameters tracking;
+  };
+
+  void read_until_stopped();
+  void read(const Wanted& wanted);
 
   Store& store_;
   std::mutex mutex_;
+  std::condition_variable is_wanted_;
+  std::condition_variable was_read_;
   std::map<std::string, Entry> entries_;
+  std::deque<Wanted> wanted_;
+  bool is_stopping_ = false;
   std::atomic<std::uint64_t> changes_{0};
+  std::thread reader_;
 };
 
 /// The latest curation of a domain as text, kNoCuration if there is none, with the number of its version (0).
