@@ -1,6 +1,5 @@
 // The verbs that search, and those that prepare it or offer it to others: index, search, record, serve, mcp.
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -47,16 +46,6 @@ struct IndexArguments {
   fetchers::IndexOptions options;
 };
 
-volatile std::sig_atomic_t is_interrupted = 0;
-
-/// Indexing takes long enough to be interrupted; an interrupted run must remove its unfinished file.
-void watch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { is_interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-}
-
 /// "lsi" makes the vectors from the documents themselves; anything else is an engine file that names
 /// an endpoint.
 Result<void> choose_embedding(IndexArguments& arguments) {
@@ -81,8 +70,8 @@ Result<void> run_index(IndexArguments& arguments) {
   if (!arguments.tokenizers.empty()) arguments.options.kinds.clear();
   for (const std::string& name : arguments.tokenizers)
     arguments.options.kinds.push_back(*fetchers::word_kind_of(name));
-  watch_interrupts();
-  arguments.options.is_interrupted = [] { return is_interrupted != 0; };
+  watch_interrupts();  // an interrupted run must remove its unfinished file
+  arguments.options.is_interrupted = was_interrupted;
   arguments.options.files.progress = terminal_progress("reading files");
   arguments.options.progress = terminal_progress("index");
   TRY(const auto report,

@@ -24,6 +24,11 @@ bool is_terminal(int stream);
 /// most ten times per second and erased when the work done reaches the total.
 ProgressReport terminal_progress(std::string label);
 
+/// From now on, a signal that ends the program (Ctrl-C, SIGTERM) only sets what was_interrupted() says, so
+/// that the work can end cleanly; a second one ends the program at once.
+void watch_interrupts();
+bool was_interrupted();
+
 /// Quotes a word for the shell unless it is plain.
 std::string shell_word(const std::string& text);
 

@@ -254,6 +254,20 @@ void add_store_input(CLI::App& verb, TrainArguments& arguments) {
   verb.add_flag("--use-held-out", arguments.from_store.are_held_out_used,
                 "with --store: also learn from the judged queries on which promotions are measured")
       ->needs(store);
+  verb.add_option("--weight", arguments.model_weight,
+                  "with --store: also learn from the queries that only this language model judged (see "
+                  "metafuse judge), each counting as much in relation to one that people judged; without "
+                  "this option only people's judgments count")
+      ->type_name("MODEL=NUMBER")
+      ->needs(store);
+  verb.add_option("--only", arguments.only_model,
+                  "with --store: learn from the judgments of this language model alone")
+      ->type_name("MODEL")
+      ->needs(store)
+      ->excludes("--weight");
+  verb.add_flag("--calibrate", arguments.from_store.judges.is_calibrated,
+                "with --weight or --only: read the model's grades as their comparison with people's says")
+      ->needs(store);
 }
 
 }  // namespace
@@ -284,10 +298,10 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   add_start(verb, arguments);
   add_memory(verb, arguments);
   add_store_input(verb, arguments);
-  show_rarely(
-      verb, "More about training",
-      {"--trace", "--trace-every", "--reliability-plot", "--patience", "--memory-limit", "--temporary",
-       "--checkpoint", "--checkpoint-every", "--resume", "--half-life", "--use-held-out"});
+  show_rarely(verb, "More about training",
+              {"--trace", "--trace-every", "--reliability-plot", "--patience", "--memory-limit",
+               "--temporary", "--checkpoint", "--checkpoint-every", "--resume", "--half-life",
+               "--use-held-out", "--weight", "--only", "--calibrate"});
   verb.footer(kExamples);
 }
 

@@ -62,6 +62,8 @@ struct TrainArguments {
   fusion::MemoryLimit memory;  ///< 0 bytes: no limit; without a folder, it is the model's
   std::string store;
   service::StoreTrainingOptions from_store;  ///< domain, half-life of clicks, held-out queries
+  std::string model_weight;                  ///< MODEL=NUMBER, of a language model's judgments
+  std::string only_model;                    ///< the language model whose judgments alone count
   bool wants_certainty = false;
   std::optional<bool> wants_calibration;  ///< absent: with a learner that chooses, if the queries suffice
   std::string reliability_plot;

@@ -14,6 +14,7 @@
 #include "cli/training_options.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "core/number.h"
 #include "core/parallel.h"
 #include "fusion/model/prior.h"
 #include "fusion/training/calibration.h"
@@ -40,9 +41,30 @@ Result<void> check_store_options(const TrainArguments& arguments, const fusion::
   return {};
 }
 
-service::StoreTrainingOptions store_options(const TrainArguments& arguments,
-                                            const fusion::TrainingInput& input) {
+/// Whose judgments --weight, --only and --calibrate choose.
+Result<service::JudgeChoice> chosen_judges(const TrainArguments& arguments) {
+  service::JudgeChoice judges = arguments.from_store.judges;
+  judges.model = arguments.only_model;
+  judges.is_only = !arguments.only_model.empty();
+  if (!arguments.model_weight.empty()) {
+    const std::size_t sign = arguments.model_weight.rfind('=');
+    judges.model = arguments.model_weight.substr(0, std::min(sign, arguments.model_weight.size()));
+    const bool has_number =
+        sign != std::string::npos &&
+        to_double(std::string_view(arguments.model_weight).substr(sign + 1), judges.weight);
+    if (judges.model.empty() || !has_number || !(judges.weight > 0 && judges.weight <= 10))
+      return fail(Code::usage, "--weight takes MODEL=NUMBER with a number above 0 and up to 10, not \"" +
+                                   arguments.model_weight + "\"");
+  }
+  if (judges.is_calibrated && judges.model.empty())
+    return fail(Code::usage, "--calibrate says how to read a model's grades; add --weight or --only");
+  return judges;
+}
+
+Result<service::StoreTrainingOptions> store_options(const TrainArguments& arguments,
+                                                    const fusion::TrainingInput& input) {
   service::StoreTrainingOptions options = arguments.from_store;
+  TRY(options.judges, chosen_judges(arguments));
   options.now = seconds_now();
   options.features = input.expected;
   options.derive = input.derive;
@@ -56,7 +78,7 @@ service::StoreTrainingOptions store_options(const TrainArguments& arguments,
 Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input) {
   TRY_VOID(check_store_options(arguments, input));
   TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
-  service::StoreTrainingOptions options = store_options(arguments, input);
+  TRY(service::StoreTrainingOptions options, store_options(arguments, input));
   if (!input.runs.empty()) {
     TRY(const std::string secret, store->privacy.secret());
     TRY(options.offline,

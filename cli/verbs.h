@@ -66,6 +66,7 @@ void add_expand(CLI::App& app, Program& program);
 void add_fuse(CLI::App& app, Program& program);
 void add_index(CLI::App& app, Program& program);
 void add_init(CLI::App& app, Program& program);
+void add_judge(CLI::App& app, Program& program);
 void add_manual(CLI::App& app, Program& program);
 void add_key(CLI::App& app, Program& program);
 void add_mcp(CLI::App& app, Program& program);

@@ -12,7 +12,7 @@ set(METAFUSE_DOCUMENTS ${CMAKE_INSTALL_DATADIR}/doc/metafuse)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${METAFUSE_DOCUMENTS})
 install(DIRECTORY docs/ DESTINATION ${METAFUSE_DOCUMENTS}/docs)
 install(FILES config/metafuse.yaml config/engines.yaml config/tracking_parameters.yaml config/same_page.yaml config/searxng.yaml
-  DESTINATION ${METAFUSE_DOCUMENTS}/examples)
+  config/judge-prompt.txt DESTINATION ${METAFUSE_DOCUMENTS}/examples)
 install(DIRECTORY config/engines DESTINATION ${CMAKE_INSTALL_DATADIR}/metafuse)
 install(DIRECTORY config/templates DESTINATION ${METAFUSE_DOCUMENTS}/examples)
 # install_pages(NAME COMPONENT): what a program prints about itself.

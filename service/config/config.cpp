@@ -108,6 +108,15 @@ constexpr Setting<LearningConfig> kLearning[] = {
      "cross-validation does not show it to be worse"},
     {"judged_first", &LearningConfig::are_judged_first, 0, 0,
      "whether a judged query shows highly graded results first and those of grade 0 last"},
+    {"judge_model", &LearningConfig::judge_model, 0, 0,
+     "a language model whose judgments (`metafuse judge`) are learned from, too; by default only people's "
+     "are"},
+    {"judge_weight", &LearningConfig::judge_weight, 0.001, 10,
+     "what a query that only the model judged counts, in relation to one that people judged"},
+    {"judge_only", &LearningConfig::is_judge_only, 0, 0,
+     "whether only the model's judgments are learned from, and people's kept for measuring"},
+    {"judge_calibrated", &LearningConfig::is_judge_calibrated, 0, 0,
+     "whether the model's grades are read as their comparison with people's grades says"},
     {"other_domains", &LearningConfig::is_started_from_others, 0, 0,
      "whether what other domains have learned serves a domain without a model, and is what training starts "
      "from"},
@@ -122,6 +131,15 @@ constexpr Setting<LearningConfig> kLearning[] = {
     {"online_reranker", &LearningConfig::has_online_reranker, 0, 0,
      "whether feedback changes the order at once"},
 };
+
+void read_learning(const YamlNode& node, const char* key, ConfigReading& reading) {
+  read_part<&ServerConfig::learning, kLearning>(node, key, reading);
+  const LearningConfig& out = reading.config.learning;
+  if (out.judge_model.empty() && (out.is_judge_only || out.is_judge_calibrated))
+    reading.diagnostics.error(
+        node.place,
+        "learning: judge_only and judge_calibrated need the model's name; add `judge_model: NAME`");
+}
 
 constexpr Setting<LearnedWaitConfig> kLearnedWait[] = {
     {"enabled", &LearnedWaitConfig::is_on, 0, 0, "wait for each engine about as long as it usually takes"},
@@ -403,7 +421,7 @@ constexpr Setting<ServerConfig> kServer[] = {
      "limits that keep one client from starving the others"},
     {"cache", &read_part<&ServerConfig::cache, kCache>, 0, 0, "cache of fused answers"},
     {"privacy", &read_part<&ServerConfig::privacy, kPrivacy>, 0, 0, "what the store keeps about searches"},
-    {"learning", &read_part<&ServerConfig::learning, kLearning>, 0, 0, "training models from feedback"},
+    {"learning", &read_learning, 0, 0, "training models from feedback"},
     {"traces", &read_traces, 0, 0, "OpenTelemetry traces by OTLP over HTTP; off by default"},
     {"fetch_pages", &read_reader<&ServerConfig::pages, kPages>, 0, 0,
      "reading pages for agents: fetch_page and /extract"},

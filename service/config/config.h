@@ -108,6 +108,10 @@ struct LearningConfig {
   /// training starts from that.
   bool is_started_from_others = true;
   bool are_judged_first = true;  ///< for a judged query, highly graded results come first and grade 0 last
+  std::string judge_model;       ///< a language model whose judgments are learned from, too; empty: none
+  double judge_weight = 0.3;     ///< of a query that only the model judged, in relation to people's
+  bool is_judge_only = false;    ///< only the model's judgments are learned from
+  bool is_judge_calibrated = false;  ///< its grades are read as people's grades say
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
 };

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "core/text_file.h"
 #include "service/base/dates.h"
 #include "service/config/settings.h"
+#include "service/store/searches.h"
 
 // Reads the configuration's API keys: their roles, scopes, expiry, rates and quotas.
 
@@ -50,6 +53,10 @@ void read_key(const YamlNode& node, ConfigReading& reading) {
   if (!key.expires.empty() && (key.expires.size() != 10 || !moment_of(key.expires)))
     reading.diagnostics.error(node.place,
                               "expires must be a date such as 2027-01-31, not \"" + key.expires + "\"");
+  if (key.name.starts_with(kModelJudge))
+    reading.diagnostics.error(
+        node.place,
+        fmt::format("\"{}\" is how judgments of a language model are named; choose another name", key.name));
   read_roles(map, node, key, reading);
   map.finish();
   for (const KeyConfig& other : reading.config.keys)

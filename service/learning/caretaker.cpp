@@ -35,6 +35,8 @@ RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig&
   options.training.now = now;
   options.training.clicks.half_life_days = learning.click_half_life_days;
   options.training.features = features_of(domain.domain);
+  options.training.judges = {learning.judge_model, learning.judge_weight, learning.is_judge_only,
+                             learning.is_judge_calibrated};
   options.prior = domain.prior;
   options.rules = promotion_rules(domain);
   return options;

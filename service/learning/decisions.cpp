@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "service/learning/store_training.h"
+#include "service/learning/judge_grades.h"
 
 namespace metafuse::service {
 namespace {
@@ -18,7 +18,7 @@ Result<DomainDecisions> read_decisions(Store& store, const std::string& domain,
                                        const DecisionOptions& options) {
   DomainDecisions out;
   if (options.are_judged_first) {
-    TRY(const auto judged, store.judgments.queries(domain));
+    TRY(const auto judged, judged_by_people(store, domain));
     for (const JudgedQuery& query : judged) out.queries[query.query].grades = grades_of(query);
   }
   TRY(const auto stored, stored_curation(store, domain));

@@ -9,6 +9,7 @@
 
 #include "core/digest.h"
 #include "core/random.h"
+#include "service/learning/judge_grades.h"
 
 namespace metafuse::service {
 namespace {
@@ -51,6 +52,7 @@ QueuedQuery queued(AskedQuery asked, const JudgedQuery* judged, std::string_view
   std::set<std::string_view> documents;
   std::set<std::string_view> judges;
   for (const StoredJudgment& judgment : judged->judgments) {
+    if (is_model_judge(judgment.judge)) continue;
     documents.insert(judgment.document);
     judges.insert(judgment.judge);
     out.own_documents += judgment.judge == judge ? 1 : 0;
@@ -60,7 +62,26 @@ QueuedQuery queued(AskedQuery asked, const JudgedQuery* judged, std::string_view
   return out;
 }
 
+/// The best grade that people gave, at least 1.
+int best_of_people(const std::vector<JudgedQuery>& queries) {
+  int best = 1;
+  for (const JudgedQuery& query : queries)
+    for (const StoredJudgment& judgment : query.judgments)
+      if (!is_model_judge(judgment.judge)) best = std::max(best, judgment.grade);
+  return best;
+}
+
+/// The grades of two judges of one document; a model's beside a person's is read on people's scale.
+std::pair<int, int> grades_on_one_scale(const StoredJudgment& a, const StoredJudgment& b, int best) {
+  const bool is_mixed = is_model_judge(a.judge) != is_model_judge(b.judge);
+  const auto read = [&](const StoredJudgment& one) {
+    return is_mixed && is_model_judge(one.judge) ? on_scale(one.grade, best) : one.grade;
+  };
+  return {read(a), read(b)};
+}
+
 std::vector<JudgePair> judge_pairs(const std::vector<JudgedQuery>& queries) {
+  const int best = best_of_people(queries);
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<int, int>>> common;
   for (const JudgedQuery& query : queries)  // judgments are sorted by document, then judge
     for (std::size_t i = 0; i < query.judgments.size(); ++i)
@@ -68,7 +89,7 @@ std::vector<JudgePair> judge_pairs(const std::vector<JudgedQuery>& queries) {
         const StoredJudgment& a = query.judgments[i];
         const StoredJudgment& b = query.judgments[j];
         if (a.document != b.document) break;
-        common[{a.judge, b.judge}].emplace_back(a.grade, b.grade);
+        common[{a.judge, b.judge}].push_back(grades_on_one_scale(a, b, best));
       }
   std::vector<JudgePair> pairs;
   for (const auto& [names, grades] : common)
@@ -77,10 +98,8 @@ std::vector<JudgePair> judge_pairs(const std::vector<JudgedQuery>& queries) {
 }
 
 const JudgedQuery* find_judged(const std::vector<JudgedQuery>& queries, std::string_view digest) {
-  const auto at =
-      std::lower_bound(queries.begin(), queries.end(), digest,
-                       [](const JudgedQuery& one, std::string_view id) { return one.query < id; });
-  return at != queries.end() && at->query == digest ? &*at : nullptr;
+  const std::size_t at = position_of(queries, digest);
+  return at < queries.size() ? &queries[at] : nullptr;
 }
 
 }  // namespace

@@ -42,11 +42,12 @@ std::vector<std::size_t> pooled_positions(const SearchAnswer& answer, const Judg
 struct QueuedQuery {
   AskedQuery asked;
   std::size_t own_documents = 0;  ///< documents that this judge graded
-  std::size_t documents = 0;      ///< documents that any judge graded
-  std::size_t judges = 0;
+  std::size_t documents = 0;      ///< documents that any person graded
+  std::size_t judges = 0;         ///< people
 };
 
-/// The agreement of two judges on all documents that both graded.
+/// The agreement of two judges on all documents that both graded. A language model's grades beside a person's
+/// are read on people's scale, see on_scale().
 struct JudgePair {
   std::string first;
   std::string second;

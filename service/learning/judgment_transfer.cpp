@@ -11,7 +11,7 @@
 #include "evaluation/runs/lines.h"
 #include "evaluation/runs/run_file.h"
 #include "service/http/head.h"
-#include "service/learning/store_training.h"
+#include "service/learning/judge_grades.h"
 
 namespace metafuse::service {
 namespace {
@@ -178,11 +178,6 @@ namespace {
 constexpr std::string_view kDigestWord = "digest:";
 constexpr std::string_view kSlotWord = "slot.";
 
-bool is_plain(const BaseQuery& query, std::string_view plain_slot) {
-  return query.slots.size() == 1 && (query.slots.begin()->first == plain_slot_name(plain_slot) ||
-                                     query.slots.begin()->first == plain_slot_name({}));
-}
-
 /// The query that query_word() wrote.
 Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot) {
   const auto damaged = [&] {
@@ -208,10 +203,15 @@ Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_sl
 
 }  // namespace
 
+bool is_plain_query(const BaseQuery& query, std::string_view plain_slot) {
+  return query.slots.size() == 1 && (query.slots.begin()->first == plain_slot_name(plain_slot) ||
+                                     query.slots.begin()->first == plain_slot_name({}));
+}
+
 std::string query_word(const AskedQuery& query, std::string_view plain_slot) {
   const auto& slots = query.slots.slots;
   if (slots.empty()) return std::string(kDigestWord) + query.query;
-  if (is_plain(query.slots, plain_slot)) return percent_encoded(slots.begin()->second);
+  if (is_plain_query(query.slots, plain_slot)) return percent_encoded(slots.begin()->second);
   std::string word;
   for (const auto& [name, value] : slots)
     word += fmt::format("{}{}{}={}", word.empty() ? "" : "&", kSlotWord, name, percent_encoded(value));
@@ -330,14 +330,11 @@ Result<std::string> query_line(const AskedQuery& asked, std::string_view plain_s
 
 Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
                                    JudgmentFormat format, std::string_view judge) {
-  TRY(const auto judged, store.judgments.queries(domain));
+  TRY(auto judged, store.judgments.queries(domain));
   std::string out;
-  for (const JudgedQuery& query : judged) {
-    JudgedQuery wanted = query;
-    if (!judge.empty())
-      std::erase_if(wanted.judgments, [&](const StoredJudgment& one) { return one.judge != judge; });
-    const auto grades = grades_of(wanted);
-    if (grades.empty()) continue;
+  for (const JudgedQuery& query :
+       judge.empty() ? of_people(std::move(judged)) : of_judge(std::move(judged), judge)) {
+    const auto grades = grades_of(query);
     TRY(auto found, store.searches.find_query(domain, query.query));
     AskedQuery asked = found ? std::move(*found) : AskedQuery();
     asked.query = query.query;

@@ -64,6 +64,9 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
 Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
                                   std::string_view plain_slot = {});
 
+/// Whether a base query is only what a plain query fills.
+bool is_plain_query(const BaseQuery& query, std::string_view plain_slot);
+
 /// A base query as one word: the percent-encoded value of the plain slot, "slot.NAME=value&..." if there are
 /// other slots, or "digest:..." if the words are not known.
 ///
@@ -98,7 +101,7 @@ enum class JudgmentFormat { qrels, lines };
 
 /// A domain's judgments as qrels, or as the JSON lines that `metafuse record` and the import read.
 ///
-/// in: judge - whose grades; empty: the lower median of all judges' grades
+/// in: judge - whose grades; empty: the lower median of people's grades
 Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
                                    JudgmentFormat format, std::string_view judge = {});
 

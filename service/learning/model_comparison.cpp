@@ -26,21 +26,6 @@ double gain_at(int grade, std::size_t position) {
   return evaluation::exponential_gain(grade) / evaluation::log_discount(position + 1);
 }
 
-/// NDCG@10 with gains 2^grade - 1 over all judged documents; nothing if none is relevant.
-std::optional<double> ndcg(const std::vector<std::string_view>& order,
-                           const std::map<std::string, int>& grades) {
-  std::vector<int> ideal;
-  for (const auto& [document, grade] : grades) ideal.push_back(grade);
-  std::sort(ideal.begin(), ideal.end(), std::greater<>());
-  double best = 0;
-  for (std::size_t i = 0; i < std::min(kCutoff, ideal.size()); ++i) best += gain_at(ideal[i], i);
-  if (best <= 0) return std::nullopt;
-  double sum = 0;
-  for (std::size_t i = 0; i < std::min(kCutoff, order.size()); ++i)
-    if (const auto at = grades.find(std::string(order[i])); at != grades.end()) sum += gain_at(at->second, i);
-  return sum / best;
-}
-
 /// The place of the first document with the best grade, from 1; 0 if none is there.
 int best_place(const std::vector<std::string_view>& order, const std::map<std::string, int>& grades) {
   int best = 1;
@@ -62,7 +47,7 @@ struct JudgedSearch {
 /// The judged queries whose best-graded document some order can place.
 Result<std::vector<JudgedSearch>> answerable_queries(Store& store, const GainRequest& request) {
   std::vector<JudgedSearch> out;
-  TRY(const auto judged, store.judgments.queries(request.domain));
+  TRY(const auto judged, judged_by_people(store, request.domain));
   for (const JudgedQuery& query : judged) {
     TRY(const auto search, search_to_learn(store, request.domain, query, request.set->matrix.features()));
     if (!search) continue;
@@ -126,6 +111,20 @@ double improvement(const ChangedPlace& place) {
 
 }  // namespace
 
+std::optional<double> judged_ndcg(const std::vector<std::string_view>& order,
+                                  const std::map<std::string, int>& grades) {
+  std::vector<int> ideal;
+  for (const auto& [document, grade] : grades) ideal.push_back(grade);
+  std::sort(ideal.begin(), ideal.end(), std::greater<>());
+  double best = 0;
+  for (std::size_t i = 0; i < std::min(kCutoff, ideal.size()); ++i) best += gain_at(ideal[i], i);
+  if (best <= 0) return std::nullopt;
+  double sum = 0;
+  for (std::size_t i = 0; i < std::min(kCutoff, order.size()); ++i)
+    if (const auto at = grades.find(std::string(order[i])); at != grades.end()) sum += gain_at(at->second, i);
+  return sum / best;
+}
+
 std::vector<std::string_view> stored_ranking(const StoredSearch& search, const ServedOrder& by) {
   std::vector<std::string_view> out;
   if (by.model != nullptr) {
@@ -145,22 +144,22 @@ std::vector<std::string_view> stored_ranking(const StoredSearch& search, const S
 Result<OrderValues> measure_on_held_out(Store& store, std::string_view domain, const ServedOrder& before,
                                         const fusion::Model& after) {
   OrderValues values;
-  TRY(const auto judged, store.judgments.queries(domain));
+  TRY(const auto judged, judged_by_people(store, domain));
   for (const JudgedQuery& query : judged) {
     if (!is_held_out(query.query)) continue;
     TRY(const auto search, store.searches.find(query.search));
     if (!search || common_features(*search, after.features) == 0) continue;
     const auto grades = grades_of(query);
-    const auto value = ndcg(stored_ranking(*search, {&after}), grades);
+    const auto value = judged_ndcg(stored_ranking(*search, {&after}), grades);
     if (!value) continue;
-    values.before.push_back(*ndcg(stored_ranking(*search, before), grades));
+    values.before.push_back(*judged_ndcg(stored_ranking(*search, before), grades));
     values.after.push_back(*value);
   }
   return values;
 }
 
 Result<std::size_t> held_out_queries(Store& store, std::string_view domain) {
-  TRY(const auto judged, store.judgments.queries(domain));
+  TRY(const auto judged, judged_by_people(store, domain));
   return static_cast<std::size_t>(std::count_if(judged.begin(), judged.end(), [](const JudgedQuery& query) {
     const auto grades = grades_of(query);
     return is_held_out(query.query) &&

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ struct ServedOrder {
 
 /// The documents of a stored search in an order.
 std::vector<std::string_view> stored_ranking(const StoredSearch& search, const ServedOrder& by);
+
+/// NDCG@10 of an order, with gains 2^grade - 1 over all judged documents; nothing if none is relevant.
+std::optional<double> judged_ndcg(const std::vector<std::string_view>& order,
+                                  const std::map<std::string, int>& grades);
 
 /// NDCG@10 of two orders of the same queries.
 struct OrderValues {

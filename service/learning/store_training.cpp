@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -86,6 +87,8 @@ constexpr UnixTime kHarvestSeconds = 90 * 86400;
 /// counts as.
 constexpr double kTrustBefore = 0.5;
 constexpr double kTrustWeight = 20;
+/// What the ids of judged queries in a training set begin with.
+constexpr std::string_view kJudgedRow = "judged ";
 
 /// A clicked search's pairs, kept until the rows of its documents are known.
 struct PendingPairs {
@@ -100,7 +103,7 @@ class Collector {
       : store_(store), options_(options), report_(report) {}
 
   Result<fusion::TrainingSet> collect() {
-    TRY(const auto judged, store_.judgments.queries(options_.domain));
+    TRY(const auto judged, chosen_queries());
     TRY(const auto clicked, store_.clicks.searches(options_.domain, options_.most_clicked_searches));
     TRY_VOID(choose_features(judged, clicked));
     rules_ = options_.clicks;
@@ -177,16 +180,60 @@ class Collector {
     return search != nullptr && common_features(*search, features_) > 0 ? search : nullptr;
   }
 
+  /// The judged queries by the choice of judges; a query that people judged has only their judgments.
+  Result<std::vector<JudgedQuery>> chosen_queries() {
+    const JudgeChoice& judges = options_.judges;
+    TRY(const auto all, store_.judgments.queries(options_.domain));
+    auto people = of_people(all);
+    if (judges.model.empty()) return people;
+    report_.model = judges.model;
+    auto model = of_judge(all, model_judge(judges.model));
+    if (judges.is_calibrated) calibrate(people, model);
+    if (judges.is_only) people.clear();
+    std::vector<JudgedQuery> added;
+    for (JudgedQuery& query : model)
+      if (position_of(people, query.query) == people.size()) {
+        of_model_.insert(query.query);
+        added.push_back(std::move(query));
+      }
+    std::move(added.begin(), added.end(), std::back_inserter(people));
+    std::sort(people.begin(), people.end(),
+              [](const JudgedQuery& a, const JudgedQuery& b) { return a.query < b.query; });
+    return people;
+  }
+
+  /// Learns how to read the model's grades, without the held-out queries, by which models are measured.
+  void calibrate(const std::vector<JudgedQuery>& people, const std::vector<JudgedQuery>& model) {
+    auto pairs = common_grades(people, model);
+    std::erase_if(pairs, [&](const GradePair& pair) {
+      return !options_.are_held_out_used && is_held_out(people[pair.query].query);
+    });
+    report_.calibrated_by = pairs.size();
+    reading_ = read_grades(pairs);
+  }
+
+  std::map<std::string, double> learned_grades(const JudgedQuery& query) const {
+    const auto grades = grades_of(query);
+    std::map<std::string, double> out(grades.begin(), grades.end());
+    if (!reading_ || !of_model_.contains(query.query)) return out;
+    for (auto& [document, grade] : out)
+      grade =
+          reading_
+              ->learned[static_cast<std::size_t>(std::clamp(static_cast<int>(grade), 0, kBestModelGrade))];
+    return out;
+  }
+
   Result<void> add_judged(const JudgedQuery& query) {
+    const bool is_of_model = of_model_.contains(query.query);
     if (!options_.are_held_out_used && is_held_out(query.query)) {
       ++report_.held_out_queries;
-      held_out_grades_.emplace(query.query, grades_of(query));
+      if (!is_of_model) held_out_grades_.emplace(query.query, grades_of(query));
       return {};
     }
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
     if (!search) return leave_out();
-    add_rows("judged " + query.query, *search, grades_of(query));
-    ++report_.judged_queries;
+    add_rows(std::string(kJudgedRow) + query.query, *search, learned_grades(query));
+    ++(is_of_model ? report_.model_queries : report_.judged_queries);
     return {};
   }
 
@@ -219,7 +266,8 @@ class Collector {
     } else if (common_features(query.search, features_) == 0) {
       ++report_.foreign_searches;
     } else {
-      add_rows("judged " + query.search.query, query.search, query.grades);
+      add_rows(std::string(kJudgedRow) + query.search.query, query.search,
+               {query.grades.begin(), query.grades.end()});
       ++report_.offline_queries;
     }
   }
@@ -273,7 +321,7 @@ class Collector {
   }
 
   void add_rows(const std::string& query, const StoredSearch& search,
-                const std::map<std::string, int>& grades) {
+                const std::map<std::string, double>& grades) {
     const auto instances = stored_instances(search, features_);
     const auto matrix = fusion::feature_matrix(features_, instances);
     std::vector<fusion::Cell> cells;
@@ -283,13 +331,14 @@ class Collector {
         if (!matrix.is_unranked(i, f)) cells.push_back({static_cast<std::uint32_t>(f), matrix.value(i, f)});
       const auto grade = grades.find(std::string(instances.documents[i]));
       const bool is_judged = grade != grades.end();
-      builder_.add({query, instances.documents[i], is_judged ? static_cast<double>(grade->second) : 0.0,
+      builder_.add({query, instances.documents[i], is_judged ? grade->second : 0.0,
                     is_judged || grades.empty() || !options_.are_unjudged_ignored, cells});
     }
   }
 
   Result<fusion::TrainingSet> finish() {
     TRY(auto set, builder_.finish(features_, options_.feedback));
+    weigh_model(set);
     report_.click_trust = trust();
     for (const PendingPairs& pending : pending_) add_pairs(pending, report_.click_trust, set);
     std::sort(set.pairs.begin(), set.pairs.end(), [](const auto& a, const auto& b) {
@@ -297,6 +346,14 @@ class Collector {
     });
     report_.click_pairs = set.pairs.size();
     return set;
+  }
+
+  /// Gives the queries that only the model judged their weight. With --only there are no others to weigh by.
+  void weigh_model(fusion::TrainingSet& set) const {
+    if (options_.judges.is_only) return;
+    for (fusion::QueryRange& query : set.queries)
+      if (query.id.starts_with(kJudgedRow) && of_model_.contains(query.id.substr(kJudgedRow.size())))
+        query.weight = options_.judges.weight;
   }
 
   /// Adds the pairs whose two documents are rows. A document is no row if the features of its lists no
@@ -321,6 +378,8 @@ class Collector {
   Store& store_;
   const StoreTrainingOptions& options_;
   StoreTrainingReport& report_;
+  std::set<std::string, std::less<>> of_model_;  ///< queries whose judgments are the model's
+  std::optional<GradeReading> reading_;          ///< of the model's grades, if they are calibrated
   std::vector<fusion::Feature> features_;
   fusion::TrainingSetBuilder builder_;
   ClickRules rules_;
@@ -339,12 +398,17 @@ std::string StoreTrainingReport::too_little(const std::string& domain) const {
 }
 
 std::string StoreTrainingReport::text() const {
+  std::string of_model;
+  if (!model.empty())
+    of_model =
+        fmt::format(", {} judged by the model {} only{}", model_queries, model,
+                    calibrated_by > 0 ? fmt::format(" (calibrated by {} documents)", calibrated_by) : "");
   return fmt::format(
-      "{} judged queries{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
+      "{} judged queries{}{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
       "searches; left out: {} with other features, {} of base queries that already have their share; a "
       "click's pair "
       "counts {:.2f} of a judged one ({} agree with held-out judgments, {} do not); position bias {}",
-      judged_queries, offline_queries > 0 ? fmt::format(", {} from files", offline_queries) : "",
+      judged_queries, of_model, offline_queries > 0 ? fmt::format(", {} from files", offline_queries) : "",
       clicked_searches, click_pairs, held_out_queries, held_out_searches, foreign_searches, capped_searches,
       click_trust, agreeing_pairs, disagreeing_pairs, has_position_bias ? "harvested" : "unknown");
 }
@@ -368,18 +432,6 @@ Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_vi
   if (!asked) return std::optional<StoredSearch>();
   TRY(search, store.searches.find(asked->search));
   return fits(search) ? search : std::nullopt;
-}
-
-std::map<std::string, int> grades_of(const JudgedQuery& query) {
-  std::map<std::string, std::vector<int>> given;
-  for (const StoredJudgment& judgment : query.judgments) given[judgment.document].push_back(judgment.grade);
-  std::map<std::string, int> grades;
-  for (auto& [document, values] : given) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    grades[document] = *middle;
-  }
-  return grades;
 }
 
 Result<fusion::TrainingSet> training_set_from_store(Store& store, const StoreTrainingOptions& options,

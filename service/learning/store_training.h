@@ -12,6 +12,7 @@
 #include "fusion/data/features.h"
 #include "fusion/data/training_set.h"
 #include "service/learning/click_pairs.h"
+#include "service/learning/judge_grades.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/store/store.h"
 
@@ -45,13 +46,17 @@ struct StoreTrainingOptions {
   std::vector<fusion::Feature> features;
   std::string derive;  ///< derived features: "lists,rrf,best-rank,median-rank"
   fusion::FeedbackOptions feedback;
+  JudgeChoice judges;
   /// Queries judged elsewhere, which are learned from, too. If the store has judgments of the same query,
   /// those are used instead.
   std::vector<OfflineQuery> offline;
 };
 
 struct StoreTrainingReport {
-  std::size_t judged_queries = 0;     ///< learned from
+  std::size_t judged_queries = 0;     ///< learned from, judged by people
+  std::string model;                  ///< the language model whose judgments count, too; empty: none
+  std::size_t model_queries = 0;      ///< learned from, judged by the model only
+  std::size_t calibrated_by = 0;      ///< documents whose two grades say how to read the model's grades
   std::size_t offline_queries = 0;    ///< learned from, judged outside of the store
   std::size_t held_out_queries = 0;   ///< judged, and held out for measuring promotions
   std::size_t clicked_searches = 0;   ///< learned from
@@ -67,7 +72,9 @@ struct StoreTrainingReport {
   /// Estimated from results shown at several positions; else the prior is used.
   bool has_position_bias = false;
 
-  bool has_feedback() const { return judged_queries + offline_queries + clicked_searches > 0; }
+  bool has_feedback() const {
+    return judged_queries + model_queries + offline_queries + clicked_searches > 0;
+  }
   /// The sentence for a domain without feedback.
   std::string too_little(const std::string& domain) const;
   /// All of it in one sentence.
@@ -84,10 +91,9 @@ Result<std::optional<StoredSearch>> search_to_learn(Store& store, std::string_vi
                                                     const JudgedQuery& query,
                                                     const std::vector<fusion::Feature>& features);
 
-/// One grade per document: the lower median of the judges' grades.
-std::map<std::string, int> grades_of(const JudgedQuery& query);
-
-/// A domain's judgments and clicks as a training set. A judged base query gets the lists of the search that
+/// A domain's judgments and clicks as a training set. A query that people judged is learned from their grades
+/// alone; one that only a chosen model judged, from the model's, with the weight of the choice. A judged base
+/// query gets the lists of the search that
 /// was judged last. A clicked search gets the pairs of click_pairs(), whose weights decay and are bounded;
 /// its query is named "clicked DIGEST#SEARCH".
 ///

@@ -21,6 +21,8 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kJudgeOne = "judge-";
+/// How many queries the page compares language models with people on.
+constexpr std::size_t kComparedQueries = 100;
 
 /// Reads the form's choice of a pool, such as "lists-3".
 JudgedPool pool_of(std::string_view text) {
@@ -97,6 +99,13 @@ class JudgeForm {
       return false;
     }
     state_.state = std::move(*state);
+    auto reports = judge_reports(*by_.records.store,
+                                 {.domain = name(), .has_interval = false, .most_queries = kComparedQueries});
+    if (!reports) {
+      store_failed(reports.error());
+      return false;
+    }
+    state_.models = std::move(*reports);
     if (by_.records.model_versions == nullptr) return true;
     const auto models = by_.records.model_versions->state(name());
     if (!models) return true;

@@ -83,6 +83,21 @@ void add_agreement(const std::vector<JudgePair>& pairs, View& page) {
         .set("WEIGHTED", fmt::format("{:.2f}", pair.agreement.weighted_kappa));
 }
 
+/// What language models' grades are worth, as far as people graded the same documents.
+void add_models(const std::vector<JudgeReport>& models, View& page) {
+  View* table = nullptr;
+  for (const JudgeReport& report : models) {
+    if (report.agreement.documents == 0) continue;
+    if (table == nullptr) table = &page.add("MODELS");
+    table->add("MODEL")
+        .set("NAME", report.judge.substr(kModelJudge.size()))
+        .set("DOCUMENTS", std::to_string(report.agreement.documents))
+        .set("KAPPA", fmt::format("{:.2f}", report.agreement.kappa))
+        .set("WEIGHTED", fmt::format("{:.2f}", report.agreement.weighted_kappa))
+        .set("TAU", fmt::format("{:.2f}", report.tau));
+  }
+}
+
 }  // namespace
 
 std::string words_of(const BaseQuery& query) {
@@ -122,6 +137,7 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
   add_pool_choices(state.pool, start);
   add_queue(state.state, inside);
   add_agreement(state.state.pairs, inside);
+  add_models(state.models, inside);
   inside.add("FILES");
   return render_page("judge", view);
 }

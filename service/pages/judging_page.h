@@ -2,10 +2,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "service/api/judgments.h"
 #include "service/base/signed_links.h"
 #include "service/http/exchange.h"
+#include "service/judges/judge_report.h"
 #include "service/learning/model_comparison.h"
 
 namespace metafuse::service {
@@ -18,6 +20,7 @@ struct JudgingPageState {
   std::string wrong;          ///< message after an action that failed
   LearningStory story;        ///< what the judgments brought, when the model was last trained
   JudgingState state;
+  std::vector<JudgeReport> models;  ///< what language models' grades are worth
   JudgedPool pool;
   std::optional<ResultsToJudge> open;  ///< the query being judged; nothing shows the queue
   FileLinks files = {};                ///< for results that are files

@@ -132,12 +132,15 @@ class StoredClicks {
 /// The best grade that a judge can give; 0 is not relevant.
 inline constexpr int kMaxGrade = 10;
 
+/// What the name of a judge begins with if it is a language model; no API key may be named so.
+inline constexpr std::string_view kModelJudge = "model:";
+
 /// A judge's grade for a document of a base query. A judge's later judgment replaces the earlier one.
 struct StoredJudgment {
   std::string domain;
   std::string query;     ///< as StoredSearch::query
   std::string document;  ///< canonical URL key
-  std::string judge;     ///< name of the API key
+  std::string judge;     ///< name of the API key, or kModelJudge and the name of a language model
   int grade = 0;
   std::string search;  ///< the search whose results were judged
   UnixTime at = 0;

@@ -38,8 +38,7 @@ std::vector<double> grades_of(const TrainingSet& set, const QueryRange& query) {
 }
 
 double weight_of_query(const FeedbackOptions& options, const QueryRange& query, double total) {
-  if (options.query_weights == FeedbackOptions::QueryWeights::pairs) return total;
-  return options.query_weights == FeedbackOptions::QueryWeights::given ? query.weight : 1.0;
+  return options.query_weights == FeedbackOptions::QueryWeights::pairs ? total * query.weight : query.weight;
 }
 
 std::vector<std::size_t> judged_documents(const TrainingSet& set) {

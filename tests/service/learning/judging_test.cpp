@@ -324,3 +324,23 @@ TEST_CASE("A negative grade of qrels is imported as no relevance", "[service][ju
   CHECK(body_in(server.get(kPath + "?format=qrels", bearer("ann"))) ==
         "ada 0 a.example 0\nada 0 b.example 0\nada 0 c.example 3\n");
 }
+
+TEST_CASE("The page compares language models with people", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  grade(server, "ann", {{"a.example", 4}, {"b.example", 0}, {"c.example", 0}});
+  Store& store = *server.app().records().store;
+  const auto page = [&] { return form_post(server, "key=ann-key&action=queue"); };
+  CHECK(page().find("Language models beside people") == std::string::npos);
+  const auto judged = store.judgments.queries("pages");
+  for (StoredJudgment judgment : judged->front().judgments) {
+    judgment.judge = "model:sage";
+    judgment.grade = judgment.grade == 4 ? 3 : 0;
+    REQUIRE(store.judgments.set(judgment).has_value());
+  }
+  const std::string compared = page();
+  CHECK(compared.find("<th scope=\"row\">sage<td class=\"number\">3<td class=\"number\">1.00") !=
+        std::string::npos);
+  const auto state = judging_state(store, "pages", "ann");
+  REQUIRE(state->pairs.size() == 1);
+  CHECK(state->pairs[0].agreement.kappa == 1.0);  // its 3 is read as a person's 4
+}

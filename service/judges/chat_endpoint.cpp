@@ -1,0 +1,168 @@
+#include "service/judges/chat_endpoint.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/json_members.h"
+#include "core/number.h"
+#include "core/url.h"
+#include "fetchers/answers/answer_text.h"
+
+namespace metafuse::service {
+namespace {
+
+using fetchers::Failure;
+using fetchers::HttpAnswer;
+
+constexpr std::string_view kPath = "/chat/completions";
+constexpr std::size_t kMaxAnswerBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxSaidBytes = 200;
+constexpr std::chrono::milliseconds kLooksEvery{100};
+constexpr std::int64_t kMostWishedSeconds = 60;
+
+/// The address of the chat interface below a server's address.
+std::string chat_url(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  if (url.ends_with(kPath)) return url;
+  return url + (url.ends_with("/v1") ? "" : "/v1") + std::string(kPath);
+}
+
+/// An answer that comes on another thread. Shared with the transport, which may outlive the wait.
+struct PendingAnswer {
+  std::mutex mutex;
+  std::condition_variable has_come;
+  std::optional<HttpAnswer> answer;
+};
+
+/// What a server said about a failure, on one line.
+std::string said_by_model(const HttpAnswer& answer) {
+  std::string said;
+  if (const auto json = parse_json(answer.body, "answer")) {
+    const JsonMembers members(*json);
+    const auto* message = members.inner("error").text("message");
+    if (message == nullptr) message = members.text("error");
+    if (message == nullptr) message = members.text("message");
+    if (message != nullptr) said = std::string(*message);
+  } else {
+    said = answer.body.substr(0, 4096);
+  }
+  said = fetchers::clean_text(said, true, kMaxSaidBytes);
+  return said.empty() ? "" : ": " + said;
+}
+
+std::uint64_t count_in(const JsonMembers& members, std::string_view name, std::uint64_t otherwise) {
+  const auto* count = members.integer(name);
+  return count != nullptr && *count >= 0 ? static_cast<std::uint64_t>(*count) : otherwise;
+}
+
+/// Reads {"choices":[{"message":{"content"}}],"usage":{...}}. In any other answer there is no content.
+ChatAnswer read_chat_answer(const HttpAnswer& answer, const std::string& prompt) {
+  ChatAnswer out;
+  out.input_tokens = most_tokens(prompt.size());
+  out.output_tokens = most_tokens(answer.body.size());
+  const auto json = parse_json(answer.body, "answer");
+  if (!json) return out;
+  const JsonMembers members(*json);
+  const JsonMembers usage = members.inner("usage");
+  out.input_tokens = count_in(usage, "prompt_tokens", out.input_tokens);
+  out.output_tokens = count_in(usage, "completion_tokens", out.output_tokens);
+  const JsonArray* const choices = members.array("choices");
+  if (choices == nullptr || choices->empty()) return out;
+  const JsonMembers choice(choices->front());
+  const auto* content = choice.inner("message").text("content");
+  if (content != nullptr) out.content = std::string(*content);
+  return out;
+}
+
+/// Whether the same request may succeed later.
+bool may_pass(const HttpAnswer& answer) {
+  if (answer.failure != Failure::none) return answer.failure == Failure::timeout;
+  return answer.status == 408 || answer.status == 429 || answer.status >= 500;
+}
+
+}  // namespace
+
+Result<ChatEndpoint> ChatEndpoint::make(fetchers::Transport& transport, ChatModel model,
+                                        unsigned connections) {
+  const auto parts = parts_of_url(model.url);
+  if (!parts)
+    return fail(Code::usage, "--endpoint: \"" + model.url +
+                                 "\" is not a server's URL; write http://HOST:PORT or https://HOST/v1");
+  ChatEndpoint endpoint(transport, std::move(model));
+  endpoint.url_ = chat_url(endpoint.model_.url);
+  endpoint.origin_ = parts->origin();
+  endpoint.own_host_ = fetchers::OwnHost::find(parts->host);
+  endpoint.connections_ = static_cast<int>(connections);
+  return endpoint;
+}
+
+fetchers::EngineRequest ChatEndpoint::request(const std::string& prompt, std::size_t answer_tokens) const {
+  fetchers::EngineRequest request;
+  request.engine = "judge " + url_;
+  request.method = "POST";
+  request.url = url_;
+  request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
+  if (!model_.key.empty()) request.headers.emplace_back("Authorization", "Bearer " + model_.key);
+  request.body =
+      to_text(JsonObject{{"model", model_.model},
+                         {"messages", JsonArray{JsonObject{{"role", "user"}, {"content", prompt}}}},
+                         {"temperature", 0},
+                         {"max_tokens", answer_tokens}});
+  request.is_confidential = true;
+  request.own_origin = origin_;
+  request.own_host = own_host_;
+  request.timeout =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(model_.timeout_seconds));
+  request.max_bytes = kMaxAnswerBytes;
+  request.max_redirects = 0;
+  request.max_connections = connections_;
+  return request;
+}
+
+Error ChatEndpoint::refused(const HttpAnswer& answer) const {
+  if (answer.failure != Failure::none)
+    return fail(Code::unavailable, fmt::format("{}: {}; is the model's server running, and --endpoint right?",
+                                               url_, answer.message));
+  const std::string what = fmt::format("{}: HTTP {}{}", url_, answer.status, said_by_model(answer));
+  if (answer.status == 401 || answer.status == 403)
+    return fail(Code::unavailable, what + "; give a valid key with METAFUSE_JUDGE_KEY or --key-file");
+  if (answer.status == 404)
+    return fail(Code::unavailable,
+                what + "; does the server have the model " + model_.model + ", and is --endpoint right?");
+  return fail(Code::unavailable, what + "; is this OpenAI's chat interface, and --model a model of it?");
+}
+
+Result<ChatTry> ChatEndpoint::ask(const std::string& prompt, std::size_t answer_tokens,
+                                  const IsInterrupted& is_interrupted) const {
+  const auto pending = std::make_shared<PendingAnswer>();
+  transport_->send(request(prompt, answer_tokens), [pending](HttpAnswer came) {
+    const std::lock_guard lock(pending->mutex);
+    pending->answer = std::move(came);
+    pending->has_come.notify_all();
+  });
+  std::unique_lock lock(pending->mutex);
+  while (!pending->has_come.wait_for(lock, kLooksEvery, [&] { return pending->answer.has_value(); }))
+    TRY_VOID(check_interrupt(is_interrupted));
+  const HttpAnswer& answer = *pending->answer;
+  if (answer.failure == Failure::none && answer.status >= 200 && answer.status < 300)
+    return ChatTry{read_chat_answer(answer, prompt), {}, 0};
+  if (!may_pass(answer)) return refused(answer);
+  if (answer.failure != Failure::none)
+    return ChatTry{
+        {},
+        fmt::format("no answer within {:g} s; raise --timeout or lower --parallel", model_.timeout_seconds),
+        0};
+  std::int64_t wished = 0;
+  if (!to_integer(answer.header("retry-after"), wished)) wished = 0;
+  return ChatTry{{},
+                 fmt::format("HTTP {}{}", answer.status, said_by_model(answer)),
+                 static_cast<int>(std::clamp<std::int64_t>(wished, 0, kMostWishedSeconds))};
+}
+
+}  // namespace metafuse::service

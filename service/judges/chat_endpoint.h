@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/progress.h"
+#include "core/result.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::service {
+
+/// A language model behind OpenAI's chat interface: llama.cpp, vLLM, Ollama, or a hosted one.
+struct ChatModel {
+  std::string url;    ///< of the server, or whole: .../v1/chat/completions
+  std::string model;  ///< its name there
+  std::string key;    ///< sent as a bearer token; empty: none
+  double timeout_seconds = 120;
+  std::size_t answer_tokens = 0;  ///< that an answer may have; 0: what the grades need
+};
+
+/// One exchange with a model.
+struct ChatAnswer {
+  std::optional<std::string> content;  ///< what the model said; nothing if the answer had another form
+  std::uint64_t input_tokens = 0;      ///< as the server counted them, else estimated
+  std::uint64_t output_tokens = 0;
+};
+
+/// The outcome of sending a request once.
+struct ChatTry {
+  std::optional<ChatAnswer> answer;  ///< nothing: it may be sent again
+  std::string trouble;               ///< why there is no answer
+  int retry_after_seconds = 0;       ///< as the server wishes; 0: it says nothing
+};
+
+/// Tokens that a text has at most, as a rule: one for three bytes.
+constexpr std::uint64_t most_tokens(std::size_t bytes) {
+  return bytes / 3 + 8;
+}
+
+/// Sends requests to one model.
+class ChatEndpoint {
+ public:
+  /// errors: usage: the URL is not one of http or https
+  static Result<ChatEndpoint> make(fetchers::Transport& transport, ChatModel model, unsigned connections);
+
+  const std::string& url() const { return url_; }
+  const ChatModel& model() const { return model_; }
+
+  /// Sends a request once, at temperature 0, and waits.
+  ///
+  /// in:     answer_tokens - the answer's limit; is_interrupted - asked ten times per second
+  /// errors: those that no repetition mends, in one sentence that says what to do: unavailable: cannot be
+  ///         reached, or a status that refuses; try_again: interrupted
+  Result<ChatTry> ask(const std::string& prompt, std::size_t answer_tokens,
+                      const IsInterrupted& is_interrupted) const;
+
+ private:
+  ChatEndpoint(fetchers::Transport& transport, ChatModel model)
+      : transport_(&transport), model_(std::move(model)) {}
+  fetchers::EngineRequest request(const std::string& prompt, std::size_t answer_tokens) const;
+  Error refused(const fetchers::HttpAnswer& answer) const;
+
+  fetchers::Transport* transport_;
+  ChatModel model_;
+  std::string url_;
+  std::string origin_;
+  std::shared_ptr<const fetchers::OwnHost> own_host_;
+  int connections_ = 1;
+};
+
+}  // namespace metafuse::service

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/progress.h"
+#include "core/query.h"
+#include "core/result.h"
+#include "service/config/snapshot.h"
+#include "service/judges/judge_prompt.h"
+#include "service/judges/judge_run.h"
+#include "service/store/store.h"
+
+// What a language model is to judge: the results that the lists of a domain give to queries, and where its
+// grades go.
+
+namespace metafuse::service {
+
+struct JudgePoolOptions {
+  std::string domain;
+  std::string judge;  ///< its name in the store
+  int depth = 10;     ///< how far down each list its results are judged
+  double query_seconds = 30;
+  JudgeTextLimits limits;
+  StoreIdentity identity;  ///< by which the store knows queries and documents
+  UnixTime now = 0;
+  IsInterrupted is_interrupted;
+  ProgressReport progress;  ///< in queries
+};
+
+/// A query whose lists were asked.
+struct PooledQuery {
+  StoredSearch search;
+  JudgeTask task;  ///< its documents are those that the search shows, in this order
+};
+
+struct JudgePool {
+  std::vector<PooledQuery> queries;  ///< without those that found nothing
+  std::size_t empty = 0;             ///< queries that found nothing
+  std::size_t failed_lists = 0;
+  std::vector<std::string> failures;  ///< the first failure of each engine, as text for people
+};
+
+/// Searches every query and takes the first results of each list, in an order that tells nothing of ranks.
+///
+/// errors: usage: no such domain, or a slot that it does not have; unavailable: every list of every query
+///         failed; bad_data: no query found anything; try_again: interrupted
+Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQuery>& queries,
+                               const JudgePoolOptions& options, const Clock& clock);
+
+/// The base queries of a domain that people asked most, as far as their words are known.
+///
+/// errors: those of the store; bad_data: there are none
+Result<std::vector<BaseQuery>> most_asked(Store& store, const std::string& domain, std::size_t count);
+
+/// The grades of a run as what is stored: searches that nobody was shown, with the judgments of their results.
+StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgePoolOptions& options);
+
+/// The same as qrels, whose topics are texts of query_word().
+std::string qrels_of(const JudgePool& pool, const JudgeRun& run, std::string_view plain_slot);
+
+}  // namespace metafuse::service

@@ -1,0 +1,304 @@
+#include "service/judges/judge_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace metafuse::service {
+namespace {
+
+constexpr int kTriesOfRequest = 4;
+/// After so many answers that are no chat, and not one that is, the address is taken to be wrong.
+constexpr std::size_t kStrangeAnswers = 10;
+constexpr double kMillion = 1e6;
+constexpr std::size_t kTokensPerGrade = 24;
+constexpr std::size_t kTokensAround = 64;
+
+/// Documents of one task that are asked together, by their positions.
+struct Batch {
+  std::size_t task = 0;
+  std::vector<std::size_t> documents;
+  bool is_repeated = false;  ///< its answer could not be read before
+};
+
+/// What one request may take, or took.
+struct Cost {
+  std::uint64_t requests = 0;
+  std::uint64_t input = 0;
+  std::uint64_t output = 0;
+
+  Cost& operator+=(const Cost& other) {
+    requests += other.requests;
+    input += other.input;
+    output += other.output;
+    return *this;
+  }
+  Cost& operator-=(const Cost& other) {
+    requests -= other.requests;
+    input -= other.input;
+    output -= other.output;
+    return *this;
+  }
+  double money(const JudgeBudget& budget) const {
+    return (static_cast<double>(input) * budget.input_price +
+            static_cast<double>(output) * budget.output_price) /
+           kMillion;
+  }
+};
+
+/// Which limit a sum of costs exceeds; empty if none.
+std::string exceeded(const Cost& cost, const JudgeBudget& budget) {
+  if (budget.requests > 0 && cost.requests > budget.requests)
+    return fmt::format("the budget of {} requests", budget.requests);
+  if (budget.tokens > 0 && cost.input + cost.output > budget.tokens)
+    return fmt::format("the budget of {} tokens", budget.tokens);
+  if (budget.money > 0 && cost.money(budget) > budget.money)
+    return fmt::format("the budget of {:g} in money", budget.money);
+  return {};
+}
+
+/// The work of one run, shared by its threads.
+class JudgeWork {
+ public:
+  JudgeWork(const ChatEndpoint& endpoint, const JudgePrompt& prompt, const std::vector<JudgeTask>& tasks,
+            KeptAnswers& kept, const JudgeRunOptions& options)
+      : endpoint_(endpoint), prompt_(prompt), tasks_(tasks), kept_(kept), options_(options) {}
+
+  Result<JudgeRun> run() {
+    collect();
+    report();
+    std::vector<std::thread> threads;
+    const std::size_t count = std::min<std::size_t>(std::max(1U, options_.parallel), waiting_.size());
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
+    for (std::thread& thread : threads) thread.join();
+    if (error_) return *error_;
+    run_.left = total_ - done_;
+    run_.requests = spent_.requests;
+    run_.input_tokens = spent_.input;
+    run_.output_tokens = spent_.output;
+    run_.money = spent_.money(options_.budget);
+    return std::move(run_);
+  }
+
+ private:
+  /// Takes over the answers of earlier runs, and puts the other documents into batches.
+  void collect() {
+    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+      run_.grades.emplace_back(tasks_[t].texts.size());
+      Batch together{t, {}};
+      for (std::size_t d = 0; d < tasks_[t].texts.size(); ++d) {
+        ++total_;
+        if (take_known(t, d)) continue;
+        if (speaks_to_judge(tasks_[t].texts[d])) {
+          waiting_.push_back({t, {d}});
+          continue;
+        }
+        together.documents.push_back(d);
+        if (together.documents.size() < std::max<std::size_t>(1, options_.documents_per_request)) continue;
+        waiting_.push_back(std::exchange(together, Batch{t, {}}));
+      }
+      if (!together.documents.empty()) waiting_.push_back(std::move(together));
+    }
+  }
+
+  std::string digest(std::size_t task, std::size_t document) const {
+    return digest_of_question(endpoint_.model().model, prompt_, tasks_[task].query,
+                              tasks_[task].texts[document]);
+  }
+
+  bool take_known(std::size_t task, std::size_t document) {
+    const auto known = kept_.find(digest(task, document));
+    if (!known) return false;
+    run_.grades[task][document] = known->grade;
+    ++(known->grade ? run_.known : run_.refused);
+    ++done_;
+    return true;
+  }
+
+  void report() const {
+    if (options_.progress && total_ > 0) options_.progress(done_, total_);
+  }
+
+  bool is_stopped() const { return options_.is_interrupted && options_.is_interrupted(); }
+
+  /// One thread's work: batch after batch until none is left or the run ends.
+  void work() {
+    while (auto batch = next()) {
+      auto outcome = ask(*batch);
+      const std::lock_guard lock(mutex_);
+      --in_work_;
+      // After the end, failures are those of requests that were given up.
+      if (!outcome && !is_ended_ && !is_stopped()) error_ = outcome.error();
+      if (!outcome) is_ended_ = true;
+      has_changed_.notify_all();
+    }
+  }
+
+  /// The next batch; waits while others' work may bring more. Nothing at the end.
+  std::optional<Batch> next() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      if (is_stopped()) {
+        run_.is_interrupted = is_ended_ = true;
+        run_.ended_by = "interrupted";
+      }
+      if (is_ended_ || (waiting_.empty() && in_work_ == 0)) return std::nullopt;
+      if (!waiting_.empty()) break;
+      has_changed_.wait_for(lock, kLooks);
+    }
+    Batch batch = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++in_work_;
+    return batch;
+  }
+
+  /// Sets a request's highest cost aside. Waits while other requests under way may turn out cheaper; false
+  /// if the budget does not allow it, which ends the run.
+  bool reserve(const Cost& cost) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      if (is_ended_ || is_stopped()) return false;
+      Cost sum = spent_;
+      sum += reserved_;
+      sum += cost;
+      const std::string limit = exceeded(sum, options_.budget);
+      if (limit.empty()) break;
+      if (reserved_.requests == 0) {
+        run_.ended_by = limit + " is used up";
+        is_ended_ = true;
+        has_changed_.notify_all();
+        return false;
+      }
+      has_changed_.wait_for(lock, kLooks);
+    }
+    reserved_ += cost;
+    return true;
+  }
+
+  void settle(const Cost& reserved, const Cost& spent) {
+    const std::lock_guard lock(mutex_);
+    reserved_ -= reserved;
+    spent_ += spent;
+    has_changed_.notify_all();
+  }
+
+  /// Sends one request until it is answered, with pauses.
+  ///
+  /// out:    nothing if the run has ended
+  /// errors: unavailable: it failed several times
+  Result<std::optional<ChatAnswer>> exchange(const GradeRequest& request) {
+    const std::size_t limit = endpoint_.model().answer_tokens > 0
+                                  ? endpoint_.model().answer_tokens
+                                  : kTokensAround + kTokensPerGrade * request.ids.size();
+    const Cost most{1, most_tokens(request.text.size()), limit};
+    for (int tries = 1;; ++tries) {
+      if (!reserve(most)) return std::optional<ChatAnswer>();
+      auto sent = endpoint_.ask(request.text, limit, [this] { return has_ended(); });
+      const bool is_answered = sent && sent->answer;
+      settle(most,
+             is_answered ? Cost{1, sent->answer->input_tokens, sent->answer->output_tokens} : Cost{1, 0, 0});
+      if (!sent) return sent.error();
+      if (is_answered) return std::move(sent->answer);
+      if (tries == kTriesOfRequest)
+        return fail(
+            Code::unavailable,
+            fmt::format("{}: {} ({} times); what was answered is kept, so run the same command again later",
+                        endpoint_.url(), sent->trouble, tries));
+      const int seconds = std::max(sent->retry_after_seconds, 1 << (tries - 1));
+      if (options_.pause) options_.pause(std::chrono::seconds(seconds));
+    }
+  }
+
+  bool has_ended() {
+    const std::lock_guard lock(mutex_);
+    return is_ended_ || is_stopped();
+  }
+
+  Result<void> ask(const Batch& batch) {
+    const JudgeTask& task = tasks_[batch.task];
+    std::vector<TextToGrade> texts;
+    for (const std::size_t document : batch.documents) texts.push_back(task.texts[document]);
+    const GradeRequest request = prompt_.request(task.query, texts);
+    TRY(const auto answer, exchange(request));
+    if (!answer) return {};
+    TRY_VOID(note_form(answer->content.has_value()));
+    const auto grades = answer->content ? read_grades_answer(*answer->content, request.ids) : std::nullopt;
+    if (grades) {
+      for (std::size_t i = 0; i < grades->size(); ++i) TRY_VOID(keep(batch, i, (*grades)[i]));
+      return {};
+    }
+    if (batch.is_repeated && batch.documents.size() == 1) return keep(batch, 0, std::nullopt);
+    ask_again(batch);
+    return {};
+  }
+
+  /// Notices a server that answers everything with something that is no chat.
+  Result<void> note_form(bool is_chat) {
+    const std::lock_guard lock(mutex_);
+    has_chatted_ = has_chatted_ || is_chat;
+    strange_ += is_chat ? 0 : 1;
+    if (has_chatted_ || strange_ < kStrangeAnswers) return {};
+    return fail(
+        Code::unavailable,
+        endpoint_.url() + ": answers, but not in the form of OpenAI's chat interface; check --endpoint");
+  }
+
+  void ask_again(const Batch& batch) {
+    const std::lock_guard lock(mutex_);
+    if (!batch.is_repeated)
+      waiting_.push_back({batch.task, batch.documents, true});
+    else
+      for (const std::size_t document : batch.documents) waiting_.push_back({batch.task, {document}, true});
+    has_changed_.notify_all();
+  }
+
+  Result<void> keep(const Batch& batch, std::size_t place, std::optional<int> grade) {
+    const std::size_t document = batch.documents[place];
+    const JudgeTask& task = tasks_[batch.task];
+    TRY_VOID(kept_.add({digest(batch.task, document), endpoint_.model().model, task.query,
+                        task.documents[document], grade}));
+    const std::lock_guard lock(mutex_);
+    run_.grades[batch.task][document] = grade;
+    ++(grade ? run_.graded : run_.refused);
+    ++done_;
+    report();
+    return {};
+  }
+
+  static constexpr std::chrono::milliseconds kLooks{100};
+
+  const ChatEndpoint& endpoint_;
+  const JudgePrompt& prompt_;
+  const std::vector<JudgeTask>& tasks_;
+  KeptAnswers& kept_;
+  const JudgeRunOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable has_changed_;
+  std::deque<Batch> waiting_;
+  std::size_t in_work_ = 0;
+  std::size_t total_ = 0;
+  std::size_t done_ = 0;
+  Cost spent_;
+  Cost reserved_;  ///< of the requests under way
+  bool is_ended_ = false;
+  bool has_chatted_ = false;
+  std::size_t strange_ = 0;
+  std::optional<Error> error_;
+  JudgeRun run_;
+};
+
+}  // namespace
+
+Result<JudgeRun> run_judge(const ChatEndpoint& endpoint, const JudgePrompt& prompt,
+                           const std::vector<JudgeTask>& tasks, KeptAnswers& kept,
+                           const JudgeRunOptions& options) {
+  return JudgeWork(endpoint, prompt, tasks, kept, options).run();
+}
+
+}  // namespace metafuse::service

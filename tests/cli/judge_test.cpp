@@ -1,0 +1,182 @@
+// The verb judge, from a store or a file of queries to judgments, reports and training.
+
+#include <memory>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "core/text_file.h"
+#include "service/learning/judge_grades.h"
+#include "service/store/store.h"
+#include "tests/support/chat_server.h"
+#include "tests/support/command.h"
+
+using namespace metafuse;
+using test::ChatServer;
+using test::CommandResult;
+using test::run_metafuse;
+using test::TemporaryFolder;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+test::Said tea_model(const std::string& prompt) {
+  return test::graded(
+      prompt, [](const std::string& text) { return text.find("leaves") != std::string::npos ? 3 : 0; });
+}
+
+/// A search of three documents, and a model.
+struct Drinks {
+  TemporaryFolder folder{TemporaryFolder::in_memory()};
+  ChatServer server{tea_model};
+
+  Drinks() {
+    folder.write("pages/tea.html", "<title>Green tea</title><p>leaves and water");
+    folder.write("pages/coffee.md", "# Coffee\nbeans and water\n");
+    folder.write("pages/rain.md", "# Rain\nonly water\n");
+    folder.write("queries.jsonl",
+                 "{\"id\":\"1\",\"slots\":{\"QUERY\":\"water\"}}\n"
+                 "{\"id\":\"2\",\"slots\":{\"QUERY\":\"tea leaves\"}}\n");
+    REQUIRE(run_metafuse({"init", folder.path("mine"), "--documents", folder.path("pages"), "--base-url",
+                          "https://drinks.example/", "--domain", "drinks"})
+                .status == 0);
+  }
+  CommandResult judge(std::vector<std::string> more, const std::string& domain = "drinks") const {
+    std::vector<std::string> words = {"judge", "--config", folder.path("mine/metafuse.yaml"), "--domain",
+                                      domain};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_metafuse(words);
+  }
+  std::vector<std::string> asking(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"--endpoint", server.url(), "--model", "m"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::string queries() const { return folder.path("queries.jsonl"); }
+  std::string store_file() const { return folder.path("mine/metafuse.db"); }
+};
+
+}  // namespace
+
+TEST_CASE("The verb judge grades a file's queries into the store and asks nothing twice", "[cli][judge]") {
+  const Drinks drinks;
+  const auto first =
+      drinks.judge(drinks.asking({"--queries", drinks.queries(), "--output", drinks.folder.path("qrels")}));
+  INFO(first.err);
+  REQUIRE(first.status == 0);
+  CHECK(has(first.out, "model:m: "));
+  const auto qrels = read_text(drinks.folder.path("qrels"), 10000).value();
+  CHECK(has(qrels, "water 0 drinks.example/tea.html 3\n"));
+  CHECK(has(qrels, "water 0 drinks.example/rain.md 0\n"));
+  const std::size_t asked = drinks.server.prompts().size();
+  CHECK(asked >= 4);
+  const auto again = drinks.judge(drinks.asking({"--queries", drinks.queries()}));
+  CHECK(again.status == 0);
+  CHECK(has(again.out, "0 graded now"));
+  CHECK(drinks.server.prompts().size() == asked);
+  // without a file, the store's queries are judged: nobody has asked any but the judge itself
+  const auto store = service::open_store(drinks.store_file(), service::StoreMode::read);
+  REQUIRE(store.has_value());
+  const auto queries = (*store)->judgments.queries("drinks");
+  REQUIRE(queries->size() == 2);
+  for (const auto& judgment : queries->front().judgments) CHECK(judgment.judge == "model:m");
+  CHECK(service::judged_by_people(**store, "drinks")->empty());
+}
+
+TEST_CASE("A model's judgments train only on request", "[cli][judge]") {
+  const Drinks drinks;
+  REQUIRE(drinks.judge(drinks.asking({"--queries", drinks.queries()})).status == 0);
+  const auto train = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {
+        "train",  "--store",        drinks.store_file(), "--domain",
+        "drinks", "--use-held-out", "--model",           drinks.folder.path("model.json")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_metafuse(words);
+  };
+  CHECK(has(train({}).err, "nothing in the store to learn from"));
+  const auto only = train({"--only", "m"});
+  INFO(only.err);
+  CHECK(only.status == 0);
+  CHECK(has(only.err, "2 judged by the model m only"));
+  CHECK(train({"--weight", "m=0.5"}).status == 0);
+  CHECK(train({"--weight", "m=0.5", "--calibrate"}).status == 0);
+  CHECK(has(train({"--weight", "m"}).err, "--weight takes MODEL=NUMBER"));
+  CHECK(has(train({"--weight", "m=-1"}).err, "--weight takes MODEL=NUMBER"));
+  CHECK(has(train({"--calibrate"}).err, "add --weight or --only"));
+}
+
+TEST_CASE("The verb judge reports on the models in the store", "[cli][judge]") {
+  const Drinks drinks;
+  CHECK(has(drinks.judge({"--report"}).err, "name the store of a server"));  // there is none yet
+  REQUIRE(drinks.judge(drinks.asking({"--queries", drinks.queries()})).status == 0);
+  CHECK(has(drinks.judge({"--report"}).out, "no common document"));
+  {
+    const auto store = service::open_store(drinks.store_file());
+    REQUIRE(store.has_value());
+    const auto judged = (*store)->judgments.queries("drinks");
+    for (const auto& query : *judged)
+      for (auto judgment : query.judgments) {
+        judgment.judge = "ann";
+        judgment.grade = judgment.grade == 3 ? 4 : 1;
+        REQUIRE((*store)->judgments.set(judgment).has_value());
+      }
+  }
+  const auto report = drinks.judge({"--report"});
+  INFO(report.err);
+  CHECK(has(report.out, "Kendall's tau"));
+  const auto calibrated = drinks.judge({"--calibrate"});
+  CHECK(has(calibrated.out, "read as"));
+  const auto json = parse_json(drinks.judge({"--report", "--json"}).out, "report").value();
+  CHECK(json.at("judges").as_array().size() == 1);
+  CHECK(has(drinks.judge({"--report", "--model", "other"}).err, "no judgment of the model other"));
+}
+
+TEST_CASE("What the verb judge cannot do is one clear error", "[cli][judge]") {
+  const Drinks drinks;
+  const auto error = [&](const CommandResult& result, const std::string& part) {
+    INFO(result.err);
+    CHECK(result.status != 0);
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    CHECK(has(result.err, part));
+  };
+  const std::string queries = drinks.queries();
+  error(drinks.judge(drinks.asking({"--queries", queries}), "drink"), "drinks");
+  error(drinks.judge(drinks.asking()), "give some with --queries FILE");
+  error(drinks.judge({"--endpoint", drinks.server.url()}), "--endpoint URL --model NAME");
+  error(drinks.judge({"--endpoint", "http://127.0.0.1:1", "--model", "m", "--queries", queries}),
+        "is the model's server running");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--no-store"})), "--no-store needs --output");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "money=1"})), "needs --price");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--budget", "euros=1"})), "unknown name euros");
+  error(drinks.judge(drinks.asking({"--queries", queries, "--prompt", queries})), "the prompt has no {mark}");
+  const std::string nothing =
+      drinks.folder.write("nothing.jsonl", "{\"id\":\"1\",\"slots\":{\"QUERY\":\"zzzzqqqq xxxxyyyy\"}}\n");
+  error(drinks.judge(drinks.asking({"--queries", nothing})), "nothing to judge");
+  const ChatServer locked([](const std::string&) { return test::Said{"", 401, "{}"}; });
+  error(drinks.judge({"--endpoint", locked.url(), "--model", "m", "--queries", queries}),
+        "METAFUSE_JUDGE_KEY");
+  const ChatServer other([](const std::string&) { return test::Said{"", 404, "{\"error\":\"no model\"}"}; });
+  error(drinks.judge({"--endpoint", other.url(), "--model", "m", "--queries", queries}),
+        "does the server have the model m");
+}
+
+TEST_CASE("A budget ends the verb judge and the next run continues", "[cli][judge]") {
+  const Drinks drinks;
+  const auto first = drinks.judge(
+      drinks.asking({"--queries", drinks.queries(), "--budget", "requests=2", "--parallel", "1"}));
+  CHECK(first.status == 0);
+  CHECK(has(first.err, "the budget of 2 requests is used up"));
+  CHECK(has(first.out, "2 graded now"));
+  const auto second = drinks.judge(drinks.asking({"--queries", drinks.queries()}));
+  CHECK(has(second.out, "2 known before"));
+  CHECK(has(second.out, "0 left"));
+}
+
+TEST_CASE("The shipped prompt is printed to be edited", "[cli][judge]") {
+  CHECK(run_metafuse({"judge", "--print-prompt"}).out ==
+        read_text(std::string(METAFUSE_SOURCE_DIR) + "/config/judge-prompt.txt", 100000).value());
+}
