@@ -265,7 +265,7 @@ void add_store_input(CLI::App& verb, TrainArguments& arguments) {
       ->type_name("MODEL")
       ->needs(store)
       ->excludes("--weight");
-  verb.add_flag("--calibrate", arguments.from_store.judges.is_calibrated,
+  verb.add_flag("--calibrate-judge", arguments.from_store.judges.is_calibrated,
                 "with --weight or --only: read the model's grades as their comparison with people's says")
       ->needs(store);
 }
@@ -301,7 +301,7 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   show_rarely(verb, "More about training",
               {"--trace", "--trace-every", "--reliability-plot", "--patience", "--memory-limit",
                "--temporary", "--checkpoint", "--checkpoint-every", "--resume", "--half-life",
-               "--use-held-out", "--weight", "--only", "--calibrate"});
+               "--use-held-out", "--weight", "--only", "--calibrate-judge"});
   verb.footer(kExamples);
 }
 

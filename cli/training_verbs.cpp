@@ -41,7 +41,7 @@ Result<void> check_store_options(const TrainArguments& arguments, const fusion::
   return {};
 }
 
-/// Whose judgments --weight, --only and --calibrate choose.
+/// Whose judgments --weight, --only and --calibrate-judge choose.
 Result<service::JudgeChoice> chosen_judges(const TrainArguments& arguments) {
   service::JudgeChoice judges = arguments.from_store.judges;
   judges.model = arguments.only_model;
@@ -57,7 +57,7 @@ Result<service::JudgeChoice> chosen_judges(const TrainArguments& arguments) {
                                    arguments.model_weight + "\"");
   }
   if (judges.is_calibrated && judges.model.empty())
-    return fail(Code::usage, "--calibrate says how to read a model's grades; add --weight or --only");
+    return fail(Code::usage, "--calibrate-judge says how to read a model's grades; add --weight or --only");
   return judges;
 }
 

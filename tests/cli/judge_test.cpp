@@ -103,10 +103,10 @@ TEST_CASE("A model's judgments train only on request", "[cli][judge]") {
   CHECK(only.status == 0);
   CHECK(has(only.err, "2 judged by the model m only"));
   CHECK(train({"--weight", "m=0.5"}).status == 0);
-  CHECK(train({"--weight", "m=0.5", "--calibrate"}).status == 0);
+  CHECK(train({"--weight", "m=0.5", "--calibrate-judge"}).status == 0);
   CHECK(has(train({"--weight", "m"}).err, "--weight takes MODEL=NUMBER"));
   CHECK(has(train({"--weight", "m=-1"}).err, "--weight takes MODEL=NUMBER"));
-  CHECK(has(train({"--calibrate"}).err, "add --weight or --only"));
+  CHECK(has(train({"--calibrate-judge"}).err, "add --weight or --only"));
 }
 
 TEST_CASE("The verb judge reports on the models in the store", "[cli][judge]") {
