@@ -57,7 +57,7 @@ Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQ
 /// errors: those of the store; bad_data: there are none
 Result<std::vector<BaseQuery>> most_asked(Store& store, const std::string& domain, std::size_t count);
 
-/// The grades of a run as what is stored: searches that nobody was shown, with the judgments of their results.
+/// The grades of a run as they are stored: searches that nobody was shown, with judgments of their results.
 StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgePoolOptions& options);
 
 /// The same as qrels, whose topics are texts of query_word().

@@ -12,7 +12,7 @@ namespace {
 /// Each of the two parts of the Dirichlet prior of a row.
 constexpr double kPriorWeight = 1.0;
 
-/// The queries with the judgments that are wanted. If some are left out, the last search of the others counts.
+/// The queries with the wanted judgments. If some are left out, the last search of the others counts.
 std::vector<JudgedQuery> with_judgments(std::vector<JudgedQuery> queries,
                                         const std::function<bool(const StoredJudgment&)>& is_wanted) {
   for (JudgedQuery& query : queries) {

@@ -14,8 +14,7 @@
 #include "service/store/store.h"
 
 // Whose judgments count. A judge is a person, known by an API key, or a language model. Judgments of both
-// kinds lie in one table; whoever reads them says whose are wanted, and gets people's unless it asks for a
-// model's.
+// kinds lie in one table; whoever reads them says whose are wanted, and gets people's by default.
 
 namespace metafuse::service {
 
@@ -71,8 +70,8 @@ std::vector<GradePair> common_grades(const std::vector<JudgedQuery>& people,
 /// A model's grade on a scale from 0 to people's best grade: the nearest one.
 int on_scale(int model_grade, int best);
 
-/// How a model's grades are to be read: a confusion matrix, and what people's grade is to be expected for each
-/// grade of the model.
+/// How a model's grades are to be read: a confusion matrix, and the grade to be expected from people for
+/// each grade of the model.
 struct GradeReading {
   static constexpr std::size_t kGrades = kBestModelGrade + 1;
 
