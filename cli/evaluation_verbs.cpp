@@ -137,6 +137,19 @@ Result<void> check(const EvaluateArguments& arguments) {
   return {};
 }
 
+/// Says so where the means of runs are over different queries, because a reader would compare them.
+void note_unequal_queries(const Report& report) {
+  const auto [fewest, most] = std::minmax_element(
+      report.runs.begin(), report.runs.end(),
+      [](const RunEvaluation& a, const RunEvaluation& b) { return a.queries.size() < b.queries.size(); });
+  if (report.runs.empty() || fewest->queries.size() == most->queries.size()) return;
+  fmt::print(
+      stderr,
+      "metafuse: each mean is over the run's own queries, from {} of {} to {} of {}; --complete counts "
+      "every judged query in all\n",
+      fewest->queries.size(), fewest->run, most->queries.size(), most->run);
+}
+
 Result<void> run_evaluate(const EvaluateArguments& arguments) {
   if (arguments.lists_measures) {
     print_measures();
@@ -160,6 +173,7 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
   auto evaluated =
       has_letor ? evaluate_scores(arguments, options, report) : evaluate_runs(arguments, options, report);
   if (!evaluated) return evaluated;
+  note_unequal_queries(report);
   if (arguments.has_groups) rename_for_groups(report.set);
   if (!arguments.z_scores.empty()) {
     report.is_z_score = true;

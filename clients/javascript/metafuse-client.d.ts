@@ -53,7 +53,7 @@ export class MetafuseError extends Error {
 
 export class Metafuse {
   constructor(options?: MetafuseOptions);
-  search(query: string | SearchRequest, options?: CallOptions): Promise<SearchResponse>;
+  search(query: string | SearchRequest, options?: CallOptions & Partial<SearchRequest>): Promise<SearchResponse>;
   stream(query: string | StreamRequest, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined>;
   fuse(request: FuseList[] | FuseRequest, options?: CallOptions): Promise<FuseResponse>;
   addDocuments(domain: string, documents: Iterable<SourceDocument>, options?: CallOptions): Promise<number>;

@@ -102,9 +102,12 @@ export class Metafuse {
     return response.json();
   }
 
-  /** Searches for a plain query or with a request of POST /v1/search. */
-  search(query, options) {
-    return this.#post("/v1/search", asRequest(query), options);
+  /**
+   * Searches for a plain query or with a request of POST /v1/search; members of a request may also stand among the
+   * options, as in search("otters", { domain: "animals" }).
+   */
+  search(query, { signal, keepalive, ...members } = {}) {
+    return this.#post("/v1/search", { ...asRequest(query), ...members }, { signal, keepalive });
   }
 
   /**

@@ -294,6 +294,16 @@ async function narrow() {
     assert.ok(width <= 360, `${path} is ${width} wide on a screen of 360`);
     await page.context().close();
   }
+  const page = await open({ viewport: { width: 360, height: 800 } });
+  for (const path of ["/judge/software", "/curation/software", "/models", "/analytics/software"]) { // what a key opens
+    await page.goto(path);
+    const key = page.locator("input[name=key]").first();
+    if (await key.isVisible()) await key.fill("admin-key");
+    if (await key.isVisible()) await page.locator("[data-start]").first().click();
+    await page.waitForFunction(() => [...document.querySelectorAll("p.key")].every((row) => row.hidden));
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 360, `${path} with a key is ${width} wide on a screen of 360`);
+  }
 }
 
 async function accessibility(colorScheme) {

@@ -24,6 +24,7 @@ async function inNode() {
   const metafuse = new Metafuse({ url: `${server.address}/` });
   const found = await metafuse.search("text editor");
   assert.equal(found.results.length, 3);
+  await assert.rejects(metafuse.search("text editor", { domain: "nope" }), { name: "MetafuseError", status: 400 });
   const limited = await metafuse.search({ slots: { TOPIC: "nano" }, limit: 1 });
   assert.equal(limited.results[0].url, "https://nano-editor.org/");
 
