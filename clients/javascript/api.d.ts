@@ -261,6 +261,12 @@ export interface components {
              * @example true
              */
             explain?: boolean;
+            /**
+             * @description Leaves out results below it; needs a domain with a calibrated model
+             * @default 0
+             * @example 0
+             */
+            min_relevance?: number;
         };
         /**
          * @example {
@@ -290,6 +296,8 @@ export interface components {
         FuseResponse: {
             results: components["schemas"]["FusedItem"][];
             total: number;
+            no_good_answer?: boolean;
+            below_min_relevance?: number;
             fusion: {
                 method: string;
                 options?: Record<string, never>;
@@ -318,6 +326,7 @@ export interface components {
             url?: string;
             score: number;
             relative_score: number;
+            relevance?: number;
             lists: {
                 name: string;
                 rank: number;
@@ -518,6 +527,12 @@ export interface components {
             /** @example 1 */
             safe_search?: number;
             /**
+             * @description Leaves out results below it; needs a calibrated model
+             * @default 0
+             * @example 0
+             */
+            min_relevance?: number;
+            /**
              * @example {
              *       "block": [
              *         "a.example"
@@ -586,6 +601,9 @@ export interface components {
             total: number;
             has_more: boolean;
             search_id?: string;
+            /** @description With min_relevance: results were found, but all are below it */
+            no_good_answer?: boolean;
+            below_min_relevance?: number;
             suggestions: string[];
             /** @description What was probably meant, according to the domain's vocabulary */
             corrections: string[];
@@ -611,6 +629,8 @@ export interface components {
             language?: string;
             score: number;
             relative_score: number;
+            /** @description Share of such results that are relevant; only by a calibrated model */
+            relevance?: number;
             moved_from?: number;
             online_score?: number;
             judged?: number;
@@ -657,13 +677,13 @@ export interface components {
          */
         slots: {
             [key: string]: string;
-            /** @description 1 searches what is given, without correction. */
-        verbatim: 0 | 1;
-    };
+        };
         /** @description How old results may be. */
         time_range: "day" | "week" | "month" | "year";
         /** @description Seconds for all lists. */
         timeout_limit: number;
+        /** @description 1 searches what is given, without correction. */
+        verbatim: 0 | 1;
     };
     requestBodies: never;
     headers: never;

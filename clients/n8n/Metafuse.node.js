@@ -18,6 +18,9 @@ const properties = [
     description: "What to search; empty for the server's default" },
   { displayName: "Limit", name: "limit", type: "number", default: 10, typeOptions: { minValue: 1, maxValue: 200 },
     displayOptions: shownFor("search", "rerank"), description: "Max number of results to return" },
+  { displayName: "Minimum Relevance", name: "minRelevance", type: "number", default: 0,
+    typeOptions: { minValue: 0, maxValue: 1, numberPrecision: 2 }, displayOptions: shownFor("search"),
+    description: "Leaves out results of a lower relevance; the domain's model must have been trained with --calibrate" },
   { displayName: "Text Field", name: "field", type: "string", default: "text", displayOptions: shownFor("rerank"),
     description: "The field of each item that is compared with the query" },
   { displayName: "URL", name: "url", type: "string", default: "", required: true, displayOptions: shownFor("read") },
@@ -31,8 +34,10 @@ function ask(node, base, path, body) {
 
 async function search(node, base, i) {
   const domain = node.getNodeParameter("domain", i, "");
+  const minRelevance = node.getNodeParameter("minRelevance", i, 0);
   const answer = await ask(node, base, "/v1/search", {
-    query: node.getNodeParameter("query", i), limit: node.getNodeParameter("limit", i, 10), ...(domain && { domain }) });
+    query: node.getNodeParameter("query", i), limit: node.getNodeParameter("limit", i, 10), ...(domain && { domain }),
+    ...(minRelevance > 0 && { min_relevance: minRelevance }) });
   return answer.results.map((json) => ({ json, pairedItem: { item: i } }));
 }
 
