@@ -24,6 +24,7 @@ struct TavilySearch {
   int max_results = 5;
   ResultConditions conditions;
   bool wants_favicon = false;
+  bool is_exa = false;  ///< sent by Exa's clients
 };
 
 void check_word(JsonFields& fields, std::string_view name, std::initializer_list<std::string_view> words) {
@@ -65,6 +66,15 @@ std::string quoted_phrase(const std::string& query) {
   return end == std::string::npos ? query : query.substr(begin + 1, end - begin - 1);
 }
 
+/// Exa's clients send the same request under other names, and read a result's id and text.
+void read_exa_names(JsonFields& fields, const JsonObject& body, TavilySearch& out) {
+  constexpr int kMostOfExa = 100;
+  out.is_exa = body.contains("numResults") || body.contains("contents");
+  if (const auto wanted = fields.integer("numResults", 1, kMostOfExa)) out.max_results = *wanted;
+  out.conditions.included = fields.texts("includeDomains");
+  out.conditions.excluded = fields.texts("excludeDomains");
+}
+
 Result<TavilySearch> read_tavily(const JsonObject& body) {
   JsonFields fields(body);
   TavilySearch out;
@@ -75,9 +85,12 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   if (const auto depth = fields.text("search_depth", 100); depth && depth->ends_with("fast"))
     out.search.deadline_seconds = 1;
   out.max_results = fields.integer("max_results", 0, 20).value_or(5);
+  read_exa_names(fields, body, out);
   out.search.results = static_cast<std::size_t>(out.max_results);
-  out.conditions.included = fields.texts("include_domains");
-  out.conditions.excluded = fields.texts("exclude_domains");
+  for (std::string& site : fields.texts("include_domains"))
+    out.conditions.included.push_back(std::move(site));
+  for (std::string& site : fields.texts("exclude_domains"))
+    out.conditions.excluded.push_back(std::move(site));
   out.wants_favicon = fields.flag("include_favicon").value_or(false);
   if (fields.flag("exact_match").value_or(false)) out.conditions.phrase = quoted_phrase(out.search.text);
   read_min_relevance(fields, out.search);
@@ -94,6 +107,11 @@ JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result, 
   out["score"] = score;
   out["raw_content"] = nullptr;
   if (!result.hit.published.empty()) out["published_date"] = result.hit.published;
+  if (wanted.is_exa) {
+    out["id"] = result.hit.url;
+    out["text"] = result.hit.snippet;
+    if (!result.hit.published.empty()) out["publishedDate"] = result.hit.published;
+  }
   if (wanted.wants_favicon) out["favicon"] = nullptr;
   return out;
 }
