@@ -48,6 +48,7 @@ async function langchain() {
   assert.equal(found.length, 2);
   assert.ok(found[0] instanceof Document && found[0].pageContent.length > 0 && found[0].id === found[0].metadata.source);
   assert.equal(found[0].metadata.rank, 1);
+  await assert.rejects(new MetafuseRetriever({ url, minRelevance: 0.5 }).invoke("nano"), /have no relevance/);
   const piped = new MetafuseRetriever({ url }).pipe((documents) => documents.map((document) => document.metadata.source));
   assert.ok((await piped.invoke("nano")).includes("https://nano-editor.org/"));
 
@@ -119,6 +120,7 @@ async function n8n() {
   const run = async (parameters, items, continues) => (await node.execute.call(running(parameters, items, continues)))[0];
   const found = await run({ operation: "search", query: "text editor", limit: 2 }, [{ json: {} }]);
   assert.equal(found.length, 2);
+  await assert.rejects(run({ operation: "search", query: "nano", minRelevance: 0.5 }, [{ json: {} }]), /400/); // no calibrated model
   assert.ok(found[0].json.url.startsWith("https://") && found[0].pairedItem.item === 0);
   const items = ["bread", "a slow vpn"].map((text) => ({ json: { text } }));
   const ordered = await run({ operation: "rerank", query: "vpn" }, items);

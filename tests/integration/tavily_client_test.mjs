@@ -1,6 +1,7 @@
-// Tavily's own client, from npm, pointed at POST /search.
+// Tavily's own client and Exa's, from npm, pointed at POST /search.
 import assert from "node:assert/strict";
 import { tavily } from "@tavily/core";
+import { Exa } from "exa-js";
 import { startServer } from "./server.mjs";
 
 const server = await startServer();
@@ -34,6 +35,15 @@ try {
   await assert.rejects(client.search(""));
   await assert.rejects(client.search("text editor", { searchDepth: "deepest" }));
   await assert.rejects(client.search("text editor", { maxResults: 21 }));
+
+  const exa = new Exa("any", server.address);
+  const { results } = await exa.search("text editor", { numResults: 2 });
+  assert.equal(results.length, 2);
+  for (const result of results) assert.ok(result.id === result.url && result.title && result.text);
+  const only = await exa.search("text editor", { numResults: 5, includeDomains: ["nano-editor.org"] });
+  assert.deepEqual(only.results.map((item) => item.url), ["https://nano-editor.org/"]);
+  assert.ok(!(await exa.search("text editor", { excludeDomains: ["gnu.org"] })).results.some((item) => item.url.includes("gnu.org")));
+  await assert.rejects(exa.search("text editor", { numResults: 1000 }), (failure) => failure.statusCode === 400);
   console.log("tavily_client_test: passed");
 } finally {
   await server.stop();
