@@ -25,6 +25,8 @@
 namespace metafuse::cost {
 namespace {
 
+constexpr double kYamlMemory = 256;  // a tree of short nodes; the files have at most 256 KiB
+
 using fetchers::AnswerRules;
 constexpr std::size_t kKilobyte = 1024;
 constexpr std::size_t kMegabyte = 1024 * kKilobyte;
@@ -215,7 +217,7 @@ void add_pages(std::vector<Way>& out) {
                  [](const std::string& text) { (void)fetchers::html_document(text); }, html_growths()});
   out.push_back({"Markdown document",
                  16 * kMegabyte,
-                 200,
+                 600,
                  [](const std::string& text) { (void)fetchers::markdown_document(text); },
                  {{"lines", "# Title\n", "some words\n\n", ""},
                   {"brackets", "", "[", ""},
@@ -292,14 +294,16 @@ void add_files(std::vector<Way>& out) {
                    (void)templates::expand(file->domain, query);
                  },
                  yaml_growths("version: 1\ndomain: a\nslots:\n  S: {required: true}\ntemplates:\n",
-                              "  - {id: t%, engine: e, query: '[{S|words}] x'}\n")});
+                              "  - {id: t%, engine: e, query: '[{S|words}] x'}\n"),
+                 kYamlMemory});
   out.push_back(
       {"engine definitions", 256 * kKilobyte, 6000,
        [](const std::string& text) { (void)fetchers::parse_engine_file(text, "input.yaml"); },
        yaml_growths(
            "engines:\n",
            "  - {name: e%, engine: json_engine, search_url: 'http://a/?q={query}', results_query: r, "
-           "url_query: u, title_query: t}\n")});
+           "url_query: u, title_query: t}\n"),
+       kYamlMemory});
 }
 
 }  // namespace
