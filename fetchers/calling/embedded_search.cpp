@@ -1,12 +1,19 @@
 #include "fetchers/calling/embedded_search.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 
 #include "fetchers/engines/command/command_engine.h"
 #include "fetchers/engines/sql/sqlite_file.h"
 #include "fetchers/engines/vector/vector_rows.h"
 
 namespace metafuse::fetchers {
+namespace {
+
+constexpr std::chrono::minutes kLongestPreparation{5};
+
+}  // namespace
 
 EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
   if (const auto* local = std::get_if<LocalAccess>(&engine_.access))
@@ -49,6 +56,17 @@ Result<RankedList> EmbeddedEngine::search(std::string_view query, std::span<cons
     list->hits.erase(list->hits.begin(),
                      list->hits.begin() + std::min<std::ptrdiff_t>(offset, std::ssize(list->hits)));
   return list;
+}
+
+void EmbeddedEngine::prepare() {
+  if (!passages_) return;
+  static const SteadyClock clock;
+  const Deadline deadline(clock, kLongestPreparation);
+  const std::string word = "a";
+  if (local_) static_cast<void>(local_->search(word, 1, 0, deadline));
+  if (vectors_) static_cast<void>(vectors_->search(word, {}, 1, 0, deadline));
+  if (cosine_) static_cast<void>(cosine_->search(word, 1, 0, deadline));
+  static_cast<void>(passages_->passages(word, {}, deadline));
 }
 
 std::vector<Passage> EmbeddedEngine::passages(std::string_view words, std::span<const Hit* const> hits,

@@ -33,6 +33,9 @@ class EmbeddedEngine {
   Result<RankedList> search(std::string_view query, std::span<const float> vector, int depth, int offset,
                             const Deadline& deadline);
 
+  /// As Fetcher::prepare(). A failure is left to the first search.
+  void prepare();
+
   /// As Fetcher::passages(). A failure gives no passages: the results can be shown without them.
   std::vector<Passage> passages(std::string_view words, std::span<const Hit* const> hits,
                                 const Deadline& deadline);

@@ -466,6 +466,13 @@ std::vector<Passage> Fetcher::passages(std::string_view, std::string_view, std::
   return {};
 }
 
+void Fetcher::prepare(std::string_view) {}
+
+void EngineFetcher::prepare(std::string_view engine) {
+  if (EngineState* state = shared_->find(engine); state != nullptr && state->embedded)
+    state->embedded->prepare();
+}
+
 std::vector<Passage> EngineFetcher::passages(std::string_view engine, std::string_view words,
                                              std::span<const Hit* const> hits, const Deadline& deadline) {
   EngineState* state = shared_->find(engine);

@@ -29,6 +29,7 @@ class EngineFetcher final : public Fetcher {
                                  const std::function<void(const FetchedList&)>& on_list) override;
   std::vector<Passage> passages(std::string_view engine, std::string_view words,
                                 std::span<const Hit* const> hits, const Deadline& deadline) override;
+  void prepare(std::string_view engine) override;
 
  private:
   class Round;

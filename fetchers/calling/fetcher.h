@@ -32,6 +32,10 @@ class Fetcher {
   ///         engine that does not keep its documents' texts
   virtual std::vector<Passage> passages(std::string_view engine, std::string_view words,
                                         std::span<const Hit* const> hits, const Deadline& deadline);
+
+  /// Opens an embedded index and reads what all its searches share, so that no search has to wait for that.
+  /// Other engines have nothing to prepare.
+  virtual void prepare(std::string_view engine);
 };
 
 }  // namespace metafuse::fetchers

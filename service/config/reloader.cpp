@@ -80,22 +80,23 @@ void Reloader::wish(bool Reloader::*what) {
   wakes_.notify_all();
 }
 
-/// Builds the vocabularies in advance: for a large index that takes seconds, for which the first search would
-/// otherwise wait.
-void Reloader::make_vocabularies() {
+/// Opens the embedded indexes and builds their vocabularies in advance: for a large index that takes seconds,
+/// for which the first search would otherwise wait.
+void Reloader::prepare_indexes() {
   const std::shared_ptr<const Snapshot> current = snapshot();
+  const auto is_stopping = [this] {
+    const std::lock_guard lock(wishes_mutex_);
+    return is_stopping_;
+  };
+  for (const auto& [engine, database] : current->engines.indexes)
+    if (!is_stopping()) current->engines.fetcher->prepare(engine);
   for (const auto& [name, domain] : current->domains)
-    for (const auto& vocabulary : domain.vocabularies) {
-      {
-        const std::lock_guard lock(wishes_mutex_);
-        if (is_stopping_) return;
-      }
-      vocabulary->get();
-    }
+    for (const auto& vocabulary : domain.vocabularies)
+      if (!is_stopping()) vocabulary->get();
 }
 
 void Reloader::reload_when_wanted() {
-  make_vocabularies();
+  prepare_indexes();
   std::unique_lock lock(wishes_mutex_);
   while (true) {
     const auto is_woken = [this] { return is_reload_wanted_ || is_look_wanted_ || is_stopping_; };
@@ -111,7 +112,7 @@ void Reloader::reload_when_wanted() {
     if (is_due) {
       const auto done = reload();
       options_.telemetry.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log has the reason
-      if (done) make_vocabularies();
+      if (done) prepare_indexes();
     }
     lock.lock();
   }

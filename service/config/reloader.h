@@ -48,7 +48,7 @@ class Reloader {
   void wish(bool Reloader::*what);
   void note_models(const Snapshot& snapshot);
   void note_what_needs_a_restart(const ServerConfig& next);
-  void make_vocabularies();
+  void prepare_indexes();
   void reload_when_wanted();
 
   ReloaderOptions options_;

@@ -439,3 +439,29 @@ TEST_CASE("A command is stopped in time and its output is limited", "[fetchers][
     CHECK(failed.error().text.find("printed nothing and ended with status") != std::string::npos);
   }
 }
+
+TEST_CASE("A prepared embedded engine needs its file no more for a first search", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("pages.db");
+  IndexOptions options;
+  options.has_cosine = true;
+  options.vectors.source = VectorOptions::Source::lsi;
+  options.vectors.dimensions = 2;
+  const std::vector<std::pair<std::string, decltype(Engine::access)>> engines = {
+      {"words", LocalAccess{database, {}}},
+      {"alike", CosineAccess{database}},
+      {"meaning", VectorAccess{database, 0.01, ""}}};
+  for (const bool is_prepared : {true, false})
+    for (const auto& [name, access] : engines) {
+      INFO(name << (is_prepared ? " prepared" : ""));
+      REQUIRE(build_local_index(database, {folder.write("d.jsonl", kDocuments)}, options).has_value());
+      Engine engine;
+      engine.name = name;
+      engine.access = access;
+      EmbeddedEngine embedded(engine);
+      if (is_prepared) embedded.prepare();
+      std::filesystem::remove(database);
+      const auto found = embedded.search("browser", {}, 10, 0, soon());
+      CHECK((found.has_value() && !found->hits.empty()) == is_prepared);
+    }
+}
