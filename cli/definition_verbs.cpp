@@ -201,28 +201,6 @@ struct TryArguments {
   fetchers::TrialOptions options;
 };
 
-struct Definitions {
-  std::vector<Engine> engines;
-  std::vector<std::string> allow_private;
-};
-
-/// Reads the engines of a server configuration or of an engines file.
-Result<Definitions> read_definitions(const std::string& path) {
-  TRY(const auto kind, kind_of_file(path));
-  Definitions definitions;
-  std::vector<std::string> files = {path};
-  if (kind != FileKind::engines) {
-    TRY(auto config, read_server_configuration(path));
-    files = config.engines;
-    definitions.allow_private = config.allow_private;
-  }
-  for (const std::string& file : files) {
-    TRY(auto read, fetchers::read_engine_file(file));
-    for (Engine& engine : read.engines) definitions.engines.push_back(std::move(engine));
-  }
-  return definitions;
-}
-
 Result<void> try_engine(TryArguments& arguments) {
   TRY(const auto path, chosen_config(arguments.config));
   TRY(auto definitions, read_definitions(path));
@@ -286,6 +264,7 @@ void add_engines(CLI::App& app, Program& program) {
       "  metafuse engines try web 'chess set' --config config/metafuse.yaml\n"
       "  metafuse engines try web x --config config/engines.yaml --answer saved.json");
   add_catalogue(*engines, program);
+  add_engine_health(*engines, program);
 }
 
 namespace {

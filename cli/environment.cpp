@@ -14,6 +14,7 @@
 #include "core/module.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "fetchers/definition/engine_file.h"
 #include "service/config/engines.h"
 
 namespace metafuse::cli {
@@ -120,6 +121,26 @@ Result<service::ServerConfig> read_server_configuration(const std::string& path,
     TRY_VOID(set_listen(*from_environment, "METAFUSE_LISTEN", *config));
   }
   return config;
+}
+
+Result<Definitions> read_definitions(const std::string& path) {
+  TRY(const auto kind, kind_of_file(path));
+  Definitions definitions;
+  std::vector<std::string> files = {path};
+  if (kind != FileKind::engines) {
+    TRY(auto config, read_server_configuration(path));
+    files = config.engines;
+    definitions.allow_private = config.allow_private;
+    definitions.profiles = config.engine_health.file;
+  }
+  for (const std::string& file : files) {
+    TRY(auto read, fetchers::read_engine_file(file));
+    for (fetchers::Engine& engine : read.engines) {
+      definitions.file_of.emplace(engine.name, file);
+      definitions.engines.push_back(std::move(engine));
+    }
+  }
+  return definitions;
 }
 
 service::LoadEngines engine_loader() {

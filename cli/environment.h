@@ -4,13 +4,16 @@
 // usual places, and the MPI module installed beside it. The libraries never look there themselves.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "core/result.h"
+#include "fetchers/model/engine.h"
 #include "fusion/mpi/mpi_module.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
@@ -47,6 +50,17 @@ Result<FileKind> kind_of_file(const std::string& path);
 /// errors: those of the file; for a file of another kind, bad_config says which kind it is
 Result<service::ServerConfig> read_server_configuration(const std::string& path,
                                                         const std::string& listen = "");
+
+/// The engines that a server configuration or an engines file defines.
+struct Definitions {
+  std::vector<fetchers::Engine> engines;
+  std::map<std::string, std::string> file_of;  ///< the file of each engine
+  std::vector<std::string> allow_private;
+  std::string profiles;  ///< engine_health.file; empty for none
+};
+
+/// errors: those of the files
+Result<Definitions> read_definitions(const std::string& path);
 
 /// Loads the engines of a configuration, replacing "${NAME}" in an engine file by environment_secret(NAME).
 service::LoadEngines engine_loader();

@@ -60,7 +60,8 @@ void add_config(CLI::App& app, Program& program);
 void add_crossvalidate(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);
 void add_engines(CLI::App& app, Program& program);
-void add_catalogue(CLI::App& engines, Program& program);  ///< sub-verbs of `engines`
+void add_catalogue(CLI::App& engines, Program& program);      ///< sub-verbs of `engines`
+void add_engine_health(CLI::App& engines, Program& program);  ///< likewise
 void add_evaluate(CLI::App& app, Program& program);
 void add_expand(CLI::App& app, Program& program);
 void add_fuse(CLI::App& app, Program& program);

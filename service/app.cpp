@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -54,8 +55,11 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
                                             : std::function<bool()>(),
                  [this] { return others_.is_told(); }, telemetry_},
                 std::move(snapshot)),
-      documents_(document_options()) {
+      documents_(document_options()),
+      health_(health_options()) {
   readers_.configure(options.config);
+  health_.open();
+  health_.start();
   documents_.start();
   if (records_->store == nullptr) return;
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
@@ -80,6 +84,14 @@ DocumentKeeperOptions App::document_options() {
     log().write(Log::Level::info, event, std::move(fields));
   };
   return out;
+}
+
+HealthKeeperOptions App::health_options() {
+  return {telemetry_.health, [this] { return reloader_.snapshot(); }, records_->unix_time,
+          [this](std::string_view event, JsonObject fields) {
+            log().write(Log::Level::warning, event, std::move(fields));
+          },
+          std::random_device()()};
 }
 
 CaretakerOptions App::care_options() {
@@ -144,6 +156,7 @@ void App::take_limits(const Snapshot& snapshot) {
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);
   readers_.configure(snapshot.config);
+  telemetry_.health.watch(snapshot.engines.watched);
   source_.clear();
   rendered_.clear();
 }
@@ -152,6 +165,7 @@ void App::stop() {
   if (records_->store != nullptr) records_->store->hurry();
   if (caretaker_ != nullptr) caretaker_->stop();
   documents_.stop();
+  health_.stop();
   reloader_.stop();
   others_.stop();
   readers_.pages.stop();

@@ -22,6 +22,7 @@
 #include "service/router.h"
 #include "service/search/answer_source.h"
 #include "service/search/document_keeper.h"
+#include "service/search/health_keeper.h"
 #include "service/search/page_reader.h"
 #include "service/search/picture_reader.h"
 #include "service/search/suggester.h"
@@ -79,6 +80,7 @@ class App {
   void take_limits(const Snapshot& snapshot);
   CaretakerOptions care_options();
   DocumentKeeperOptions document_options();
+  HealthKeeperOptions health_options();
 
   /// What reads other sites for requests.
   struct Readers {
@@ -102,6 +104,7 @@ class App {
   OtherServers others_;
   Reloader reloader_;  // after the members that its thread uses
   DocumentKeeper documents_;
+  HealthKeeper health_;
   std::unique_ptr<Caretaker> caretaker_;
 };
 

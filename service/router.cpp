@@ -98,6 +98,8 @@ constexpr Route kRoutes[] = {
      with<handle_template_editor>, "Editor of a domain's templates"},
     {"POST", "/templates/{domain}", "templates", asking(page, Body::form, kEditorActions), worker,
      with<handle_template_form>, "Form of the template editor: preview, live lists, save, versions"},
+    {"GET", "/v1/engines", "v1_engines", reads(native, admin), inline_thread, with<handle_get_engines>,
+     "Whether each engine still answers as it used to"},
     {"GET", "/v1/evaluation", "v1_evaluation", reads(native, Access::search, much), worker,
      with<handle_get_evaluation>, "The last offline reports"},
     {"GET", "/evaluation", "evaluation", reads(page, Access::search, much), worker,

@@ -104,6 +104,19 @@ Result<AnswerRules> guess_rules(std::string_view body, const AnswerContext& cont
   return guess_in_tree(json_of_element(*tree.root(), 0), AnswerRules::Format::json);
 }
 
+Result<Json> answer_tree(AnswerRules::Format format, std::string_view body, const AnswerContext& context) {
+  if (format == AnswerRules::Format::xml) {
+    pugi::xml_document document;
+    TRY_VOID(load_xml(document, body, context));
+    JsonObject root;
+    root[document.document_element().name()] = json_of_xml(document.document_element(), 0);
+    return root;
+  }
+  const JsonTree tree(body, context);
+  if (!tree.root()) return tree.root().error();
+  return json_of_element(*tree.root(), 0);
+}
+
 std::string search_url_of(const std::string& url) {
   constexpr std::array<std::string_view, 14> kNames = {
       "q",        "query", "search", "term",         "text",       "s",    "keyword",

@@ -21,6 +21,12 @@ namespace metafuse::fetchers {
 /// cost:   O(bytes) for JSON and XML, O(elements * depth) for HTML
 Result<AnswerRules> guess_rules(std::string_view body, const AnswerContext& context);
 
+/// A JSON or XML answer as one tree. In XML, attributes become "@name", and several elements of one name
+/// become a list.
+///
+/// errors: bad_data: the answer cannot be parsed
+Result<Json> answer_tree(AnswerRules::Format format, std::string_view body, const AnswerContext& context);
+
 /// A definition in YAML, as a block of an engines file.
 ///
 /// in:     search_url - contains {query}

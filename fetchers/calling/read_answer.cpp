@@ -39,8 +39,13 @@ constexpr std::array<std::string_view, 18> kHumanMarks = {
     "are you a robot", "not a robot",     "just a moment...", "anomaly-modal", "wappass.baidu.com",
     "id=\"captcha",    "class=\"captcha", "name=\"captcha"};
 
-/// Google's page for clients without scripts, Baidu's check of the client, DuckDuckGo's refusal.
-constexpr std::array<std::string_view, 4> kRefusalMarks = {"/httpservice/retry/enablejs", "passmod_",
+/// Google's page for clients without scripts, Baidu's check of the client, DuckDuckGo's refusal; the pages of
+/// Google, YouTube and Yahoo that first ask for consent.
+constexpr std::array<std::string_view, 7> kRefusalMarks = {"/httpservice/retry/enablejs",
+                                                           "passmod_",
+                                                           "consent.google.",
+                                                           "consent.youtube.",
+                                                           "consent.yahoo.",
                                                            "\u767e\u5ea6\u5b89\u5168\u9a8c\u8bc1",
                                                            "unusual traffic detected"};
 
@@ -113,7 +118,9 @@ bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
 
 std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
   const auto refused = [&](Failure failure, std::string message, std::optional<Duration> wait = {}) {
-    return failed(failure, std::move(message), blame_for(answer), wait);
+    FetchedList out = failed(failure, std::move(message), blame_for(answer), wait);
+    out.status = answer.status;
+    return out;
   };
   if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
   const auto& empty = access.no_result_statuses;

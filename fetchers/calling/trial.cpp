@@ -181,33 +181,57 @@ EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const Eng
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
 
-}  // namespace
+/// What came of one query.
+struct Asked {
+  FetchedList list;
+  HttpAnswer last;
+  std::string log;
+};
 
-Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
-  const SteadyClock clock;
+FetchOptions fetch_options(const Engine& engine, const TrialOptions& options) {
+  static const SteadyClock clock;
   const auto seconds = std::chrono::duration<double>(engine.timeout_seconds + 1);
-  FetchOptions fetch{.depth = options.depth,
-                     .deadline = Deadline(clock, std::chrono::duration_cast<Duration>(seconds)),
-                     .page = options.page};
-  const ExpandedQuery expanded{"try", engine.name, query};
-  if (options.saved_answer && std::holds_alternative<HttpAccess>(engine.access)) {
-    TRY(auto ready, ready_access(engine, SecretLookup()));
-    return read_saved(engine, ready.access, build_request(engine, ready, query, fetch, 1), options);
-  }
+  return {.depth = options.depth,
+          .deadline = Deadline(clock, std::chrono::duration_cast<Duration>(seconds)),
+          .page = options.page};
+}
+
+Result<Asked> ask_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
   Engine tried = engine;
   tried.is_disabled = false;
-  std::string log;
-  HttpAnswer last;
+  Asked out;
   FetcherOptions fetcher_options;
   fetcher_options.allow_private = options.allow_private;
   fetcher_options.secret_of = options.secret_of;
   fetcher_options.wrap_transport = [&](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
-    return std::make_unique<WatchingTransport>(std::move(inner), log, last);
+    return std::make_unique<WatchingTransport>(std::move(inner), out.log, out.last);
   };
   TRY(auto fetcher, make_fetcher({tried}, std::move(fetcher_options)));
-  const auto lists = fetcher->fetch({&expanded, 1}, fetch, {});
+  const ExpandedQuery expanded{"try", engine.name, query};
+  auto lists = fetcher->fetch({&expanded, 1}, fetch_options(engine, options), {});
   fetcher.reset();
-  return finished(engine, last, options, std::move(log), lists.front());
+  out.list = std::move(lists.front());
+  return out;
+}
+
+}  // namespace
+
+Result<HttpAnswer> last_answer(const Engine& engine, const std::string& query, const TrialOptions& options) {
+  TRY(auto asked, ask_engine(engine, query, options));
+  if (asked.last.failure != Failure::none || asked.last.status == 0)
+    return fail(Code::unavailable,
+                fmt::format("{}: {}: {}", engine.name, name_of(asked.list.failure), asked.list.message));
+  return std::move(asked.last);
+}
+
+Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
+  if (options.saved_answer && std::holds_alternative<HttpAccess>(engine.access)) {
+    TRY(auto ready, ready_access(engine, SecretLookup()));
+    const FetchOptions fetch = fetch_options(engine, options);
+    return read_saved(engine, ready.access, build_request(engine, ready, query, fetch, 1), options);
+  }
+  TRY(auto asked, ask_engine(engine, query, options));
+  return finished(engine, asked.last, options, std::move(asked.log), asked.list);
 }
 
 Result<HttpAnswer> fetch_page(const std::string& url) {

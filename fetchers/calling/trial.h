@@ -37,6 +37,12 @@ struct EngineTrial {
 ///         error: the EngineTrial reports it.
 Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
 
+/// Sends one query as try_engine() does.
+///
+/// out:    the engine's last answer as it came, with any HTTP status
+/// errors: as try_engine(), and unavailable: no answer
+Result<HttpAnswer> last_answer(const Engine& engine, const std::string& query, const TrialOptions& options);
+
 /// Fetches one page without retries, for a person who starts to write a definition. A private host is allowed
 /// if the URL names it.
 ///

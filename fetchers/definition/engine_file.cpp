@@ -186,6 +186,7 @@ class FileReader {
     if (auto categories = block.map.take_strings("categories")) engine.categories = std::move(*categories);
     if (const YamlNode* tokens = block.map.take("tokens"); tokens != nullptr && !tokens->is_null())
       engine.tokens = block.texts("tokens");
+    take_known_queries(block);
     block.take("weight", engine.weight, 0, 1e6);
     block.take("max_query_bytes", engine.max_query_bytes, 1, 1 << 20);
     bool is_inactive = false;  // which SearXNG does not even load
@@ -201,6 +202,19 @@ class FileReader {
     block.take("requests_per_second", engine.requests_per_second, 0, 1e6);
     take_retry_statuses(block);
     take_query_syntax(block, type);
+  }
+
+  static void take_known_queries(EngineBlock& block) {
+    constexpr std::size_t kMostKnown = 20, kMostBytes = 400;
+    block.engine.known_queries = block.texts("known_queries");
+    const auto& known = block.engine.known_queries;
+    const auto is_right = [](const std::string& query) {
+      return !query.empty() && query.size() <= kMostBytes;
+    };
+    if (known.size() > kMostKnown || !std::all_of(known.begin(), known.end(), is_right))
+      block.error_at("known_queries",
+                     "known_queries must be at most 20 queries of 1 to 400 bytes, for which the engine has "
+                     "results");
   }
 
   /// Queries reach an onion service through Tor, or not at all.

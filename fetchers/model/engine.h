@@ -361,6 +361,7 @@ struct Engine {
   std::string type;  ///< a row of engine_types()
   std::string description;
   std::vector<std::string> categories;
+  std::vector<std::string> known_queries;  ///< in the engine's own syntax; it finds something for them
   std::vector<std::string> tokens;  ///< one of them must be in the key of whoever asks; empty: public
   std::string shortcut;
   double weight = 1;

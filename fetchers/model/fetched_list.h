@@ -32,14 +32,16 @@ enum class Failure {
   query_too_long,  ///< longer than the engine's limit; not sent
   breaker_open,    ///< the engine failed too often and is left alone for a while
   not_recorded,    ///< the recording does not contain this request
+  broken,          ///< no results, and the engine's answers have not been as they should for a while
 };
 
 constexpr std::string_view name_of(Failure failure) {
   constexpr std::string_view kNames[] = {
       // in the order of Failure
       "none",    "timeout",    "refused",   "tls",         "http_status",    "rate_limited", "captcha",
-      "blocked", "bad_answer", "too_large", "not_allowed", "query_too_long", "breaker_open", "not_recorded"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(Failure::not_recorded) + 1);
+      "blocked", "bad_answer", "too_large", "not_allowed", "query_too_long", "breaker_open", "not_recorded",
+      "broken"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Failure::broken) + 1);
   return kNames[static_cast<std::size_t>(failure)];
 }
 
@@ -59,6 +61,7 @@ struct FetchedList {
   Duration elapsed{};
   Blame blame = Blame::nobody;
   std::optional<Duration> retry_after{};  ///< how long the engine asks to be left alone
+  int status = 0;                         ///< of HTTP, if that is the failure
 
   bool has_failed() const { return failure != Failure::none; }
 };

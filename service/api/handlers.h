@@ -67,6 +67,7 @@ HttpResponse handle_autocompleter(const Suggester& suggester, const Exchange& ex
 HttpResponse handle_opensearch(const Exchange& exchange);
 HttpResponse handle_openapi(const Exchange& exchange);
 HttpResponse handle_healthz();
+Answered handle_get_engines(Operations& operations, const Exchange& exchange);
 HttpResponse handle_readyz(Operations& operations, const Exchange& exchange);
 HttpResponse handle_metrics(Operations& operations);
 

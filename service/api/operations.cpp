@@ -1,5 +1,6 @@
 #include "service/api/operations.h"
 
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -17,9 +18,26 @@ void Operations::set_limits(const LimitsConfig& limits) {
   if (sockets_.set_limits) sockets_.set_limits(limits);
 }
 
+namespace {
+
+bool store_fails(const Records& records) {
+  return records.store != nullptr && !records.store->trouble().empty();
+}
+
+}  // namespace
+
 std::string Operations::troubles() const {
-  if (sources_.records.store == nullptr || sources_.records.store->trouble().empty()) return {};
-  return "store: does not answer; searches are not stored, feedback is refused\n";
+  std::string out;
+  if (store_fails(sources_.records))
+    out += "store: does not answer; searches are not stored, feedback is refused\n";
+  std::size_t broken = 0;
+  const auto engines = this->engines();
+  for (const fetchers::EngineHealth& engine : engines)
+    broken += engine.state != fetchers::HealthState::works ? 1 : 0;
+  if (broken > 0)
+    out += fmt::format("engines: {} of {} do not answer as they used to; GET /v1/engines says which\n",
+                       broken, engines.size());
+  return out;
 }
 
 std::string Operations::versions(const std::vector<const LoadedDomain*>& domains) {
@@ -44,8 +62,13 @@ std::string Operations::metrics_text() {
   if (const auto& search_log = sources_.records.search_log; search_log != nullptr) {
     set("metafuse_searches_stored_total", search_log->written());
     set("metafuse_searches_dropped_total", search_log->dropped());
-    set("metafuse_store_available", troubles().empty() ? 1 : 0);
+    set("metafuse_store_available", store_fails(sources_.records) ? 0 : 1);
   }
+  std::array<std::string_view, fetchers::kHealthStates> states;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    states[i] = fetchers::name_of(static_cast<fetchers::HealthState>(i));
+  for (const fetchers::EngineHealth& engine : engines())
+    sources_.telemetry.metrics.engine_health(engine.engine, fetchers::name_of(engine.state), states);
   if (const auto& traces = sources_.telemetry.traces; traces != nullptr) {
     set("metafuse_spans_sent_total", traces->sent());
     set("metafuse_spans_dropped_total", traces->dropped());

@@ -44,6 +44,8 @@ class Operations {
   bool is_draining() const { return is_draining_; }
   /// The versions of templates and model that serve each of the domains, one domain per line.
   static std::string versions(const std::vector<const LoadedDomain*>& domains);
+  /// The states of the engines' answers.
+  std::vector<fetchers::EngineHealth> engines() const { return sources_.telemetry.health.all(); }
   /// What does not work although searching does, one problem per line, without names of hosts or files.
   std::string troubles() const;
   /// The metrics in Prometheus' text format, after reading the current gauges.

@@ -1,3 +1,4 @@
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 #include "service/learning/evaluation_reports.h"
 #include "service/learning/records.h"
 
-// What operators' programs ask: /healthz, /readyz, /metrics and /v1/evaluation.
+// What operators' programs ask: /healthz, /readyz, /metrics, /v1/engines and /v1/evaluation.
 
 namespace metafuse::service {
 
@@ -36,6 +37,30 @@ Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchang
                                  {"mean_seconds", engine.mean_seconds},
                                  {"p95_seconds_at_most", engine.p95_seconds}});
   return json_response({{"domains", std::move(domains)}, {"engines", std::move(engines)}});
+}
+
+Answered handle_get_engines(Operations& operations, const Exchange& exchange) {
+  JsonArray engines;
+  std::set<std::string> asked;
+  for (const LoadedDomain* domain : exchange.domains())
+    for (const templates::SearchTemplate& row : domain->domain.templates)
+      asked.insert(row.engines.begin(), row.engines.end());
+  for (const fetchers::EngineHealth& engine : operations.engines()) {
+    if (!asked.contains(engine.engine)) continue;
+    if (exchange.key != nullptr && !exchange.key->may_ask_engine(engine.engine)) continue;
+    const bool is_broken = engine.state != fetchers::HealthState::works;
+    JsonObject one{{"engine", engine.engine},
+                   {"state", fetchers::name_of(engine.state)},
+                   {"is_suspected", engine.is_suspected},
+                   {"is_learned", engine.is_learned},
+                   {"answers", engine.answers}};
+    if (is_broken) one["sign"] = fetchers::words_of(engine.sign);
+    if (is_broken) one["since"] = engine.since;
+    if (engine.last > 0) one["last_answer"] = engine.last;
+    if (engine.usual_results) one["usual_results"] = *engine.usual_results;
+    engines.push_back(std::move(one));
+  }
+  return json_response({{"engines", std::move(engines)}});
 }
 
 HttpResponse handle_healthz() {

@@ -61,6 +61,9 @@ constexpr FamilyRow kEngineSeconds{"metafuse_engine_seconds", "Time until an eng
 
 constexpr FamilyRow kBreakers{"metafuse_engine_breaker_open",
                               "1 while an engine is not asked because it failed too often.", "engine"};
+constexpr FamilyRow kHealth{"metafuse_engine_health",
+                            "1 for the state of an engine's answers: works, empty, blocked ...", "engine",
+                            "state"};
 constexpr FamilyRow kModels{"metafuse_model_info", "1 for the model version that serves a domain."};
 constexpr FamilyRow kTemplates{"metafuse_templates_info",
                                "1 for the version of the templates that serves a domain."};
@@ -146,7 +149,7 @@ class Metrics::Body {
       family_of<Counter>(registry, row);
     for (const FamilyRow& row : {kRequestSeconds, kStageSeconds, kEngineSeconds})
       family_of<Histogram>(registry, row);
-    for (const FamilyRow& row : {kBreakers, kModels, kTemplates}) family_of<Gauge>(registry, row);
+    for (const FamilyRow& row : {kBreakers, kHealth, kModels, kTemplates}) family_of<Gauge>(registry, row);
   }
 
   prometheus::Registry registry;
@@ -179,6 +182,11 @@ void Metrics::engine(std::string_view engine, std::string_view outcome, double s
 
 void Metrics::breaker(std::string_view engine, bool is_open) {
   body_->gauges.at(kBreakers, engine).Set(is_open ? 1 : 0);
+}
+
+void Metrics::engine_health(std::string_view engine, std::string_view state,
+                            std::span<const std::string_view> states) {
+  for (const std::string_view one : states) body_->gauges.at(kHealth, engine, one).Set(one == state ? 1 : 0);
 }
 
 void Metrics::search(std::string_view domain, std::string_view method) {

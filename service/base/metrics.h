@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ class Metrics {
   void engine(std::string_view engine, std::string_view outcome, double seconds);
   /// Whether an engine's circuit breaker was open when the engine was last asked.
   void breaker(std::string_view engine, bool is_open);
+  /// An engine's state, one of `states`.
+  void engine_health(std::string_view engine, std::string_view state,
+                     std::span<const std::string_view> states);
   void search(std::string_view domain, std::string_view method);
   void cache(std::string_view outcome);
   void refused(std::string_view why);

@@ -16,6 +16,7 @@
 #include "core/deadline.h"
 #include "core/json.h"
 #include "core/result.h"
+#include "fetchers/health/health_book.h"
 #include "fetchers/http/transport.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
@@ -102,6 +103,7 @@ struct Telemetry {
   Metrics metrics;
   Log log;
   std::unique_ptr<Traces> traces;  ///< nullptr if none are made
+  fetchers::HealthBook health{};
 };
 
 }  // namespace metafuse::service

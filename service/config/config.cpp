@@ -141,6 +141,13 @@ void read_learning(const YamlNode& node, const char* key, ConfigReading& reading
         "learning: judge_only and judge_calibrated need the model's name; add `judge_model: NAME`");
 }
 
+constexpr Setting<EngineHealthConfig> kEngineHealth[] = {
+    {"file", PathMember<EngineHealthConfig>{&EngineHealthConfig::file}, 0, 0,
+     "file in which the usual shape of each engine's answers is kept; without it, it is lost at the end"},
+    {"ask_daily", &EngineHealthConfig::is_asking, 0, 0,
+     "whether engines without a key are tried once a day, at random times, by queries that they know"},
+};
+
 constexpr Setting<LearnedWaitConfig> kLearnedWait[] = {
     {"enabled", &LearnedWaitConfig::is_on, 0, 0, "wait for each engine about as long as it usually takes"},
     {"floor", &LearnedWaitConfig::floor_seconds, 0.001, 120, "shortest wait in seconds"},
@@ -415,6 +422,8 @@ constexpr Setting<ServerConfig> kServer[] = {
      "time limit in seconds for all lists of one search"},
     {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},
     {"learned_wait", &read_learned_wait, 0, 0, "how long to wait for each engine"},
+    {"engine_health", &read_part<&ServerConfig::engine_health, kEngineHealth>, 0, 0,
+     "whether engines still answer as they used to"},
     {"tracking_parameters", &read_tracking, 0, 0, "file of URL parameters that do not identify a page"},
     {"same_page", &read_same_page, 0, 0, "file of rules for addresses that lead to the same page"},
     {"limits", &read_part<&ServerConfig::limits, kLimits>, 0, 0,
@@ -455,6 +464,7 @@ std::string config_reference() {
   describe_keys(out);
   describe_settings(out, "recordings.", kRecordings);
   describe_settings(out, "learned_wait.", kLearnedWait);
+  describe_settings(out, "engine_health.", kEngineHealth);
   describe_settings(out, "limits.", kLimits);
   describe_settings(out, "cache.", kCache);
   describe_settings(out, "privacy.", kPrivacy);

@@ -164,6 +164,14 @@ struct BrandingConfig {
   friend bool operator==(const BrandingConfig&, const BrandingConfig&) = default;
 };
 
+/// How it is noticed that engines no longer answer as they used to.
+struct EngineHealthConfig {
+  std::string file;        ///< where the profiles of their answers are kept; empty: only in memory
+  bool is_asking = false;  ///< tries engines by known queries once a day
+
+  friend bool operator==(const EngineHealthConfig&, const EngineHealthConfig&) = default;
+};
+
 /// Where traces are sent, and of how many requests.
 struct TracesConfig {
   std::string url;   ///< of an OpenTelemetry collector, "http://HOST:4318/v1/traces"; empty: none are made
@@ -200,6 +208,7 @@ struct ServerConfig {
   std::string keys_file;
   double deadline_seconds = 3;  ///< time limit for all lists of one search
   LearnedWaitConfig learned_wait;
+  EngineHealthConfig engine_health;
   TrackingParameters tracking = default_tracking_parameters();
   unsigned workers = 0;  ///< threads that fetch and score; 0 for 32 per core
   LimitsConfig limits;

@@ -123,6 +123,9 @@ class EngineFiles {
     syntaxes_[engine.name] = engine.query_syntax;
     loaded_.traits[engine.name] = traits_of(engine);
     note_forwarded(engine, loaded_.forwarded);
+    const EngineTraits& traits = loaded_.traits[engine.name];
+    if (!traits.is_embedded && !traits.is_reranker) loaded_.watched.push_back(fetchers::watched(engine));
+    if (fetchers::may_be_tried(engine)) loaded_.tried.push_back(engine);
     if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access);
         vectors != nullptr && engine.embedding)
       embeddings_.emplace(vectors->database, *engine.embedding);

@@ -14,6 +14,7 @@
 #include "core/result.h"
 #include "fetchers/calling/fetcher.h"
 #include "fetchers/engines/vector/vector_rows.h"
+#include "fetchers/health/health_book.h"
 #include "fusion/model/model_file.h"
 #include "fusion/model/prior.h"
 #include "service/base/vocabulary.h"
@@ -105,8 +106,10 @@ struct LoadedEngines {
   std::string digest = {};  ///< of the definitions and the rules for results' keys
   /// The engines that only keys with one of their tokens may ask.
   std::map<std::string, std::vector<std::string>> private_engines = {};
-  int safe_search = 0;                      ///< of searches that name no level
-  std::string language = {};                ///< of searches that name none
+  std::vector<fetchers::WatchedEngine> watched = {};  ///< whose answers are compared with earlier ones
+  std::vector<fetchers::Engine> tried = {};           ///< which the server may try by itself
+  int safe_search = 0;                                ///< of searches that name no level
+  std::string language = {};                          ///< of searches that name none
   std::vector<std::string> forwarded = {};  ///< names of headers that engines pass on, in lower case
 };
 

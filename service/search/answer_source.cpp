@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "service/base/dates.h"
+#include "service/search/health_keeper.h"
 #include "service/search/search_spans.h"
 #include "service/store/redis_client.h"
+#include "service/store/shared_state.h"
 
 namespace metafuse::service {
 namespace {
@@ -70,12 +72,32 @@ Result<SearchAnswer> AnswerSource::uncached(const SearchPlan& plan, int windows,
 
 Result<SearchAnswer> AnswerSource::from_engines(const SearchPlan& plan, int windows,
                                                 const PartialAnswer& on_partial) {
-  if (windows <= 1) return search_prepared(plan.prepared, clock_, on_partial);
+  if (windows <= 1) {
+    SearchAnswer answer = search_prepared(plan.prepared, clock_, on_partial);
+    judge_lists(plan, answer);
+    return answer;
+  }
   bool was_cached = false;
   TRY(const auto so_far, cache_.get(
                              plan.cache_key(windows - 1), [&] { return uncached(plan, windows - 1, {}); },
                              was_cached, plan.prepared.end));
   return search_further(plan.prepared, clock_, *so_far);
+}
+
+void AnswerSource::judge_lists(const SearchPlan& plan, SearchAnswer& answer) {
+  const SearchRequest& request = plan.prepared.request;
+  // Searches in another language or time range have answers of another shape.
+  if (plan.prepared.snapshot.config.recordings.mode == RecordingsConfig::Mode::replay) return;
+  const bool is_plain = request.time_range.empty() && request.language.empty() && request.forwarded.empty();
+  const Duration patience = plan.prepared.end - plan.began;
+  if (is_plain) {
+    const auto changes = telemetry_.health.note(answer.lists, std::chrono::duration<double>(patience).count(),
+                                                machine_milliseconds() / 1000);
+    report_changes(changes, [this](std::string_view event, JsonObject fields) {
+      telemetry_.log.write(Log::Level::warning, event, std::move(fields));
+    });
+  }
+  telemetry_.health.mark_broken(answer.lists);
 }
 
 void AnswerSource::trace(const SearchPlan& plan, const SearchAnswer& answer, bool was_cached,

@@ -40,6 +40,8 @@ class AnswerSource {
  private:
   Result<SearchAnswer> uncached(const SearchPlan& plan, int windows, const PartialAnswer& on_partial);
   Result<SearchAnswer> from_engines(const SearchPlan& plan, int windows, const PartialAnswer& on_partial);
+  /// Compares the engines' lists with their earlier ones, and marks those of engines that are broken.
+  void judge_lists(const SearchPlan& plan, SearchAnswer& answer);
   /// Adds a search's spans to its request's trace.
   void trace(const SearchPlan& plan, const SearchAnswer& answer, bool was_cached, TimePoint began) const;
   /// Counts the engines' outcomes, and logs failures.

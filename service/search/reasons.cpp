@@ -68,7 +68,8 @@ const std::string& failed_name(const fetchers::FetchedList& list) {
 
 std::string failure_text(const fetchers::FetchedList& list, bool is_detailed) {
   std::string out(fetchers::name_of(list.failure));
-  if (is_detailed && !list.message.empty()) out += ": " + list.message;
+  const bool is_ours = list.failure == fetchers::Failure::broken;  // a message without hosts and paths
+  if ((is_detailed || is_ours) && !list.message.empty()) out += ": " + list.message;
   return out;
 }
 

@@ -39,6 +39,7 @@ class TestServer {
                             forwarded](const service::ServerConfig&) -> Result<service::LoadedEngines> {
       service::LoadedEngines engines{{"one", "two"}, fetcher, {}, {}};
       engines.forwarded = forwarded;
+      engines.watched = {{"one", "1"}, {"two", "2"}};
       engines.traits["one"].shortcut = "on";
       engines.traits["two"].shortcut = "tw";
       engines.traits["two"].categories = {"images"};

@@ -52,6 +52,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"GET /templates", "search admin", "-", false},
     {"GET /templates/{domain}", "search admin", "-", false},
     {"POST /templates/{domain}", "admin", "form", true},  // except a preview of the file in use
+    {"GET /v1/engines", "admin", "-", false},
     {"GET /v1/evaluation", "search admin", "-", false},
     {"GET /evaluation", "search admin", "-", false},
     {"GET /v1/search/stream", "search admin", "-", true},
