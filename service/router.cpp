@@ -31,6 +31,7 @@ Answered with(const Parts& parts) {
 constexpr FormAction kEditorActions[] = {{"", admin}};
 constexpr FormAction kAnalyticsActions[] = {{"", admin}};
 constexpr FormAction kModelActions[] = {{"", admin}};
+constexpr FormAction kEngineActions[] = {{"", admin}};
 constexpr FormAction kCurationActions[] = {{"", admin}};
 constexpr FormAction kJudgeActions[] = {{"", judge}};
 
@@ -100,6 +101,10 @@ constexpr Route kRoutes[] = {
      with<handle_template_form>, "Form of the template editor: preview, live lists, save, versions"},
     {"GET", "/v1/engines", "v1_engines", reads(native, admin), inline_thread, with<handle_get_engines>,
      "Whether each engine still answers as it used to"},
+    {"GET", "/engines", "engines", reads(page, Access::search), inline_thread, with<handle_engine_page>,
+     "Page of the engines' states"},
+    {"POST", "/engines", "engines", changing(page, Access::search, Body::form, little, kEngineActions),
+     inline_thread, with<handle_engine_form>, "Form of the engines' page; needs a key with the role admin"},
     {"GET", "/v1/evaluation", "v1_evaluation", reads(native, Access::search, much), worker,
      with<handle_get_evaluation>, "The last offline reports"},
     {"GET", "/evaluation", "evaluation", reads(page, Access::search, much), worker,

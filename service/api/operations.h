@@ -58,4 +58,7 @@ class Operations {
   std::atomic<bool> is_draining_{false};
 };
 
+/// The states of the engines that a request's key may ask, or all without a key.
+std::vector<fetchers::EngineHealth> engines_for(const Operations& operations, const Exchange& exchange);
+
 }  // namespace metafuse::service

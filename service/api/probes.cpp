@@ -39,15 +39,22 @@ Answered handle_get_evaluation(Records& records, Metrics& metrics, const Exchang
   return json_response({{"domains", std::move(domains)}, {"engines", std::move(engines)}});
 }
 
-Answered handle_get_engines(Operations& operations, const Exchange& exchange) {
-  JsonArray engines;
+std::vector<fetchers::EngineHealth> engines_for(const Operations& operations, const Exchange& exchange) {
   std::set<std::string> asked;
   for (const LoadedDomain* domain : exchange.domains())
     for (const templates::SearchTemplate& row : domain->domain.templates)
       asked.insert(row.engines.begin(), row.engines.end());
-  for (const fetchers::EngineHealth& engine : operations.engines()) {
-    if (!asked.contains(engine.engine)) continue;
-    if (exchange.key != nullptr && !exchange.key->may_ask_engine(engine.engine)) continue;
+  auto out = operations.engines();
+  std::erase_if(out, [&](const fetchers::EngineHealth& engine) {
+    const bool is_allowed = exchange.key == nullptr || exchange.key->may_ask_engine(engine.engine);
+    return !is_allowed || !asked.contains(engine.engine);
+  });
+  return out;
+}
+
+Answered handle_get_engines(Operations& operations, const Exchange& exchange) {
+  JsonArray engines;
+  for (const fetchers::EngineHealth& engine : engines_for(operations, exchange)) {
     const bool is_broken = engine.state != fetchers::HealthState::works;
     JsonObject one{{"engine", engine.engine},
                    {"state", fetchers::name_of(engine.state)},

@@ -11,6 +11,7 @@ namespace metafuse::service {
 class Finder;
 class Gate;
 class PictureReader;
+class Operations;
 class Reloader;
 
 // One function per route of pages, as in service/api/handlers.h.
@@ -24,6 +25,8 @@ Answered handle_template_editor(Records& records, const Exchange& exchange);
 Answered handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock, Log& log,
                               const Exchange& exchange);
 Answered handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange);
+HttpResponse handle_engine_page(const Exchange& exchange);
+HttpResponse handle_engine_form(Operations& operations, const Exchange& exchange);
 HttpResponse handle_model_page(Records& records, const Exchange& exchange);
 Answered handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange);
 HttpResponse handle_get_preferences(const Exchange& exchange);

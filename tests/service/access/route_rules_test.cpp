@@ -53,6 +53,8 @@ constexpr RouteExpectation kExpectations[] = {
     {"GET /templates/{domain}", "search admin", "-", false},
     {"POST /templates/{domain}", "admin", "form", true},  // except a preview of the file in use
     {"GET /v1/engines", "admin", "-", false},
+    {"GET /engines", "search admin", "-", false},
+    {"POST /engines", "admin", "form", true},
     {"GET /v1/evaluation", "search admin", "-", false},
     {"GET /evaluation", "search admin", "-", false},
     {"GET /v1/search/stream", "search admin", "-", true},
@@ -171,6 +173,7 @@ TEST_CASE("Every route admits exactly its roles", "[service][security]") {
     const int without = status_in(send(server, row, ""));
     // these routes refuse on their page
     const bool is_form = row.route == std::string("POST /models/{name}") ||
+                         row.route == std::string("POST /engines") ||
                          row.route == std::string("POST /templates/{domain}") ||
                          row.route == std::string("POST /judge/{domain}") ||
                          row.route == std::string("POST /curation/{domain}") ||

@@ -61,6 +61,8 @@ constexpr ScopeRow kScopeRows[] = {
     {"GET /templates/{domain}", "/templates/DOMAIN", "", 403},
     {"POST /templates/{domain}", "/templates/DOMAIN", "action=versions", 403},
     {"GET /v1/engines", "/v1/engines", "", 0, false},
+    {"GET /engines", "/engines"},
+    {"POST /engines", "/engines", "action=show"},
     {"GET /v1/evaluation", "/v1/evaluation", "", 0, true},
     {"GET /evaluation", "/evaluation?domain=DOMAIN", "", 404, true},
     {"GET /v1/search/stream", "/v1/search/stream?q=ada&domain=DOMAIN", "", 403},
