@@ -17,7 +17,7 @@ Error by_hand(const std::string& name, const std::string& why) {
   return fail(Code::bad_config, name + ": " + why + "; write the lines above into the definition by hand");
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
+std::vector<std::string> file_lines(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) out.emplace_back(take_until(text, '\n'));
   return out;
@@ -89,7 +89,7 @@ Result<std::string> with_repaired_rules(std::string_view text, const std::string
   TRY(const auto root, parse_yaml(text, name, {.may_repeat_keys = true}));
   const YamlNode* block = block_of(root, engine.name);
   if (block == nullptr) return by_hand(name, "the block of " + engine.name + " was not found");
-  const auto lines = lines_of(text);
+  const auto lines = file_lines(text);
   const auto first = static_cast<std::size_t>(block->entries.front().first.place.line);
   const auto is_on_one_line =
       block->entries.size() > 1 && static_cast<std::size_t>(block->entries[1].first.place.line) == first;

@@ -35,7 +35,7 @@ std::vector<std::string> query_words(std::string_view query) {
   return words;
 }
 
-std::string host_of(const std::string& url) {
+std::string shape_host(const std::string& url) {
   const auto parts = parts_of_url(url);
   if (!parts) return {};
   return parts->host.starts_with("www.") ? parts->host.substr(4) : parts->host;
@@ -136,7 +136,7 @@ AnswerShape shape_of(const FetchedList& list, std::string_view query, std::span<
   ShapeSums sums;
   for (std::size_t i = 0; i < count; ++i) {
     add_hit(sums, hits[i], words, keys_of_others);
-    shape.hosts.push_back(host_of(hits[i].url));
+    shape.hosts.push_back(shape_host(hits[i].url));
     if (i < kMostKeys) shape.keys.push_back(hits[i].key.empty() ? hits[i].url : hits[i].key);
   }
   for (const std::string& host : shape.hosts) ++sums.hosts[host];

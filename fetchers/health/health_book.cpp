@@ -15,11 +15,11 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::string_view kFormat = "metafuse-engine-health";
-constexpr std::size_t kFewestKnown = 3;      ///< fewer are completed by common words
-constexpr std::size_t kMostKnown = 8;        ///< queries per engine
-constexpr std::size_t kMostKnownHits = 10;   ///< results per query
-constexpr std::size_t kMostTextBytes = 300;  ///< of a kept result
-constexpr double kMainHost = 0.3;            ///< hosts with a smaller share are not written
+constexpr std::size_t kFewestKnown = 3;       ///< fewer are completed by common words
+constexpr std::size_t kMostKnown = 8;         ///< queries per engine
+constexpr std::size_t kMostKnownHits = 10;    ///< results per query
+constexpr std::size_t kKnownTextBytes = 300;  ///< of a kept result
+constexpr double kMainHost = 0.3;             ///< hosts with a smaller share are not written
 
 /// Words for which most sources have something.
 constexpr std::string_view kCommonWords[] = {"water", "history", "music", "linux", "paris", "energy"};
@@ -188,8 +188,8 @@ void keep_known(std::vector<KnownAnswer>& known, const FetchedList& list, std::i
     if (answer.hits.size() == kMostKnownHits) break;
     Hit kept;
     kept.url = hit.url;
-    kept.title = truncate_utf8(hit.title, kMostTextBytes);
-    kept.snippet = truncate_utf8(hit.snippet, kMostTextBytes);
+    kept.title = truncate_utf8(hit.title, kKnownTextBytes);
+    kept.snippet = truncate_utf8(hit.snippet, kKnownTextBytes);
     answer.hits.push_back(std::move(kept));
   }
   std::erase_if(known, [&](const KnownAnswer& other) { return other.query == answer.query; });

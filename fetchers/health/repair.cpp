@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, std::string>> ids_of(const AnswerRules& old, 
   return out;
 }
 
-std::vector<ExampleTexts> texts_of(const AnswerRules& old, std::span<const Hit> examples) {
+std::vector<ExampleTexts> example_texts(const AnswerRules& old, std::span<const Hit> examples) {
   std::vector<ExampleTexts> out;
   for (const Hit& hit : examples.first(std::min(examples.size(), kMostExamples))) {
     ExampleTexts texts;
@@ -203,7 +203,7 @@ Result<Repair> repaired_rules(const AnswerRules& old, std::string_view body, con
     TRY(inner, inner_answer(old.inside, body, context));
     looked_at = inner;
   }
-  auto texts = texts_of(old, examples);
+  auto texts = example_texts(old, examples);
   const std::size_t count = texts.size();
   if (count < 2) return fail(Code::bad_data, "fewer than two known results; nothing to look for");
   Repairer repairer(old, body, context, texts);

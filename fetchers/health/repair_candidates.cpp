@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostLeaves = 200'000;
 constexpr int kDeepestLeaf = 24;
-constexpr std::size_t kMostSteps = 50'000;
+constexpr std::size_t kMostPageElements = 50'000;
 constexpr std::size_t kMostCandidates = 12;
 constexpr std::size_t kLongestPlain = 4000;
 
@@ -185,7 +185,7 @@ void make_xpaths(RuleCandidates& found) {
 
 // Pages.
 
-std::string words_in(const xmlNode* root) {
+std::string page_words(const xmlNode* root) {
   std::string out;
   for (const xmlNode* node = root; node != nullptr && out.size() < kLongestPlain;
        node = next_node(root, node, !is_script(*node)))
@@ -220,7 +220,7 @@ class PageWalk {
       : old_(old), context_(context), index_(index) {}
 
   void walk(const xmlNode* root) {
-    for (const xmlNode* node = root; node != nullptr && elements_.size() < kMostSteps;
+    for (const xmlNode* node = root; node != nullptr && elements_.size() < kMostPageElements;
          node = next_node(root, node, !is_script(*node)))
       if (node->type == XML_ELEMENT_NODE) elements_.push_back(node);
     for (const xmlNode* node : elements_) {
@@ -270,7 +270,7 @@ class PageWalk {
     const ExampleTexts& wanted = index_.examples[example];
     for (const xmlNode* node = item; node != nullptr; node = next_node(item, node, !is_script(*node))) {
       if (node->type != XML_ELEMENT_NODE) continue;
-      const std::string plain = plain_letters(words_in(node));
+      const std::string plain = plain_letters(page_words(node));
       if (!wanted.title.empty() && plain.substr(0, 80) == wanted.title)
         add_kinds(votes.titles, node, item, example);
       if (!wanted.text.empty() && plain.starts_with(wanted.text)) add_kinds(votes.texts, node, item, example);

@@ -20,7 +20,7 @@ std::string remark_on(const fetchers::EngineHealth& engine) {
   return engine.is_learned ? "" : "not enough answers yet to judge by";
 }
 
-void add_table(const std::vector<fetchers::EngineHealth>& engines, View& view) {
+void add_engine_table(const std::vector<fetchers::EngineHealth>& engines, View& view) {
   View& table = view.add("TABLE");
   std::size_t broken = 0;
   for (const fetchers::EngineHealth& engine : engines) {
@@ -48,7 +48,7 @@ HttpResponse handle_engine_form(Operations& operations, const Exchange& exchange
     view.add("WRONG").set("TEXT", exchange.refused_action->text);
     return html_response(render_page("engines", view), exchange.refused_action->status);
   }
-  add_table(engines_for(operations, exchange), view);
+  add_engine_table(engines_for(operations, exchange), view);
   return html_response(render_page("engines", view));
 }
 
