@@ -362,7 +362,7 @@ struct Engine {
   std::string description;
   std::vector<std::string> categories;
   std::vector<std::string> known_queries;  ///< in the engine's own syntax; it finds something for them
-  std::vector<std::string> tokens;  ///< one of them must be in the key of whoever asks; empty: public
+  std::vector<std::string> tokens;         ///< one of them must be in the key of whoever asks; empty: public
   std::string shortcut;
   double weight = 1;
   std::size_t max_query_bytes =

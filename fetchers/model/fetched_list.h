@@ -36,11 +36,11 @@ enum class Failure {
 };
 
 constexpr std::string_view name_of(Failure failure) {
-  constexpr std::string_view kNames[] = {
-      // in the order of Failure
-      "none",    "timeout",    "refused",   "tls",         "http_status",    "rate_limited", "captcha",
-      "blocked", "bad_answer", "too_large", "not_allowed", "query_too_long", "breaker_open", "not_recorded",
-      "broken"};
+  constexpr std::string_view kNames[] = {// in the order of Failure
+                                         "none",         "timeout",      "refused",     "tls",
+                                         "http_status",  "rate_limited", "captcha",     "blocked",
+                                         "bad_answer",   "too_large",    "not_allowed", "query_too_long",
+                                         "breaker_open", "not_recorded", "broken"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Failure::broken) + 1);
   return kNames[static_cast<std::size_t>(failure)];
 }
