@@ -64,8 +64,8 @@ class HealthBook {
  public:
   /// Watches these engines from now on, and forgets the others.
   void watch(const std::vector<WatchedEngine>& engines);
-  /// Takes the lists of one search into account; lists of engines that are not watched only count as those of
-  /// others.
+  /// Takes the lists of one search into account. Lists of engines that are not watched count only as what
+  /// others found.
   std::vector<HealthChange> note(std::span<const FetchedList> lists, double patience_seconds,
                                  std::int64_t now);
   /// Takes the answer to a query of ours into account, and keeps its results if they are as usual.

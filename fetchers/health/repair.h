@@ -13,9 +13,8 @@
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/model/engine.h"
 
-// Repairs the rules of a definition whose engine now answers in another form: results that the engine used to
-// give for a query show where their addresses, titles and texts now are. The outcome is a proposal for a
-// person.
+// Repairs the rules of a definition whose engine now answers in another form. Results that the engine used to
+// give for a query show where their addresses, titles and texts now are. A person decides about the outcome.
 
 namespace metafuse::fetchers {
 
@@ -26,8 +25,8 @@ struct Repair {
   std::size_t found = 0;     ///< those of them that `list` has, with the same titles
 };
 
-/// Rules that find the known results in a new answer to the same query, as close to the old rules as
-/// possible.
+/// Rules that find the known results in a new answer to the same query. They differ from the old rules only
+/// where these no longer work.
 ///
 /// in:     examples - results of this query with address and title, from before
 /// errors: bad_data: the answer cannot be parsed; fewer than two of the examples, or less than a third, can

@@ -194,8 +194,8 @@ std::string page_words(const xmlNode* root) {
   return out;
 }
 
-/// The ways to say what kind of element this is: by its name, by a word of its class, by an attribute for
-/// programs.
+/// The ways to say what kind of element this is: by its name alone, or with a word of its class or an
+/// attribute that is made for programs.
 std::vector<std::string> kinds_of(const xmlNode* node) {
   const std::string name(tag_name(*node));
   std::vector<std::string> out;
