@@ -1,6 +1,6 @@
 // How soon changed answers are noticed, how often unchanged ones are taken for changed, and how many
-// definitions are repaired: with two invented engines, and with recorded answers if METAFUSE_DATA has them. For
-// the latter, the figures are printed (`test_fetchers_health "[figures]"`).
+// definitions are repaired: with two invented engines, and with recorded answers if METAFUSE_DATA has them.
+// For the latter, the figures are printed (`test_fetchers_health "[figures]"`).
 
 #include <algorithm>
 #include <cmath>
