@@ -219,7 +219,11 @@ void add_sites(const SitePreferences& sites, std::string_view part, const Texts&
 void add_story(const LearningStory& story, View& page) {
   if (story.gain.empty() && story.decision.empty()) return;
   View& view = page.add("STORY").set("GAIN", story.gain);
-  if (!story.decision.empty()) view.add("DECIDED").set("TEXT", story.decision);
+  std::string decision = story.decision;
+  // the sentence begins with the gain, which stands above it, unless it was decided at an earlier training
+  if (!story.gain.empty() && decision.starts_with(story.gain + "; "))
+    decision.erase(0, story.gain.size() + 2);
+  if (!decision.empty()) view.add("DECIDED").set("TEXT", decision);
   if (story.changes.empty()) return;
   View& changes = view.add("CHANGES");
   for (const std::string& change : story.changes) changes.add("CHANGE").set("TEXT", change);
