@@ -218,11 +218,14 @@ void add_start(CLI::App& verb, TrainArguments& arguments) {
 
 void add_calibration(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* calibrate = verb.add_flag_function(
-      "--calibrate,!--no-calibrate",
-      [&arguments](std::int64_t count) { arguments.wants_calibration = count > 0; },
+      "--calibrate", [&arguments](std::int64_t) { arguments.wants_calibration = true; },
       "also learn from queries held out what share of documents is relevant at each score, so that a server "
       "can give each result a relevance from 0 to 1; 5 more trainings. The learner auto does so by itself if "
       "20 queries are judged and no --time-limit is given");
+  verb.add_flag_function(
+          "--no-calibrate", [&arguments](std::int64_t) { arguments.wants_calibration = false; },
+          "with the learner auto: leave that out")
+      ->excludes(calibrate);
   verb.add_option(
           "--reliability-plot", arguments.reliability_plot,
           "with --calibrate: a plot of served relevance against the share of relevant documents (SVG)")
@@ -299,9 +302,9 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   add_memory(verb, arguments);
   add_store_input(verb, arguments);
   show_rarely(verb, "More about training",
-              {"--trace", "--trace-every", "--reliability-plot", "--patience", "--memory-limit",
-               "--temporary", "--checkpoint", "--checkpoint-every", "--resume", "--half-life",
-               "--use-held-out", "--weight", "--only", "--calibrate-judge"});
+              {"--trace", "--trace-every", "--no-calibrate", "--reliability-plot", "--patience",
+               "--memory-limit", "--temporary", "--checkpoint", "--checkpoint-every", "--resume",
+               "--half-life", "--use-held-out", "--weight", "--only", "--calibrate-judge"});
   verb.footer(kExamples);
 }
 

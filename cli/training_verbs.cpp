@@ -235,11 +235,7 @@ Result<void> check_calibration(const TrainArguments& arguments, const fusion::Co
   const auto refused = [](const std::string& what) {
     return fail(Code::usage, "--calibrate " + what + "; leave out one of them");
   };
-  if (!arguments.wants_calibration.value_or(false)) {
-    if (!arguments.reliability_plot.empty())
-      return fail(Code::usage, "--reliability-plot needs --calibrate, not --no-calibrate");
-    return {};
-  }
+  if (!arguments.wants_calibration.value_or(false)) return {};
   if (communicator != nullptr) return refused("does not work with several processes (mpirun)");
   if (arguments.memory.bytes > 0)
     return refused("needs all columns in memory and cannot obey --memory-limit");

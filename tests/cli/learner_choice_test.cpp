@@ -113,6 +113,7 @@ TEST_CASE("The verb train calibrates where enough queries are judged, and refuse
   CHECK(too_few.err.find("needs 20 judged queries, and there are 12") != std::string::npos);
   CHECK(refused(many, {"--reliability-plot", plot}).status == 64);
   CHECK(refused(many, {"--no-calibrate", "--reliability-plot", plot}).status == 64);
+  CHECK(refused(many, {"--no-calibrate", "--calibrate"}).status == 64);
   CHECK(refused(many, {"--calibrate", "--learner", "rankboost", "--resume", many.folder.path("m.json")})
             .status == 64);
 }

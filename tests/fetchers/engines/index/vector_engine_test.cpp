@@ -13,6 +13,7 @@
 
 #include "core/random.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/text_meaning.h"
 #include "fetchers/engines/vector/lsi.h"
 #include "fetchers/engines/vector/vector_rows.h"
 #include "tests/support/temporary_folder.h"
@@ -291,6 +292,32 @@ TEST_CASE("Latent semantic indexing finds documents that lack the query's word",
   CHECK(urls_in(engine.search("onions", {}, 30, 0, in_time())).size() == 3);
   CHECK(urls_in(engine.search("unheard", {}, 30, 0, in_time())).empty());
   CHECK(urls_in(engine.search("  ", {}, 30, 0, in_time())).empty());
+}
+
+TEST_CASE("Texts that are in no index are compared by what its words mean", "[fetchers][lsi]") {
+  const VectorIndex index(kTwoTopics, lsi_index(2));
+  const std::vector<std::string_view> texts = {"a pot of soup with onions", "the car is on the road",
+                                               "unheard", ""};
+  const auto scores = score_meaning(index.database, "Automobile", texts, in_time());
+  REQUIRE(scores.has_value());
+  REQUIRE(scores->size() == 4);
+  CHECK((*scores)[1] > 0.8);  // shares no word with the query
+  CHECK((*scores)[1] <= 1.0 + 1e-6);
+  CHECK((*scores)[0] < 0.2);
+  CHECK((*scores)[2] == 0);
+  CHECK((*scores)[3] == 0);
+  // as the documents of the index are: the text of http://b/ has the vector of that document
+  const auto listed = VectorEngine({index.database, -1}).search("Automobile", {}, 30, 0, in_time());
+  const std::vector<std::string_view> own = {"automobile an automobile with its engine and wheels on a road"};
+  for (const Hit& hit : listed->hits)
+    if (hit.url == "http://b/")
+      CHECK(*hit.score ==
+            Approx(score_meaning(index.database, "Automobile", own, in_time())->front()).margin(0.02));
+  CHECK(*score_meaning(index.database, "unheard", texts, in_time()) == std::vector<double>(4, 0.0));
+  const Deadline over(kVectorClock, std::chrono::seconds(-1));
+  CHECK(score_meaning(index.database, "car", texts, over).error().code == Code::try_again);
+  const VectorIndex plain(kTwoTopics, {});
+  CHECK(score_meaning(plain.database, "car", texts, in_time()).error().code == Code::bad_config);
 }
 
 TEST_CASE("The vector engine ranks by cosine and pages and tokenizes like the index", "[fetchers][vectors]") {
