@@ -53,6 +53,7 @@ Result<std::string> run_query_choice(const ExperimentOptions& options);
 Result<std::string> run_click_learning(const ExperimentOptions& options);
 Result<std::string> run_letor_agg(const ExperimentOptions& options);
 Result<std::string> run_hindsight(const ExperimentOptions& options);
+Result<std::string> run_judges(const ExperimentOptions& options);
 Result<std::string> run_label_noise(const ExperimentOptions& options);
 Result<std::string> run_learning_curve(const ExperimentOptions& options);
 Result<std::string> run_metasearch(const ExperimentOptions& options);

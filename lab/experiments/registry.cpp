@@ -23,6 +23,8 @@ const Experiment kExperiments[] = {
     {"label-noise", "every learner when judges turn grades at random by 0 to 40 %",
      "ours, on a question of Busa-Fekete et al. 2011, sec. 8", "letor4-agg, packages.txt if any",
      run_label_noise},
+    {"judges", "a language model's grades, right and 30 % wrong, and known items, as training data", "ours",
+     "text-collections", run_judges},
     {"query-choice", "which query to judge next: a committee's disagreement against random choice",
      "ours, by Abe, Mamitsuka 1998", "letor4-agg", run_query_choice},
     {"click-learning", "what clicks of three kinds of simulated users teach, with and without a poisoner",

@@ -1,0 +1,389 @@
+// What judges that are no people are worth, on text collections that people judged (text-collections/NAME
+// with docs.jsonl, judged.jsonl and qrels). The eight lists are of unequal worth, so that there is something
+// to learn: words in all fields with and without a weight of the title, in title and text alone, unstemmed,
+// parts of words, cosine, and vectors by latent semantic indexing. A simulated model grades the first ten
+// results of every list: 3 for what is relevant, else 0, and with a probability of 30 % another of its four
+// grades, all equally likely. From its grades, from right grades of the same pool, and from the model's grades
+// calibrated by 40 documents that people graded, `auto` is trained and measured by people's judgments; five
+// parts, each the test once. Beside it, known items: queries that are made of a document's own words, for
+// which that document is the only relevant one. Quick: one part. Normal: all parts. Full: all, 5 draws of the
+// grades.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "core/deadline.h"
+#include "core/json.h"
+#include "core/json_members.h"
+#include "core/random.h"
+#include "core/text.h"
+#include "core/text_file.h"
+#include "evaluation/runs/judgments.h"
+#include "evaluation/runs/run_file.h"
+#include "fetchers/engines/index/cosine_engine.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/vector_engine.h"
+#include "lab/experiments/data_sets.h"
+#include "lab/experiments/judged_queries.h"
+#include "lab/experiments/report.h"
+#include "lab/experiments/trials.h"
+#include "service/learning/judge_grades.h"
+#include "service/learning/recording.h"
+#include "templates/expander.h"
+#include "templates/template_file.h"
+
+namespace metafuse::lab::experiments {
+namespace judges {
+namespace {
+
+constexpr int kListDepth = 100;
+constexpr double kJudgedDepth = 10;
+constexpr double kWrongShare = 0.3;
+constexpr std::size_t kCalibratedBy = 40;
+constexpr std::size_t kKnownItems = 300;
+constexpr std::size_t kForms = 4;
+constexpr const char* kCollections[] = {"cacm", "cisi", "cran", "med", "time"};
+constexpr const char* kDomain =
+    "version: 1\ndomain: own\ndepth: 100\nslots:\n  QUERY: {required: true, description: a question}\n"
+    "templates:\n"
+    "  - {id: any, engine: weighted, query: '{QUERY|any}'}\n"
+    "  - {id: flat, engine: flat, query: '{QUERY|any}'}\n"
+    "  - {id: title, engine: flat, query: 'title : {QUERY|any}'}\n"
+    "  - {id: text, engine: flat, query: 'text : {QUERY|any}'}\n"
+    "  - {id: words, engine: words, query: '{QUERY|any}'}\n"
+    "  - {id: parts, engine: parts, query: '{QUERY|any}'}\n"
+    "  - {id: alike, engine: alike, query: '{QUERY}'}\n"
+    "  - {id: meaning, engine: meaning, query: '{QUERY}'}\n";
+
+struct Document {
+  std::string url;
+  std::vector<std::string> title;
+  std::vector<std::string> text;
+};
+
+struct Query {
+  std::string id;
+  std::string text;
+};
+
+/// The words of a text: letters and digits of ASCII in lower case, which these collections consist of.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text) {
+    if (is_ascii_letter_or_digit(c)) {
+      word += ascii_lower(c);
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+  if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+Result<std::vector<Document>> read_documents(const std::string& path) {
+  std::vector<Document> documents;
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    TRY(const auto json, parse_json(line, path, Code::bad_data, {.first_line = number}));
+    const JsonMembers members(json);
+    documents.push_back({members.text_or_empty("url"), words_of(members.text_or_empty("title")),
+                         words_of(members.text_or_empty("text"))});
+    return {};
+  }));
+  return documents;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+/// A query of a document's own words in one of four forms: its title, its rarest words, some words in a row,
+/// or some words in any order. Empty if the document has too few words.
+std::string own_words(const Document& document, std::size_t form,
+                      const std::map<std::string, std::size_t>& documents_with, Random& random) {
+  constexpr std::size_t kFewestWords = 4;
+  constexpr std::size_t kInRow = 8;
+  const auto& words = document.text.empty() ? document.title : document.text;
+  if (form == 0) return joined(document.title);
+  if (words.size() < kFewestWords) return {};
+  if (form == 2) {
+    const std::size_t count = std::min(kInRow, words.size());
+    const auto begin = static_cast<std::ptrdiff_t>(random.below(words.size() - count + 1));
+    return joined({words.begin() + begin, words.begin() + begin + static_cast<std::ptrdiff_t>(count)});
+  }
+  const std::set<std::string> distinct(words.begin(), words.end());
+  std::vector<std::string> chosen(distinct.begin(), distinct.end());
+  random.shuffle(chosen);
+  if (form == 1)
+    std::stable_sort(chosen.begin(), chosen.end(), [&](const std::string& a, const std::string& b) {
+      return documents_with.at(a) < documents_with.at(b);
+    });
+  chosen.resize(std::min(kFewestWords, chosen.size()));
+  return joined(chosen);
+}
+
+/// Known items: queries with the one document that each was made of.
+struct KnownItems {
+  std::vector<Query> queries;
+  std::string qrels;
+};
+
+KnownItems known_items(const std::vector<Document>& documents, std::uint64_t seed) {
+  std::map<std::string, std::size_t> documents_with;
+  for (const Document& document : documents) {
+    std::set<std::string> distinct(document.text.begin(), document.text.end());
+    distinct.insert(document.title.begin(), document.title.end());
+    for (const std::string& word : distinct) ++documents_with[word];
+  }
+  Random random(seed);
+  KnownItems out;
+  std::size_t drawn = 0;
+  for (const std::size_t at : shuffled(documents.size(), random)) {
+    if (out.queries.size() == kKnownItems) break;
+    const std::string text = own_words(documents[at], drawn++ % kForms, documents_with, random);
+    if (text.empty()) continue;
+    const std::string id = "k" + std::to_string(out.queries.size());
+    out.queries.push_back({id, text});
+    out.qrels += fmt::format("{} 0 {} 1\n", id, documents[at].url);
+  }
+  return out;
+}
+
+/// The embedded engines of a collection.
+class Engines {
+ public:
+  explicit Engines(const std::string& database)
+      : weighted_({database, {{"title", 3}}}),
+        flat_({database, {}}),
+        words_({database, {}, "", "words"}),
+        parts_({database, {}, "", "parts"}),
+        alike_({database}),
+        meaning_({database, 0, ""}) {}
+
+  Result<RankedList> search(const ExpandedQuery& query) {
+    const Deadline deadline(clock_, std::chrono::seconds(60));
+    if (query.engine == "alike") return alike_.search(query.text, kListDepth, 0, deadline);
+    if (query.engine == "meaning") return meaning_.search(query.text, {}, kListDepth, 0, deadline);
+    fetchers::LocalEngine& engine = query.engine == "weighted" ? weighted_
+                                    : query.engine == "words"  ? words_
+                                    : query.engine == "parts"  ? parts_
+                                                               : flat_;
+    return engine.search(query.text, kListDepth, 0, deadline);
+  }
+
+ private:
+  SteadyClock clock_;
+  fetchers::LocalEngine weighted_;
+  fetchers::LocalEngine flat_;
+  fetchers::LocalEngine words_;
+  fetchers::LocalEngine parts_;
+  fetchers::CosineEngine alike_;
+  fetchers::VectorEngine meaning_;
+};
+
+/// Asks all lists every query.
+/// out: one run per template
+Result<std::vector<evaluation::Run>> recorded(Engines& engines, const std::vector<Query>& queries,
+                                              const WorkFolder& folder, const std::string& name) {
+  TRY(const auto domain, templates::parse_domain_file(kDomain, "own.yaml"));
+  const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
+    return *find_query_syntax(engine == "alike" || engine == "meaning" ? "plain" : "fts5");
+  };
+  std::map<std::string, std::string> runs;
+  for (const auto& one : domain.domain.templates) runs[one.id] = "# no list yet\n";
+  for (const Query& query : queries) {
+    TRY(const auto expanded, templates::expand(domain.domain, {{{"QUERY", query.text}}}, syntax_of));
+    for (const ExpandedQuery& each : expanded) {
+      TRY(const auto list, engines.search(each));
+      for (std::size_t i = 0; i < list.hits.size(); ++i)
+        runs[each.template_id] += fmt::format("{} Q0 {} {} {} {}\n", query.id, list.hits[i].url, i + 1,
+                                              kListDepth - static_cast<int>(i), each.template_id);
+    }
+  }
+  std::vector<std::string> paths;
+  for (const auto& [id, lines] : runs) {
+    const std::string path = folder.path(name + "-" + id + ".run");
+    TRY_VOID(write_file(path, lines));
+    paths.push_back(id + "=" + path);
+  }
+  return evaluation::read_runs(paths);
+}
+
+struct Collection {
+  JudgedQueries queries;
+  fusion::Model of_known_items;
+};
+
+Result<JudgedQueries> with_judgments(Engines& engines, const std::vector<Query>& queries,
+                                     const std::string& qrels, const WorkFolder& folder,
+                                     const std::string& name, std::uint64_t seed) {
+  RunCollection collection;
+  collection.name = name;
+  TRY(collection.runs, recorded(engines, queries, folder, name));
+  TRY(collection.judgments, evaluation::read_qrels(qrels));
+  return judged_runs(std::move(collection), seed);
+}
+
+Result<Collection> read_collection(const std::string& data, const std::string& name,
+                                   const ExperimentOptions& options) {
+  const std::string path = data + "/text-collections/" + name;
+  const std::string documents_file = with_packing(path + "/docs.jsonl");
+  TRY(const auto folder, WorkFolder::make());
+  fetchers::IndexOptions index;
+  index.kinds = {fetchers::WordKind::stems, fetchers::WordKind::words, fetchers::WordKind::parts};
+  index.language = "en";
+  index.has_cosine = true;
+  index.files.threads = options.threads;
+  index.vectors.source = fetchers::VectorOptions::Source::lsi;
+  const std::string database = folder->path("index.db");
+  TRY_VOID(fetchers::build_local_index(database, {documents_file}, index));
+  Engines engines(database);
+  TRY(const auto judged, service::read_judged_queries(path + "/judged.jsonl"));
+  std::vector<Query> queries;
+  for (const auto& query : judged) queries.push_back({query.id, query.slots.slots.at("QUERY")});
+  Collection out;
+  TRY(out.queries, with_judgments(engines, queries, path + "/qrels", *folder, name, options.seed));
+  TRY(const auto documents, read_documents(documents_file));
+  const KnownItems items = known_items(documents, options.seed);
+  TRY_VOID(write_file(folder->path("known"), items.qrels));
+  TRY(auto known,
+      with_judgments(engines, items.queries, folder->path("known"), *folder, "known", options.seed));
+  TRY(out.of_known_items, train("auto", known.set, {}));
+  return out;
+}
+
+/// Whether one of the lists has the document among its first ten.
+bool is_pooled(const fusion::TrainingSet& set, std::size_t row) {
+  for (std::size_t f = 0; f < set.matrix.features().size(); ++f)
+    if (!set.matrix.is_unranked(row, f) && set.matrix.value(row, f) >= -kJudgedDepth) return true;
+  return false;
+}
+
+/// The set with grades only for the pool: the model's, of which a share is wrong. What was not judged has
+/// grade 0, as in training from a store.
+fusion::TrainingSet graded_by_model(fusion::TrainingSet set, double wrong, Random random) {
+  constexpr int kGrades = service::kBestModelGrade + 1;
+  for (std::size_t row = 0; row < set.grades.size(); ++row) {
+    int grade = set.grades[row] >= 1.0 && is_pooled(set, row) ? service::kBestModelGrade : 0;
+    if (is_pooled(set, row) && random.uniform() < wrong)
+      grade = (grade + 1 + static_cast<int>(random.below(kGrades - 1))) % kGrades;
+    set.grades[row] = grade;
+  }
+  return set;
+}
+
+/// The model's grades as some documents that people graded say they are to be read.
+fusion::TrainingSet calibrated(fusion::TrainingSet model, const fusion::TrainingSet& people, Random random) {
+  std::vector<std::size_t> pool;
+  for (std::size_t row = 0; row < model.grades.size(); ++row)
+    if (is_pooled(model, row)) pool.push_back(row);
+  random.shuffle(pool);
+  std::vector<service::GradePair> pairs;
+  for (std::size_t i = 0; i < std::min(kCalibratedBy, pool.size()); ++i)
+    pairs.push_back({0, people.grades[pool[i]] >= 1.0 ? 1 : 0, static_cast<int>(model.grades[pool[i]])});
+  const auto reading = service::read_grades(pairs);
+  for (const std::size_t row : pool)
+    model.grades[row] = reading.learned[static_cast<std::size_t>(model.grades[row])];
+  return model;
+}
+
+/// The columns of the table.
+enum Column : std::size_t { kUntrained, kRight, kWrong, kWrongCalibrated, kKnown, kColumns };
+
+/// The mean over a part's queries for each column. A set that auto refuses leaves the order untrained.
+Result<std::vector<double>> run_part(const Collection& collection, std::size_t part, std::uint64_t seed) {
+  const JudgedQueries& queries = collection.queries;
+  const Division division = divided(queries.part_of, part);
+  const fusion::TrainingSet people = fusion::select_queries(queries.set, division.train);
+  const fusion::TrainingSet test_set = fusion::select_queries(queries.set, division.test);
+  TRY(const auto measures, evaluation::parse_measures("map"));
+  const auto value_of = [&](const fusion::Model& model) {
+    return mean_of(
+        values_of(queries, division.test, test_set, model.ranker->score(test_set.matrix), measures));
+  };
+  const auto value = [&](const char* learner, const fusion::TrainingSet& set) -> Result<double> {
+    fusion::TrainingRequest request;
+    request.seed = seed;
+    auto model = train(learner, set, {}, request);
+    if (!model) model = train("reciprocal-ranks", people, {}, request);
+    TRY(const auto used, std::move(model));
+    return value_of(used);
+  };
+  const Random random = Random(seed).split(part);
+  const auto wrong = graded_by_model(people, kWrongShare, random);
+  std::vector<double> out(kColumns);
+  TRY(out[kUntrained], value("reciprocal-ranks", people));
+  TRY(out[kRight], value("auto", graded_by_model(people, 0.0, random)));
+  TRY(out[kWrong], value("auto", wrong));
+  TRY(out[kWrongCalibrated], value("auto", calibrated(wrong, people, random.split(1))));
+  out[kKnown] = value_of(collection.of_known_items);
+  return out;
+}
+
+/// The share of what right grades gain that the model's lose; 0 where right grades gain nothing.
+double share_lost(const std::vector<double>& means, Column column) {
+  const double gain = means[kRight] - means[kUntrained];
+  return gain > 0.0 ? (means[kRight] - means[column]) / gain : 0.0;
+}
+
+void describe(const std::map<std::string, std::vector<double>>& by_collection, PaperReport& report) {
+  Table table{
+      {{"MAP", "untrained", "right grades", "30 % wrong", "calibrated", "share lost", "known items"}}};
+  std::vector<std::vector<double>> rows;
+  double least = 1.0;
+  const auto add = [&](const std::string& name, const std::vector<double>& means) {
+    std::vector<std::string> cells{name};
+    for (const Column column : {kUntrained, kRight, kWrong, kWrongCalibrated})
+      cells.push_back(fixed(means[column], 4));
+    cells.push_back(fmt::format("{:.0f} %", 100.0 * share_lost(means, kWrong)));
+    cells.push_back(fmt::format("{:+.4f}", means[kKnown] - means[kUntrained]));
+    table.add(std::move(cells));
+    report.json[name] = json_array(means);
+  };
+  for (const auto& [name, means] : by_collection) {
+    add(name, means);
+    rows.push_back(means);
+    least = std::min(least, means[kKnown] - means[kUntrained]);
+  }
+  const auto means = means_of(rows);
+  add("mean", means);
+  report.text += table.text() + "\n";
+  report.judge("a model with 30 % wrong grades loses at most half of what right grades gain, in the mean",
+               means[kRight] > means[kUntrained] && share_lost(means, kWrong) <= 0.5,
+               fmt::format("{:.0f} %", 100.0 * share_lost(means, kWrong)));
+  report.judge("known items gain at least .01 MAP in the mean and lose at most .003 on any collection",
+               means[kKnown] - means[kUntrained] >= 0.01 && least >= -0.003,
+               fmt::format("{:+.4f}, lowest {:+.4f}", means[kKnown] - means[kUntrained], least));
+}
+
+}  // namespace
+}  // namespace judges
+
+Result<std::string> run_judges(const ExperimentOptions& options) {
+  using namespace judges;
+  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
+  PaperReport report{"judges", "Judges that are no people",
+                     "MAP by people's judgments, on queries that nothing was learned from.\n\n"};
+  const std::size_t parts = options.is_quick() ? 1 : kFifths;
+  const std::size_t draws = options.is_full() ? 5 : 1;
+  std::map<std::string, std::vector<double>> means;
+  for (const char* name : kCollections) {
+    TRY(const auto collection, read_collection(options.data, name, options));
+    TRY(const auto rows, run_all(parts * draws, options.threads, options.progress, [&](std::size_t i) {
+          return run_part(collection, i % parts, options.seed + i / parts);
+        }));
+    means[name] = means_of(rows);
+  }
+  describe(means, report);
+  return deliver(std::move(report), options);
+}
+
+}  // namespace metafuse::lab::experiments
