@@ -1,13 +1,13 @@
 // What judges that are no people are worth, on text collections that people judged (text-collections/NAME
-// with docs.jsonl, judged.jsonl and qrels). The eight lists are of unequal worth, so that there is something
-// to learn: words in all fields with and without a weight of the title, in title and text alone, unstemmed,
-// parts of words, cosine, and vectors by latent semantic indexing. A simulated model grades the first ten
-// results of every list: 3 for what is relevant, else 0, and with a probability of 30 % another of its four
-// grades, all equally likely. From its grades, from right grades of the same pool, and from the model's grades
-// calibrated by 40 documents that people graded, `auto` is trained and measured by people's judgments; five
-// parts, each the test once. Beside it, known items: queries that are made of a document's own words, for
-// which that document is the only relevant one. Quick: one part. Normal: all parts. Full: all, 5 draws of the
-// grades.
+// with docs.jsonl, judged.jsonl and qrels). The eight lists are of unequal worth, so that there is
+// something to learn: words in all fields with and without a weight of the title, in title and text alone,
+// unstemmed, parts of words, cosine, and vectors by latent semantic indexing. A simulated model grades the
+// first ten results of every list: 3 for what is relevant, else 0, and with a probability of 30 % another
+// of its four grades, all equally likely. From its grades, from right grades of the same pool, and from the
+// model's grades calibrated by 40 documents that people graded, `auto` is trained and measured by people's
+// judgments; five parts, each the test once. Beside it, known items: queries made of a document's own
+// words, for which only that document is relevant. Quick: one part. Normal: all parts. Full: all, 5 draws
+// of the grades.
 #include <algorithm>
 #include <array>
 #include <filesystem>
