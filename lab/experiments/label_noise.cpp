@@ -4,6 +4,8 @@
 // the demonstration; five parts, each the test once. Quick: one part. Normal: all parts. Full: all, 5 draws.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -55,7 +57,7 @@ fusion::TrainingSet turned(fusion::TrainingSet set, double share, Random random)
   return set;
 }
 
-/// The mean over a part's queries, for every method and share; a learner that refuses the set counts as RRF.
+/// The mean over a part's queries, for every method and share; NaN for a learner that refuses the set.
 Result<std::vector<double>> run_part(const JudgedQueries& queries, std::size_t part, std::uint64_t seed) {
   const Division division = divided(queries.part_of, part);
   const fusion::TrainingSet train_set = fusion::select_queries(queries.set, division.train);
@@ -64,14 +66,13 @@ Result<std::vector<double>> run_part(const JudgedQueries& queries, std::size_t p
   std::vector<double> out;
   for (std::size_t s = 0; s < kShares.size(); ++s) {
     const auto noisy = turned(train_set, kShares[s], Random(seed).split(10 * part + s));
-    const std::size_t first = out.size();
     for (const Method& method : kMethods) {
       fusion::TrainingRequest request;
       request.seed = seed;
       const auto model = train(method.learner, noisy, method.options, request);
       out.push_back(model ? mean_of(values_of(queries, division.test, test_set,
                                               model->ranker->score(test_set.matrix), measures))
-                          : out.at(first));
+                          : std::numeric_limits<double>::quiet_NaN());
     }
   }
   return out;
@@ -88,6 +89,10 @@ void describe(const std::string& name, const std::vector<double>& means, PaperRe
   for (std::size_t m = 0; m < methods; ++m) {
     std::vector<double> row;
     for (std::size_t s = 0; s < kShares.size(); ++s) row.push_back(means[s * methods + m]);
+    if (std::any_of(row.begin(), row.end(), [](double value) { return std::isnan(value); })) {
+      table.add({kMethods[m].learner, "refuses", "-", "-", "-", "-", "-"});
+      continue;
+    }
     std::vector<std::string> cells{kMethods[m].learner};
     for (const double value : row) cells.push_back(fixed(value, 4));
     cells.push_back(fmt::format("{:+.4f}", row.back() - row.front()));

@@ -73,6 +73,7 @@ Result<Recorded> record(const ExperimentOptions& options) {
   TRY(const auto pages, home_pages::IndexedPages::open(options.data));
   home_pages::SampleOptions sampling;
   sampling.seed = options.seed;
+  sampling.names = sampling.categories = 0;  // only queries for a topic have a section
   Recorded out;
   TRY(out.queries.set, pages->record(sampling, options.threads));
   std::map<std::string, std::string> section_of;

@@ -18,7 +18,7 @@ constexpr std::size_t kShortestCorrected = 3;
 constexpr std::size_t kMostNear[] = {64, 8, 4};
 /// A known word is surely wrong only if what is meant occurs so many times as often.
 constexpr std::size_t kRarer = 10;
-constexpr std::size_t kMostCorrectedWords = 12;
+constexpr std::size_t kMostCorrectedWords = 24;
 constexpr std::size_t kLongestWord = 40;
 constexpr std::size_t kMostCandidates = 4000;
 constexpr std::size_t kMostTypedBytes = 200;

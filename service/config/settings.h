@@ -131,4 +131,9 @@ void read_keys(const YamlNode& node, const char* key, ConfigReading& reading);
 void read_keys_file(const YamlNode& node, const char* key, ConfigReading& reading);
 void describe_keys(std::string& out);
 
+// learning_settings.cpp
+
+void read_learning(const YamlNode& node, const char* key, ConfigReading& reading);
+void describe_learning(std::string& out);
+
 }  // namespace metafuse::service
