@@ -10,7 +10,7 @@ using namespace metafuse::test;
 
 namespace {
 
-const std::string kJson = "application/json";
+const std::string kJsonType = "application/json";
 const std::string kDomain =
     "version: 1\ndomain: pages\ndepth: 10\nslots: {NAME: {required: true}}\ntemplates:\n"
     "  - {id: plain, engine: one, query: '{NAME}'}\nlists: [bm25]\n";
@@ -37,7 +37,7 @@ struct RelevanceServer {
   }
 
   Json post(const std::string& path, const std::string& body, int status = 200) {
-    const std::string response = server.post(path, kJson, body);
+    const std::string response = server.post(path, kJsonType, body);
     INFO(path << ' ' << body << '\n' << response);
     REQUIRE(status_in(response) == status);
     return *parse_json(body_in(response), "answer");
