@@ -48,9 +48,8 @@ std::vector<Pair> crucial_pairs(const TrainingSet& set, std::vector<bool>& is_us
         own.push_back({pair.below, pair.above, pair.weight});
     double total = 0.0;
     for (const Pair& pair : own) total += pair.weight;
-    double share = 1.0;
-    if (set.feedback.query_weights == FeedbackOptions::QueryWeights::equal) share = 1.0 / total;
-    if (set.feedback.query_weights == FeedbackOptions::QueryWeights::given) share = query.weight / total;
+    double share = query.weight;
+    if (set.feedback.query_weights != FeedbackOptions::QueryWeights::pairs) share /= total;
     if (own.empty() || share == 0.0) continue;
     for (std::size_t row = query.begin; row < query.end; ++row) is_used[row] = true;
     for (Pair& pair : own) {

@@ -198,7 +198,7 @@ TEST_CASE("A page ends where it has more tags than its bytes allow", "[fetchers]
   };
   CHECK(words_of("<p>w", 19'999) == 19'999);  // with the body's own tag as many as any page may have
   CHECK(words_of("<p>w", 20'000) == 19'999);
-  CHECK(words_of("<p>w", 90'000) == 29'999);  // one tag per 12 bytes of 360,006
-  CHECK(words_of("<p a='' b=''>w", 30'000) == 11'667);
-  CHECK(words_of("<!----><p>w", 30'000) == 13'749);
+  CHECK(words_of("<p>w", 90'000) == 22'499);  // one tag per 16 bytes of 360,006
+  CHECK(words_of("<p a='' b=''>w", 30'000) == 8'750);
+  CHECK(words_of("<!----><p>w", 30'000) == 10'312);
 }
