@@ -90,5 +90,5 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
       CHECK(report->margins[i] == Approx(expected[i]).margin(1e-12));
     CHECK(report->margins.back() <= 1.0 + 1e-12);
   }
-  CHECK(with_steps >= 14);
+  CHECK(with_steps >= 13);
 }
