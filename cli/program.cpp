@@ -59,6 +59,13 @@ void show_own_name(CLI::App& app, const std::string& name) {
   for (CLI::App* verb : app.get_subcommands({})) show_own_name(*verb, name);
 }
 
+void add_group(CLI::App& app, Program& program, const VerbGroup& group) {
+  const std::string ungrouped = app.get_group();
+  for (const AddVerb add : group.verbs) add(app, program);
+  for (CLI::App* verb : app.get_subcommands({}))
+    if (verb->get_group() == ungrouped) verb->group(group.heading);  // hidden verbs stay hidden
+}
+
 int run(Program& program, const std::vector<std::string>& typed) {
   CLI::App app{program.name + ": " + program.meaning, program.name};
   app.add_option_function<std::string>("--color", choose_colour,
@@ -69,7 +76,7 @@ int run(Program& program, const std::vector<std::string>& typed) {
   app.footer(program.name + " help VERB explains a verb, with examples.");
   auto [words, is_help_whole] = understand(typed);
   app.formatter(help_formatter(is_help_whole));  // set before the verbs are added, because they inherit it
-  for (const AddVerb add : program.verbs) add(app, program);
+  for (const VerbGroup& group : program.verbs) add_group(app, program, group);
   show_own_name(app, program.name);
   check_all_numbers(app);
   if (words.empty()) {

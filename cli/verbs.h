@@ -22,13 +22,19 @@ struct Program;
 /// result in the program's outcome; run_program() prints an error and returns its exit status.
 using AddVerb = void (*)(CLI::App& app, Program& program);
 
+/// Verbs that stand together in --help.
+struct VerbGroup {
+  const char* heading;
+  std::vector<AddVerb> verbs;
+};
+
 /// What differs between the programs that are made of these verbs, and what a verb leaves behind.
 struct Program {
-  std::string name;            ///< "metafuse"
-  std::string meaning;         ///< the first line of --help
-  std::vector<AddVerb> verbs;  ///< in the order of --help
-  fusion::Learners learners;   ///< those that its verbs train
-  bool is_server = false;      ///< whether it serves, and so has a configuration
+  std::string name;              ///< "metafuse"
+  std::string meaning;           ///< the first line of --help
+  std::vector<VerbGroup> verbs;  ///< in the order of --help
+  fusion::Learners learners;     ///< those that its verbs train
+  bool is_server = false;        ///< whether it serves, and so has a configuration
   /// Words that completions offer after a verb, such as the names of experiments.
   std::map<std::string, std::vector<std::string>> words = {};
   Result<void> outcome = {};
