@@ -123,6 +123,7 @@ AnswerShape shape_of(const FetchedList& list, std::string_view query, std::span<
   AnswerShape shape;
   shape.failure = list.failure;
   shape.status = list.status;
+  shape.is_engines_fault = list.blame == Blame::engine;
   shape.set(Figure::seconds, std::chrono::duration<double>(list.elapsed).count());
   const std::vector<Hit>& hits = list.list.hits;
   shape.set(Figure::results, static_cast<double>(hits.size()));

@@ -82,6 +82,7 @@ inline constexpr std::size_t kFigures = static_cast<std::size_t>(Figure::seconds
 struct AnswerShape {
   Failure failure = Failure::none;
   int status = 0;                            ///< of HTTP, if the failure is one
+  bool is_engines_fault = false;             ///< the failure; otherwise a query's or our own
   std::optional<double> values[kFigures]{};  ///< nothing where an answer cannot tell
   std::vector<std::string> hosts{};          ///< of each result
   std::vector<std::string> keys{};           ///< of the first results

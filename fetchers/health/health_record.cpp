@@ -49,6 +49,11 @@ void judge_failure(const AnswerShape& shape, Oddities& out) {
   }
 }
 
+/// Whether a status may be the answer to one query that the engine does not understand.
+bool is_about_the_query(int status) {
+  return status == 400 || status == 414 || status == 422;
+}
+
 /// Whether a failure is the caller's or our own doing.
 bool tells_nothing(const AnswerShape& shape, const AnswerSetting& setting, const HealthProfile& profile) {
   switch (shape.failure) {
@@ -58,6 +63,10 @@ bool tells_nothing(const AnswerShape& shape, const AnswerSetting& setting, const
     case Failure::not_recorded:
     case Failure::broken:
       return true;
+    case Failure::rate_limited:  // by the engine, or by our own limit
+      return !shape.is_engines_fault;
+    case Failure::http_status:
+      return is_about_the_query(shape.status);
     case Failure::timeout: {
       const double usual = profile.usual(Figure::seconds).value_or(1);
       return setting.patience_seconds > 0 && setting.patience_seconds < 3 * usual;

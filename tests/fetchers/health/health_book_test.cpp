@@ -86,6 +86,38 @@ TEST_CASE("Our own failures and short deadlines say nothing about an engine", "[
   CHECK_FALSE(book.find("one")->is_suspected);
 }
 
+TEST_CASE("Our own limit of requests says nothing about an engine, its own does", "[fetchers][health]") {
+  HealthBook book;
+  learn(book);
+  for (int i = 0; i < 50; ++i) {
+    FetchedList ours = list_of("one", 500 + i, 0), its = list_of("two", 500 + i, 0);
+    ours.failure = its.failure = Failure::rate_limited;
+    its.blame = Blame::engine;
+    const std::vector<FetchedList> lists = {ours, its};
+    book.note(lists, 3, i);
+  }
+  CHECK(book.find("one")->state == HealthState::works);
+  CHECK_FALSE(book.find("one")->is_suspected);
+  CHECK(book.find("two")->state == HealthState::blocked);
+}
+
+TEST_CASE("A status that refuses one query says nothing about an engine", "[fetchers][health]") {
+  const auto state_after = [](int status) {
+    HealthBook book;
+    learn(book);
+    for (int i = 0; i < 50; ++i) {
+      FetchedList list = list_of("one", 500 + i, 0);
+      list.failure = Failure::http_status;
+      list.status = status;
+      book.note({&list, 1}, 3, i);
+    }
+    return book.find("one")->state;
+  };
+  for (const int status : {400, 414, 422}) CHECK(state_after(status) == HealthState::works);
+  for (const int status : {404, 410, 500}) CHECK(state_after(status) == HealthState::gone);
+  CHECK(state_after(403) == HealthState::blocked);
+}
+
 TEST_CASE("An engine that answers as before is believed again", "[fetchers][health]") {
   HealthBook book;
   learn(book);
