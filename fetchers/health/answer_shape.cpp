@@ -49,8 +49,7 @@ struct ShapeSums {
   std::string sample;  ///< of the texts, for their language
 };
 
-void add_hit(ShapeSums& sums, const Hit& hit, const std::vector<std::string>& words,
-             const std::set<std::string_view>& others) {
+void add_hit(ShapeSums& sums, const Hit& hit, const std::vector<std::string>& words, bool is_shared) {
   sums.titles += hit.title.empty() ? 0 : 1;
   sums.texts += hit.snippet.empty() ? 0 : 1;
   sums.title_bytes += static_cast<double>(hit.title.size());
@@ -61,7 +60,7 @@ void add_hit(ShapeSums& sums, const Hit& hit, const std::vector<std::string>& wo
   const std::string all = ascii_lower(hit.title + ' ' + hit.snippet + ' ' + hit.url);
   const auto is_inside = [&](const std::string& word) { return all.find(word) != std::string::npos; };
   sums.on_topic += std::any_of(words.begin(), words.end(), is_inside) ? 1 : 0;
-  sums.shared += !hit.key.empty() && others.contains(hit.key) ? 1 : 0;
+  sums.shared += is_shared ? 1 : 0;
 }
 
 }  // namespace
@@ -119,7 +118,7 @@ HealthState state_behind(Oddity oddity) {
   }
 }
 
-AnswerShape shape_of(const FetchedList& list, std::string_view query, std::span<const FetchedList> others) {
+AnswerShape shape_of(const FetchedList& list, std::string_view query, const SearchFinds& finds) {
   AnswerShape shape;
   shape.failure = list.failure;
   shape.status = list.status;
@@ -128,15 +127,12 @@ AnswerShape shape_of(const FetchedList& list, std::string_view query, std::span<
   const std::vector<Hit>& hits = list.list.hits;
   shape.set(Figure::results, static_cast<double>(hits.size()));
   if (list.has_failed() || hits.empty()) return shape;
-  std::set<std::string_view> keys_of_others;
-  for (const FetchedList& other : others)
-    if (other.query.engine != list.query.engine)
-      for (const Hit& hit : other.list.hits) keys_of_others.insert(hit.key);
+  const std::string& engine = list.query.engine;
   const std::vector<std::string> words = query_words(query);
   const std::size_t count = std::min(hits.size(), kMostShapeHits);
   ShapeSums sums;
   for (std::size_t i = 0; i < count; ++i) {
-    add_hit(sums, hits[i], words, keys_of_others);
+    add_hit(sums, hits[i], words, finds.has_besides(engine, hits[i].key));
     shape.hosts.push_back(shape_host(hits[i].url));
     if (i < kMostKeys) shape.keys.push_back(hits[i].key.empty() ? hits[i].url : hits[i].key);
   }
@@ -152,19 +148,50 @@ AnswerShape shape_of(const FetchedList& list, std::string_view query, std::span<
   shape.set(Figure::url_bytes, sums.url_bytes / n);
   shape.set(Figure::top_host, static_cast<double>(top) / n);
   if (!words.empty()) shape.set(Figure::on_topic, sums.on_topic / n);
-  if (keys_of_others.size() >= kFewestOthersHits) shape.set(Figure::shared, sums.shared / n);
+  if (finds.keys_besides(engine) >= kFewestOthersHits) shape.set(Figure::shared, sums.shared / n);
   shape.language = language_of_text(truncate_utf8(sums.sample, kLanguageBytes));
   return shape;
 }
 
-Others what_others_found(const FetchedList& list, std::span<const FetchedList> lists) {
-  std::map<std::string_view, bool> found;
-  for (const FetchedList& other : lists)
-    if (other.query.engine != list.query.engine && !other.query.engine.empty() && !other.has_failed())
-      found[other.query.engine] |= other.list.hits.size() >= kFewestOthersHits;
-  if (found.empty()) return Others::nobody;
-  const auto finders = std::count_if(found.begin(), found.end(), [](const auto& one) { return one.second; });
-  return 2 * static_cast<std::size_t>(finders) >= found.size() ? Others::much : Others::little;
+SearchFinds::SearchFinds(std::span<const FetchedList> lists) {
+  for (const FetchedList& list : lists) {
+    const std::string_view engine = list.query.engine;
+    EngineFinds& finds = engines_[engine];
+    if (!engine.empty() && !list.has_failed()) {
+      answered_ += finds.has_answered ? 0 : 1;
+      finds.has_answered = true;
+      if (!finds.has_found && list.list.hits.size() >= kFewestOthersHits) {
+        finds.has_found = true;
+        ++found_;
+      }
+    }
+    for (const Hit& hit : list.list.hits) {
+      if (hit.key.empty()) continue;
+      Finder& finder = keys_.try_emplace(hit.key, Finder{engine}).first->second;
+      if (finder.engine != engine) finder.is_only_one = false;
+    }
+  }
+  for (const auto& [key, finder] : keys_)
+    if (finder.is_only_one) ++engines_[finder.engine].own_keys;
+}
+
+Others SearchFinds::besides(std::string_view engine) const {
+  const auto at = engines_.find(engine);
+  const bool is_there = at != engines_.end();
+  const std::size_t answered = answered_ - (is_there && at->second.has_answered ? 1 : 0);
+  const std::size_t found = found_ - (is_there && at->second.has_found ? 1 : 0);
+  if (answered == 0) return Others::nobody;
+  return 2 * found >= answered ? Others::much : Others::little;
+}
+
+bool SearchFinds::has_besides(std::string_view engine, std::string_view key) const {
+  const auto at = keys_.find(key);
+  return at != keys_.end() && (!at->second.is_only_one || at->second.engine != engine);
+}
+
+std::size_t SearchFinds::keys_besides(std::string_view engine) const {
+  const auto at = engines_.find(engine);
+  return keys_.size() - (at == engines_.end() ? 0 : at->second.own_keys);
 }
 
 }  // namespace metafuse::fetchers

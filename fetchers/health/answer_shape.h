@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/keyed_hash.h"
 #include "fetchers/model/fetched_list.h"
 
 // What an engine's answers look like, and in which ways one answer differs from those before it. A site that
@@ -96,11 +97,39 @@ struct AnswerShape {
 /// What the other engines of the same search found.
 enum class Others : std::uint8_t { nobody, little, much };
 
-/// in:     query - as it was sent, for Figure::on_topic; others - the other lists of the same search
-/// cost:   O(bytes of the list)
-AnswerShape shape_of(const FetchedList& list, std::string_view query, std::span<const FetchedList> others);
+/// What all engines of one search found, so that each list is compared with those of the other engines
+/// without going through them again. Refers to the lists, which must outlive it.
+class SearchFinds {
+ public:
+  /// Nobody was asked.
+  SearchFinds() = default;
+  /// cost:   O(hits of the lists)
+  explicit SearchFinds(std::span<const FetchedList> lists);
 
-/// Whether at least half of the other engines' lists have results.
-Others what_others_found(const FetchedList& list, std::span<const FetchedList> lists);
+  /// Whether at least half of the other engines have results.
+  Others besides(std::string_view engine) const;
+  /// Whether another engine found a key.
+  bool has_besides(std::string_view engine, std::string_view key) const;
+  /// How many different keys the other engines found.
+  std::size_t keys_besides(std::string_view engine) const;
+
+ private:
+  struct Finder {
+    std::string_view engine;  ///< the first that found the key
+    bool is_only_one = true;
+  };
+  struct EngineFinds {
+    std::size_t own_keys = 0;  ///< that no other engine found
+    bool has_answered = false, has_found = false;
+  };
+
+  TextViewMap<Finder> keys_;
+  TextViewMap<EngineFinds> engines_;
+  std::size_t answered_ = 0, found_ = 0;  ///< engines
+};
+
+/// in:     query - as it was sent, for Figure::on_topic; finds - of the same search
+/// cost:   O(bytes of the list)
+AnswerShape shape_of(const FetchedList& list, std::string_view query, const SearchFinds& finds);
 
 }  // namespace metafuse::fetchers

@@ -241,9 +241,14 @@ void HealthBook::watch(const std::vector<WatchedEngine>& engines) {
 
 std::vector<HealthChange> HealthBook::note(std::span<const FetchedList> lists, double patience_seconds,
                                            std::int64_t now) {
+  // Everything that takes time is done before the lock, which /metrics and /readyz wait for.
+  const SearchFinds finds(lists);
+  std::vector<AnswerShape> shapes;
+  for (const FetchedList& list : lists) shapes.push_back(shape_of(list, list.query.text, finds));
   std::vector<HealthChange> out;
   const std::lock_guard lock(mutex_);
-  for (const FetchedList& list : lists) {
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const FetchedList& list = lists[i];
     const auto at = entries_.find(list.query.engine);
     if (at == entries_.end()) continue;
     Entry& entry = at->second;
@@ -251,10 +256,9 @@ std::vector<HealthChange> HealthBook::note(std::span<const FetchedList> lists, d
       return known.query == list.query.text;
     });
     const HealthState before = entry.record.state;
-    const AnswerShape shape = shape_of(list, list.query.text, lists);
     ++changes_;
-    if (note_answer(entry.record, shape,
-                    {list.query.text, what_others_found(list, lists), is_known, patience_seconds}, now))
+    if (note_answer(entry.record, shapes[i],
+                    {list.query.text, finds.besides(list.query.engine), is_known, patience_seconds}, now))
       out.push_back({at->first, before, entry.record.state, entry.record.sign});
   }
   return out;
@@ -262,6 +266,7 @@ std::vector<HealthChange> HealthBook::note(std::span<const FetchedList> lists, d
 
 std::optional<Oddities> HealthBook::note_own(const FetchedList& list, double patience_seconds,
                                              std::int64_t now, std::vector<HealthChange>* changes) {
+  const AnswerShape shape = shape_of(list, list.query.text, {});
   const std::lock_guard lock(mutex_);
   const auto at = entries_.find(list.query.engine);
   if (at == entries_.end()) return std::nullopt;
@@ -269,7 +274,6 @@ std::optional<Oddities> HealthBook::note_own(const FetchedList& list, double pat
   const bool is_known = std::any_of(entry.known.begin(), entry.known.end(),
                                     [&](const KnownAnswer& known) { return known.query == list.query.text; });
   const AnswerSetting setting{list.query.text, Others::nobody, is_known, patience_seconds};
-  const AnswerShape shape = shape_of(list, list.query.text, {});
   const auto oddities = oddities_of(shape, setting, entry.record);
   const HealthState before = entry.record.state;
   ++changes_;

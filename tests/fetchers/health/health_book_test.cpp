@@ -118,6 +118,27 @@ TEST_CASE("A status that refuses one query says nothing about an engine", "[fetc
   CHECK(state_after(403) == HealthState::blocked);
 }
 
+TEST_CASE("A list is compared with what other engines found, not with its own engine's other lists",
+          "[fetchers][health]") {
+  std::vector<FetchedList> lists = {list_of("one", 1, 4), list_of("one", 2, 4), list_of("two", 1, 2),
+                                    list_of("three", 9, 0)};
+  const SearchFinds finds(lists);
+  CHECK(finds.has_besides("one", "site0.example/river/1"));
+  CHECK(finds.has_besides("two", "site0.example/river/1"));
+  CHECK_FALSE(finds.has_besides("one", "site3.example/river/1"));
+  CHECK(finds.has_besides("two", "site3.example/river/1"));
+  CHECK_FALSE(finds.has_besides("one", ""));
+  CHECK(finds.keys_besides("one") == 2);
+  CHECK(finds.keys_besides("two") == 8);
+  CHECK(finds.keys_besides("three") == 8);
+  CHECK(finds.besides("one") == Others::little);
+  CHECK(finds.besides("two") == Others::much);
+  CHECK(SearchFinds().besides("one") == Others::nobody);
+  CHECK(SearchFinds({lists.data(), 2}).besides("one") == Others::nobody);
+  CHECK_FALSE(shape_of(lists[0], "otter", finds).value(Figure::shared).has_value());
+  CHECK(shape_of(lists[2], "otter", finds).value(Figure::shared) == 1.0);
+}
+
 TEST_CASE("An engine that answers as before is believed again", "[fetchers][health]") {
   HealthBook book;
   learn(book);
