@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string_view>
+
+#include "core/text.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -111,8 +114,21 @@ void judge_language(const AnswerShape& shape, const HealthProfile& profile, Oddi
     if (share > 0.8 && language != shape.language) out.set(Oddity::other_language);
 }
 
+/// A query without what people vary when they ask the same again: capitals, punctuation and blanks.
+std::string plain_words_of(std::string_view query) {
+  std::string out;
+  for (const char c : query)
+    if (is_ascii_letter_or_digit(c) || static_cast<unsigned char>(c) >= 0x80)
+      out += ascii_lower(c);
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 bool is_repeated(const AnswerShape& shape, const AnswerSetting& setting, const HealthRecord& record) {
-  if (shape.keys.size() < 3 || record.last_keys.empty() || setting.query == record.last_query) return false;
+  if (shape.keys.size() < 3 || record.last_keys.empty()) return false;
+  if (plain_words_of(setting.query) == plain_words_of(record.last_query)) return false;
   const std::set<std::string_view> before(record.last_keys.begin(), record.last_keys.end());
   const auto same = std::count_if(shape.keys.begin(), shape.keys.end(),
                                   [&](const std::string& key) { return before.contains(key); });

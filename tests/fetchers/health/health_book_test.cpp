@@ -139,6 +139,23 @@ TEST_CASE("A list is compared with what other engines found, not with its own en
   CHECK(shape_of(lists[2], "otter", finds).value(Figure::shared) == 1.0);
 }
 
+TEST_CASE("The same question with other capitals, punctuation and blanks has the same results by right",
+          "[fetchers][health]") {
+  const auto state_after = [](const std::vector<std::string>& queries) {
+    HealthBook book;
+    learn(book);
+    for (int i = 0; i < 24; ++i) {
+      FetchedList list = list_of("one", 500, 10);
+      list.query.text = queries[static_cast<std::size_t>(i) % queries.size()];
+      book.note({&list, 1}, 3, i);
+    }
+    return book.find("one")->state;
+  };
+  CHECK(state_after({"River otter", "river OTTER?", " river  otter", "\"river, otter\""}) ==
+        HealthState::works);
+  CHECK(state_after({"river otter", "river beaver"}) == HealthState::changed);
+}
+
 TEST_CASE("An engine that answers as before is believed again", "[fetchers][health]") {
   HealthBook book;
   learn(book);
