@@ -62,7 +62,7 @@ TEST_CASE("An unknown option is reported with similar ones before a missing opti
                 "unknown option --xyzzy; see metafuse score --help");
   check_refused(run_metafuse({"model", "shwo"}), 64,
                 "\"shwo\" is not a verb of metafuse model; did you mean show?");
-  check_refused(run_metafuse({"quux"}), 64, "the verbs are init, expand, templates");
+  check_refused(run_metafuse({"quux"}), 64, "the verbs are init, index, engines");
 }
 
 TEST_CASE("The value of an option may begin with a dash", "[cli]") {
