@@ -125,12 +125,14 @@ bool is_underline(std::string_view line) {
          line.find_first_not_of(line[0]) == std::string_view::npos;
 }
 
-/// Whether a line is written for programs: "Format: https://...", "Name: value", a path.
+/// Whether a line is written for programs or names what follows: "Format: https://...", "Name: value",
+/// "Portability:", a path.
 bool is_for_programs(std::string_view line) {
   const std::size_t colon = line.find(": ");
   const bool is_field = colon != std::string_view::npos && colon > 0 &&
                         line.substr(0, colon).find_first_of(" \t") == std::string_view::npos;
-  return is_field || line.find("://") != std::string_view::npos || line.starts_with("-*-") ||
+  const bool is_label = line.ends_with(':') && line.find_first_of(" \t") == std::string_view::npos;
+  return is_field || is_label || line.find("://") != std::string_view::npos || line.starts_with("-*-") ||
          line.starts_with("#!");
 }
 

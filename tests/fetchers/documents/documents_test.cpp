@@ -72,6 +72,8 @@ TEST_CASE("The title of a text is its first line unless that is decoration or fo
           "[fetchers][documents]") {
   CHECK(field(one(read_text_file("=======\nA title\n=======\nwords")), "title") == "A title");
   CHECK(field(one(read_text_file("Format: https://x.example/\nmore")), "title") == "-");
+  CHECK(field(one(read_text_file("Portability:\n\nIt runs anywhere.")), "title") == "-");
+  CHECK(field(one(read_text_file("How to begin:\n\nAt the beginning.")), "title") == "How to begin:");
   CHECK(field(one(read_text_file("1 2 3\n")), "title") == "-");
   CHECK(field(one(read_text_file(std::string(300, 'x'))), "title") == "-");
   CHECK(field(one(read_text_file("=======\nA title\n=======\n\nwords")), "text") == "A title\n\nwords");
