@@ -53,7 +53,8 @@ std::vector<Group> grouped(const std::vector<ScoredRelevance>& documents) {
 /// How far a score lies between two others, from 0 to 1. Halves are taken first, because the difference of
 /// two finite scores may be infinite.
 double share_between(double low, double high, double score) {
-  return (score / 2 - low / 2) / (high / 2 - low / 2);
+  const double whole = high / 2 - low / 2;
+  return whole > 0.0 ? (score / 2 - low / 2) / whole : 0.0;
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ bool is_relevant_row(const TrainingSet& set, std::size_t row) {
   return set.grades[row] >= set.feedback.relevance_level;
 }
 
+/// How a store's sets name the queries of clicks, which may have lost their pairs.
+constexpr std::string_view kClicked = "clicked ";
+
 /// Whether each query has judged documents.
 std::vector<bool> are_judged(const TrainingSet& set) {
   std::vector<bool> has_pairs(set.queries.size(), false);
@@ -43,7 +46,8 @@ std::vector<bool> are_judged(const TrainingSet& set) {
       has_relevant = has_relevant || is_relevant_row(set, row);
       has_judged = has_judged || set.in_feedback[row] != 0;
     }
-    out[q] = has_judged && (has_relevant || !has_pairs[q]);
+    const bool has_clicks = has_pairs[q] || set.queries[q].id.starts_with(kClicked);
+    out[q] = has_judged && (has_relevant || !has_clicks);
   }
   return out;
 }
@@ -51,7 +55,7 @@ std::vector<bool> are_judged(const TrainingSet& set) {
 /// The name of the base query: a store's sets name queries "judged DIGEST" and "clicked DIGEST#SEARCH".
 std::string_view base_query_of(std::string_view id) {
   id = id.substr(0, id.find('#'));
-  for (const std::string_view origin : {"judged ", "clicked "})
+  for (const std::string_view origin : {std::string_view("judged "), kClicked})
     if (id.starts_with(origin)) id.remove_prefix(origin.size());
   return id;
 }

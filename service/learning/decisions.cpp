@@ -13,6 +13,8 @@ namespace {
 
 /// How long a search waits for decisions that have just changed.
 constexpr std::chrono::milliseconds kLongestWait{100};
+/// The same before there are any, because without them hidden results would be shown.
+constexpr std::chrono::milliseconds kLongestFirstWait{2000};
 
 Result<DomainDecisions> read_decisions(Store& store, const std::string& domain,
                                        const DecisionOptions& options) {
@@ -125,7 +127,8 @@ std::shared_ptr<const DomainDecisions> Decisions::of(const std::string& domain,
   if (entry.is_stale) {
     entry.is_stale = false;  // also after a failure: look() finds out that the marks differ
     ++entry.under_way;
-    entry.awaited_until = std::chrono::steady_clock::now() + kLongestWait;
+    entry.awaited_until =
+        std::chrono::steady_clock::now() + (entry.was_read ? kLongestWait : kLongestFirstWait);
     const StoreIdentity& identity = options.identity;
     wanted_.push_back(
         {domain, options, std::string(identity.secret), std::string(identity.plain_slot), *options.tracking});
@@ -165,10 +168,12 @@ void Decisions::read(const Wanted& wanted) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[wanted.domain];
     --entry.under_way;
-    if (read)
+    if (read) {
       entry.decisions = std::make_shared<const DomainDecisions>(std::move(*read));
-    else
+      entry.was_read = true;
+    } else {
       entry.judgments.clear();
+    }
     ++changes_;  // answers were perhaps rendered without them
   }
   was_read_.notify_all();

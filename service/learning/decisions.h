@@ -50,7 +50,8 @@ class Decisions {
   Decisions& operator=(const Decisions&) = delete;
   ~Decisions();
 
-  /// A domain's decisions; the earlier ones if the store takes more than 100 ms or fails.
+  /// A domain's decisions; the earlier ones if the store takes more than 100 ms or fails, none if it
+  /// takes more than two seconds for the first ones.
   ///
   /// cost: after a change, the thread reads all of the domain's judgments
   std::shared_ptr<const DomainDecisions> of(const std::string& domain, const DecisionOptions& options);
@@ -69,6 +70,7 @@ class Decisions {
     std::string judgments;  ///< StoredJudgments::mark() when last looked at
     std::string curation;   ///< number of the latest version
     std::shared_ptr<const DomainDecisions> decisions = std::make_shared<const DomainDecisions>();
+    bool was_read = false;
     int under_way = 0;  ///< times that it is being read or waits for that
     std::chrono::steady_clock::time_point awaited_until{};
   };

@@ -11,8 +11,14 @@
 namespace metafuse::service {
 namespace {
 
+/// What people decided counts more than what the model thinks.
 bool is_below(const FusedResult& result, double least) {
-  return result.decided == Decided::nothing && result.relevance.value_or(0.0) < least;
+  const bool is_wanted = result.decided != Decided::nothing || result.grade.value_or(0) > 0;
+  return !is_wanted && result.relevance.value_or(0.0) < least;
+}
+
+double relevance_of(const FusedResult& result) {
+  return result.grade == 0 ? 0.0 : result.relevance.value_or(1.0);
 }
 
 }  // namespace
@@ -69,7 +75,7 @@ std::vector<double> unit_scores(const SearchAnswer& answer, const std::vector<st
   double least = 0.0;
   for (std::size_t i = positions.size(); i-- > 0;) {
     const FusedResult& result = answer.results[positions[i]];
-    out[i] = is_calibrated ? result.relevance.value_or(1.0) : result.relative_score;
+    out[i] = is_calibrated ? relevance_of(result) : result.relative_score;
     if (is_calibrated) out[i] = least = std::max(least, out[i]);
   }
   return out;

@@ -149,6 +149,9 @@ TEST_CASE("Searches of one base query are held out together, and clicks say noth
       both.pairs.push_back(
           {static_cast<std::uint32_t>(query.begin + 1), static_cast<std::uint32_t>(query.begin), 1.0});
   CHECK(judged_queries(both) == 40);
+  TrainingSet without_pairs = both;  // clicks that judges contradict lose theirs
+  without_pairs.pairs.clear();
+  CHECK(judged_queries(without_pairs) == 40);
   std::mutex mutex;
   bool is_leaking = false;
   Learner learner = *find_learner("rankboost");
