@@ -9,6 +9,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "core/keyed_hash.h"
 #include "core/text.h"
 
 namespace metafuse::fetchers {
@@ -240,11 +241,12 @@ void HealthBook::watch(const std::vector<WatchedEngine>& engines) {
 }
 
 std::vector<HealthChange> HealthBook::note(std::span<const FetchedList> lists, double patience_seconds,
-                                           std::int64_t now) {
+                                           std::int64_t now, std::string_view sender) {
   // Everything that takes time is done before the lock, which /metrics and /readyz wait for.
   const SearchFinds finds(lists);
   std::vector<AnswerShape> shapes;
   for (const FetchedList& list : lists) shapes.push_back(shape_of(list, list.query.text, finds));
+  const std::uint64_t who = sender.empty() ? 0 : KeyedHash()(sender);
   std::vector<HealthChange> out;
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -258,7 +260,8 @@ std::vector<HealthChange> HealthBook::note(std::span<const FetchedList> lists, d
     const HealthState before = entry.record.state;
     ++changes_;
     if (note_answer(entry.record, shapes[i],
-                    {list.query.text, finds.besides(list.query.engine), is_known, patience_seconds}, now))
+                    {list.query.text, finds.besides(list.query.engine), is_known, patience_seconds, who},
+                    now))
       out.push_back({at->first, before, entry.record.state, entry.record.sign});
   }
   return out;

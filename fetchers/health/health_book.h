@@ -66,8 +66,10 @@ class HealthBook {
   void watch(const std::vector<WatchedEngine>& engines);
   /// Takes the lists of one search into account. Lists of engines that are not watched count only as what
   /// others found.
+  ///
+  /// in: sender - who asked: what may come from one sender's habits counts once in ten minutes
   std::vector<HealthChange> note(std::span<const FetchedList> lists, double patience_seconds,
-                                 std::int64_t now);
+                                 std::int64_t now, std::string_view sender = {});
   /// Takes the answer to a query of ours into account, and keeps its results if they are as usual.
   ///
   /// out: how the answer differs; nothing if it tells nothing

@@ -26,6 +26,15 @@ constexpr std::size_t kMostNames = 24;  ///< hosts and languages of a profile
 constexpr std::size_t kMostNameBytes = 253;
 constexpr double kForgetting = 0.97;
 
+constexpr std::int64_t kHabitSeconds = 600;  ///< in which one sender's habits count once
+constexpr std::size_t kMostOddSenders = 256;
+
+/// Whether an oddity may come from what one sender likes to ask instead of from the engine.
+bool may_be_habit(Oddity oddity) {
+  return oddity == Oddity::few || oddity == Oddity::other_language || oddity == Oddity::off_topic ||
+         oddity == Oddity::repeated;
+}
+
 bool is_hard(Oddity oddity) {
   return oddity == Oddity::refused || oddity == Oddity::unreadable || oddity == Oddity::gone ||
          oddity == Oddity::known_empty;
@@ -221,6 +230,31 @@ std::optional<Oddity> add_evidence(HealthRecord& record, const Oddities& odditie
   return alarm;
 }
 
+/// Leaves out what may be a habit of a sender of whom it has counted lately, so that nobody alone can make an
+/// engine look broken to everybody.
+Oddities without_habits(HealthRecord& record, const Oddities& oddities, std::uint64_t sender,
+                        std::int64_t now) {
+  Oddities rest;
+  bool has_habits = false;
+  for (std::size_t k = 0; k + 1 < kOddities; ++k) {
+    const auto oddity = static_cast<Oddity>(k);
+    if (!oddities.has(oddity)) continue;
+    if (may_be_habit(oddity))
+      has_habits = true;
+    else
+      rest.set(oddity);
+  }
+  if (sender == 0 || !has_habits) return oddities;
+  auto& senders = record.odd_senders;
+  std::erase_if(senders, [&](const auto& one) { return now - one.second >= kHabitSeconds; });
+  if (senders.contains(sender)) return rest;
+  if (senders.size() == kMostOddSenders)
+    senders.erase(std::min_element(senders.begin(), senders.end(),
+                                   [](const auto& a, const auto& b) { return a.second < b.second; }));
+  senders.emplace(sender, now);
+  return oddities;
+}
+
 /// The oddity that the recent answers have most often.
 Oddity commonest(const HealthRecord& record, const Oddities& last) {
   const auto end = record.evidence.end() - 1;
@@ -306,16 +340,18 @@ std::optional<Oddities> oddities_of(const AnswerShape& shape, const AnswerSettin
 
 bool note_answer(HealthRecord& record, const AnswerShape& shape, const AnswerSetting& setting,
                  std::int64_t now) {
-  const auto oddities = oddities_of(shape, setting, record);
-  if (!oddities) return false;
+  const auto all = oddities_of(shape, setting, record);
+  if (!all) return false;
   record.last = now;
   if (!shape.keys.empty()) {
     record.last_keys = shape.keys;
     record.last_query = setting.query;
   }
-  const auto alarm = add_evidence(record, *oddities, setting.is_known);
+  const Oddities oddities = without_habits(record, *all, setting.sender, now);
+  if (all->has_any() && !oddities.has_any()) return false;  // nor is it a good answer
+  const auto alarm = add_evidence(record, oddities, setting.is_known);
   if (alarm) {
-    const Oddity sign = *alarm == Oddity::any ? commonest(record, *oddities) : *alarm;
+    const Oddity sign = *alarm == Oddity::any ? commonest(record, oddities) : *alarm;
     const HealthState state = state_behind(sign);
     if (record.state == state) {
       record.recovery = 0;
@@ -325,12 +361,12 @@ bool note_answer(HealthRecord& record, const AnswerShape& shape, const AnswerSet
     return true;
   }
   if (record.is_broken()) {
-    if (!has_recovered(record, *oddities)) return false;
+    if (!has_recovered(record, oddities)) return false;
     record.evidence.fill(0);
     become(record, HealthState::works, Oddity::any, now);
     return true;
   }
-  keep_for_learning(record, shape, *oddities, setting.is_known);
+  keep_for_learning(record, shape, oddities, setting.is_known);
   return false;
 }
 

@@ -49,6 +49,7 @@ struct AnswerSetting {
   Others others = Others::nobody;
   bool is_known = false;        ///< the engine found something for this query before
   double patience_seconds = 0;  ///< how long the answer was waited for; 0: not limited
+  std::uint64_t sender = 0;     ///< a hash of who asked; 0: we did
 };
 
 /// A judged answer that the profile has not learned from yet.
@@ -69,6 +70,8 @@ struct HealthRecord {
   std::vector<PendingAnswer> pending{};  ///< good unless the next answers show otherwise
   std::vector<std::string> last_keys{};  ///< of the last answer with results
   std::string last_query{};
+  /// Whose searches had answers that were odd perhaps because of the searches, and when that last counted.
+  std::map<std::uint64_t, std::int64_t> odd_senders{};
 
   /// Whether the evidence is half of what an alarm needs.
   bool is_suspected() const;

@@ -92,7 +92,7 @@ void AnswerSource::judge_lists(const SearchPlan& plan, SearchAnswer& answer) {
   const Duration patience = plan.prepared.end - plan.began;
   if (is_plain) {
     const auto changes = telemetry_.health.note(answer.lists, std::chrono::duration<double>(patience).count(),
-                                                machine_milliseconds() / 1000);
+                                                machine_milliseconds() / 1000, plan.exchange.sender());
     report_changes(changes, [this](std::string_view event, JsonObject fields) {
       telemetry_.log.write(Log::Level::warning, event, std::move(fields));
     });

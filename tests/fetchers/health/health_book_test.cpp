@@ -156,6 +156,24 @@ TEST_CASE("The same question with other capitals, punctuation and blanks has the
   CHECK(state_after({"river otter", "river beaver"}) == HealthState::changed);
 }
 
+TEST_CASE("What one sender likes to ask does not make an engine broken for everybody", "[fetchers][health]") {
+  const auto state_after = [](bool is_one_sender, std::int64_t seconds, bool is_textless) {
+    HealthBook book;
+    learn(book);
+    for (int i = 0; i < 12; ++i) {
+      FetchedList list = list_of("one", 500 + i, is_textless ? 10 : 2);
+      if (is_textless)
+        for (Hit& hit : list.list.hits) hit.snippet.clear();
+      book.note({&list, 1}, 3, 1000 + i * seconds, "sender " + std::to_string(is_one_sender ? 0 : i));
+    }
+    return book.find("one")->state;
+  };
+  CHECK(state_after(true, 10, false) == HealthState::works);
+  CHECK(state_after(false, 10, false) == HealthState::changed);
+  CHECK(state_after(true, 600, false) == HealthState::changed);
+  CHECK(state_after(true, 10, true) == HealthState::changed);
+}
+
 TEST_CASE("An engine that answers as before is believed again", "[fetchers][health]") {
   HealthBook book;
   learn(book);
