@@ -185,6 +185,9 @@ void print_run(const service::JudgeRun& run, const JudgeArguments& arguments, st
                            run.output_tokens);
   if (!arguments.price.empty()) std::cout << fmt::format(", {:.4f} in money", run.money);
   std::cout << '\n';
+  if (run.cut > 0)
+    std::cout << fmt::format("{} answer{} cut off; raise --answer-tokens\n", run.cut,
+                             run.cut == 1 ? " was" : "s were");
 }
 
 Result<void> write_grades(const JudgeArguments& arguments, JudgeSetting& setting,

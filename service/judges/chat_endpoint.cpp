@@ -61,7 +61,8 @@ std::uint64_t count_in(const JsonMembers& members, std::string_view name, std::u
   return count != nullptr && *count >= 0 ? static_cast<std::uint64_t>(*count) : otherwise;
 }
 
-/// Reads {"choices":[{"message":{"content"}}],"usage":{...}}. In any other answer there is no content.
+/// Reads {"choices":[{"message":{"content"},"finish_reason"}],"usage":{...}}.
+/// In any other answer there is no content.
 ChatAnswer read_chat_answer(const HttpAnswer& answer, const std::string& prompt) {
   ChatAnswer out;
   out.input_tokens = most_tokens(prompt.size());
@@ -77,6 +78,8 @@ ChatAnswer read_chat_answer(const HttpAnswer& answer, const std::string& prompt)
   const JsonMembers choice(choices->front());
   const auto* content = choice.inner("message").text("content");
   if (content != nullptr) out.content = std::string(*content);
+  const auto* reason = choice.text("finish_reason");
+  out.is_cut = reason != nullptr && *reason == "length";
   return out;
 }
 

@@ -26,6 +26,7 @@ struct ChatModel {
 /// One exchange with a model.
 struct ChatAnswer {
   std::optional<std::string> content;  ///< what the model said; nothing if the answer had another form
+  bool is_cut = false;                 ///< it ended at the limit of its tokens
   std::uint64_t input_tokens = 0;      ///< as the server counted them, else estimated
   std::uint64_t output_tokens = 0;
 };

@@ -227,12 +227,13 @@ class JudgeWork {
     const GradeRequest request = prompt_.request(task.query, texts);
     TRY(const auto answer, exchange(request));
     if (!answer) return {};
-    TRY_VOID(note_form(answer->content.has_value()));
+    TRY_VOID(note_form(answer->content.has_value() || answer->is_cut));
     const auto grades = answer->content ? read_grades_answer(*answer->content, request.ids) : std::nullopt;
     if (grades) {
       for (std::size_t i = 0; i < grades->size(); ++i) TRY_VOID(keep(batch, i, (*grades)[i]));
       return {};
     }
+    if (answer->is_cut) return note_cut(batch);
     if (batch.is_repeated && batch.documents.size() == 1) return keep(batch, 0, std::nullopt);
     ask_again(batch);
     return {};
@@ -256,6 +257,17 @@ class JudgeWork {
     else
       for (const std::size_t document : batch.documents) waiting_.push_back({batch.task, {document}, true});
     has_changed_.notify_all();
+  }
+
+  /// Counts the documents of an answer that was cut off as refused, but does not keep that: with a higher
+  /// limit a later run may have their grades.
+  Result<void> note_cut(const Batch& batch) {
+    const std::lock_guard lock(mutex_);
+    ++run_.cut;
+    run_.refused += batch.documents.size();
+    done_ += batch.documents.size();
+    report();
+    return {};
   }
 
   Result<void> keep(const Batch& batch, std::size_t place, std::optional<int> grade) {

@@ -51,6 +51,7 @@ struct JudgeRun {
   std::size_t known = 0;    ///< documents answered by an earlier run
   std::size_t graded = 0;   ///< documents graded in this run
   std::size_t refused = 0;  ///< documents for which the model gave no grade, now or earlier
+  std::size_t cut = 0;      ///< answers that gave no grade because they ended at the limit of tokens
   std::size_t left = 0;     ///< documents that were not asked, since the run ended before
   std::uint64_t requests = 0;
   std::uint64_t input_tokens = 0;
@@ -63,6 +64,7 @@ struct JudgeRun {
 /// Asks for all grades that the file of answers does not have. A document that speaks to judges
 /// (speaks_to_judge()) is asked alone. An answer that cannot be read is asked again once; then each of its
 /// documents is asked alone; what is still not graded counts as refused.
+/// An answer that was cut off would be cut off again: its documents count as refused in this run only.
 ///
 /// errors: those of ChatEndpoint::ask() but an interruption; unavailable: a request failed several times, or
 ///         nothing that came is in the form of a chat; those of the file of answers. What was answered

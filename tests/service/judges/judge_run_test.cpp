@@ -127,6 +127,35 @@ TEST_CASE("An answer that cannot be read is asked again once then alone then ref
   CHECK(again->requests == 0);
 }
 
+TEST_CASE("An answer that was cut off is asked again only by the next run", "[service][judges]") {
+  const auto cut = [](const std::string& content) {
+    return Said{"", 200,
+                "{\"choices\":[{\"message\":{\"content\":" + content + "},\"finish_reason\":\"length\"}]}"};
+  };
+  for (const std::string content : {"null", "\"Let me think: the\""}) {
+    ChatServer server([&](const std::string&) { return cut(content); });
+    std::vector<std::string> texts;
+    for (int i = 0; i < 15; ++i) texts.push_back("good " + std::to_string(i));
+    Bench bench;
+    const auto run = bench.run(server.url(), tasks_of(texts));
+    REQUIRE(run.has_value());
+    CHECK(run->cut == 15);
+    CHECK(run->refused == 15);
+    CHECK(run->left == 0);
+    CHECK(server.prompts().size() == 15);
+    ChatServer patient(honest_model);
+    bench.model.answer_tokens = 4000;
+    const auto again = bench.run(patient.url(), tasks_of(texts));
+    CHECK(again->graded == 15);
+    CHECK(again->cut == 0);
+  }
+  // what was whole before the end is a grade
+  ChatServer server(
+      [&](const std::string& prompt) { return cut(to_text(Json(honest_model(prompt).content))); });
+  Bench bench;
+  CHECK(bench.run(server.url(), tasks_of({"good"}))->grades.at(0) == Grades{3});
+}
+
 TEST_CASE("Wrong and broken answers are never taken for grades", "[service][judges]") {
   for (const Said& said :
        {Said{"{\"grades\": [3]}"}, Said{"3"}, Said{"{broken"}, Said{"", 200, "{\"choices\": []}"},
