@@ -61,6 +61,15 @@ struct Profiles {
 
 Result<void> open_profiles(Profiles& profiles, const std::string& file, const std::vector<Engine>& engines) {
   profiles.file = file;
+  // The lock comes first: a server that ends in between would save what this run then overwrites.
+  if (!file.empty()) {
+    auto lock = FileLock::take(file + ".lock", "a running server keeps " + file);
+    profiles.may_write = lock.has_value();
+    if (lock)
+      profiles.lock = std::move(*lock);
+    else
+      print_warnings({lock.error().text + "; what this run learns is not kept"});
+  }
   std::error_code error;
   if (!file.empty() && std::filesystem::exists(file, error)) {
     TRY(const auto text, read_text(file, kMostProfileBytes));
@@ -69,13 +78,6 @@ Result<void> open_profiles(Profiles& profiles, const std::string& file, const st
   std::vector<fetchers::WatchedEngine> watched;
   for (const Engine& engine : engines) watched.push_back(fetchers::watched(engine));
   profiles.book.watch(watched);
-  if (file.empty()) return {};
-  auto lock = FileLock::take(file + ".lock", "a running server keeps " + file);
-  profiles.may_write = lock.has_value();
-  if (lock)
-    profiles.lock = std::move(*lock);
-  else
-    print_warnings({lock.error().text + "; what this run learns is not kept"});
   return {};
 }
 

@@ -70,6 +70,7 @@ void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
   note("workers", now.workers == next.workers);
   note("cache", now.cache == next.cache);
   note("traces.url", now.traces.url == next.traces.url);
+  note("engine_health.file", now.engine_health.file == next.engine_health.file);
 }
 
 void Reloader::wish(bool Reloader::*what) {

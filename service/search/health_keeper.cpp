@@ -34,19 +34,19 @@ HealthKeeper::HealthKeeper(HealthKeeperOptions options)
 
 void HealthKeeper::open() {
   const auto snapshot = options_.snapshot();
-  const std::string& file = snapshot->config.engine_health.file;
+  file_ = snapshot->config.engine_health.file;
   std::error_code error;
-  if (!file.empty()) {
-    auto lock = FileLock::take(file + ".lock", "another server keeps " + file);
+  if (!file_.empty()) {
+    auto lock = FileLock::take(file_ + ".lock", "another server keeps " + file_);
     may_write_ = lock.has_value();
     if (lock)
       lock_ = std::move(*lock);
     else
       options_.on_event("engine health not kept", {{"reason", lock.error().text}});
   }
-  if (!file.empty() && std::filesystem::exists(file, error)) {
-    const auto text = read_text(file, kMostHealthBytes);
-    const auto read = text ? options_.book.read(*text, file) : Result<void>(text.error());
+  if (!file_.empty() && std::filesystem::exists(file_, error)) {
+    const auto text = read_text(file_, kMostHealthBytes);
+    const auto read = text ? options_.book.read(*text, file_) : Result<void>(text.error());
     if (!read) options_.on_event("engine health not read", {{"reason", read.error().text}});
   }
   watch(*snapshot);
@@ -75,7 +75,7 @@ void HealthKeeper::stop() {
   }
   wakes_.notify_all();
   if (thread_.joinable()) thread_.join();
-  save(options_.snapshot()->config.engine_health.file, options_.unix_time());
+  save(options_.unix_time());
 }
 
 void HealthKeeper::watch(const Snapshot& snapshot) {
@@ -84,7 +84,7 @@ void HealthKeeper::watch(const Snapshot& snapshot) {
 
 void HealthKeeper::tick(UnixTime now) {
   const auto snapshot = options_.snapshot();
-  if (now >= next_save_) save(snapshot->config.engine_health.file, now);
+  if (now >= next_save_) save(now);
   if (!snapshot->config.engine_health.is_asking) return;
   for (const fetchers::Engine& engine : snapshot->engines.tried) {
     const auto later = static_cast<UnixTime>(random_.uniform() * kSecondsPerDay);
@@ -111,11 +111,11 @@ void HealthKeeper::try_engine(const Snapshot& snapshot, const fetchers::Engine& 
   report_changes(changes, options_.on_event);
 }
 
-void HealthKeeper::save(const std::string& file, UnixTime now) {
+void HealthKeeper::save(UnixTime now) {
   next_save_ = now + kBetweenSaves;
   const std::uint64_t changes = options_.book.changes();
-  if (file.empty() || !may_write_ || changes == saved_) return;
-  if (const auto written = write_file(file, options_.book.text(), FileAccess::owner); !written)
+  if (file_.empty() || !may_write_ || changes == saved_) return;
+  if (const auto written = write_file(file_, options_.book.text(), FileAccess::owner); !written)
     return options_.on_event("engine health not saved", {{"reason", written.error().text}});
   saved_ = changes;
 }

@@ -55,7 +55,7 @@ class HealthKeeper {
 
  private:
   void try_engine(const Snapshot& snapshot, const fetchers::Engine& engine, UnixTime now);
-  void save(const std::string& file, UnixTime now);
+  void save(UnixTime now);
 
   HealthKeeperOptions options_;
   Random random_;
@@ -63,6 +63,7 @@ class HealthKeeper {
   std::map<std::string, std::size_t> turns_;
   UnixTime next_save_ = 0;
   std::uint64_t saved_ = 0;  ///< HealthBook::changes() at the last save
+  std::string file_;         ///< that open() read and locked; another one needs a restart
   FileLock lock_;            ///< of the file; others then only read it
   bool may_write_ = false;
   std::mutex mutex_;

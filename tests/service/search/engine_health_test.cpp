@@ -1,4 +1,5 @@
 #include <atomic>
+#include <filesystem>
 
 #include <catch2/catch.hpp>
 
@@ -79,12 +80,16 @@ TEST_CASE("Engines are tried once a day at random times, and profiles outlive th
   fetchers::HealthBook book;
   auto keeper = keeper_of(book);
   keeper->open();
+  // Another file in a reloaded configuration is for the next start: nobody has locked it yet.
+  snapshot->config.engine_health.file = folder.path("another.json");
   const UnixTime begin = 1'800'000'000;
   for (UnixTime now = begin; now < begin + 20 * 86400; now += 600) keeper->tick(now);
   CHECK(fetcher->fetches() >= 15);
   CHECK(fetcher->fetches() <= 25);
   CHECK_FALSE(book.known("one").empty());
   keeper->stop();
+  CHECK_FALSE(std::filesystem::exists(folder.path("another.json")));
+  snapshot->config.engine_health.file = folder.path("health.json");
   fetchers::HealthBook again;
   keeper = keeper_of(again);
   keeper->open();
