@@ -46,10 +46,11 @@ void read_learning(const YamlNode& node, const char* key, ConfigReading& reading
   YamlMap map(node, key, reading.diagnostics);
   read_settings(map, kLearning, out, reading);
   map.finish();
-  if (out.judge_model.empty() && (out.is_judge_only || out.is_judge_calibrated))
-    reading.diagnostics.error(
-        node.place,
-        "learning: judge_only and judge_calibrated need the model's name; add `judge_model: NAME`");
+  const bool has_weight = out.judge_weight != LearningConfig{}.judge_weight;
+  if (out.judge_model.empty() && (has_weight || out.is_judge_only || out.is_judge_calibrated))
+    reading.diagnostics.error(node.place,
+                              "learning: judge_weight, judge_only and judge_calibrated need the model's "
+                              "name; add `judge_model: NAME`");
 }
 
 void describe_learning(std::string& out) {

@@ -160,7 +160,8 @@ Result<ChatTry> ChatEndpoint::ask(const std::string& prompt, std::size_t answer_
     return ChatTry{
         {},
         fmt::format("no answer within {:g} s; raise --timeout or lower --parallel", model_.timeout_seconds),
-        0};
+        0,
+        true};
   std::int64_t wished = 0;
   if (!to_integer(answer.header("retry-after"), wished)) wished = 0;
   return ChatTry{{},

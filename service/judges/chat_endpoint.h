@@ -36,6 +36,7 @@ struct ChatTry {
   std::optional<ChatAnswer> answer;  ///< nothing: it may be sent again
   std::string trouble;               ///< why there is no answer
   int retry_after_seconds = 0;       ///< as the server wishes; 0: it says nothing
+  bool may_have_cost = false;        ///< no answer came, but the model may have worked on one
 };
 
 /// Tokens that a text has at most, as a rule: one for three bytes.

@@ -201,8 +201,12 @@ class JudgeWork {
       if (!reserve(most)) return std::optional<ChatAnswer>();
       auto sent = endpoint_.ask(request.text, limit, [this] { return has_ended(); });
       const bool is_answered = sent && sent->answer;
-      settle(most,
-             is_answered ? Cost{1, sent->answer->input_tokens, sent->answer->output_tokens} : Cost{1, 0, 0});
+      Cost spent{1, 0, 0};
+      if (is_answered)
+        spent = {1, sent->answer->input_tokens, sent->answer->output_tokens};
+      else if (sent && sent->may_have_cost)
+        spent = most;
+      settle(most, spent);
       if (!sent) return sent.error();
       if (is_answered) return std::move(sent->answer);
       if (tries == kTriesOfRequest)

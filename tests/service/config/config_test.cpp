@@ -77,6 +77,19 @@ TEST_CASE("Every mistake of a server configuration is reported at once and with 
     CHECK(text.find(f.folder.path("metafuse.yaml") + place) != std::string::npos);
 }
 
+TEST_CASE("What is learned from a model's judgments needs the model's name", "[service][config]") {
+  const auto read = [](const std::string& learning) {
+    return parse_config("version: 1\ntemplates: []\nlearning: {" + learning + "}\n", "serve.yaml");
+  };
+  for (const std::string key : {"judge_weight: 0.5", "judge_only: true", "judge_calibrated: true"}) {
+    INFO(key);
+    const auto refused = read(key);
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().text.find("add `judge_model: NAME`") != std::string::npos);
+    CHECK(read(key + ", judge_model: small").has_value());
+  }
+}
+
 TEST_CASE("A key needs a digest and a valid last day and a unique name",
           "[service][config][keys][security]") {
   const Folder f;

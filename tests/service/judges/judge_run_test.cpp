@@ -224,6 +224,24 @@ TEST_CASE("A budget is never exceeded and the rest is left for the next run", "[
   CHECK(by_money->ended_by == "the budget of 0.0015 in money is used up");
 }
 
+TEST_CASE("A request that timed out counts as paid and one that was refused does not", "[service][judges]") {
+  for (const bool is_silent : {true, false}) {
+    int asked = 0;
+    ChatServer server([&](const std::string& prompt) {
+      if (++asked > 1) return honest_model(prompt);
+      return is_silent ? Said{"", 200, "", true} : Said{"", 503, "{}"};
+    });
+    Bench bench;
+    bench.model.timeout_seconds = 0.3;
+    bench.model.answer_tokens = 50;
+    const auto run = bench.run(server.url(), tasks_of({"good"}));
+    REQUIRE(run.has_value());
+    CHECK(run->requests == 2);
+    CHECK(run->output_tokens == (is_silent ? 60 : 10));
+    CHECK((run->input_tokens > 100) == is_silent);
+  }
+}
+
 TEST_CASE("What may pass is sent again after a pause and what may not ends the run", "[service][judges]") {
   int asked = 0;
   ChatServer server([&](const std::string& prompt) {
