@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,11 @@ class Operations {
   std::string metrics_text();
 
  private:
+  void show_engine_health();
+
   const Sources sources_;
+  std::mutex shown_mutex_;
+  std::set<std::string, std::less<>> shown_engines_;  ///< whose health the metrics tell
   std::mutex sockets_mutex_;
   Sockets sockets_;
   std::atomic<bool> is_draining_{false};
