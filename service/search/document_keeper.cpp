@@ -158,9 +158,9 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
   if (has_changed) {
     kept.version = kept.file.now();
     kept.settles_at = now + kSettling;
+    options_.on_changed();  // first, because searches find the new file already
     for (const auto& [engine, database] : snapshot.engines.indexes)
       if (database == index) snapshot.engines.fetcher->prepare(engine);
-    options_.on_changed();
   } else if (kept.settles_at && now >= *kept.settles_at) {
     kept.settles_at.reset();
     options_.on_settled();
