@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "fusion/model/relevance_curve.h"
+
 namespace metafuse::service {
 namespace {
 
@@ -25,29 +27,6 @@ std::vector<JudgedQuery> with_judgments(std::vector<JudgedQuery> queries,
   }
   std::erase_if(queries, [](const JudgedQuery& query) { return query.judgments.empty(); });
   return queries;
-}
-
-/// Replaces expected grades that fall by their common mean, weighted by how much each rests on.
-void make_rising(std::array<double, GradeReading::kGrades>& values,
-                 const std::array<double, GradeReading::kGrades>& weights) {
-  struct Block {
-    double sum, weight;
-    std::size_t size;
-    double mean() const { return sum / weight; }
-  };
-  std::vector<Block> blocks;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    blocks.push_back({values[i] * weights[i], weights[i], 1});
-    while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() >= blocks.back().mean()) {
-      const Block last = blocks.back();
-      blocks.pop_back();
-      blocks.back() = {blocks.back().sum + last.sum, blocks.back().weight + last.weight,
-                       blocks.back().size + last.size};
-    }
-  }
-  std::size_t at = 0;
-  for (const Block& block : blocks)
-    for (std::size_t i = 0; i < block.size; ++i) values[at++] = block.mean();
 }
 
 }  // namespace
@@ -140,7 +119,7 @@ GradeReading read_grades(std::span<const GradePair> pairs) {
     }
     reading.expected[g] = sum / weights[g];
   }
-  make_rising(reading.expected, weights);
+  std::ranges::copy(fusion::pool_adjacent_violators(reading.expected, weights), reading.expected.begin());
   const double low = reading.expected.front();
   const double span = reading.is_informative() ? reading.expected.back() - low : 1.0;
   for (std::size_t g = 0; g < GradeReading::kGrades; ++g)
