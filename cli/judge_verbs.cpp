@@ -138,12 +138,12 @@ std::string answers_file(const JudgeArguments& arguments, const service::ServerC
   return (std::filesystem::path(config.store).parent_path() / name).string();
 }
 
-/// Waits, but no longer than until an interruption.
-void pause_unless_interrupted(Duration duration) {
+/// Waits, but no longer than until an interruption or the end of the run.
+void pause_until_end(Duration duration, const IsInterrupted& has_ended) {
   constexpr std::chrono::milliseconds kStep{50};
   const SteadyClock clock;
   const Deadline deadline(clock, duration);
-  while (!deadline.has_passed() && !was_interrupted())
+  while (!deadline.has_passed() && !was_interrupted() && !has_ended())
     std::this_thread::sleep_for(std::min<Duration>(kStep, deadline.left()));
 }
 
@@ -236,7 +236,7 @@ Result<void> ask_for_grades(JudgeArguments& arguments) {
   std::vector<service::JudgeTask> tasks;
   for (const service::PooledQuery& query : pool.queries) tasks.push_back(query.task);
   arguments.run.progress = terminal_progress("judge");
-  arguments.run.pause = pause_unless_interrupted;
+  arguments.run.pause = pause_until_end;
   TRY(const auto run, service::run_judge(endpoint, prompt, tasks, *kept, arguments.run));
   return write_grades(arguments, setting, pool, run);
 }

@@ -20,6 +20,8 @@ constexpr int kDeepestLeaf = 24;
 constexpr std::size_t kMostPageElements = 50'000;
 constexpr std::size_t kMostCandidates = 12;
 constexpr std::size_t kLongestPlain = 4000;
+/// Links to one known result that vote; a page that repeats a link a thousand times costs no more.
+constexpr std::size_t kMostLinksPerExample = 4;
 
 /// Candidates with the examples that speak for each.
 class Votes {
@@ -226,10 +228,11 @@ class PageWalk {
     for (const xmlNode* node : elements_) {
       if (tag_name(*node) != "a") continue;
       const auto at = index_.keys.find(key_of_address(attribute_of(*node, "href"), old_, context_));
-      if (at != index_.keys.end()) links_[at->second].push_back(node);
+      if (at == index_.keys.end()) continue;
+      mark_above(node, at->second);
+      auto& links = links_[at->second];
+      if (links.size() < kMostLinksPerExample) links.push_back(node);
     }
-    for (const auto& [example, links] : links_)
-      for (const xmlNode* link : links) mark_above(link, example);
     for (const auto& [example, links] : links_)
       for (const xmlNode* link : links) vote_for_items(link, example);
   }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -78,6 +79,7 @@ class JudgeWork {
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
     if (error_) return *error_;
+    answer_equal();
     run_.left = total_ - done_;
     run_.requests = spent_.requests;
     run_.input_tokens = spent_.input;
@@ -95,6 +97,10 @@ class JudgeWork {
       for (std::size_t d = 0; d < tasks_[t].texts.size(); ++d) {
         ++total_;
         if (take_known(t, d)) continue;
+        if (!asked_.insert(digest(t, d)).second) {
+          equal_.emplace_back(t, d);
+          continue;
+        }
         if (speaks_to_judge(tasks_[t].texts[d])) {
           waiting_.push_back({t, {d}});
           continue;
@@ -119,6 +125,19 @@ class JudgeWork {
     ++(known->grade ? run_.known : run_.refused);
     ++done_;
     return true;
+  }
+
+  /// Gives documents whose text equals another's of the same query the grade of that one. Those whose twin
+  /// has no kept answer are left for the next run.
+  void answer_equal() {
+    for (const auto& [task, document] : equal_) {
+      const auto twin = kept_.find(digest(task, document));
+      if (!twin) continue;
+      run_.grades[task][document] = twin->grade;
+      ++(twin->grade ? run_.graded : run_.refused);
+      ++done_;
+    }
+    if (!equal_.empty()) report();
   }
 
   void report() const {
@@ -215,7 +234,7 @@ class JudgeWork {
             fmt::format("{}: {} ({} times); what was answered is kept, so run the same command again later",
                         endpoint_.url(), sent->trouble, tries));
       const int seconds = std::max(sent->retry_after_seconds, 1 << (tries - 1));
-      if (options_.pause) options_.pause(std::chrono::seconds(seconds));
+      if (options_.pause) options_.pause(std::chrono::seconds(seconds), [this] { return has_ended(); });
     }
   }
 
@@ -297,6 +316,8 @@ class JudgeWork {
   std::mutex mutex_;
   std::condition_variable has_changed_;
   std::deque<Batch> waiting_;
+  std::set<std::string> asked_;                             ///< digests of the questions of this run
+  std::vector<std::pair<std::size_t, std::size_t>> equal_;  ///< task and document of a question asked already
   std::size_t in_work_ = 0;
   std::size_t total_ = 0;
   std::size_t done_ = 0;

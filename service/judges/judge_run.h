@@ -41,8 +41,8 @@ struct JudgeRunOptions {
   unsigned parallel = 4;
   IsInterrupted is_interrupted;
   ProgressReport progress;  ///< in documents
-  /// Waits before a request is sent again; should return early when interrupted.
-  std::function<void(Duration)> pause;
+  /// Waits before a request is sent again; should return early when it is interrupted or the run has ended.
+  std::function<void(Duration, const IsInterrupted& has_ended)> pause;
 };
 
 struct JudgeRun {

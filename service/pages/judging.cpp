@@ -77,7 +77,11 @@ class JudgeForm {
   std::string field(std::string_view name) const { return form_value(by_.exchange.form, name); }
   const std::string& name() const { return by_.domain.domain.name; }
 
-  HttpResponse page() const { return html_response(judging_page(by_.exchange, by_.domain, state_), status_); }
+  /// The page; what is only shown beside the queue, and costly, is read only there.
+  HttpResponse page() {
+    if (!state_.open && status_ != 503) read_comparisons();
+    return html_response(judging_page(by_.exchange, by_.domain, state_), status_);
+  }
 
   /// Says what is wrong with what the judge sent.
   void refuse(const std::string& wrong) {
@@ -99,18 +103,19 @@ class JudgeForm {
       return false;
     }
     state_.state = std::move(*state);
+    return true;
+  }
+
+  /// What the judgments brought, and what models' grades are worth beside people's.
+  void read_comparisons() {
     auto reports = judge_reports(*by_.records.store,
                                  {.domain = name(), .has_interval = false, .most_queries = kComparedQueries});
-    if (!reports) {
-      store_failed(reports.error());
-      return false;
-    }
+    if (!reports) return store_failed(reports.error());
     state_.models = std::move(*reports);
-    if (by_.records.model_versions == nullptr) return true;
+    if (by_.records.model_versions == nullptr) return;
     const auto models = by_.records.model_versions->state(name());
-    if (!models) return true;
+    if (!models) return;
     if (auto story = learning_story(*by_.records.store, name(), *models)) state_.story = std::move(*story);
-    return true;
   }
 
   HttpResponse file(const std::string& action) {

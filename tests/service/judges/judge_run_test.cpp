@@ -4,10 +4,12 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "core/deadline.h"
 #include "core/text_file.h"
 #include "tests/support/chat_server.h"
 #include "tests/support/temporary_folder.h"
@@ -50,7 +52,7 @@ struct Bench {
 
   Bench() {
     options.parallel = 1;
-    options.pause = [this](Duration duration) { pauses.push_back(duration); };
+    options.pause = [this](Duration duration, const IsInterrupted&) { pauses.push_back(duration); };
   }
   Result<JudgeRun> run(const std::string& url, const std::vector<JudgeTask>& tasks) {
     const auto transport = fetchers::make_curl_transport(fetchers::AddressGuard::make({}).value());
@@ -78,7 +80,7 @@ TEST_CASE("A model grades documents one by one and many at once", "[service][jud
       REQUIRE(run.has_value());
       CHECK(run->grades.at(0) == expected);
       CHECK(run->graded == 5);
-      CHECK(run->requests == (5 + together - 1) / together);
+      CHECK(run->requests == (4 + together - 1) / together);  // "bad" is asked once
       CHECK(run->input_tokens == 100 * run->requests);
       CHECK(run->ended_by.empty());
     }
@@ -170,7 +172,9 @@ TEST_CASE("Wrong and broken answers are never taken for grades", "[service][judg
   }
   ChatServer page([](const std::string&) { return Said{"", 200, "<html>hello</html>"}; });
   Bench bench;
-  const auto run = bench.run(page.url(), tasks_of(std::vector<std::string>(20, "good")));
+  std::vector<std::string> texts;
+  for (int i = 0; i < 20; ++i) texts.push_back("good " + std::to_string(i));
+  const auto run = bench.run(page.url(), tasks_of(texts));
   CHECK(holds(run.error().text, "not in the form of OpenAI's chat interface"));
 }
 
@@ -200,7 +204,7 @@ TEST_CASE("An injected document moves no other document's grade", "[service][jud
 
 TEST_CASE("A budget is never exceeded and the rest is left for the next run", "[service][judges]") {
   ChatServer server(honest_model);
-  const auto tasks = tasks_of({"good", "bad", "fair", "good", "bad", "fair"});
+  const auto tasks = tasks_of({"good", "bad", "fair", "good too", "bad too", "fair too"});
   for (const unsigned parallel : {1U, 4U}) {
     Bench bench;
     bench.options.parallel = parallel;
@@ -269,6 +273,24 @@ TEST_CASE("What may pass is sent again after a pause and what may not ends the r
   CHECK(holds(error_of({"", 200, "", true}), "no answer within 0.3 s; raise --timeout"));
 }
 
+TEST_CASE("A pause learns that another request has ended the run", "[service][judges]") {
+  std::atomic<int> asked = 0;
+  ChatServer server([&](const std::string&) {
+    return ++asked == 1 ? Said{"", 429, "{}"} : Said{"", 401, "{}"};
+  });
+  Bench bench;
+  bench.options.parallel = 2;
+  std::atomic<bool> has_seen_end = false;
+  bench.options.pause = [&](Duration, const IsInterrupted& has_ended) {
+    const SteadyClock clock;
+    const Deadline deadline(clock, std::chrono::seconds(20));
+    while (!deadline.has_passed() && !has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    has_seen_end = has_ended();
+  };
+  CHECK(bench.run(server.url(), tasks_of({"good", "bad"})).has_error());
+  CHECK(has_seen_end);
+}
+
 TEST_CASE("An endpoint that cannot be reached or is no URL is one clear error", "[service][judges]") {
   std::string url;
   {
@@ -291,14 +313,14 @@ TEST_CASE("An interrupted run ends cleanly and keeps what was answered", "[servi
   });
   Bench bench;
   bench.options.is_interrupted = [&] { return answered > 2; };
-  const auto run = bench.run(server.url(), tasks_of({"good", "bad", "fair", "good"}));
+  const auto run = bench.run(server.url(), tasks_of({"good", "bad", "fair", "good too"}));
   REQUIRE(run.has_value());
   CHECK(run->is_interrupted);
   CHECK(run->graded == 2);
   CHECK(run->left == 2);
   bench.options.is_interrupted = {};
   answered = -100;
-  const auto rest = bench.run(server.url(), tasks_of({"good", "bad", "fair", "good"}));
+  const auto rest = bench.run(server.url(), tasks_of({"good", "bad", "fair", "good too"}));
   CHECK(rest->known + rest->graded == 4);
   CHECK(rest->known >= 2);
 }
