@@ -84,7 +84,7 @@ std::string sources_text(const Snapshot& snapshot, const KeyConfig* key, const t
   std::set<std::string> names;
   for (const templates::SearchTemplate& row : domain.templates)
     for (const std::string& engine : row.engines)
-      if (key == nullptr || key->may_ask_engine(engine)) names.insert(source_name(snapshot, engine));
+      if (snapshot.engines.may_ask(key, engine)) names.insert(source_name(snapshot, engine));
   std::string out;
   std::size_t told = 0;
   for (const std::string& name : names) {

@@ -15,10 +15,20 @@
 
 namespace metafuse::service {
 
+namespace {
+
+/// Whether the sender may see how an engine does: who may ask it, and administrators, within the key's scope.
+bool may_see(const Exchange& exchange, const std::string& engine) {
+  const KeyConfig* const key = exchange.key;
+  if (key != nullptr && key->has(Role::admin)) return key->may_ask_engine(engine);
+  return exchange.snapshot->engines.may_ask(key, engine);
+}
+
+}  // namespace
+
 std::vector<Metrics::EngineLatency> latencies_for(const Exchange& exchange, const Metrics& metrics) {
   auto out = metrics.engine_latencies();
-  if (exchange.key != nullptr)
-    std::erase_if(out, [&](const auto& one) { return !exchange.key->may_ask_engine(one.engine); });
+  std::erase_if(out, [&](const auto& one) { return !may_see(exchange, one.engine); });
   return out;
 }
 
@@ -46,8 +56,7 @@ std::vector<fetchers::EngineHealth> engines_for(const Operations& operations, co
       asked.insert(row.engines.begin(), row.engines.end());
   auto out = operations.engines();
   std::erase_if(out, [&](const fetchers::EngineHealth& engine) {
-    const bool is_allowed = exchange.key == nullptr || exchange.key->may_ask_engine(engine.engine);
-    return !is_allowed || !asked.contains(engine.engine);
+    return !may_see(exchange, engine.engine) || !asked.contains(engine.engine);
   });
   return out;
 }

@@ -124,13 +124,6 @@ bool knows_lists(const LoadedDomain& domain) {
   });
 }
 
-/// Whether a key may ask an engine; private ones need one of their tokens.
-bool may_ask(const KeyConfig* key, const LoadedEngines& engines, const std::string& name) {
-  if (key != nullptr && !key->may_ask_engine(name)) return false;
-  const auto tokens = engines.private_engines.find(name);
-  return tokens == engines.private_engines.end() || (key != nullptr && key->has_token_of(tokens->second));
-}
-
 /// The domain whose model and rerankers order documents: a copy without templates, which fuses by RRF if the
 /// domain's model knows none of the lists.
 LoadedDomain ordering_domain(const LoadedDomain* domain) {
@@ -155,7 +148,7 @@ std::string index_of_meaning(const Exchange& exchange, const LoadedDomain* domai
   for (const templates::SearchTemplate& item : domain->domain.templates)
     for (const std::string& name : item.engines) {
       const auto index = engines.indexes.find(name);
-      if (index == engines.indexes.end() || !may_ask(exchange.key, engines, name)) continue;
+      if (index == engines.indexes.end() || !engines.may_ask(exchange.key, name)) continue;
       if (tried.insert(index->second).second && fetchers::is_lsi_index(index->second)) return index->second;
     }
   return {};

@@ -299,7 +299,7 @@ HttpResponse handle_searxng_config(const Exchange& exchange) {
   JsonArray engines;
   for (const LoadedDomain* domain : exchange.domains()) categories.emplace_back(domain->domain.name);
   for (const std::string& name : exchange.snapshot->engines.names)
-    if (exchange.key == nullptr || exchange.key->may_ask_engine(name))
+    if (exchange.snapshot->engines.may_ask(exchange.key, name))
       engines.push_back(engine_json(exchange, name));
   JsonObject out;
   out["categories"] = std::move(categories);

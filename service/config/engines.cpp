@@ -159,4 +159,13 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
   return files.finish(config, secret_of);
 }
 
+bool LoadedEngines::is_closed_to(const KeyConfig* key, const std::string& engine) const {
+  const auto tokens = private_engines.find(engine);
+  return tokens != private_engines.end() && (key == nullptr || !key->has_token_of(tokens->second));
+}
+
+bool LoadedEngines::may_ask(const KeyConfig* key, const std::string& engine) const {
+  return (key == nullptr || key->may_ask_engine(engine)) && !is_closed_to(key, engine);
+}
+
 }  // namespace metafuse::service

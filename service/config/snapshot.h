@@ -111,6 +111,11 @@ struct LoadedEngines {
   int safe_search = 0;                                ///< of searches that name no level
   std::string language = {};                          ///< of searches that name none
   std::vector<std::string> forwarded = {};  ///< names of headers that engines pass on, in lower case
+
+  /// Whether an engine is private and the key has none of its tokens. Without a key every private one is.
+  bool is_closed_to(const KeyConfig* key, const std::string& engine) const;
+  /// Whether searches with this key, or nullptr for none, may ask an engine: its scope and tokens allow it.
+  bool may_ask(const KeyConfig* key, const std::string& engine) const;
 };
 
 /// Loads the engines of a configuration. It is passed as a value so that tests can supply their own engines.

@@ -37,8 +37,7 @@ bool keep_engines_of(const KeyConfig& key, const LoadedDomain& domain, std::vect
 bool leave_out_private(const KeyConfig* key, const Snapshot& snapshot, const LoadedDomain& domain,
                        std::vector<std::string>& engines) {
   const auto is_closed = [&](const std::string& engine) {
-    const auto at = snapshot.engines.private_engines.find(engine);
-    return at != snapshot.engines.private_engines.end() && (key == nullptr || !key->has_token_of(at->second));
+    return snapshot.engines.is_closed_to(key, engine);
   };
   if (snapshot.engines.private_engines.empty()) return true;
   std::vector<std::string> asked = engines;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,7 +26,8 @@ class TestServer {
  public:
   explicit TestServer(FakeFetcher::Answer answer = default_answer, const std::string& more_config = "",
                       const std::string& templates = kTwoTemplates, const Clock* clock = nullptr,
-                      const std::vector<std::string>& forwarded = {})
+                      const std::vector<std::string>& forwarded = {},
+                      const std::map<std::string, std::vector<std::string>>& private_engines = {})
       : fetcher_(std::make_shared<FakeFetcher>(std::move(answer))) {
     folder_.write("templates/pages.yaml", templates);
     folder_.write("models/.keep", "");
@@ -35,10 +37,11 @@ class TestServer {
                       more_config);
     service::AppOptions options;
     options.config = service::read_config(config_path()).value();
-    options.load_engines = [fetcher = fetcher_,
-                            forwarded](const service::ServerConfig&) -> Result<service::LoadedEngines> {
+    options.load_engines = [fetcher = fetcher_, forwarded,
+                            private_engines](const service::ServerConfig&) -> Result<service::LoadedEngines> {
       service::LoadedEngines engines{{"one", "two"}, fetcher, {}, {}};
       engines.forwarded = forwarded;
+      engines.private_engines = private_engines;
       engines.watched = {{"one", "1"}, {"two", "2"}};
       engines.traits["one"].shortcut = "on";
       engines.traits["two"].shortcut = "tw";

@@ -319,3 +319,31 @@ TEST_CASE("The evaluation names only the engines that the key may ask", "[servic
   };
   CHECK(rows_of(scope_key("search", "all")) > rows_of("X-API-Key: search-one\r\n"));
 }
+
+TEST_CASE("A private engine is named only to keys with one of its tokens", "[service][security]") {
+  std::string keys = "store: state.db\nreports: models\nneeds_key: true\nkeys:\n";
+  for (const char* more :
+       {"plain, roles: [search]", "insider, roles: [search], tokens: [team]", "operator, roles: [admin]"}) {
+    const std::string name(more, std::string_view(more).find(','));
+    keys += std::string("  - {name: ") + more + ", sha256: " + sha256_hex(name) + "}\n";
+  }
+  TestServer server(TestServer::default_answer, keys, kTwoTemplates + "lists: [own]\n", nullptr, {},
+                    {{"two", {"team"}}});
+  const auto key = [](const std::string& name) { return "X-API-Key: " + name + "\r\n"; };
+  CHECK(names(server.get("/search?q=ada&format=json", key("insider")), "c.example"));
+  CHECK_FALSE(names(server.get("/search?q=ada&format=json", key("plain")), "c.example"));
+  for (const char* path : {"/config", "/v1/evaluation"}) {
+    INFO(path);
+    CHECK(names(server.get(path, key("insider")), "\"two\""));
+    CHECK(names(server.get(path, key("plain")), "\"one\""));
+    CHECK_FALSE(names(server.get(path, key("plain")), "\"two\""));
+  }
+  const auto tools = [&](const std::string& name) {
+    return server.post("/mcp", "application/json", R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})",
+                       key(name));
+  };
+  CHECK(names(tools("insider"), "one, two"));
+  CHECK(names(tools("plain"), "one"));
+  CHECK_FALSE(names(tools("plain"), "one, two"));
+  CHECK(names(server.get("/v1/evaluation", key("operator")), "\"two\""));
+}
