@@ -236,15 +236,16 @@ void describe(const Outcome& outcome, PaperReport& report) {
     const auto comparison = outcome.ranks(metric);
     ranks.rows[0].push_back(kMetricNames[metric]);
     means.rows[0].push_back(kMetricNames[metric]);
+    Figures means_of_forms{};
     for (std::size_t form = 0; form < kForms.size(); ++form) {
-      double sum = 0.0;
-      for (const auto& row : values) sum += row[form];
+      for (const auto& row : values) means_of_forms[form] += row[form] / static_cast<double>(values.size());
       ranks.rows[form + 1].push_back(fixed(comparison.average_ranks[form], 3));
-      means.rows[form + 1].push_back(fixed(sum / static_cast<double>(values.size()), 4));
+      means.rows[form + 1].push_back(fixed(means_of_forms[form], 4));
     }
     ranks.rows[kForms.size() + 1].push_back(fixed(comparison.p_value, 4));
     ranks.rows[kForms.size() + 2].push_back(fixed(comparison.critical_difference, 3));
     json[kMetricNames[metric]] = JsonObject{{"average_ranks", json_array(comparison.average_ranks)},
+                                            {"means", json_array(means_of_forms)},
                                             {"p", comparison.p_value},
                                             {"critical_difference", comparison.critical_difference}};
   }
@@ -366,6 +367,13 @@ void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport&
   }
   report.text += "Convergence on MovieLens (fig. 2)\n" + table.text();
   judge_convergence(all[0], all[1], all[2], all[3], report);
+  Figures fall{};
+  for (std::size_t form = 0; form < kForms.size(); ++form)
+    fall[form] = *std::max_element(all[4][form].begin(), all[4][form].end()) - all[4][form].back();
+  report.judge(
+      "MovieLens: Rb-d and Rb-c overfit in NDCG@5 after a few rounds (sec. 6; fall from its highest "
+      "value to the last round)",
+      std::min(fall[0], fall[1]) > fall[2], named(kNames, fall, 4));
 }
 
 /// Fig. 4: runs that halt because Rb-d's weight is undefined.

@@ -1,7 +1,7 @@
 // Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold,
 // on MQ2008-agg and, if options.data contains packages.txt, on the demonstration's recorded lists; there also
 // the losses after 1,000 rounds by the number of base queries, because overfitting depends on the amount of
-// feedback. Quick: one fold and 60 rounds. Normal: 200. Full: 1,000 rounds.
+// feedback. Quick: one fold and 60 rounds. Normal and full: 1,000 rounds.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -223,7 +223,7 @@ Result<TrainingSet> record_home_pages(const ExperimentOptions& options) {
 
 Result<std::string> run_weak_learners(const ExperimentOptions& options) {
   using namespace weak_learners;
-  const std::size_t rounds = options.is_quick() ? 60 : options.is_full() ? 1000 : 200;
+  const std::size_t rounds = options.is_quick() ? 60 : 1000;
   const std::size_t folds = options.is_quick() ? 1 : kFolds;
   PaperReport report{"weak-learners", "RankBoost's four weak learners (Freund et al. 2003, fig. 4)"};
   const auto add = [&](const std::string& name, const TrainingSet& set) -> Result<void> {
