@@ -313,8 +313,8 @@ Result<std::vector<Split>> ohsumed_folds(const std::string& data, std::size_t co
   return folds;
 }
 
-/// Random fifths of the sample's queries: three to train, one to validate, one to test. A fold tests on 7 or 8
-/// queries, so the verdicts are those of several draws of the fifths.
+/// Random fifths of the sample's queries: three to train, one to validate, one to test. A fold tests on 7 or
+/// 8 queries, so the verdicts are those of several draws of the fifths.
 Result<std::vector<Split>> mslr_folds(const std::string& data, const Plan& plan, std::uint64_t seed) {
   TRY(const auto set, read_mslr_sample(data));
   std::vector<Split> folds;
