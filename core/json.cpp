@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,28 +21,24 @@ namespace {
 
 namespace json = boost::json;
 
-/// Tracks the keys of all open objects to detect duplicates. Most objects have few keys; these are stored in
-/// one text and compared one by one.
+/// Tracks the keys of all open objects to detect duplicates. Most objects have few keys; these are compared
+/// one by one. Keys must outlive their object.
 class OpenKeys {
  public:
-  void open() { objects_.push_back({keys_.size(), text_.size(), nullptr}); }
+  void open() { objects_.push_back({keys_.size(), nullptr}); }
   void close() {
     keys_.resize(objects_.back().first_key);
-    text_.resize(objects_.back().first_byte);
     objects_.pop_back();
   }
   /// out:    false when the innermost object already has this key
   bool add(std::string_view key) {
     Object& object = objects_.back();
-    if (object.many != nullptr) return object.many->emplace(key).second;
-    for (std::size_t i = object.first_key; i < keys_.size(); ++i)
-      if (std::string_view(text_).substr(keys_[i].begin, keys_[i].size) == key) return false;
-    keys_.push_back({text_.size(), key.size()});
-    text_ += key;
+    if (object.many != nullptr) return object.many->insert(key).second;
+    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(object.first_key);
+    if (std::find(first, keys_.end(), key) != keys_.end()) return false;
+    keys_.push_back(key);
     if (keys_.size() - object.first_key < kMany) return true;
-    object.many = std::make_unique<TextSet>();
-    for (std::size_t i = object.first_key; i < keys_.size(); ++i)
-      object.many->insert(text_.substr(keys_[i].begin, keys_[i].size));
+    object.many = std::make_unique<TextViewSet>(keys_.end() - kMany, keys_.end());
     return true;
   }
   /// The number of keys of the innermost object.
@@ -51,16 +49,12 @@ class OpenKeys {
 
  private:
   static constexpr std::size_t kMany = 24;
-  struct Key {
-    std::size_t begin, size;
-  };
   struct Object {
-    std::size_t first_key, first_byte;
-    std::unique_ptr<TextSet> many;  ///< replaces the text when there are many keys
+    std::size_t first_key;
+    std::unique_ptr<TextViewSet> many;  ///< replaces `keys_` when there are many keys
   };
   std::vector<Object> objects_;
-  std::vector<Key> keys_;
-  std::string text_;
+  std::vector<std::string_view> keys_;
 };
 
 /// The parser's events from which a tree is built as it is: everything but keys and numbers.
@@ -108,8 +102,9 @@ class Handler : public TreeBuilder {
   std::string problem;
 
   Json release() { return stack_.release(); }
-  void prepare(const JsonLimits& limits) {
+  void prepare(std::string_view text, const JsonLimits& limits) {
     stack_.reset(limits.memory);
+    text_ = text;
     max_members_ = limits.max_members;
   }
 
@@ -128,12 +123,11 @@ class Handler : public TreeBuilder {
     return true;
   }
   bool on_key(std::string_view part, std::size_t, json::error_code& error) {
-    key_ += part;
     stack_.push_key(part);
-    if (!keys_.add(key_)) return refuse("the key \"" + key_ + "\" occurs twice", error);
+    const std::string_view key = lasting_key(part);
+    if (!keys_.add(key)) return refuse(fmt::format("the key \"{}\" occurs twice", key), error);
     if (keys_.count() > max_members_)
       return refuse(fmt::format("an object has more than {} members", max_members_), error);
-    key_.clear();
     return true;
   }
   bool on_number_part(std::string_view part, json::error_code&) {
@@ -151,11 +145,11 @@ class Handler : public TreeBuilder {
     return true;
   }
   bool on_double(double rough, std::string_view part, json::error_code& error) {
-    digits_ += part;
+    if (!digits_.empty()) part = digits_ += part;
     double exact = 0.0;
-    const auto [end, status] = std::from_chars(digits_.data(), digits_.data() + digits_.size(), exact);
+    const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), exact);
     if (status == std::errc::result_out_of_range) {
-      if (!(std::abs(rough) < 1.0)) return refuse("the number " + digits_ + " is out of range", error);
+      if (!(std::abs(rough) < 1.0)) return refuse(fmt::format("the number {} is out of range", part), error);
       exact = 0.0;
     }
     digits_.clear();
@@ -164,12 +158,24 @@ class Handler : public TreeBuilder {
   }
 
  private:
+  /// The whole key of which the parser gives the last part. A key without escapes is a part of the document;
+  /// the others are copied.
+  std::string_view lasting_key(std::string_view part) {
+    const std::less_equal<const char*> is_up_to;
+    const bool is_in_text = is_up_to(text_.data(), part.data()) &&
+                            is_up_to(part.data() + part.size(), text_.data() + text_.size());
+    if (key_.empty() && is_in_text) return part;
+    key_ += part;
+    return copied_keys_.emplace_back(std::exchange(key_, {}));
+  }
   bool refuse(std::string why, json::error_code& error) {
     problem = std::move(why);
     error = json::error::syntax;
     return false;
   }
 
+  std::string_view text_;
+  std::deque<std::string> copied_keys_;
   OpenKeys keys_;
   std::size_t max_members_ = 0;
   std::string key_;
@@ -191,7 +197,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, Code code,
   json::parse_options options;
   options.max_depth = limits.max_depth;
   json::basic_parser<Handler> parser(options);
-  parser.handler().prepare(limits);
+  parser.handler().prepare(text, limits);
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos)

@@ -66,6 +66,19 @@ TEST_CASE("Bad JSON is one error with the place of the mistake", "[core][json]")
   CHECK(error_of(std::string(100, '[')).find("m.json:1:") == 0);
 }
 
+TEST_CASE("A key that occurs twice is refused however it is written and wherever it stands", "[core][json]") {
+  std::string many;  // more keys than are compared one by one
+  for (int i = 0; i < 40; ++i) many += R"("\u006b)" + std::to_string(i) + R"(":{"a":1,"\u0062":2},)";
+  for (const std::string_view twice : {R"("a":0,"a":1)", R"("a":0,"\u0061":1)", R"("\u0061":0,"a":1)",
+                                       R"("\u0061":0,"b":{"\u0061":1},"\u0061":2)"})
+    for (const std::string& before : {std::string(), many}) {
+      const auto read = parse_json("[{" + before + std::string(twice) + "}]", "text");
+      REQUIRE(read.has_error());
+      CHECK(read.error().text.ends_with("the key \"a\" occurs twice"));
+    }
+  CHECK(parse_json("[{" + many + R"("a":0,"\u0062":{"a":1,"b":2}},{"a":0,"\u0062":1}])", "text").has_value());
+}
+
 TEST_CASE("One object has at most as many members as the limits say", "[core][json]") {
   const auto object_of = [](std::size_t count, const std::string& prefix) {
     std::string text = "{";
