@@ -49,6 +49,7 @@ class ListReader {
     if (lists.size() > kMaxFuseLists)
       return fail(Code::usage,
                   fmt::format("lists: {} lists; at most {} are allowed", lists.size(), kMaxFuseLists));
+    request_.lists.reserve(lists.size());
     for (std::size_t i = 0; i < lists.size(); ++i) {
       if (!lists[i].is_object())
         return fail(Code::usage, fmt::format("lists[{}] must be an object with name and results", i));
@@ -77,6 +78,7 @@ class ListReader {
       return fail(Code::usage, fmt::format("lists[{}] ({}): {} results; at most {} are allowed", at,
                                            list.name, results->size(), kMaxFuseResults));
     list.results.reserve(results->size());
+    if (numbers_.empty()) numbers_.reserve(kExpectedOfFirst * results->size());
     for (std::size_t i = 0; i < results->size(); ++i)
       if (auto read = read_result((*results)[i], list); !read)
         return fail(Code::usage, fmt::format("lists[{}].results[{}]{}", at, i, read.error().text));
@@ -168,6 +170,9 @@ class ListReader {
         request_.ranks[request_.lists[l].results[i].document * request_.lists.size() + l] =
             static_cast<std::uint32_t>(i + 1);
   }
+
+  /// Documents of all lists per result of the first one, about; growing a table hashes all keys again.
+  static constexpr std::size_t kExpectedOfFirst = 4;
 
   FuseRequest& request_;
   const TrackingParameters& tracking_;
