@@ -65,8 +65,28 @@ Result<void> choose_embedding(IndexArguments& arguments) {
   return {};
 }
 
+/// An update that names no lists writes those that the index has; the engines of a configuration need them.
+Result<void> keep_lists(IndexArguments& arguments) {
+  fetchers::IndexOptions& options = arguments.options;
+  const bool names_lists = !arguments.tokenizers.empty() || !arguments.embedding.empty() ||
+                           !options.language.empty() || options.has_cosine || options.keeps_terms;
+  std::error_code error;
+  if (!options.updates || names_lists || !std::filesystem::is_regular_file(arguments.database, error) ||
+      std::filesystem::is_empty(arguments.database, error))
+    return {};
+  auto made = fetchers::options_to_update(arguments.database);
+  if (!made) return {};  // building says what is wrong with the file
+  if (made->vectors.source == fetchers::VectorOptions::Source::endpoint)
+    return fail(Code::usage, arguments.database + ": " + made->vectors.model +
+                                 " made its vectors; name its engine file with --embedding");
+  made->files = std::move(options.files);
+  options = std::move(*made);
+  return {};
+}
+
 Result<void> run_index(IndexArguments& arguments) {
   TRY_VOID(choose_embedding(arguments));
+  TRY_VOID(keep_lists(arguments));
   if (!arguments.tokenizers.empty()) arguments.options.kinds.clear();
   for (const std::string& name : arguments.tokenizers)
     arguments.options.kinds.push_back(*fetchers::word_kind_of(name));
@@ -129,7 +149,8 @@ void add_index(CLI::App& app, Program& program) {
                 "keep the words of each document, which engines with `expand:` need");
   verb.add_flag(
       "--update", a.options.updates,
-      "keep the documents in the index too, so that the next --update reads only files that changed");
+      "keep the documents in the index too, so that the next --update reads only files that changed; "
+      "without options about language, lists and vectors it keeps those of the index");
   verb.add_option(
       "--embedding", a.embedding,
       "also write a vector for each document, for engines of the type local_vector: lsi derives them from "

@@ -236,10 +236,32 @@ TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") 
   CHECK(index(folder.path("i.db")).status == 0);
   CHECK(index(folder.write("empty", "")).status == 0);
   const std::string text = folder.write("notes.txt", "mine");
-  check_refused(index(text), 66, "not a document index");
+  check_refused(index(text), 66, "not a document index, or a damaged one; delete it to build it anew");
   CHECK(*read_text(text, 100) == "mine");
   check_refused(index(folder.path()), 66, "Is a directory");
   check_refused(index("/dev/null"), 66, "not a regular file");
+}
+
+TEST_CASE("An update without options keeps the lists of the index", "[cli][index]") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (const char* words :
+       {"tea leaves steep", "coffee beans roast", "tea water boils", "coffee water drips"})
+    lines +=
+        "{\"url\":\"http://a.example/" + std::to_string(lines.size()) + "\",\"title\":\"" + words + "\"}\n";
+  const std::string documents = folder.write("d.jsonl", lines);
+  const std::string database = folder.path("i.db");
+  REQUIRE(run_metafuse({"index", "--database", database, "--update", "--tokenizer", "words,parts", "--cosine",
+                        "--expandable", "--embedding", "lsi", documents})
+              .status == 0);
+  folder.write("d.jsonl", lines + "{\"url\":\"http://a.example/new\",\"title\":\"teapots\"}\n");
+  const auto updated = run_metafuse({"index", "--database", database, "--update", documents});
+  CHECK(updated.out.find("5 documents (1 new, 0 changed, 0 removed)") != std::string::npos);
+  CHECK(updated.out.find("vectors of") != std::string::npos);
+  const std::string engines =
+      folder.write("e.yaml", "engines: [{name: p, engine: local, database: i.db, tokenizer: parts}]\n");
+  const auto found = run_metafuse({"engines", "try", "--config", engines, "p", "eapot"});
+  CHECK(found.out.find("http://a.example/new") != std::string::npos);
 }
 
 TEST_CASE("Two record processes cannot write to one folder", "[cli][record]") {

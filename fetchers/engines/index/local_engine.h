@@ -71,8 +71,8 @@ struct IndexOptions {
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
 
-/// The options with which an index was made, to update it; without an index those of `metafuse init`.
-/// errors: those of open_index()
+/// The options with which an index of any version was made; without an index those of `metafuse init`.
+/// errors: those of opening; bad_data: the index is damaged
 Result<IndexOptions> options_to_update(const std::string& database);
 
 struct IndexFacts {

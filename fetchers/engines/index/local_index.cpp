@@ -45,13 +45,14 @@ Result<void> check_place(const std::string& path) {
   if (auto writable = check_writable(path); !writable) return writable;
   std::error_code error;
   const auto kept = [&](const std::string& what) {
-    return fail(Code::no_input, path + ": exists and is " + what + "; name another file");
+    return fail(Code::no_input, path + ": exists and is " + what);
   };
   if (!std::filesystem::exists(path, error)) return {};
-  if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file");
+  if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file; name another file");
   if (std::filesystem::is_empty(path, error)) return {};
   auto database = SqliteDatabase::open(path, {});
-  if (!database || index_version(*database).empty()) return kept("not a document index");
+  if (!database || index_version(*database).empty())
+    return kept("not a document index, or a damaged one; delete it to build it anew, or name another file");
   return {};
 }
 
@@ -361,7 +362,8 @@ Result<IndexOptions> options_to_update(const std::string& database) {
     options.vectors.source = VectorOptions::Source::lsi;
     return options;
   }
-  TRY(auto index, open_index(database));
+  TRY(auto index, SqliteDatabase::open(database, {}));
+  if (index_version(index).empty()) TRY_VOID(check_index_format(index, database));
   TRY(const auto shape, read_list_shape(index));
   options.kinds = shape.kinds;
   options.language = shape.language;
