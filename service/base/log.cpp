@@ -8,6 +8,7 @@
 #include <climits>
 #include <ctime>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,24 +24,45 @@ namespace detail {
 constexpr std::size_t kQueuedLines = 4096;
 constexpr std::chrono::seconds kLastWords{1};
 constexpr int kLookMs = 50;
+constexpr std::chrono::milliseconds kGathering{5};
 
 /// Standard error, for the writing thread. It waits for a slow reader without limit until end_by() sets one.
+/// A line that comes alone is written at once. Then the thread pauses, so that the lines of a busy server
+/// neither wake it nor are written one by one.
 class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
+  /// in: queue - whose thread calls this sink; it outlives the calls
+  explicit PatientErrorSink(spdlog::details::thread_pool& queue) : queue_(queue) {}
+  PatientErrorSink(const PatientErrorSink&) = delete;
+  PatientErrorSink& operator=(const PatientErrorSink&) = delete;
+  ~PatientErrorSink() override { write_lines(); }
+
   void end_by(std::chrono::steady_clock::time_point time) { ends_at_ = time.time_since_epoch().count(); }
   std::uint64_t dropped() const { return dropped_; }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    line_.assign(message.payload.data(), message.payload.size());
-    line_ += '\n';
-    if (!write_line()) ++dropped_;
+    // whole lines in each write of at most PIPE_BUF bytes, so that other programs' lines cannot cut them
+    if (lines_.size() + message.payload.size() >= PIPE_BUF) write_lines();
+    lines_.append(message.payload.data(), message.payload.size());
+    lines_ += '\n';
+    ++line_count_;
+    if (queue_.queue_size() > 0) return;
+    write_lines();
+    if (ends_at_ == kNever) std::this_thread::sleep_for(kGathering);
   }
-  void flush_() override {}
+  void flush_() override { write_lines(); }
 
  private:
-  bool write_line() {
-    std::string_view rest = line_;
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max().time_since_epoch().count();
+
+  void write_lines() {
+    if (!write_all(lines_)) dropped_ += line_count_;
+    lines_.clear();
+    line_count_ = 0;
+  }
+
+  bool write_all(std::string_view rest) const {
     while (!rest.empty()) {
       if (!becomes_writable()) return false;
       // a pipe that poll() reports writable takes PIPE_BUF bytes without blocking
@@ -60,9 +82,10 @@ class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::
     }
   }
 
-  std::string line_;
-  std::atomic<std::chrono::steady_clock::rep> ends_at_{
-      std::chrono::steady_clock::time_point::max().time_since_epoch().count()};
+  spdlog::details::thread_pool& queue_;
+  std::string lines_;  // not yet written
+  std::uint64_t line_count_ = 0;
+  std::atomic<std::chrono::steady_clock::rep> ends_at_{kNever};
   std::atomic<std::uint64_t> dropped_{0};
 };
 
@@ -95,8 +118,8 @@ using namespace detail;
 class Log::Body {
  public:
   Body()
-      : sink_(std::make_shared<PatientErrorSink>()),
-        pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLines, 1)),
+      : pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLines, 1)),
+        sink_(std::make_shared<PatientErrorSink>(*pool_)),
         logger_(std::make_shared<spdlog::async_logger>("metafuse", sink_, pool_,
                                                        spdlog::async_overflow_policy::overrun_oldest)) {}
   Body(const Body&) = delete;
@@ -107,8 +130,8 @@ class Log::Body {
   std::uint64_t dropped() const { return pool_->overrun_counter() + sink_->dropped(); }
 
  private:
-  std::shared_ptr<PatientErrorSink> sink_;
   std::shared_ptr<spdlog::details::thread_pool> pool_;
+  std::shared_ptr<PatientErrorSink> sink_;
   std::shared_ptr<spdlog::async_logger> logger_;
 };
 

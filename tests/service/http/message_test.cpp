@@ -1,6 +1,8 @@
 #include "service/http/message.h"
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,19 +36,24 @@ bool has_part(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Everything that `work` writes to standard error.
+/// Does `work` with `file` as standard error, and closes the file.
 template <class Work>
-std::string standard_error_of(const Work& work) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path("error");
+void with_standard_error(int file, const Work& work) {
   const int kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE((kept >= 0 && file >= 0));
   ::dup2(file, STDERR_FILENO);
   work();
   ::dup2(kept, STDERR_FILENO);
   ::close(file);
   ::close(kept);
+}
+
+/// Everything that `work` writes to standard error.
+template <class Work>
+std::string standard_error_of(const Work& work) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("error");
+  with_standard_error(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), work);
   return read_file(path);
 }
 
@@ -202,6 +210,29 @@ TEST_CASE("A log line has the client and the reason of a refusal and the severit
   CHECK(read[3].at("level") == Json("error"));
   CHECK(read[4].at("level") == Json("warning"));
   CHECK(read[4].at("engine") == Json("one\ntwo"));
+}
+
+TEST_CASE("Many log lines arrive whole and in order in few writes", "[service][log]") {
+  constexpr int kLines = 200;
+  int ends[2];  // a packet is one write
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  with_standard_error(ends[1], [] {
+    Log log;
+    for (int i = 0; i < kLines; ++i) log.write(Log::Level::info, "line", {{"number", i}});
+  });
+  std::array<char, PIPE_BUF + 1> packet;
+  int writes = 0;
+  int lines = 0;
+  for (ssize_t got; (got = ::read(ends[0], packet.data(), packet.size())) > 0; ++writes) {
+    std::string_view text(packet.data(), static_cast<std::size_t>(got));
+    CHECK(text.size() <= PIPE_BUF);
+    CHECK(text.ends_with('\n'));
+    for (; !text.empty(); text.remove_prefix(text.find('\n') + 1))
+      CHECK(parse_json(text.substr(0, text.find('\n')), "line").value().at("number") == Json(lines++));
+  }
+  ::close(ends[0]);
+  CHECK(lines == kLines);
+  CHECK(writes < kLines / 4);
 }
 
 TEST_CASE("A request is answered once and is logged once unless it is a probe", "[service][log][http]") {
