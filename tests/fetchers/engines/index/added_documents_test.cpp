@@ -220,6 +220,31 @@ TEST_CASE("A document with a new field and a first document make an index anew",
   CHECK(found_by(engine, "first").empty());
 }
 
+TEST_CASE("An index of another version is built again with the documents that programs added",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  const std::string lines =
+      folder.write("d.jsonl", "{\"url\":\"http://f/\",\"title\":\"file\",\"text\":\"from a file\"}\n");
+  IndexOptions options;
+  options.updates = true;
+  REQUIRE(build_local_index(database, {lines}, options).has_value());
+  {
+    auto added = AddedDocuments::open(database);
+    REQUIRE(added.has_value());
+    REQUIRE(added->put(std::vector{page("http://a/", "One", "from a program")}).has_value());
+  }
+  auto file = SqliteDatabase::open(database, {.mode = SqliteMode::create});
+  REQUIRE(file.has_value());
+  REQUIRE(file->run("UPDATE meta SET value='2' WHERE name='version';").has_value());
+  const auto built = build_local_index(database, {lines}, options);
+  if (!built) FAIL(built.error().text);
+  CHECK(built->other_version == "2");
+  LocalEngine engine({database, {}});
+  CHECK(found_by(engine, "program") == Urls{"http://a/"});
+  CHECK(found_by(engine, "file") == Urls{"http://f/"});
+}
+
 TEST_CASE("A document whose fields no index could have is refused with the others of its batch",
           "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
