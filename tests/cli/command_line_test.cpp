@@ -236,7 +236,7 @@ TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") 
   CHECK(index(folder.path("i.db")).status == 0);
   CHECK(index(folder.write("empty", "")).status == 0);
   const std::string text = folder.write("notes.txt", "mine");
-  check_refused(index(text), 66, "not a document index, or a damaged one; delete it to build it anew");
+  check_refused(index(text), 66, "not a document index, or one that is damaged or in use; name another file");
   CHECK(*read_text(text, 100) == "mine");
   check_refused(index(folder.path()), 66, "Is a directory");
   check_refused(index("/dev/null"), 66, "not a regular file");

@@ -14,8 +14,8 @@
 namespace metafuse::fetchers {
 
 Error not_an_index(const std::string& path, const std::string& why) {
-  return fail(Code::bad_data, path + ": not a document index, or damaged (" + why +
-                                  "); delete the file and build it with metafuse index");
+  return fail(Code::bad_data, path + ": not a document index, or damaged or in use (" + why +
+                                  "); build one with metafuse index");
 }
 
 Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_bytes) {

@@ -52,7 +52,8 @@ Result<void> check_place(const std::string& path) {
   if (std::filesystem::is_empty(path, error)) return {};
   auto database = SqliteDatabase::open(path, {});
   if (!database || index_version(*database).empty())
-    return kept("not a document index, or a damaged one; delete it to build it anew, or name another file");
+    return kept(
+        "not a document index, or one that is damaged or in use; name another file, or delete a damaged one");
   return {};
 }
 
