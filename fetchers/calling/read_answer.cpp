@@ -96,8 +96,10 @@ void put_in_order(RankedList& list, const std::vector<std::string>& ids,
 
 /// Some engines repeat the key of a request in the links of its answer.
 void hide_secrets(RankedList& list, const std::vector<std::string>& secrets) {
-  for (Hit& hit : list.hits)
+  for (Hit& hit : list.hits) {
     for (std::string* text : {&hit.url, &hit.title, &hit.snippet, &hit.thumbnail}) redact(*text, secrets);
+    for (auto& [name, text] : hit.details) redact(text, secrets);
+  }
   for (std::string& text : list.suggestions) redact(text, secrets);
 }
 

@@ -73,7 +73,8 @@ TEST_CASE("A page that an engine sends to programs is no empty list", "[fetchers
 
 TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][security]") {
   const std::string answer = R"({"results":[
-      {"url":"http://a.example/1?campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret"},
+      {"url":"http://a.example/1?campaign=hunter2secret","title":"hunter2secret","content":"by hunter2secret",
+       "image":"http://a.example/1.png?key=hunter2secret"},
       {"url":"http://anna:pw@b.example/2?mail=c@d","title":"One"},
       {"url":"//anna@b.example/3","title":"Two"}]})";
   Script script{[&](const EngineRequest&) { return answer_of(answer); }, {}};
@@ -81,15 +82,18 @@ TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][secur
   options.secret_of = [](std::string_view) { return std::string("hunter2secret"); };
   static const SteadyClock clock;
   const ExpandedQuery query{"t", "e", "x"};
-  const auto list = fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}"), options)
-                        ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
-                        .front()
-                        .list;
+  const auto list =
+      fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}", "kind: image, image_query: image"),
+                 options)
+          ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
+          .front()
+          .list;
   REQUIRE(list.hits.size() == 3);
   CHECK(script.requests.front().url.find("hunter2secret") != std::string::npos);
   CHECK(list.hits[0].url == "http://a.example/1?campaign=REDACTED");
   CHECK(list.hits[0].title == "REDACTED");
   CHECK(list.hits[0].snippet == "by REDACTED");
+  CHECK(detail(list.hits[0].details, "image") == "http://a.example/1.png?key=REDACTED");
   CHECK(list.hits[1].url == "http://b.example/2?mail=c@d");
   CHECK(list.hits[2].url == "http://b.example/3");
 }
