@@ -138,12 +138,12 @@ std::string answers_file(const JudgeArguments& arguments, const service::ServerC
   return (std::filesystem::path(config.store).parent_path() / name).string();
 }
 
-/// Waits, but no longer than until an interruption or the end of the run.
+/// Waits, but no longer than until the run has ended, as it does when it is interrupted.
 void pause_until_end(Duration duration, const IsInterrupted& has_ended) {
   constexpr std::chrono::milliseconds kStep{50};
   const SteadyClock clock;
   const Deadline deadline(clock, duration);
-  while (!deadline.has_passed() && !was_interrupted() && !has_ended())
+  while (!deadline.has_passed() && !has_ended())
     std::this_thread::sleep_for(std::min<Duration>(kStep, deadline.left()));
 }
 

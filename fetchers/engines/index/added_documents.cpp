@@ -75,9 +75,7 @@ Result<AddedDocuments> AddedDocuments::open(const std::string& index) {
 Result<void> AddedDocuments::learn_columns(const std::string& index) {
   std::error_code error;
   if (!std::filesystem::exists(index, error)) return {};
-  auto other = SqliteDatabase::open(index, {});
-  const std::string version = other ? index_version(*other) : std::string();
-  if (!version.empty() && version != kIndexVersion) return {};  // it is built again, from its files and these
+  if (!other_version(index).empty()) return {};  // it is built again, from its files and these
   TRY(auto file, open_index(index));
   TRY(const auto shape, shape_of_index(file));
   TRY(auto note, database_.prepare("INSERT OR IGNORE INTO fields VALUES(?, ?)"));

@@ -278,6 +278,12 @@ VectorWriting vector_writing(const IndexOptions& options) {
   return writing;
 }
 
+std::string other_version(const std::string& path) {
+  auto database = SqliteDatabase::open(path, {});
+  std::string version = database ? index_version(*database) : std::string();
+  return version == kIndexVersion ? std::string() : version;
+}
+
 std::vector<WordKind> wanted_kinds(const IndexOptions& options) {
   std::vector<WordKind> kinds;
   const auto add = [&](WordKind kind) {

@@ -30,6 +30,9 @@ struct IndexShape {
 /// errors: those of read_list_shape()
 Result<IndexShape> shape_of_index(SqliteDatabase& database);
 
+/// The version of the index at `path`, if there is one and this program writes another; else empty.
+std::string other_version(const std::string& path);
+
 /// The lists that an index with these options has, each once.
 std::vector<WordKind> wanted_kinds(const IndexOptions& options);
 

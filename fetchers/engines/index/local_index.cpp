@@ -242,13 +242,6 @@ Result<IndexReport> build_from_kept(const std::string& path, const std::string& 
   return write_new(path, std::move(collected), options);
 }
 
-/// The version of the index at `path`, if there is one and this program writes another.
-std::string other_version(const std::string& path) {
-  auto database = SqliteDatabase::open(path, {});
-  std::string version = database ? index_version(*database) : std::string();
-  return version == kIndexVersion ? std::string() : version;
-}
-
 /// Updates a copy of the index; nullopt if it cannot be updated.
 Result<std::optional<IndexReport>> update_copy(const std::string& database, const std::string& beside,
                                                const std::vector<std::string>& documents,
