@@ -38,4 +38,12 @@ bool has_any(const Block& block) {
   return (halves[0] | halves[1]) != 0;
 }
 
+/// Sums are formed in this many lanes, so that they do not depend on the SIMD width.
+inline constexpr std::size_t kSumLanes = 8;
+
+/// The total of kSumLanes lanes, always added in the same order.
+inline double total_of_lanes(const double* lanes) {
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
 }  // namespace metafuse

@@ -76,7 +76,7 @@ void declare_method(fusion::OptionTable& table, FuseSettings& settings) {
 
 void declare_output(fusion::OptionTable& table, FuseSettings& settings) {
   table.count("threads", settings.threads, 1, 1024, "threads to use");
-  declare_text(table, "tag", settings.tag, "the name of the result");
+  table.text("tag", settings.tag, "the name of the result");
 }
 
 void declare_training(fusion::OptionTable& table, FuseSettings& settings) {

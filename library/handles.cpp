@@ -75,14 +75,6 @@ Result<void> read_options(const fusion::OptionTable& table, const Options& given
   return table.read(given);
 }
 
-void declare_text(fusion::OptionTable& table, std::string name, std::string& value, std::string meaning) {
-  table.custom({std::move(name), "TEXT", value, std::move(meaning)},
-               [&value](const std::string& given) -> Result<void> {
-                 value = given;
-                 return {};
-               });
-}
-
 std::vector<std::string> comma_separated(std::string_view text) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= text.size();) {

@@ -103,9 +103,6 @@ Result<Options> options_of(const metafuse_option* options, std::size_t count);
 /// errors: usage: an option that the table does not have, with similar names; a value out of range
 Result<void> read_options(const fusion::OptionTable& table, const Options& given);
 
-/// Declares an option that takes any text.
-void declare_text(fusion::OptionTable& table, std::string name, std::string& value, std::string meaning);
-
 /// The parts of a text between commas.
 std::vector<std::string> comma_separated(std::string_view text);
 

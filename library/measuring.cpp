@@ -88,8 +88,7 @@ void declare_report(fusion::OptionTable& table, ReportSettings& settings) {
                 {"csv", Format::csv},
                 {"html", Format::html}},
                "format of the report");
-  declare_text(table, "baseline", settings.comparison.baseline,
-               "the run against which the others are tested");
+  table.text("baseline", settings.comparison.baseline, "the run against which the others are tested");
 }
 
 Result<std::string> compared(const metafuse_run* const* runs, std::size_t count, const metafuse_qrels* qrels,
@@ -117,7 +116,7 @@ Result<std::string> compared(const metafuse_run* const* runs, std::size_t count,
 void declare_methods(fusion::OptionTable& table, fusion::MethodComparisonOptions& options) {
   table.count("folds", options.folds, 2, 1000, "number of parts of the queries");
   table.count("depth", options.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
-  declare_text(table, "derive", options.derive, "derived features of the learners");
+  table.text("derive", options.derive, "derived features of the learners");
   for (auto* names : {&options.methods, &options.learners})
     table.custom(
         {names == &options.methods ? "methods" : "learners", "NAME,...", "", "names of the rows, or none"},

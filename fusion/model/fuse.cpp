@@ -6,6 +6,7 @@
 
 #include "core/contract.h"
 #include "fusion/data/fused_order.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -45,34 +46,11 @@ double part_of(const SumRanker& ranker, std::size_t feature, const FeatureValue&
   return value.rank > 0 ? ranker.at_rank(feature, value.rank) : ranker.part(feature, value.value);
 }
 
-/// Adds to each score what the list contributes for the document's rank.
-void add_list_scores(const SumRanker& ranker, std::size_t list, const QueryInstances& instances,
-                     std::vector<double>& scores) {
-  const std::span<const double> by_rank = ranker.by_rank(list);
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const std::uint32_t rank = instances.ranks[i * instances.lists + list];
-    scores[i] += rank < by_rank.size() ? by_rank[rank] : ranker.at_rank(list, rank);
-  }
-}
-
-std::vector<double> sum_scores(const SumRanker& ranker, const std::vector<Feature>& features,
-                               const QueryInstances& instances) {
-  std::vector<double> scores(instances.documents.size(), 0.0);
-  for (std::size_t list = 0; list < instances.lists; ++list)
-    if (ranker.uses(list)) add_list_scores(ranker, list, instances, scores);
-  if (instances.lists == features.size()) return scores;
-  const InstanceValues values(features, instances);
-  for (std::size_t i = 0; i < scores.size(); ++i)
-    for (std::size_t f = instances.lists; f < features.size(); ++f)
-      if (ranker.uses(f)) scores[i] += part_of(ranker, f, values.at(i, f));
-  return scores;
-}
-
 /// The weak rankings of one feature that fire for a value, with the alphas of equal ones added up.
-std::vector<WeakRanking> fired_rankings(const StepRanker& ranker, std::size_t feature,
+std::vector<WeakRanking> fired_rankings(const std::vector<WeakRanking>& rankings, std::size_t feature,
                                         const FeatureValue& value) {
   std::vector<WeakRanking> fired;
-  for (const WeakRanking& ranking : ranker.rankings()) {
+  for (const WeakRanking& ranking : rankings) {
     if (ranking.feature != feature) continue;
     if (value.is_ranked ? !(value.value > ranking.threshold) : ranking.q_default == 0.0) continue;
     add_ranking(ranking, fired);
@@ -99,10 +77,7 @@ FusedRanking fuse(const Model& model, QueryInstances instances) {
   require(instances.lists == list_count(model), "a list for each rank feature of the model");
   FusedRanking ranking;
   ranking.instances = std::move(instances);
-  if (const auto* sum = dynamic_cast<const SumRanker*>(model.ranker.get()))
-    ranking.scores = sum_scores(*sum, model.features, ranking.instances);
-  else
-    ranking.scores = model.ranker->score(feature_matrix(model.features, ranking.instances));
+  ranking.scores = model.ranker->score_instances(model.features, ranking.instances);
   ranking.order = order_instances(ranking.instances, ranking.scores);
   return ranking;
 }
@@ -121,8 +96,8 @@ Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t
   Explanation explanation;
   explanation.score = ranking.scores[instance];
   const InstanceValues values(model.features, ranking.instances);
-  const auto* sum = dynamic_cast<const SumRanker*>(model.ranker.get());
-  const auto* steps = dynamic_cast<const StepRanker*>(sum);
+  const SumRanker* sum = model.ranker->sum();
+  const std::vector<WeakRanking>* steps = sum != nullptr ? sum->rankings() : nullptr;
   std::vector<double> weights;
   if (sum == nullptr) {
     weights = model.ranker->contributions(feature_matrix(model.features, ranking.instances), instance);

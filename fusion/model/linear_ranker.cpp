@@ -44,7 +44,7 @@ std::string LinearRanker::describe(const std::vector<Feature>& features) const {
   return text;
 }
 
-Result<SharedRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features) {
+Result<LinearRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   StateFields fields(body);
   const double offset = fields.number("offset");
   const JsonArray* list = fields.array("terms");
@@ -64,7 +64,7 @@ Result<SharedRanker> read_linear_ranker(const JsonObject& body, const std::vecto
     term.feature = static_cast<std::uint32_t>(feature);
     terms.push_back(term);
   }
-  return std::make_shared<LinearRanker>(offset, std::move(terms), features.size());
+  return LinearRanker(offset, std::move(terms), features.size());
 }
 
 }  // namespace metafuse::fusion

@@ -45,6 +45,6 @@ class LinearRanker final : public Ranker {
 };
 
 /// errors: bad_data that names the field
-Result<SharedRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features);
+Result<LinearRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features);
 
 }  // namespace metafuse::fusion

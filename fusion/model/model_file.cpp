@@ -107,6 +107,11 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::vector<double> Ranker::score_instances(const std::vector<Feature>& features,
+                                            const QueryInstances& instances) const {
+  return score(feature_matrix(features, instances));
+}
+
 std::string model_text(const Model& model) {
   require(model.ranker != nullptr, "a model has a ranker");
   JsonArray features;

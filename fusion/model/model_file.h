@@ -15,6 +15,9 @@
 
 namespace metafuse::fusion {
 
+struct QueryInstances;
+class SumRanker;
+
 /// A trained ranking function. Immutable, so any number of threads may use it at the same time.
 class Ranker {
  public:
@@ -30,6 +33,16 @@ class Ranker {
                                             std::size_t /*document*/) const {
     return {};
   }
+
+  /// The scores of one base query's instances, of which `features` are made.
+  virtual std::vector<double> score_instances(const std::vector<Feature>& features,
+                                              const QueryInstances& instances) const;
+
+  /// The ranker as a sum over features (fusion/model/sum_ranker.h); nullptr if it is none.
+  virtual const SumRanker* sum() const { return nullptr; }
+
+  /// The ranker to which this one passes documents after filling in a feature; nullptr if it is no such one.
+  virtual std::shared_ptr<const Ranker> inner() const { return nullptr; }
 
   /// The "body" object of the model file.
   virtual JsonObject body() const = 0;

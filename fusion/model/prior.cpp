@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "fusion/data/features.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -167,7 +168,7 @@ class Opinions {
 Result<Prior> prior_of(std::span<const PriorSource> sources, const std::vector<Feature>& features) {
   Opinions opinions(features);
   for (const PriorSource& source : sources) {
-    const auto* ranker = dynamic_cast<const SumRanker*>(source.model->ranker.get());
+    const SumRanker* ranker = source.model->ranker->sum();
     if (ranker == nullptr)
       return fail(Code::usage,
                   fmt::format("{}: a model of the learner {} is no sum over lists, so that nothing "
@@ -193,7 +194,7 @@ Model model_of(const Prior& prior, const std::vector<Feature>& features) {
   Model model;
   model.learner = kPriorLearner;
   model.features = features;
-  model.ranker = std::make_shared<StepRanker>(prior.steps, features);
+  model.ranker = std::make_shared<SumRanker>(prior.steps, features);
   model.training["prior"] = prior_record(prior);
   return model;
 }

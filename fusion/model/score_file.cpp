@@ -9,7 +9,7 @@
 #include "evaluation/runs/letor_file.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -42,29 +42,30 @@ bool is_ranked(const evaluation::LetorCell& cell, const Feature& feature, bool a
 // A scorer takes the rows of a file one by one and appends their scores to a text, at once or when a later
 // row or finish() completes their group.
 
-/// Scores row by row with step tables. Adds the same parts in the same order as StepRanker::score().
-class StepScorer {
+/// Scores row by row. Adds the same parts in the same order as SumRanker::score().
+class SumScorer {
  public:
-  StepScorer(const Model& model, const StepRanker& ranker, bool are_ranks)
-      : features_(model.features), are_ranks_(are_ranks), places_(model.features.size(), kUnused) {
+  SumScorer(const Model& model, const SumRanker& ranker, bool are_ranks)
+      : features_(model.features),
+        ranker_(ranker),
+        are_ranks_(are_ranks),
+        places_(model.features.size(), kUnused) {
     for (std::size_t feature = 0; feature < features_.size(); ++feature) {
-      const StepTable& table = ranker.tables()[feature];
-      if (table.thresholds.empty()) continue;
-      places_[feature] = tables_.size();
-      tables_.push_back(&table);
-      absent_.push_back(model.is_absent_zero ? table.at(0.0) : table.unranked);
+      if (!ranker.uses(feature)) continue;
+      places_[feature] = absent_.size();
+      absent_.push_back(model.is_absent_zero ? ranker.part(feature, 0.0) : ranker.unranked_part(feature));
     }
   }
 
   Result<void> take(const evaluation::LetorRow& row, std::string& text) {
     parts_ = absent_;
     for (const evaluation::LetorCell& cell : row.cells) {
-      const std::size_t place = places_[cell.index - 1];
+      const std::size_t feature = cell.index - 1;
+      const std::size_t place = places_[feature];
       if (place == kUnused) continue;
-      const StepTable& table = *tables_[place];
-      parts_[place] = is_ranked(cell, features_[cell.index - 1], are_ranks_)
-                          ? table.at(are_ranks_ ? -cell.value : cell.value)
-                          : table.unranked;
+      parts_[place] = is_ranked(cell, features_[feature], are_ranks_)
+                          ? ranker_.part(feature, are_ranks_ ? -cell.value : cell.value)
+                          : ranker_.unranked_part(feature);
     }
     double score = 0.0;
     for (const double part : parts_) score += part;
@@ -78,9 +79,9 @@ class StepScorer {
   static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
 
   const std::vector<Feature>& features_;
+  const SumRanker& ranker_;
   bool are_ranks_;
   std::vector<std::size_t> places_;  // by feature: its index among the features that the model uses
-  std::vector<const StepTable*> tables_;
   std::vector<double> absent_;
   std::vector<double> parts_;
 };
@@ -179,8 +180,8 @@ Result<std::string> score_letor_file(const Model& model, const std::string& path
                                     "; use " + (are_ranks ? "--letor" : "--letor-ranks"));
   const std::size_t known = list_count(model);
   if (known < model.features.size()) return score_rows(QueryScorer(model), path, are_ranks, known);
-  if (const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get()))
-    return score_rows(StepScorer(model, *steps, are_ranks), path, are_ranks, known);
+  if (const SumRanker* sum = model.ranker->sum())
+    return score_rows(SumScorer(model, *sum, are_ranks), path, are_ranks, known);
   return score_rows(BlockScorer(model, are_ranks), path, are_ranks, known);
 }
 

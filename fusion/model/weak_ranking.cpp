@@ -1,99 +1,15 @@
 #include "fusion/model/weak_ranking.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "core/contract.h"
 #include "core/number.h"
 
 namespace metafuse::fusion {
-
-std::vector<double> SumRanker::score(const FeatureMatrix& documents) const {
-  require(documents.feature_count() == by_rank_.size(), "the model's features");
-  std::vector<double> scores(documents.document_count(), 0.0);
-  for (std::size_t feature = 0; feature < by_rank_.size(); ++feature) {
-    if (!uses(feature)) continue;
-    const double unranked = unranked_part(feature);
-    if (const CodedColumn* column = documents.column(feature)) {
-      std::vector<double> by_code{unranked};
-      for (const double value : column->values) by_code.push_back(part(feature, value));
-      documents.expect(feature + 1);
-      for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += by_code[column->code(i)];
-      documents.let_go(feature);
-      continue;
-    }
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      scores[i] += documents.is_unranked(i, feature) ? unranked : part(feature, documents.value(i, feature));
-  }
-  return scores;
-}
-
-std::vector<double> SumRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  std::vector<double> parts;
-  for (std::size_t feature = 0; feature < by_rank_.size(); ++feature)
-    parts.push_back(documents.is_unranked(document, feature)
-                        ? unranked_part(feature)
-                        : part(feature, documents.value(document, feature)));
-  return parts;
-}
-
-void SumRanker::tabulate(const std::vector<Feature>& features) {
-  constexpr std::size_t kTabledRanks = 1024;
-  constexpr std::size_t kMostCells = std::size_t{1} << 18;  // a model file may name many lists
-  by_rank_.resize(features.size());
-  const std::size_t share = kMostCells / std::max<std::size_t>(count_lists(features), 1);
-  const std::size_t most = std::clamp<std::size_t>(share, 1, kTabledRanks);
-  for (std::size_t feature = 0; feature < features.size(); ++feature) {
-    if (features[feature].kind != FeatureKind::rank) continue;
-    const auto depth = static_cast<std::size_t>(std::max(features[feature].depth, 0));
-    by_rank_[feature].resize(depth > 0 ? std::min(depth + 1, most) : most);
-  }
-  tabulate(*this);
-}
-
-void SumRanker::tabulate(const SumRanker& other) {
-  by_rank_.resize(other.by_rank_.size());
-  for (std::size_t feature = 0; feature < by_rank_.size(); ++feature) {
-    std::vector<double>& table = by_rank_[feature];
-    table.resize(other.by_rank_[feature].size());
-    for (std::size_t rank = 0; rank < table.size(); ++rank)
-      table[rank] = rank == 0 ? unranked_part(feature) : part(feature, -static_cast<double>(rank));
-  }
-}
-
-std::string rank_table(const SumRanker& ranker, const std::vector<Feature>& features) {
-  constexpr std::array<std::uint32_t, 8> kShown = {1, 2, 3, 5, 10, 20, 50, 100};
-  constexpr std::string_view kTitle = "rank";
-  std::vector<std::size_t> lists;
-  std::size_t width = kTitle.size();
-  std::uint32_t deepest = 0;
-  for (std::size_t list = 0; list < features.size(); ++list) {
-    if (features[list].kind != FeatureKind::rank || !ranker.uses(list)) continue;
-    lists.push_back(list);
-    width = std::max(width, features[list].name.size());
-    deepest = std::max(deepest, features[list].depth == 0 ? kShown.back()
-                                                          : static_cast<std::uint32_t>(features[list].depth));
-  }
-  if (lists.empty()) return {};
-  const std::span shown(kShown.begin(), std::upper_bound(kShown.begin(), kShown.end(), deepest));
-  std::string text = "what a list adds to a score, by the rank of the document\n";
-  text += fmt::format("{:<{}}", kTitle, width);
-  for (const std::uint32_t rank : shown) text += fmt::format("{:>11}", rank);
-  text += fmt::format("{:>11}\n", "none");
-  for (const std::size_t list : lists) {
-    text += fmt::format("{:<{}}", features[list].name, width);
-    for (const std::uint32_t rank : shown) text += fmt::format("{:>11.4g}", ranker.at_rank(list, rank));
-    text += fmt::format("{:>11.4g}\n", ranker.unranked_part(list));
-  }
-  return text;
-}
 
 namespace {
 
@@ -212,28 +128,10 @@ std::vector<StepTable> step_tables(std::span<const WeakRanking> rankings, std::s
   return tables;
 }
 
-StepRanker::StepRanker(std::vector<WeakRanking> rankings, const std::vector<Feature>& features)
-    : rankings_(std::move(rankings)), tables_(step_tables(rankings_, features)) {
-  for (const Feature& feature : features) kinds_.push_back(feature.kind);
-  tabulate(features);
-}
-
-JsonObject StepRanker::body() const {
-  JsonArray list;
-  for (const WeakRanking& ranking : rankings_) {
-    JsonObject item{{"feature", ranking.feature}};
-    put_threshold(item, kinds_[ranking.feature], ranking.threshold);
-    item["q_default"] = ranking.q_default;
-    item["alpha"] = ranking.alpha;
-    list.push_back(std::move(item));
-  }
-  return {{"weak_rankings", std::move(list)}};
-}
-
-std::string StepRanker::describe(const std::vector<Feature>& features) const {
-  std::string text = "weak rankings: " + std::to_string(rankings_.size()) + "\n";
-  for (std::size_t i = 0; i < tables_.size(); ++i) {
-    const StepTable& table = tables_[i];
+std::string describe_steps(std::span<const StepTable> tables, const std::vector<Feature>& features) {
+  std::string text;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const StepTable& table = tables[i];
     if (table.thresholds.empty()) continue;
     text += features[i].name + "\n  unranked: " + number_text(table.unranked) + "\n";
     for (std::size_t j = table.thresholds.size(); j > 0; --j) {
@@ -242,6 +140,18 @@ std::string StepRanker::describe(const std::vector<Feature>& features) const {
     }
   }
   return text;
+}
+
+JsonArray weak_rankings_json(std::span<const WeakRanking> rankings, std::span<const FeatureKind> kinds) {
+  JsonArray list;
+  for (const WeakRanking& ranking : rankings) {
+    JsonObject item{{"feature", ranking.feature}};
+    put_threshold(item, kinds[ranking.feature], ranking.threshold);
+    item["q_default"] = ranking.q_default;
+    item["alpha"] = ranking.alpha;
+    list.push_back(std::move(item));
+  }
+  return list;
 }
 
 Result<std::vector<WeakRanking>> read_weak_rankings(const JsonObject& body,
@@ -256,11 +166,6 @@ Result<std::vector<WeakRanking>> read_weak_rankings(const JsonObject& body,
     rankings.push_back(ranking);
   }
   return rankings;
-}
-
-Result<SharedRanker> read_step_ranker(const JsonObject& body, const std::vector<Feature>& features) {
-  TRY(auto rankings, read_weak_rankings(body, features));
-  return std::make_shared<StepRanker>(std::move(rankings), features);
 }
 
 }  // namespace metafuse::fusion

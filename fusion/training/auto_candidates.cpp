@@ -8,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "fusion/learners/rankboost/value_ranker.h"
-#include "fusion/learners/reciprocal_ranks/learner.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -22,31 +20,35 @@ constexpr std::size_t kManyLists = 30;
 /// do not, and errs more.
 constexpr std::size_t kFewLists = 12;
 
-/// The ranker after the first rounds; the whole ranker if it does not consist of rounds.
+std::vector<WeakRanking> first_of(const std::vector<WeakRanking>& rankings, std::size_t rounds) {
+  return {rankings.begin(),
+          rankings.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, rankings.size()))};
+}
+
+/// The ranker after the first rounds, of a blend its thresholded features alone; the whole ranker if it does
+/// not consist of rounds.
 PartOfModel first_rounds(std::size_t rounds) {
   return [rounds](const Model& model) -> SharedRanker {
-    if (const auto* sum = dynamic_cast<const reciprocal_ranks::ReciprocalRanker*>(model.ranker.get()))
-      return std::make_shared<reciprocal_ranks::ReciprocalRanker>(sum->first_rounds(rounds, model.features));
-    const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
-    const auto* steps =
-        blend != nullptr ? &blend->steps() : dynamic_cast<const StepRanker*>(model.ranker.get());
-    if (steps == nullptr) return model.ranker;
-    const auto end =
-        steps->rankings().begin() + static_cast<std::ptrdiff_t>(std::min(rounds, steps->rankings().size()));
-    return std::make_shared<StepRanker>(std::vector<WeakRanking>(steps->rankings().begin(), end),
-                                        model.features);
+    const SumRanker* sum = model.ranker->sum();
+    if (sum == nullptr) return model.ranker;
+    const auto& [fused, steps, values] = sum->parts();
+    if (steps) return std::make_shared<SumRanker>(first_of(*steps, rounds), model.features);
+    if (!fused) return model.ranker;
+    SumParts parts{FusedPart{fused->k, fused->weights, first_of(fused->steps, rounds)}, {}, {}};
+    return std::make_shared<SumRanker>(std::move(parts), model.features);
   };
 }
 
 SharedRanker values_of_blend(const Model& model) {
-  const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
-  return blend == nullptr ? model.ranker : std::make_shared<rankboost::ValueRanker>(blend->values());
+  const SumRanker* sum = model.ranker->sum();
+  if (sum == nullptr || !sum->parts().values) return model.ranker;
+  return std::make_shared<SumRanker>(SumParts{{}, {}, sum->parts().values}, model.features);
 }
 
 SharedRanker fused_of_blend(const Model& model) {
-  const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
-  return blend == nullptr ? model.ranker
-                          : std::make_shared<reciprocal_ranks::ReciprocalRanker>(blend->fused());
+  const SumRanker* sum = model.ranker->sum();
+  if (sum == nullptr || !sum->parts().fused) return model.ranker;
+  return std::make_shared<SumRanker>(SumParts{sum->parts().fused, {}, {}}, model.features);
 }
 
 /// Collects the candidates, the safest first.

@@ -10,13 +10,12 @@
 #include "fusion/learners/monotone_trees/boost.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/learners/rankboost/learner.h"
-#include "fusion/learners/rankboost/value_ranker.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/linear_ranker.h"
 #include "fusion/model/online/online_ranker.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/model/votes/vote_rankers.h"
-#include "fusion/model/weak_ranking.h"
 #include "fusion/training/auto_learner.h"
 
 namespace metafuse::fusion {
@@ -54,6 +53,13 @@ Result<SharedRanker> read_ensemble_body(const JsonObject& body, const std::vecto
       });
 }
 
+/// Reads a body by a function that returns the ranker itself.
+template <auto Read>
+Result<SharedRanker> shared(const JsonObject& body, const std::vector<Feature>& features) {
+  TRY(auto ranker, Read(body, features));
+  return std::make_shared<const decltype(ranker)>(std::move(ranker));
+}
+
 /// A form of models, known by a field that only its bodies have.
 struct Form {
   std::string_view field;
@@ -61,15 +67,15 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {"fused", reciprocal_ranks::read_blend},
-    {"k", reciprocal_ranks::read_reciprocal},
-    {"weak_rankings", read_step_ranker},
-    {"value_rankings", rankboost::read_value_ranker},
+    {"fused", shared<read_sum_ranker>},
+    {"k", shared<read_sum_ranker>},
+    {"weak_rankings", shared<read_sum_ranker>},
+    {"value_rankings", shared<read_sum_ranker>},
     {"trees", monotone_trees::read_tree_ranker},
-    {"terms", read_linear_ranker},
+    {"terms", shared<read_linear_ranker>},
     {"sources", read_ensemble_body},
-    {"rounds", votes::read_ranker},
-    {"state", online::read_online_ranker},
+    {"rounds", shared<votes::read_ranker>},
+    {"state", shared<online::read_online_ranker>},
 };
 
 Result<SharedRanker> read_plain_body(const JsonObject& body, const std::vector<Feature>& features) {

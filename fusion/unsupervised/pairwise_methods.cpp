@@ -146,6 +146,21 @@ void iterate(Scores& scores, double k, Step step) {
   }
 }
 
+/// Iterates: in each list, a document gives a share of 1 / parts(document, place) of its score to itself and
+/// to every entry above it.
+template <class Parts>
+void flow_upwards(const QueryLists& query, double k, Scores& scores, Parts parts) {
+  iterate(scores, k, [&](const Scores& from, Scores& to) {
+    for (const auto& list : query.lists) {
+      double mass = 0.0;
+      for (std::size_t i = list.size(); i-- > 0;) {
+        mass += from[list[i].document] / parts(list[i].document, i + 1);
+        to[list[i].document] += mass;
+      }
+    }
+  });
+}
+
 }  // namespace
 
 void markov_chain_1(const QueryLists& query, const FusionOptions&, double k, Scores& scores) {
@@ -153,27 +168,13 @@ void markov_chain_1(const QueryLists& query, const FusionOptions&, double k, Sco
   std::vector<double> places(query.size(), 0.0);
   for (const auto& list : query.lists)
     for (std::size_t i = 0; i < list.size(); ++i) places[list[i].document] += static_cast<double>(i + 1);
-  iterate(scores, k, [&](const Scores& from, Scores& to) {
-    for (const auto& list : query.lists) {
-      double mass = 0.0;
-      for (std::size_t i = list.size(); i-- > 0;) {
-        mass += from[list[i].document] / places[list[i].document];
-        to[list[i].document] += mass;
-      }
-    }
-  });
+  flow_upwards(query, k, scores, [&](std::uint32_t document, std::size_t) { return places[document]; });
 }
 
 void markov_chain_2(const QueryLists& query, const FusionOptions&, double k, Scores& scores) {
   const std::vector<double> counts = list_counts(query);
-  iterate(scores, k, [&](const Scores& from, Scores& to) {
-    for (const auto& list : query.lists) {
-      double mass = 0.0;
-      for (std::size_t i = list.size(); i-- > 0;) {
-        mass += from[list[i].document] / (counts[list[i].document] * static_cast<double>(i + 1));
-        to[list[i].document] += mass;
-      }
-    }
+  flow_upwards(query, k, scores, [&](std::uint32_t document, std::size_t place) {
+    return counts[document] * static_cast<double>(place);
   });
 }
 

@@ -402,7 +402,7 @@ Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds
     const auto& scores = runner.sigmoid_scores();
     for (std::size_t a = 0; a < kTargets; ++a)
       for (std::size_t b = a + 1; b < kTargets; ++b)
-        result.p[a][b].push_back(evaluation::paired_t_test(scores[a], scores[b]));
+        result.p[a][b].push_back(evaluation::paired_t_test(scores[a], scores[b]).value_or(1.0));
     result.fallbacks += runner.fallbacks();
   }
   return result;

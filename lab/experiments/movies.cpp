@@ -287,7 +287,7 @@ Wins wins_over(const Figure& figure, Method a, Method b, std::size_t first, std:
         x.push_back(task[figure.place_of(a)][m]);
         y.push_back(task[figure.place_of(b)][m]);
       }
-      wins.significant += evaluation::paired_t_test(x, y) < 0.05 ? 1U : 0U;
+      wins.significant += evaluation::paired_t_test(x, y).value_or(1.0) < 0.05 ? 1U : 0U;
     }
   return wins;
 }

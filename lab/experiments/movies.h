@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "core/result.h"
 #include "fusion/data/training_set.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "lab/experiments/data_sets.h"
 
 /// The movie experiment of Freund et al. 2003, sec. 6.2: its tasks, methods and measures.

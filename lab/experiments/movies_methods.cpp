@@ -6,6 +6,7 @@
 #include "core/contract.h"
 #include "evaluation/measures/measure.h"
 #include "fusion/learners/similarity/similarity.h"
+#include "fusion/model/sum_ranker.h"
 #include "lab/experiments/movies.h"
 #include "lab/experiments/trials.h"
 #include "lab/learners/baselines/baselines.h"
@@ -134,7 +135,7 @@ class Runner {
     }
     if (method != Method::adaboost) return baseline(method, test_);
     const std::size_t rounds = 40 + task_.features.size() / 10;
-    return fusion::StepRanker(lab::baselines::adaboost_ordering(half_, best, rounds), half_.matrix.features())
+    return fusion::SumRanker(lab::baselines::adaboost_ordering(half_, best, rounds), half_.matrix.features())
         .score(test_);
   }
 

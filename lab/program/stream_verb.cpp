@@ -29,7 +29,7 @@ using online::StreamCell;
 Result<DocumentStream> open_stream(const StreamArguments& arguments, const fusion::Learner& learner) {
   const auto method = online::method_of(learner.name);
   if (!method)
-    return cli::refused_by(learner, "does not learn from a stream; take an online one, such as oap-bpm");
+    return fusion::refused_by(learner, "does not learn from a stream; take an online one, such as oap-bpm");
   if (arguments.learner.options.contains("passes") || arguments.learner.options.contains("scale"))
     return fail(Code::usage,
                 "a stream is read once and its values are taken as they are; leave out --passes and --scale");

@@ -106,7 +106,11 @@ const std::vector<FeedbackChange> kChanges = {
     {"--query-weights equal",
      [](TrainingSet& set) { set.feedback.query_weights = FeedbackOptions::QueryWeights::equal; }},
     {"--query-weights FILE",
-     [](TrainingSet& set) { set.feedback.query_weights = FeedbackOptions::QueryWeights::given; }},
+     [](TrainingSet& set) {
+       set.feedback.query_weights = FeedbackOptions::QueryWeights::equal;
+       double weight = 1.0;
+       for (QueryRange& query : set.queries) query.weight = weight++;
+     }},
     {"--grade-weights gain",
      [](TrainingSet& set) { set.feedback.grade_weights = FeedbackOptions::GradeWeights::gain; }},
     {"--pairs",

@@ -1,5 +1,6 @@
 #include "tests/support/served_learners.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -36,5 +37,7 @@ TEST_CASE("The product serves and explains a model of any learner of the laborat
     REQUIRE(metafuse::lab::find_learner(name) != nullptr);
     only_here.push_back(*metafuse::lab::find_learner(name));
   }
-  test::check_served(only_here, small_options, is_sum_over_lists);
+  const auto served = test::check_served(only_here, small_options, is_sum_over_lists);
+  CHECK(std::equal(served.begin(), served.end(), fusion::laboratory_learners().begin(),
+                   fusion::laboratory_learners().end()));
 }

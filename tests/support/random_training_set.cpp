@@ -21,7 +21,8 @@ FeedbackOptions random_feedback(Random& random) {
   FeedbackOptions feedback;
   feedback.is_bipartite = random.below(2) == 0;
   feedback.relevance_level = static_cast<double>(1 + random.below(2));
-  feedback.query_weights = static_cast<FeedbackOptions::QueryWeights>(random.below(3));
+  feedback.query_weights =
+      random.below(3) == 0 ? FeedbackOptions::QueryWeights::pairs : FeedbackOptions::QueryWeights::equal;
   feedback.grade_weights = static_cast<FeedbackOptions::GradeWeights>(random.below(3));
   return feedback;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -62,14 +63,16 @@ inline void check_explanation(const JsonObject& result, bool is_sum) {
 
 /// Trains each learner, serves its model and checks the explanations.
 ///
-/// in: options_of - options with which a learner trains quickly; is_sum - whether it sums over lists
-inline void check_served(
+/// in:  options_of - options with which a learner trains quickly; is_sum - whether it sums over lists
+/// out: the names of the learners whose models were served
+inline std::vector<std::string> check_served(
     fusion::Learners learners,
     const std::function<std::map<std::string, std::string>(const std::string&)>& options_of,
     const std::function<bool(const std::string&)>& is_sum) {
   using namespace fusion;
   const TrainingSet set = ranked_set();
   TestServer server;
+  std::vector<std::string> served;
   for (const Learner& learner : learners) {
     INFO(learner.name);
     TrainingRequest request;
@@ -89,7 +92,9 @@ inline void check_served(
     for (const Json& result : results) check_explanation(result.as_object(), is_sum(learner.name));
     for (std::size_t i = 1; i < results.size(); ++i)
       CHECK(results[i - 1].at("score").to_number<double>() >= results[i].at("score").to_number<double>());
+    served.push_back(learner.name);
   }
+  return served;
 }
 
 }  // namespace metafuse::test

@@ -87,6 +87,21 @@ void OptionTable::add_choice(std::string name, std::vector<std::string> names, s
       {std::move(row), std::move(take), [names, get = std::move(get)] { return Json(names[get()]); }});
 }
 
+void OptionTable::text(std::string name, std::string& value, std::string meaning) {
+  custom({std::move(name), "TEXT", value, std::move(meaning)},
+         [&value](const std::string& given) -> Result<void> {
+           value = given;
+           return {};
+         });
+}
+
+void OptionTable::word_or_file(std::string name, std::string& value, const std::vector<std::string>& words,
+                               std::string meaning) {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const std::string& word : words) choices.emplace_back(word, word);
+  choice(std::move(name), value, choices, std::move(meaning));
+}
+
 void OptionTable::custom(LearnerOption row, std::function<Result<void>(const std::string& given)> take) {
   entries_.push_back({std::move(row), std::move(take), {}});
 }

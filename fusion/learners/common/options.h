@@ -74,6 +74,13 @@ class OptionTable {
   /// models without them keep the same bytes.
   void hide_default() { entries_.back().is_default_hidden = true; }
 
+  /// Any text.
+  void text(std::string name, std::string& value, std::string meaning);
+
+  /// One of several words. Where options come as files' names too, such a name may stand for the word.
+  void word_or_file(std::string name, std::string& value, const std::vector<std::string>& words,
+                    std::string meaning);
+
   /// An option with a syntax of its own.
   ///
   /// in: take - reads the given text; its error must say what may be given

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "fusion/model/sum_ranker.h"
+
 namespace metafuse::fusion {
 
 ValidationScores::ValidationScores(const FeatureMatrix& matrix)
@@ -70,7 +72,7 @@ TrainingResult step_result(std::string learner, const TrainingRequest& request,
     }
   }
   const std::vector<Feature>& features = request.train->matrix.features();
-  return {{std::move(learner), features, std::make_shared<StepRanker>(std::move(rankings), features),
+  return {{std::move(learner), features, std::make_shared<SumRanker>(std::move(rankings), features),
            std::move(training)},
           std::move(lines),
           std::move(summary)};

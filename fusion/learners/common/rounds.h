@@ -43,7 +43,7 @@ class BestRound {
 };
 
 /// The scores of a set's documents under a growing sum of weak rankings. They are bit for bit those of a
-/// StepRanker with the same rounds: each round recomputes the step table of its feature and then adds all
+/// SumRanker with the same rounds: each round recomputes the step table of its feature and then adds all
 /// features in order.
 class ValidationScores {
  public:
@@ -113,7 +113,7 @@ class StepTrace {
   std::vector<double> deepest_;  // for each rank feature, the deepest rank in the training data
 };
 
-/// Assembles the result of a learner whose model is a StepRanker.
+/// Assembles the result of a learner whose model is a SumRanker.
 ///
 /// in: training - the model's record; add_to_line - adds the learner's own fields to the trace line of a
 ///     round (from 0)

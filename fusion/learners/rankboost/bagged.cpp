@@ -10,7 +10,7 @@
 #include "fusion/learners/common/rounds.h"
 #include "fusion/learners/rankboost/candidates.h"
 #include "fusion/learners/rankboost/learner.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
@@ -43,7 +43,7 @@ std::vector<Result<Bag>> train_bags(const TrainingRequest& request, std::size_t 
     inner.limit = limit_of_bag(request, bags);
     const auto result = learner().train(inner);
     if (result)
-      trained[bag] = dynamic_cast<const StepRanker&>(*result->model.ranker).rankings();
+      trained[bag] = *result->model.ranker->sum()->rankings();
     else
       trained[bag] = result.error();
   });
@@ -110,7 +110,7 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
                   request.train->queries.size(), rankings.size(), choice);
   const std::vector<Feature>& features = request.train->matrix.features();
   return TrainingResult{{"rankboost-bagged", features,
-                         std::make_shared<StepRanker>(std::move(rankings), features), std::move(training)},
+                         std::make_shared<SumRanker>(std::move(rankings), features), std::move(training)},
                         request.trace.is_wanted ? trace_of(request, bags) : std::vector<JsonObject>(),
                         summary};
 }

@@ -7,23 +7,13 @@
 
 namespace metafuse::fusion::rankboost {
 
-namespace {
-
-constexpr std::size_t kLanes = 8;
-
-double total_of(const double* lanes) {
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
-
-}  // namespace
-
 METAFUSE_CLONES double sum_in_lanes(const double* numbers, std::size_t count) {
-  double lanes[kLanes] = {};
+  double lanes[kSumLanes] = {};
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += numbers[i + lane];
+  for (; i + kSumLanes <= count; i += kSumLanes)
+    for (std::size_t lane = 0; lane < kSumLanes; ++lane) lanes[lane] += numbers[i + lane];
   for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += numbers[i + lane];
-  return total_of(lanes);
+  return total_of_lanes(lanes);
 }
 
 void multiply_by_code(double* numbers, const double* by_code, const std::uint8_t* codes,
@@ -62,7 +52,7 @@ METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_f
                                        std::int64_t* fixed, std::size_t count) {
   Doubles change{};
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
+  for (; i + kSumLanes <= count; i += kSumLanes) {
     Doubles potentials;
     set_potentials(terms, i, potentials);
     Floats old;
@@ -75,7 +65,7 @@ METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_f
         __builtin_convertvector(potentials + (potentials < 0.0 ? Doubles{} - 0.5 : Doubles{} + 0.5), Whole);
     std::memcpy(fixed + i, &rounded, sizeof rounded);
   }
-  double lanes[kLanes];
+  double lanes[kSumLanes];
   std::memcpy(lanes, &change, sizeof lanes);
   for (std::size_t lane = 0; i + lane < count; ++lane) {
     double potential = 0.0;
@@ -84,7 +74,7 @@ METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_f
     before[i + lane] = static_cast<float>(potential);
     fixed[i + lane] = static_cast<std::int64_t>(potential + (potential < 0.0 ? -0.5 : 0.5));
   }
-  return total_of(lanes);
+  return total_of_lanes(lanes);
 }
 
 namespace {

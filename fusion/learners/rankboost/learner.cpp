@@ -12,8 +12,7 @@
 #include "fusion/learners/rankboost/checkpoint.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/rankboost/trainer.h"
-#include "fusion/learners/rankboost/value_ranker.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 
 // RankBoost as a learner: reads the options, runs the rounds with early stopping, time limit and checkpoints,
 // and puts together the model, the trace and the summary.
@@ -198,11 +197,11 @@ class Run {
         rankings.push_back({round.candidate.feature, thresholds.lowest, thresholds.highest,
                             static_cast<double>(round.candidate.q_default), round.alpha});
       }
-      return std::make_shared<ValueRanker>(std::move(rankings), described);
+      return std::make_shared<SumRanker>(SumParts{{}, {}, std::move(rankings)}, described);
     }
     std::vector<WeakRanking> rankings;
     for (const Round& round : rounds_) rankings.push_back(weak_ranking(round));
-    return std::make_shared<StepRanker>(std::move(rankings), described);
+    return std::make_shared<SumRanker>(std::move(rankings), described);
   }
 
   JsonObject training(double loss) const {

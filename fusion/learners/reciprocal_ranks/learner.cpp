@@ -116,26 +116,12 @@ double steepness(const std::vector<JudgedLists>& ranks, const ReciprocalOptions&
   return chosen;
 }
 
-/// The fused scores, H_0: the k of the reciprocal ranks, one weight per feature (0 for value features), and
-/// what was learned elsewhere.
-struct ListSum {
-  double k = 0.0;
-  std::vector<double> weights;
-  std::vector<WeakRanking> steps = {};
-
-  ReciprocalRanker ranker(const std::vector<Feature>& features) const {
-    return {k, weights, StepRanker(steps, features)};
-  }
-  void scale(double factor) {
-    for (double& weight : weights) weight *= factor;
-    for (WeakRanking& step : steps) step.alpha *= factor;
-  }
-};
-
+/// The fused scores, H_0. Its steps are what was learned elsewhere.
+///
 /// errors: bad_data: weights are to be learned, but no list holds a relevant document
-Result<ListSum> list_sum(const TrainingSet& set, const ReciprocalOptions& options, const Prior* prior) {
+Result<FusedPart> list_sum(const TrainingSet& set, const ReciprocalOptions& options, const Prior* prior) {
   const std::vector<Feature>& features = set.matrix.features();
-  ListSum out{options.k, {}};
+  FusedPart out{options.k, {}, {}};
   if (prior != nullptr) {
     if (options.weights != ListWeights::equal || options.k_by != KBy::given)
       return fail(Code::usage,
@@ -258,8 +244,7 @@ double agreement_of_halves(const TrainingRequest& request, const std::vector<dou
     inner.limit = limit_of_bag(request, learned.size());
     inner.limit.seconds *= kTimeShareOfHalves;
     const auto rankings = boosted_once(inner, select_queries(set, half), rows_of(prior, set, half), rounds);
-    if (rankings)
-      learned[part] = centred(StepRanker(*rankings, set.matrix.features()).score(set.matrix), set);
+    if (rankings) learned[part] = centred(SumRanker(*rankings, set.matrix.features()).score(set.matrix), set);
   });
   double together = 0.0;
   double squares = 0.0;
@@ -290,14 +275,14 @@ double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
 /// Boosts on top of the fused scores, whose weights are scaled for it.
 /// out: the weak rankings, shrunk by how much the feedback can teach; training - what the model records of it
 Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const ReciprocalOptions& options,
-                                         ListSum& sum, JsonObject& training) {
+                                         FusedPart& sum, JsonObject& training) {
   const TrainingSet& set = *request.train;
   TRY(const auto feedback, rankboost::make_feedback(set));
   double share = share_of_learned(feedback, options);
-  std::vector<double> scores = sum.ranker(set.matrix.features()).score(set.matrix);
+  std::vector<double> scores = fused_ranker(sum, set.matrix.features()).score(set.matrix);
   const bool is_from_fused = options.start == StartOfRounds::fused;
   const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);
-  sum.scale(alpha);
+  scale(sum, alpha);
   for (double& score : scores) score = is_from_fused ? score * alpha : 0.0;
   if (options.shrink_by == ShrinkBy::halves) {
     const double agreement = agreement_of_halves(request, scores, options.rounds);
@@ -312,87 +297,60 @@ Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const R
   return rankings;
 }
 
-Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
+}  // namespace
+
+Result<FusedTraining> train_fused(const TrainingRequest& request) {
   const TrainingSet& set = *request.train;
-  const std::vector<Feature>& features = set.matrix.features();
   TRY(const auto options, read_options<ReciprocalOptions>(request.options));
-  if (count_lists(features) == 0)
+  if (count_lists(set.matrix.features()) == 0)
     return fail(Code::bad_data,
                 "reciprocal-ranks needs rank features, and there are none; use the learner rankboost");
-  TRY(auto sum, list_sum(set, options, request.prior));
+  FusedTraining out;
+  TRY(out.fused, list_sum(set, options, request.prior));
   std::vector<WeakRanking> rankings;
-  TrainingResult result;
   if (options.rounds > 0) {
-    TRY(rankings, boosted(request, options, sum, result.model.training));
+    TRY(rankings, boosted(request, options, out.fused, out.record));
   }
+  out.rounds = rankings.size();
+  out.record["options"] = options_json(options, '-');
+  out.record["k"] = out.fused.k;
+  out.record["queries"] = set.queries.size();
+  if (request.prior != nullptr) out.record["prior"] = prior_record(*request.prior);
+  out.fused.steps.insert(out.fused.steps.end(), rankings.begin(), rankings.end());
+  return out;
+}
+
+namespace {
+
+Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
+  const std::vector<Feature>& features = request.train->matrix.features();
+  TRY(auto trained, train_fused(request));
+  TrainingResult result;
   result.summary = std::string(request.prior == nullptr ? "reciprocal rank fusion of "
                                                         : "what other domains learned about ") +
-                   std::to_string(features.size()) + " features, and " + std::to_string(rankings.size()) +
+                   std::to_string(features.size()) + " features, and " + std::to_string(trained.rounds) +
                    " weak rankings on top\n";
   result.model.learner = "reciprocal-ranks";
   result.model.features = features;
-  result.model.training["options"] = options_json(options, '-');
-  result.model.training["k"] = sum.k;
-  result.model.training["queries"] = set.queries.size();
-  if (request.prior != nullptr) result.model.training["prior"] = prior_record(*request.prior);
-  sum.steps.insert(sum.steps.end(), rankings.begin(), rankings.end());
-  result.model.ranker = std::make_shared<ReciprocalRanker>(sum.ranker(features));
+  result.model.training = std::move(trained.record);
+  result.model.ranker = std::make_shared<SumRanker>(fused_ranker(std::move(trained.fused), features));
   return result;
 }
 
 }  // namespace
 
+void scale(FusedPart& fused, double factor) {
+  for (double& weight : fused.weights) weight *= factor;
+  for (WeakRanking& step : fused.steps) step.alpha *= factor;
+}
+
+SumRanker fused_ranker(FusedPart fused, const std::vector<Feature>& features) {
+  return {SumParts{std::move(fused), {}, {}}, features};
+}
+
 double squares_within_queries(const TrainingSet& set, const std::vector<double>& scores) {
   const std::vector<double> differences = centred(scores, set);
   return product(differences, differences);
-}
-
-Result<SharedRanker> read_reciprocal(const JsonObject& body, const std::vector<Feature>& features) {
-  double k = 0.0;
-  if (!finite_number(body.if_contains("k"), k) || k < 0.0)
-    return fail(Code::bad_data, "body.k: must be a number of at least 0; train the model again");
-  const Json* list = body.if_contains("weights");
-  if (list == nullptr || !list->is_array() || list->get_array().size() != features.size())
-    return fail(Code::bad_data, "body.weights: must be one number per feature; train the model again");
-  std::vector<double> weights;
-  for (std::size_t feature = 0; feature < features.size(); ++feature) {
-    if (double& weight = weights.emplace_back();
-        !finite_number(&list->get_array()[feature], weight) ||
-        (features[feature].kind != FeatureKind::rank && weight != 0.0))
-      return fail(Code::bad_data,
-                  "body.weights[" + std::to_string(feature) +
-                      "]: must be a finite number, and 0 for a feature that is not a rank; train the "
-                      "model again");
-  }
-  TRY(auto rankings, read_weak_rankings(body, features));
-  return std::make_shared<ReciprocalRanker>(k, std::move(weights), StepRanker(std::move(rankings), features));
-}
-
-double ReciprocalRanker::part(std::size_t feature, double value) const {
-  const double step = steps_.part(feature, value);
-  return weights_[feature] == 0.0 ? step : step + weights_[feature] * reciprocal_rank_share(-value, k_);
-}
-
-ReciprocalRanker ReciprocalRanker::first_rounds(std::size_t rounds,
-                                                const std::vector<Feature>& features) const {
-  const auto& all = steps_.rankings();
-  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size()));
-  return {k_, weights_, StepRanker(std::vector<WeakRanking>(all.begin(), end), features)};
-}
-
-JsonObject ReciprocalRanker::body() const {
-  JsonObject body = steps_.body();
-  body["k"] = k_;
-  body["weights"] = JsonArray(weights_.begin(), weights_.end());
-  return body;
-}
-
-std::string ReciprocalRanker::describe(const std::vector<Feature>& features) const {
-  std::string text = fmt::format("score = sum of weight / ({:g} + rank)\n", k_);
-  for (std::size_t feature = 0; feature < features.size(); ++feature)
-    text += fmt::format("  {}: weight {:g}\n", features[feature].name, weights_[feature]);
-  if (!steps_.rankings().empty()) text += "and on top\n" + steps_.describe(features);
-  return text;
 }
 
 Learner learner() {

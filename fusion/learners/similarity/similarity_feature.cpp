@@ -9,6 +9,8 @@
 namespace metafuse::fusion::similarity {
 namespace {
 
+constexpr const char* kSimilarity = "similarity";  // the field of the body
+
 /// The index of "derived:vsim", or the number of features if there is none.
 std::size_t similarity_place(const std::vector<Feature>& features) {
   const auto at = std::find_if(features.begin(), features.end(),
@@ -19,32 +21,28 @@ std::size_t similarity_place(const std::vector<Feature>& features) {
 /// A ranker, and the similarities from which one of its features is computed.
 class SimilarityRanker final : public Ranker {
  public:
-  SimilarityRanker(std::shared_ptr<const LinearRanker> similarity, SharedRanker inner, std::size_t place)
+  SimilarityRanker(LinearRanker similarity, SharedRanker inner, std::size_t place)
       : similarity_(std::move(similarity)), inner_(std::move(inner)), place_(place) {}
 
-  const std::shared_ptr<const LinearRanker>& similarity() const { return similarity_; }
-  const SharedRanker& inner() const { return inner_; }
-
+  SharedRanker inner() const override { return inner_; }
   std::vector<double> score(const FeatureMatrix& documents) const override {
     return inner_->score(filled(documents));
   }
   std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override {
     return inner_->contributions(filled(documents), document);
   }
-  JsonObject body() const override {
-    return {{"similarity", similarity_->body()}, {"ranker", inner_->body()}};
-  }
+  JsonObject body() const override { return {{kSimilarity, similarity_.body()}, {"ranker", inner_->body()}}; }
   std::string describe(const std::vector<Feature>& features) const override {
     return inner_->describe(features) + '\n' + std::string(kSimilarityFeature) + ": " +
-           similarity_->describe(features);
+           similarity_.describe(features);
   }
 
  private:
   FeatureMatrix filled(const FeatureMatrix& documents) const {
-    return with_values(documents, place_, similarity_->score(documents));
+    return with_values(documents, place_, similarity_.score(documents));
   }
 
-  std::shared_ptr<const LinearRanker> similarity_;
+  LinearRanker similarity_;
   SharedRanker inner_;
   std::size_t place_;
 };
@@ -56,18 +54,17 @@ Result<TrainingResult> train_with_similarity(const Learner& learner, const Train
     return fail(Code::usage, "--derive vsim needs all queries in one process; leave it out, or train in one");
   TrainingRequest inner = request;
   Model resumed;
-  TRY(auto own, vector_similarity(*request.train, Viewers::lists));
-  auto similarity = std::make_shared<const LinearRanker>(std::move(own));
+  TRY(auto similarity, vector_similarity(*request.train, Viewers::lists));
   bool are_own_grades_in = true;
   if (request.resume != nullptr) {
-    const auto* before = dynamic_cast<const SimilarityRanker*>(request.resume->ranker.get());
-    if (before == nullptr || request.resume->features != request.train->matrix.features())
+    resumed = *request.resume;
+    resumed.ranker = request.resume->ranker->inner();
+    if (resumed.ranker == nullptr || resumed.features != request.train->matrix.features())
       return fail(Code::bad_data, "--resume: the model was trained on different features");
     // Whoever goes on with the same documents has the same similarities, in which their grades take part.
-    are_own_grades_in = similarity->body() == before->similarity()->body();
-    similarity = before->similarity();
-    resumed = *request.resume;
-    resumed.ranker = before->inner();
+    const JsonObject before = request.resume->ranker->body();
+    are_own_grades_in = similarity.body() == before.at(kSimilarity);
+    TRY(similarity, read_linear_ranker(before.at(kSimilarity).as_object(), resumed.features));
     inner.resume = &resumed;
   }
   const auto filled = [&](const TrainingSet& set, const std::vector<double>& column) {
@@ -75,7 +72,7 @@ Result<TrainingResult> train_with_similarity(const Learner& learner, const Train
     copy.matrix = with_values(set.matrix, place, column);
     return copy;
   };
-  const auto scores_of = [&](const TrainingSet& set) { return similarity->score(set.matrix); };
+  const auto scores_of = [&](const TrainingSet& set) { return similarity.score(set.matrix); };
   std::vector<double> column = scores_of(*request.train);
   if (are_own_grades_in) column = leave_one_out(*request.train, std::move(column), Viewers::lists);
   const TrainingSet train = filled(*request.train, column);
@@ -104,13 +101,12 @@ Result<SharedRanker> read_with_similarity(const ReadRanker& read, const JsonObje
   const std::size_t place = similarity_place(features);
   if (place == features.size()) return read(body, features);
   StateFields fields(body);
-  const JsonObject* similarity = fields.object("similarity");
+  const JsonObject* similarity = fields.object(kSimilarity);
   const JsonObject* ranker = fields.object("ranker");
   if (fields.failed()) return fields.error();
   TRY(auto linear, read_linear_ranker(*similarity, features));
   TRY(auto inner, read(*ranker, features));
-  return std::make_shared<SimilarityRanker>(std::dynamic_pointer_cast<const LinearRanker>(linear),
-                                            std::move(inner), place);
+  return std::make_shared<SimilarityRanker>(std::move(linear), std::move(inner), place);
 }
 
 Learner with_similarity_feature(Learner learner) {

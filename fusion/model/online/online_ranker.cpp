@@ -96,7 +96,7 @@ std::string OnlineRanker::describe(const std::vector<Feature>& features) const {
   return text.str();
 }
 
-Result<SharedRanker> read_online_ranker(const JsonObject& body, const std::vector<Feature>& features) {
+Result<OnlineRanker> read_online_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   StateFields fields(body);
   OnlineInputs inputs;
   inputs.grades = fields.numbers("grades");
@@ -122,7 +122,7 @@ Result<SharedRanker> read_online_ranker(const JsonObject& body, const std::vecto
     return fail(Code::bad_data, "body.state: the state has other dimensions than the features");
   if (static_cast<std::size_t>(model.options().ranks) != inputs.grades.size())
     return fail(Code::bad_data, "body.grades: as many as the state has ranks");
-  return std::make_shared<OnlineRanker>(std::move(inputs), std::move(model));
+  return OnlineRanker(std::move(inputs), std::move(model));
 }
 
 }  // namespace metafuse::fusion::online

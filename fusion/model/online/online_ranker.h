@@ -54,6 +54,6 @@ class OnlineRanker : public Ranker {
 };
 
 /// errors: bad_data, naming the field
-Result<SharedRanker> read_online_ranker(const JsonObject& body, const std::vector<Feature>& features);
+Result<OnlineRanker> read_online_ranker(const JsonObject& body, const std::vector<Feature>& features);
 
 }  // namespace metafuse::fusion::online

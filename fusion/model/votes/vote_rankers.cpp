@@ -56,13 +56,13 @@ std::string MhRanker::describe(const std::vector<Feature>& features) const {
   return text.str();
 }
 
-Result<SharedRanker> read_ranker(const JsonObject& body, const std::vector<Feature>& features) {
+Result<MhRanker> read_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   TRY(auto graded, read_graded_cuts(body, features.size()));
   StateFields fields(body);
   const JsonArray* rounds = fields.array("rounds");
   if (fields.failed()) return fields.error();
   TRY(auto classifier, read_classifier(*rounds, graded));
-  return std::make_shared<MhRanker>(std::move(graded), std::move(classifier));
+  return MhRanker(std::move(graded), std::move(classifier));
 }
 
 std::vector<double> calibrated_scores(const Calibration& calibration, std::span<const double> votes,

@@ -41,7 +41,7 @@ std::vector<double> gains_of(const std::vector<double>& grades);
 std::vector<double> posterior_scores(std::span<const double> votes, std::span<const double> gains);
 
 /// errors: bad_data, naming the field
-Result<SharedRanker> read_ranker(const JsonObject& body, const std::vector<Feature>& features);
+Result<MhRanker> read_ranker(const JsonObject& body, const std::vector<Feature>& features);
 
 /// One calibrated classifier in an ensemble.
 struct Member {

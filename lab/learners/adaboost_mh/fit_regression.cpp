@@ -11,6 +11,7 @@
 #include "core/portable_math.h"
 #include "core/random.h"
 #include "fusion/model/votes/regression.h"
+#include "lab/learners/adaboost_mh/calibration.h"
 
 // Fits the regressions from votes to gains: polynomials by least squares, logistic regression and the neural
 // network by L-BFGS, and the Gaussian process by its marginal likelihood.

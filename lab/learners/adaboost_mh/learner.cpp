@@ -1,5 +1,7 @@
 #include "lab/learners/adaboost_mh/learner.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "fusion/learners/common/options.h"
@@ -48,19 +50,19 @@ Result<Options> options_of(const TrainingRequest& request) {
   return options;
 }
 
-/// The classifier to continue from, or nullptr.
-Result<const MhRanker*> start_of(const TrainingRequest& request, const GradedCuts& graded) {
-  const MhRanker* none = nullptr;
-  if (request.resume == nullptr) return none;
-  const auto* ranker = dynamic_cast<const MhRanker*>(request.resume->ranker.get());
-  if (ranker == nullptr)
+/// The classifier to continue from, if there is one.
+Result<std::optional<MhRanker>> start_of(const TrainingRequest& request, const GradedCuts& graded) {
+  if (request.resume == nullptr) return std::optional<MhRanker>();
+  const JsonObject body = request.resume->ranker->body();
+  if (!body.contains("rounds"))
     return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
                                  ", not adaboost-mh");
-  if (ranker->graded() != graded)
+  TRY(auto ranker, fusion::votes::read_ranker(body, request.resume->features));
+  if (ranker.graded() != graded)
     return fail(Code::bad_data,
                 "--resume: the model was trained on other documents; boosting continues only on the "
                 "same ones");
-  return ranker;
+  return std::optional(std::move(ranker));
 }
 
 std::vector<JsonObject> trace_of(const BoostRun& run) {
@@ -97,7 +99,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   graded.table = cut_table(coded);
   TRY(const auto start, start_of(request, graded));
   const CodedRows rows(documents.matrix, graded.table);
-  const BoostStart from{start == nullptr ? nullptr : &start->classifier(), &rows};
+  const BoostStart from{start ? &start->classifier() : nullptr, &rows};
   BoostRun run = boost(
       {&coded, documents.classes, graded.grades.size(), request.threads}, options.setting(), options.rounds,
       [&](std::size_t done) {

@@ -99,16 +99,19 @@ Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet
 /// Continues training a model. It keeps its method, scales and grades; options that would change them
 /// are refused.
 Result<OnlineRanker> resumed(const TrainingRequest& request, OnlineMethod method) {
-  const auto* ranker = dynamic_cast<const OnlineRanker*>(request.resume->ranker.get());
-  if (ranker == nullptr || ranker->model().options().method != method)
-    return fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
-                                 ", not " + std::string(to_name(method)));
+  const Error other =
+      fail(Code::usage, "--resume: that model was trained by the learner " + request.resume->learner +
+                            ", not " + std::string(to_name(method)));
+  const JsonObject body = request.resume->ranker->body();
+  if (!body.contains("state")) return other;
+  TRY(auto ranker, fusion::online::read_online_ranker(body, request.resume->features));
+  if (ranker.model().options().method != method) return other;
   for (const auto& [name, value] : request.options)
     if (name != "passes")
       return fail(Code::usage, "--" + name + ": a resumed model keeps its original setting; leave it out");
   if (request.resume->features != request.train->matrix.features())
     return fail(Code::bad_data, "--resume: the model was trained on different features");
-  return *ranker;
+  return ranker;
 }
 
 struct Examples {

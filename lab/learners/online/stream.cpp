@@ -16,13 +16,14 @@ Result<DocumentStream> DocumentStream::start(const LearnerSettings& settings) {
 }
 
 Result<DocumentStream> DocumentStream::resume(const Model& model) {
-  const auto* ranker = dynamic_cast<const OnlineRanker*>(model.ranker.get());
-  if (ranker == nullptr)
+  const JsonObject body = model.ranker->body();
+  if (!body.contains("state"))
     return fail(Code::usage, "--resume: the learner " + model.learner + " does not learn from a stream");
+  TRY(const auto ranker, fusion::online::read_online_ranker(body, model.features));
   DocumentStream stream;
   stream.features_ = model.features;
-  stream.inputs_ = ranker->inputs();
-  stream.model_ = ranker->model();
+  stream.inputs_ = ranker.inputs();
+  stream.model_ = ranker.model();
   stream.is_absent_zero_ = model.is_absent_zero;
   stream.are_ranks_ = !model.features.empty() && model.features[0].kind == FeatureKind::rank;
   return stream;

@@ -11,6 +11,7 @@
 #include "fusion/input/input_files.h"
 #include "fusion/learners/similarity/similarity.h"
 #include "fusion/model/fuse.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 #include "tests/support/temporary_folder.h"
@@ -155,7 +156,7 @@ TEST_CASE("A model of scores fuses by scores and by ranks alone where there are 
   Model model;
   model.learner = "rankboost";
   model.features = set->matrix.features();
-  model.ranker = std::make_shared<StepRanker>(
+  model.ranker = std::make_shared<SumRanker>(
       std::vector<WeakRanking>{{2, 0.25, 0.0, 1.0}, {3, 0.75, 0.0, 0.5}}, model.features);
   const std::vector<std::vector<std::string_view>> lists{{"x", "y", "z"}, {"y", "w"}};
   const std::vector<RankedIds> views(lists.begin(), lists.end());
@@ -251,8 +252,7 @@ TEST_CASE("A run that found nothing is a list that teaches nothing", "[fusion][i
   REQUIRE(set->matrix.feature_count() == 2);
   const auto trained = train_on(*set, "rankboost", {{"rounds", "5"}});
   REQUIRE(trained.has_value());
-  for (const WeakRanking& ranking : dynamic_cast<const StepRanker&>(*trained->model.ranker).rankings())
-    CHECK(ranking.feature == 0);
+  for (const WeakRanking& ranking : *trained->model.ranker->sum()->rankings()) CHECK(ranking.feature == 0);
 }
 
 TEST_CASE("The feature VSIM has the scores of vector similarity in every way of scoring",

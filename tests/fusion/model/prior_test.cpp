@@ -9,6 +9,7 @@
 
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/registry.h"
 
 using namespace metafuse;
@@ -101,8 +102,8 @@ TEST_CASE("A list that no model has counts like the lists of its engine, else li
   CHECK(prior->lists_by_engine == 2);
   CHECK(prior->lists_unknown == 1);
   const Model made = model_of(*prior, features);
-  const auto& ranker = dynamic_cast<const SumRanker&>(*made.ranker);
-  const auto& before = dynamic_cast<const SumRanker&>(*model.ranker);
+  const auto& ranker = *made.ranker->sum();
+  const auto& before = *model.ranker->sum();
   const auto part = [&](std::size_t list, double rank) { return ranker.part(list, -rank); };
   const auto was = [&](std::size_t list, double rank) {
     return before.part(list, -rank) - before.unranked_part(list);
@@ -113,6 +114,44 @@ TEST_CASE("A list that no model has counts like the lists of its engine, else li
     CHECK(scale * part(2, rank) == Approx((was(0, rank) + was(2, rank)) / 2).margin(1e-9));
     CHECK(part(3, rank) == Approx((part(0, rank) + part(1, rank) + part(2, rank)) / 3).margin(1e-9));
   }
+}
+
+TEST_CASE("Several models count by the queries that they were trained on", "[fusion][prior]") {
+  const auto features = lists_named(kNames);
+  const Model first = trained(queries_of(features, 1, 20, 3), "rankboost");
+  const Model second = trained(queries_of(features, 2, 5, 4), "rankboost");
+  Model silent = trained(queries_of(features, 0, 5, 6), "rankboost");
+  silent.training["queries"] = 0;  // counts as one
+  // one list of its own, so that it knows the others only by their engine
+  const Model stranger = trained(queries_of(lists_named({"words@one"}), 0, 4, 5), "rankboost");
+  const std::vector<PriorSource> sources{
+      {"first", &first}, {"second", &second}, {"silent", &silent}, {"stranger", &stranger}};
+  const auto prior = prior_of(sources, features);
+  REQUIRE(prior.has_value());
+  CHECK(prior->sources == std::vector<std::string>{"first", "second", "silent", "stranger"});
+  CHECK(prior->lists_by_name == 3);  // what the best of them knows
+  const Model made = model_of(*prior, features);
+  const TrainingSet set = queries_of(features, 1, 1, 8);
+  const std::vector<double> scores = made.ranker->score(set.matrix);
+  std::vector<double> expected(scores.size());
+  const double weights[] = {20, 5, 1, 4};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto alone = prior_of(std::span(&sources[i], 1), features);
+    REQUIRE(alone.has_value());
+    const std::vector<double> own = model_of(*alone, features).ranker->score(set.matrix);
+    for (std::size_t row = 0; row < own.size(); ++row) expected[row] += weights[i] / 30 * own[row];
+  }
+  for (std::size_t row = 0; row < scores.size(); ++row) CHECK(scores[row] == Approx(expected[row]));
+}
+
+TEST_CASE("A prior has at most a thousand steps for a list", "[fusion][prior]") {
+  const Model model = trained(queries_of(lists_named(kNames), 1, 20, 3), "reciprocal-ranks");
+  const PriorSource source{"other", &model};
+  auto features = lists_named({kNames[0]});
+  features[0].depth = 1'000'000;
+  const auto prior = prior_of(std::span(&source, 1), features);
+  REQUIRE(prior.has_value());
+  CHECK(prior->steps.size() <= 1024);
 }
 
 TEST_CASE("Models of other engines are no prior, and only sums over lists can be one", "[fusion][prior]") {

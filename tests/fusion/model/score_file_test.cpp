@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "fusion/model/fuse.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -74,7 +74,7 @@ TEST_CASE("A file is scored like the matrix of its rows and with 17 digits", "[f
     model.learner = "rankboost";
     model.features = features_of(kind);
     model.is_absent_zero = attempt % 4 == 0;
-    model.ranker = std::make_shared<StepRanker>(score_rankings_of(random, kind), model.features);
+    model.ranker = std::make_shared<SumRanker>(score_rankings_of(random, kind), model.features);
     const Rows rows = scored_rows_of(random, model, kind);
     const auto scored =
         score_letor_file(model, folder.write("rows.txt", rows.text), kind == FeatureKind::rank);
@@ -95,7 +95,7 @@ TEST_CASE("A row with a feature that the model does not have is refused with its
   Model model;
   model.learner = "rankboost";
   model.features = features_of(FeatureKind::value);
-  model.ranker = std::make_shared<StepRanker>(score_rankings_of(random, FeatureKind::value), model.features);
+  model.ranker = std::make_shared<SumRanker>(score_rankings_of(random, FeatureKind::value), model.features);
   CHECK(score_letor_file(model, folder.write("rows.txt", "0 qid:1 4:1\n"), false).has_value());
   const auto scored = score_letor_file(model, folder.write("rows.txt", "0 qid:1 4:1\n0 qid:1 5:1\n"), false);
   REQUIRE(scored.has_error());

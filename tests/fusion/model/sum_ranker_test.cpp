@@ -1,3 +1,5 @@
+#include "fusion/model/sum_ranker.h"
+
 #include <map>
 #include <memory>
 #include <string>
@@ -9,7 +11,6 @@
 #include "fusion/input/training_set_builder.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/model/fuse.h"
-#include "fusion/model/weak_ranking.h"
 #include "fusion/training/registry.h"
 
 using namespace metafuse;
@@ -89,7 +90,7 @@ TEST_CASE("Serving and scoring give the same sums bit for bit even beyond the ta
 
 TEST_CASE("The table of a list ends at its depth", "[fusion][model]") {
   const Model model = trained_on(deep_set(), "rankboost-blend", {});
-  const auto& sum = dynamic_cast<const SumRanker&>(*model.ranker);
+  const auto& sum = *model.ranker->sum();
   CHECK(sum.by_rank(0).size() == 1024);
   CHECK(sum.by_rank(2).size() == 21);  // ranks 1 to 20, and unranked
   CHECK(sum.by_rank(2)[0] == sum.unranked_part(2));
@@ -99,11 +100,11 @@ TEST_CASE("The table of a list ends at its depth", "[fusion][model]") {
 
 TEST_CASE("Tables of many lists are short and ranks beyond them are computed", "[fusion][model][security]") {
   const auto ranker_of = [](std::size_t lists) {
-    return StepRanker({{0, -3.0, 0.5, 2.0}}, std::vector<Feature>(lists, {"list", FeatureKind::rank, 0}));
+    return SumRanker({{0, -3.0, 0.5, 2.0}}, std::vector<Feature>(lists, {"list", FeatureKind::rank, 0}));
   };
   CHECK(ranker_of(256).by_rank(0).size() == 1'024);
   CHECK(ranker_of(257).by_rank(0).size() == 1'020);
-  const StepRanker ranker = ranker_of(300'000);
+  const SumRanker ranker = ranker_of(300'000);
   CHECK(ranker.by_rank(0) == std::vector<double>{1.0});  // unranked
   CHECK(ranker.at_rank(0, 0) == 1.0);
   CHECK(ranker.at_rank(0, 2) == 2.0);
@@ -116,14 +117,14 @@ TEST_CASE("The table of a model shows what some ranks of each list add", "[fusio
   const std::vector<Feature> features = {
       {"a", FeatureKind::rank, 3}, {"long name", FeatureKind::rank, 2}, {"unused", FeatureKind::rank, 3}};
   const std::vector<WeakRanking> steps = {{1, -2.0, 0.5, 0.5}};
-  const reciprocal_ranks::ReciprocalRanker ranker(60.0, {1.0, 0.0, 0.0}, StepRanker(steps, features));
+  const SumRanker ranker(SumParts{FusedPart{60.0, {1.0, 0.0, 0.0}, steps}, {}, {}}, features);
   CHECK(rank_table(ranker, features) ==
         "what a list adds to a score, by the rank of the document\n"
         "rank               1          2          3       none\n"
         "a            0.01639    0.01613    0.01587          0\n"
         "long name        0.5          0          0       0.25\n");
   const std::vector<Feature> values = {{"f", FeatureKind::value, 0}};
-  CHECK(rank_table(StepRanker({{0, 1.0, 0.0, 0.5}}, values), values).empty());
+  CHECK(rank_table(SumRanker({{0, 1.0, 0.0, 0.5}}, values), values).empty());
 }
 
 TEST_CASE("Documents below the depths of a model come after all that it knows", "[fusion][model]") {
@@ -131,7 +132,7 @@ TEST_CASE("Documents below the depths of a model come after all that it knows", 
   model.learner = "rankboost";
   model.features = {{"a", FeatureKind::rank, 2}};
   // only rank 1 scores, so that the document of rank 2 has the least score of those within the depth
-  model.ranker = std::make_shared<StepRanker>(std::vector<WeakRanking>{{0, -1.5, 0.0, 1.0}}, model.features);
+  model.ranker = std::make_shared<SumRanker>(std::vector<WeakRanking>{{0, -1.5, 0.0, 1.0}}, model.features);
   const auto score = score_with_model(model, {"a"}, false);
   REQUIRE(score.has_value());
   const QueryLists query{{"d1", "d2", "d3", "d4"}, {{{0, 4.0}, {1, 3.0}, {2, 2.0}, {3, 1.0}}}};

@@ -129,8 +129,7 @@ TEST_CASE("The best list and tuned weights and a boosted prior favour the good l
   for (const char* weights : {"best", "tuned"}) {
     const auto result = reciprocal(set, {{"weights", weights}});
     REQUIRE(result.has_value());
-    const auto& learned =
-        dynamic_cast<const reciprocal_ranks::ReciprocalRanker&>(*result->model.ranker).weights();
+    const std::vector<double>& learned = result->model.ranker->sum()->parts().fused->weights;
     for (std::size_t f = 1; f < 4; ++f) CHECK(learned[0] > learned[f]);
   }
   const auto boosted = reciprocal(set, {{"rounds", "10"}});

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/model/model_file.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/registry.h"
 
 using namespace metafuse;
@@ -62,10 +62,10 @@ TEST_CASE("A bagged model is the same for any number of threads and survives its
 TEST_CASE("A bagged model stays monotone in every feature", "[fusion][bagged]") {
   const TrainingSet set = some_set();
   const Model model = trained(set, 2, "9");
-  const auto& ranker = dynamic_cast<const StepRanker&>(*model.ranker);
-  CHECK(ranker.rankings().size() > 4);
-  for (const WeakRanking& h : ranker.rankings()) CHECK(h.alpha > 0.0);
-  for (const StepTable& table : ranker.tables())
+  const std::vector<WeakRanking>& rankings = *model.ranker->sum()->rankings();
+  CHECK(rankings.size() > 4);
+  for (const WeakRanking& h : rankings) CHECK(h.alpha > 0.0);
+  for (const StepTable& table : step_tables(rankings, model.features))
     for (std::size_t j = 1; j < table.weights.size(); ++j) CHECK(table.weights[j] >= table.weights[j - 1]);
 }
 
@@ -81,8 +81,7 @@ TEST_CASE("The trace of bags has one line per bag and round", "[fusion][bagged]"
   CHECK(result->trace[5].at("round").to_number<int>() == 2);
   double weight = 0.0, expected = 0.0;
   for (const JsonObject& line : result->trace) weight += line.at("alpha").to_number<double>() / 3.0;
-  for (const WeakRanking& h : dynamic_cast<const StepRanker&>(*result->model.ranker).rankings())
-    expected += h.alpha;
+  for (const WeakRanking& h : *result->model.ranker->sum()->rankings()) expected += h.alpha;
   CHECK(weight == Approx(expected));
 }
 

@@ -14,6 +14,7 @@
 #include "fusion/learners/rankboost/weak_learner_3.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/model_file.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 #include "tests/support/temporary_folder.h"
@@ -70,8 +71,6 @@ TrainingSet reordered_set_of(const std::vector<Row>& rows, std::vector<Feature> 
 /// A set whose query weights follow from the options; no query has its own weight.
 TrainingSet plain_set(Random& random, std::size_t queries = 6, std::size_t documents = 20) {
   auto set = test::random_training_set(random, {queries, documents, 5, false, true});
-  if (set.feedback.query_weights == FeedbackOptions::QueryWeights::given)
-    set.feedback.query_weights = FeedbackOptions::QueryWeights::equal;
   for (QueryRange& query : set.queries) query.weight = 1.0;
   return set;
 }
@@ -205,9 +204,8 @@ TEST_CASE("Cumulative weights stay positive with .cum", "[fusion][rankboost]") {
       const auto result = train(set, {{"rounds", "50"}, {"weak-learner", learner}, {"q-default", "learn"}});
       if (!result) continue;
       ++trained;
-      const auto& ranker = dynamic_cast<const StepRanker&>(*result->model.ranker);
       std::map<std::tuple<std::uint32_t, double, double>, double> weights;
-      for (const WeakRanking& h : ranker.rankings()) {
+      for (const WeakRanking& h : *result->model.ranker->sum()->rankings()) {
         double& weight = weights[{h.feature, h.threshold, h.q_default}];
         weight += h.alpha;
         REQUIRE(weight > 0.0);
@@ -333,7 +331,7 @@ TEST_CASE("Fusing lists gives the score of the matrix with explanations that sum
     rankings.push_back({feature, -static_cast<double>(1 + random.below(5)),
                         static_cast<double>(random.below(2)), random.normal()});
   }
-  const Model model{"rankboost", features, std::make_shared<StepRanker>(rankings, features), {}, false};
+  const Model model{"rankboost", features, std::make_shared<SumRanker>(rankings, features), {}, false};
   const std::vector<std::string_view> first{"u1", "u2", "u3", "u4"};
   const std::vector<std::string_view> second{"u5", "u4", "u1", "u2"};
   const std::vector<RankedIds> lists{first, second};

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 
@@ -67,11 +68,11 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
     request.options = {{"rounds", "5"}};
     const auto trained = find_learner("rankboost")->train(request);
     if (!trained) continue;
-    const auto& steps = dynamic_cast<const StepRanker&>(*trained->model.ranker);
-    if (steps.rankings().empty()) continue;
+    const SumRanker& steps = *trained->model.ranker->sum();
+    if (steps.rankings()->empty()) continue;
     ++with_steps;
     double weight = 0.0;
-    for (const WeakRanking& ranking : steps.rankings()) weight += std::abs(ranking.alpha);
+    for (const WeakRanking& ranking : *steps.rankings()) weight += std::abs(ranking.alpha);
     const auto scores = steps.score(set.matrix);
     const auto grade = [&](std::size_t row) {  // 1 or 0 for bipartite feedback
       const bool is_relevant = set.grades[row] >= set.feedback.relevance_level;
@@ -84,7 +85,7 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
           if (set.in_feedback[a] != 0 && set.in_feedback[b] != 0 && grade(a) > grade(b))
             expected.push_back((scores[a] - scores[b]) / weight);
     std::sort(expected.begin(), expected.end());
-    const auto report = rankboost::margins_of(set, steps.rankings());
+    const auto report = rankboost::margins_of(set, *steps.rankings());
     REQUIRE(report->margins.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i)
       CHECK(report->margins[i] == Approx(expected[i]).margin(1e-12));

@@ -108,7 +108,7 @@ TEST_CASE("A blend survives its file and is the same for any number of threads",
 
 TEST_CASE("A damaged body of a blend is refused with the name of the damaged part", "[fusion][blend]") {
   const Model model = trained_by("rankboost-blend", blend_set(4))->model;
-  const auto read = reciprocal_ranks::read_blend;
+  const auto read = read_sum_ranker;
   for (const char* part : {"fused", "steps", "values"}) {
     JsonObject body = model.ranker->body();
     REQUIRE(read(body, model.features).has_value());

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/model/sum_ranker.h"
 #include "lab/learners/baselines/baselines.h"
 #include "lab/registry.h"
 #include "tests/support/random_training_set.h"
@@ -92,7 +93,7 @@ TEST_CASE("The AdaBoost ordering equals the slow reference on random sets", "[fu
     if (rankings.empty()) continue;
     ++compared;
     if (std::count(set.in_feedback.begin(), set.in_feedback.end(), 0) > 0) ++with_unjudged;
-    const auto scores = StepRanker(rankings, set.matrix.features()).score(set.matrix);
+    const auto scores = SumRanker(rankings, set.matrix.features()).score(set.matrix);
     const auto expected = slow_adaboost_scores(set, 1.0, 6);
     for (std::size_t x = 0; x < scores.size(); ++x) CHECK(scores[x] == Approx(expected[x]).margin(1e-9));
   }
