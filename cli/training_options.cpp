@@ -112,20 +112,49 @@ const Learner* default_learner(const LearnerChoice& choice) {
 
 }  // namespace
 
-Error refused_by(const Learner& learner, const std::string& rest) {
-  return fail(Code::usage, "the learner " + learner.name + " " + rest);
-}
-
 Result<const Learner*> chosen_learner(const LearnerChoice& choice) {
   TRY(const Learner* learner, choice.learner.empty() ? Result<const Learner*>(default_learner(choice))
                                                      : fusion::learner_named(choice.learner, choice.table));
   for (const auto& [name, value] : choice.options)
     if (!has_option(*learner, name))
-      return refused_by(*learner, "has no option --" + name + "; leave it out");
+      return fusion::refused_by(*learner, "has no option --" + name + "; leave it out");
   return learner;
 }
 
-using fusion::FeedbackOptions;
+namespace {
+
+/// Adds the options that are declared to it to a verb. Numbers may have any value of their types; the
+/// declared ranges are the library's.
+class DeclaredOptions {
+ public:
+  explicit DeclaredOptions(CLI::App& verb) : verb_(verb) {}
+
+  template <class Integer>
+  void count(const std::string& name, Integer& value, std::size_t, std::size_t, const std::string& meaning) {
+    add_defaulted(verb_, ("--" + name).c_str(), value, meaning)->check(at_least_zero());
+  }
+  void number(const std::string& name, double& value, double, double, const std::string& meaning) {
+    add_defaulted(verb_, ("--" + name).c_str(), value, meaning);
+  }
+  template <class Value>
+  void choice(const std::string& name, Value& value,
+              const std::vector<std::pair<std::string, std::type_identity_t<Value>>>& choices,
+              const char* meaning) {
+    add_choice(verb_, ("--" + name).c_str(), value, choices, meaning);
+  }
+  void text(const std::string& name, std::string& value, const std::string& meaning) {
+    verb_.add_option("--" + name, value, meaning);
+  }
+  void word_or_file(const std::string& name, std::string& value, const std::vector<std::string>&,
+                    const std::string& meaning) {
+    add_defaulted(verb_, ("--" + name).c_str(), value, meaning);
+  }
+
+ private:
+  CLI::App& verb_;
+};
+
+}  // namespace
 
 void add_input_options(CLI::App& verb, fusion::TrainingInput& input) {
   auto* runs =
@@ -139,25 +168,8 @@ void add_input_options(CLI::App& verb, fusion::TrainingInput& input) {
   verb.add_option("--pairs", input.pairs, "general feedback: qid document_below document_above weight");
   add_choice(verb, "--absent", input.is_absent_unranked, {{"zero", false}, {"unranked", true}},
              "a feature that a --letor row does not name: zero or unranked");
-  add_defaulted(verb, "--depth", input.depth, "how far down each list counts, 0 for all of it")
-      ->check(at_least_zero());
-  verb.add_option("--derive", input.derive,
-                  "derived features: lists,rrf,best-rank,median-rank,share,score (of --runs),vsim");
-  add_choice(verb, "--feedback", input.feedback.is_bipartite, {{"graded", false}, {"bipartite", true}},
-             "graded or bipartite");
-  add_defaulted(verb, "--relevance-level", input.feedback.relevance_level,
-                "the lowest relevant grade for bipartite feedback");
-  add_choice(verb, "--unjudged", input.is_unjudged_ignored, {{"nonrelevant", false}, {"ignore", true}},
-             "unjudged documents: nonrelevant, or ignore in feedback");
-  add_choice(verb, "--negative-grades", input.are_negative_grades_kept, {{"zero", false}, {"keep", true}},
-             "grades below 0: zero (count as 0) or keep");
-  add_defaulted(verb, "--query-weights", input.query_weights,
-                "pairs (every pair weighs the same), equal (every query), documents (every document), or a "
-                "file of: qid weight");
-  using Weights = FeedbackOptions::GradeWeights;
-  add_choice(verb, "--grade-weights", input.feedback.grade_weights,
-             {{"one", Weights::one}, {"difference", Weights::difference}, {"gain", Weights::gain}},
-             "a pair weighs one, the difference of grades, or of gains");
+  DeclaredOptions declared(verb);
+  fusion::declare_input_options(declared, input);
   show_rarely(verb, "More about documents and judgments",
               {"--pairs", "--absent", "--derive", "--feedback", "--relevance-level", "--unjudged",
                "--negative-grades", "--query-weights", "--grade-weights"});
@@ -183,12 +195,12 @@ void add_validation(CLI::App& verb, TrainArguments& arguments) {
       verb.add_option("--validate", arguments.validate,
                       "stop early by these files, which are of the training input's kind, or with --runs the "
                       "qrels of other queries; the best number of rounds is kept");
-  verb.add_option("--metric", arguments.metric,
+  verb.add_option("--metric", arguments.validation.metric,
                   "with --validate, or with the learner auto: the measure to choose by, named as in evaluate")
-      ->default_str(std::string(kTrainMetric));
-  verb.add_option("--patience", arguments.patience,
+      ->default_str(std::string(fusion::kTrainMetric));
+  verb.add_option("--patience", arguments.validation.patience,
                   "with --validate: stop after this many rounds without a better value, 0 for never")
-      ->default_str(std::to_string(kTrainPatience))
+      ->default_str(std::to_string(fusion::kTrainPatience))
       ->needs(validate);
 }
 

@@ -14,6 +14,7 @@
 #include "core/result.h"
 #include "fusion/input/input_files.h"
 #include "fusion/training/registry.h"
+#include "fusion/training/training_options.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::cli {
@@ -38,14 +39,6 @@ void add_learner_options(CLI::App& verb, LearnerChoice& choice);
 /// errors: usage for an unknown learner, or an option that the chosen learner does not have
 Result<const fusion::Learner*> chosen_learner(const LearnerChoice& choice);
 
-/// The usage error that "the learner NAME" does or has something: the rest of the sentence.
-Error refused_by(const fusion::Learner& learner, const std::string& rest);
-
-/// The measure of --validate, and the number of rounds without improvement after which training stops,
-/// by default.
-inline constexpr std::string_view kTrainMetric = "map";
-inline constexpr std::size_t kTrainPatience = 50;
-
 /// The options of `metafuse train`, as typed.
 struct TrainArguments {
   fusion::TrainingInput input;
@@ -57,9 +50,8 @@ struct TrainArguments {
   fusion::TrainingRequest request;      ///< seed, trace, time limit and checkpoints
   unsigned threads = 0;                 ///< 0: one per core
   std::vector<std::string> validate;
-  std::optional<std::string> metric;
-  std::optional<std::size_t> patience;
-  fusion::MemoryLimit memory;  ///< 0 bytes: no limit; without a folder, it is the model's
+  fusion::ValidationOptions validation;  ///< --metric and --patience
+  fusion::MemoryLimit memory;            ///< 0 bytes: no limit; without a folder, it is the model's
   std::string store;
   service::StoreTrainingOptions from_store;  ///< domain, half-life of clicks, held-out queries
   std::string model_weight;                  ///< MODEL=NUMBER, of a language model's judgments

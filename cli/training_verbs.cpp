@@ -108,7 +108,8 @@ Result<void> write_trace(const std::string& path, const std::vector<JsonObject>&
 Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& arguments,
                                                    const fusion::Learner& learner) {
   if (arguments.resume.empty() || learner.can.checkpoint) return std::optional<fusion::Model>();
-  if (!learner.can.resume) return refused_by(learner, "cannot resume from a model; leave out --resume");
+  if (!learner.can.resume)
+    return fusion::refused_by(learner, "cannot resume from a model; leave out --resume");
   TRY(auto model, fusion::read_model(arguments.resume));
   return std::optional<fusion::Model>(std::move(model));
 }
@@ -150,22 +151,17 @@ Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fus
 }
 
 Result<void> check_abilities(const TrainArguments& arguments, const fusion::Learner& learner) {
-  if (!arguments.validate.empty() && !learner.can.validate)
-    return refused_by(learner, "does not use validation data; leave out --validate");
-  const bool reads_metric = learner.chooses_by_measure || learner.can.stop_early;
-  if ((arguments.metric && !reads_metric) || (arguments.patience && !learner.can.stop_early))
-    return refused_by(learner, std::string("has its own rule for --validate; leave out ") +
-                                   (arguments.patience ? "--patience" : "--metric"));
-  if (arguments.metric && arguments.validate.empty() && !learner.chooses_by_measure)
-    return fail(Code::usage, "--metric: the learner " + learner.name + " uses it only with --validate");
+  fusion::ValidationOptions validation = arguments.validation;
+  validation.has_set = !arguments.validate.empty();
+  TRY_VOID(fusion::check_validation(learner, validation));
   if (!arguments.start_from.empty() && !learner.can.start_from)
-    return refused_by(learner, "starts from nothing; leave out --start-from, or give --learner auto");
+    return fusion::refused_by(learner, "starts from nothing; leave out --start-from, or give --learner auto");
   if (!arguments.start_from.empty() && arguments.wants_certainty)
     return fail(Code::usage, "--certainty trains without a start; leave out --certainty or --start-from");
   if (!arguments.request.checkpoints.file.empty() && !learner.can.checkpoint)
-    return refused_by(learner, "writes no checkpoints; name one that does, such as rankboost");
+    return fusion::refused_by(learner, "writes no checkpoints; name one that does, such as rankboost");
   if (arguments.request.limit.seconds > 0.0 && !learner.can.limit_time)
-    return refused_by(learner, "has no --time-limit; leave it out");
+    return fusion::refused_by(learner, "has no --time-limit; leave it out");
   return {};
 }
 
@@ -173,15 +169,8 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
 Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner& learner,
                           const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
                           fusion::TrainingRequest& request) {
-  request.measure.name = arguments.metric.value_or(std::string(kTrainMetric));
-  if (validation) {
-    request.validate = &*validation;
-    if (learner.can.stop_early) {
-      TRY(auto measure, fusion::validation_measure(*validation, request.measure.name));
-      request.measure = std::move(measure);
-      request.patience = arguments.patience.value_or(kTrainPatience);
-    }
-  }
+  TRY_VOID(
+      fusion::set_validation(learner, arguments.validation, validation ? &*validation : nullptr, request));
   request.limit.clock = &clock;
   if (learner.can.checkpoint) request.checkpoints.resume = arguments.resume;
   return {};
@@ -222,8 +211,8 @@ Result<void> check_shareable(const TrainArguments& arguments) {
 Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner& learner) {
   if (arguments.memory.bytes == 0) return {};
   if (!learner.bytes_per_document)
-    return refused_by(learner,
-                      "needs all columns in memory; leave out --memory-limit, or give --learner rankboost");
+    return fusion::refused_by(
+        learner, "needs all columns in memory; leave out --memory-limit, or give --learner rankboost");
   if (arguments.wants_certainty || !arguments.store.empty())
     return fail(Code::usage, std::string("--memory-limit reads --letor and --letor-ranks once; leave out ") +
                                  (arguments.wants_certainty ? "--certainty" : "--store"));
@@ -265,7 +254,7 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
   if (arguments.wants_certainty && communicator != nullptr)
     return fail(Code::usage, "--certainty does not work with several processes; leave it out");
   if (communicator != nullptr && !learner.can.distribute)
-    return refused_by(
+    return fusion::refused_by(
         learner, "cannot be trained by several processes; leave out mpirun, or give --learner rankboost");
   return communicator != nullptr ? check_shareable(arguments) : Result<void>();
 }
@@ -311,7 +300,7 @@ Result<void> add_certainty(const TrainArguments& arguments, const fusion::Learne
   fusion::CertaintyOptions options;
   options.learner = &learner;
   options.learner_options = arguments.learner.options;
-  options.measure = arguments.metric.value_or(std::string(kTrainMetric));
+  options.measure = arguments.validation.metric.value_or(std::string(fusion::kTrainMetric));
   options.seed = arguments.request.seed;
   options.threads = threads;
   options.progress = terminal_progress("certainty");

@@ -12,12 +12,12 @@
 #include "fusion/input/input_files.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"
+#include "fusion/training/training_options.h"
 #include "library/handles.h"
 
 namespace metafuse::library {
 namespace {
 
-using fusion::FeedbackOptions;
 using fusion::Learner;
 using fusion::LearnerOption;
 using fusion::TrainingSet;
@@ -27,31 +27,11 @@ struct TrainSettings {
   fusion::TrainingInput input;
   std::uint64_t seed = 1;
   unsigned threads = hardware_threads();
-  std::string metric;
-  std::size_t patience = 50;
   std::size_t folds = 4;
 };
 
 void declare_train_options(fusion::OptionTable& table, TrainSettings& settings) {
-  fusion::TrainingInput& input = settings.input;
-  FeedbackOptions& feedback = input.feedback;
-  table.count("depth", input.depth, 0, 1U << 30, "how far down each list counts, 0 for all of it");
-  declare_text(table, "derive", input.derive, "derived features, separated by commas");
-  table.choice("feedback", feedback.is_bipartite, {{"graded", false}, {"bipartite", true}},
-               "how grades become pairs");
-  table.number("relevance-level", feedback.relevance_level, -1000.0, 1000.0, "the lowest relevant grade");
-  table.choice("unjudged", input.is_unjudged_ignored, {{"nonrelevant", false}, {"ignore", true}},
-               "what unjudged documents count as");
-  table.choice("negative-grades", input.are_negative_grades_kept, {{"zero", false}, {"keep", true}},
-               "what grades below 0 count as");
-  table.choice("query-weights", input.query_weights,
-               {{"pairs", "pairs"}, {"equal", "equal"}, {"documents", "documents"}},
-               "what the weight of a query is proportional to");
-  table.choice("grade-weights", feedback.grade_weights,
-               {{"one", FeedbackOptions::GradeWeights::one},
-                {"difference", FeedbackOptions::GradeWeights::difference},
-                {"gain", FeedbackOptions::GradeWeights::gain}},
-               "weight of a pair");
+  fusion::declare_input_options(table, settings.input);
   table.count("seed", settings.seed, 0, 1ULL << 62, "seed of random draws");
   table.count("threads", settings.threads, 1, 1024, "threads to use");
 }
@@ -98,27 +78,6 @@ struct TrainCall {
   ProgressReport progress;
 };
 
-/// Sets up validation: the measure, patience and judgments by which a learner stops early or chooses.
-Result<void> set_validation(const TrainCall& call, const Learner& learner, const Options& given,
-                            const TrainSettings& settings, const TrainingSet& validation,
-                            fusion::TrainingRequest& request) {
-  request.measure.name = settings.metric.empty() ? "map" : settings.metric;
-  const bool reads_metric = learner.can.stop_early || learner.chooses_by_measure;
-  if ((given.contains("metric") && !reads_metric) || (given.contains("patience") && !learner.can.stop_early))
-    return fail(Code::usage, fmt::format("the learner {} does not stop early; leave metric and patience out",
-                                         learner.name));
-  if (call.validate == nullptr) return {};
-  if (!learner.can.validate)
-    return fail(Code::usage,
-                fmt::format("the learner {} does not use validation data; leave it out", learner.name));
-  request.validate = &validation;
-  if (!learner.can.stop_early) return {};
-  TRY(auto measure, fusion::validation_measure(validation, request.measure.name));
-  request.measure = std::move(measure);
-  request.patience = settings.patience;
-  return {};
-}
-
 /// errors: usage: a null or unknown name
 Result<const fusion::Learner*> named_learner(const char* name) {
   TRY_VOID(check_given({{name, "learner"}}));
@@ -130,10 +89,16 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
   TrainSettings settings;
   fusion::OptionTable table;
   declare_train_options(table, settings);
-  declare_text(table, "metric", settings.metric, "measure used for validation");
-  table.count("patience", settings.patience, 0, 1U << 30, "stop after so many rounds without a better value");
+  std::string metric;
+  std::size_t patience = 0;
+  table.text("metric", metric, "measure used for validation");
+  table.count("patience", patience, 0, 1U << 30, "stop after so many rounds without a better value");
   fusion::TrainingRequest request;
   TRY(request.options, read_train_options(*learner, table, given));
+  fusion::ValidationOptions by{call.validate != nullptr, {}, {}};
+  if (given.contains("metric")) by.metric = metric;
+  if (given.contains("patience")) by.patience = patience;
+  TRY_VOID(fusion::check_validation(*learner, by));
   TRY(const auto set, training_set(call.runs, call.count, call.qrels, settings.input));
   TrainingSet validation;
   if (call.validate != nullptr) {
@@ -141,7 +106,7 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
     input.expected = set.matrix.features();
     TRY(validation, training_set(call.runs, call.count, call.validate, input));
   }
-  TRY_VOID(set_validation(call, *learner, given, settings, validation, request));
+  TRY_VOID(fusion::set_validation(*learner, by, call.validate == nullptr ? nullptr : &validation, request));
   request.train = &set;
   request.seed = settings.seed;
   request.threads = settings.threads;

@@ -30,11 +30,13 @@ struct WeightedPair {
 
 /// How grades become crucial pairs (Freund et al. 2003, sec. 2).
 struct FeedbackOptions {
-  enum class QueryWeights { pairs, equal, given };
+  enum class QueryWeights { pairs, equal };
   enum class GradeWeights { one, difference, gain };
 
   bool is_bipartite = false;     ///< only pairs of a grade >= relevance_level and one below it
   double relevance_level = 1.0;  ///< the lowest relevant grade
+  /// Whether a query counts as much as its crucial pairs together, or all queries the same; either times
+  /// QueryRange::weight.
   QueryWeights query_weights = QueryWeights::pairs;
   GradeWeights grade_weights = GradeWeights::one;
 };

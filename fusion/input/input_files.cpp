@@ -191,12 +191,9 @@ Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputRepo
 }  // namespace
 
 Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
-  if (choice == "pairs" || choice == "equal") {
-    set.feedback.query_weights =
-        choice == "equal" ? FeedbackOptions::QueryWeights::equal : FeedbackOptions::QueryWeights::pairs;
-    return {};
-  }
-  set.feedback.query_weights = FeedbackOptions::QueryWeights::given;
+  using QueryWeights = FeedbackOptions::QueryWeights;
+  set.feedback.query_weights = choice == "pairs" ? QueryWeights::pairs : QueryWeights::equal;
+  if (choice == "pairs" || choice == "equal") return {};
   if (choice == "documents") {
     for (QueryRange& query : set.queries) query.weight = static_cast<double>(query.end - query.begin);
     return {};

@@ -1,6 +1,7 @@
 #include "fusion/training/query_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ TrainingSet two_lists(const std::vector<std::pair<std::string, std::pair<List, L
       builder.add(row);
     }
   }
-  const std::vector<Feature> features = {{"a@e", FeatureKind::rank, 10}, {"b@e", FeatureKind::rank, 10}};
+  const std::vector<Feature> features = {{"a@e", FeatureKind::rank, 20}, {"b@e", FeatureKind::rank, 20}};
   return builder.finish(features, {}).value();
 }
 
@@ -63,6 +64,38 @@ TEST_CASE("The query on which the committee disagrees most is judged first", "[f
   CHECK(chosen->at(0).disagreement == Approx(0.2263).epsilon(0.001));
   CHECK(chosen->at(1).disagreement == 0.0);
   CHECK(chosen->at(0).rows.size() == 2);
+}
+
+// Below rank ten nothing is discounted: lists that differ there only agree.
+TEST_CASE("A committee disagrees about the first ten documents only", "[fusion][query_choice]") {
+  const List top{"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  const auto with = [&](const List& end) {
+    List list = top;
+    list.insert(list.end(), end.begin(), end.end());
+    return list;
+  };
+  const TrainingSet pool = two_lists({{"eleventh", {with({"j", "k", "l"}), with({"j", "l", "k"})}},
+                                      {"tenth", {with({"j", "k"}), with({"k", "j"})}}});
+  const auto chosen = choose_queries(TrainingSet(), pool, {});
+  REQUIRE(chosen.has_value());
+  CHECK(ids_of(pool, *chosen) == List{"tenth", "eleventh"});
+  CHECK(chosen->at(1).disagreement == 0.0);
+  // ranks ten and eleven are exchanged: both documents differ by half of 1/log2(11) from their mean
+  double ideal = 0;
+  for (int rank = 1; rank <= 10; ++rank) ideal += 1 / std::log2(rank + 1.0);
+  CHECK(chosen->at(0).disagreement == Approx(1 / std::log2(11.0) / ideal));
+}
+
+TEST_CASE("Documents without a name are new in every query", "[fusion][query_choice]") {
+  TrainingSet pool = two_lists({{"a", {{"u", "v", "w"}, {"w", "v", "u"}}},
+                                {"b", {{"u", "v", "w"}, {"w", "v", "u"}}},
+                                {"c", {{"x", "y"}, {"y", "x"}}}});
+  pool.documents = TextList(pool.documents.size(), "");
+  QueryChoiceOptions options;
+  options.count = 2;
+  const auto chosen = choose_queries(TrainingSet(), pool, options);
+  REQUIRE(chosen.has_value());
+  CHECK(ids_of(pool, *chosen) == List{"a", "b"});
 }
 
 TEST_CASE("With uninformative judgments the lists remain the committee", "[fusion][query_choice]") {
