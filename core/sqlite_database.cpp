@@ -13,7 +13,7 @@ namespace {
 constexpr int kInstructionsBetweenChecks = 4000;
 
 Error sqlite_error(const SqliteSource& source, sqlite3* database, int status) {
-  const auto because = [&](Code code, std::string_view remedy = {}) {
+  const auto because = [&](Code code, const std::string& remedy = {}) {
     return fail(code, fmt::format("{}: {}{}", source.path, sqlite3_errmsg(database), remedy));
   };
   switch (status & 0xFF) {
@@ -23,6 +23,7 @@ Error sqlite_error(const SqliteSource& source, sqlite3* database, int status) {
       return because(Code::try_again, "; make room on the disk");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      return because(Code::try_again, "; another program is using it, so try again later");
     case SQLITE_IOERR:
       return because(Code::try_again);
     case SQLITE_CANTOPEN:
@@ -30,8 +31,9 @@ Error sqlite_error(const SqliteSource& source, sqlite3* database, int status) {
     case SQLITE_READONLY:
       return because(Code::no_input, "; check the folder and its permissions");
     case SQLITE_CORRUPT:
+      return because(Code::bad_data, fmt::format("; {}", source.if_damaged));
     case SQLITE_NOTADB:
-      return because(Code::bad_data, "; restore it from a backup");
+      return because(Code::bad_data, fmt::format("; name the right file, or {}", source.if_damaged));
     default:
       return because(source.otherwise);
   }
@@ -138,7 +140,8 @@ Result<SqliteDatabase> SqliteDatabase::open(const std::string& path, const Sqlit
   if (options.mode == SqliteMode::read_only && !std::filesystem::is_regular_file(path, ignored))
     return fail(Code::no_input, path + ": no such database");
   SqliteDatabase opened;
-  opened.source_ = std::make_shared<const SqliteSource>(SqliteSource{path, options.otherwise});
+  opened.source_ =
+      std::make_shared<const SqliteSource>(SqliteSource{path, options.otherwise, options.if_damaged});
   sqlite3* database = nullptr;
   const int status = sqlite3_open_v2(path.c_str(), &database, flags_of(options.mode), nullptr);
   opened.database_.reset(database);

@@ -21,6 +21,7 @@ namespace metafuse {
 struct SqliteSource {
   std::string path;
   Code otherwise;
+  std::string_view if_damaged;
 };
 
 /// The bytes of a BLOB.
@@ -131,6 +132,7 @@ struct SqliteOptions {
   int busy_ms = 0;                   ///< how long a statement waits for another connection's lock
   Code otherwise = Code::bad_data;   ///< the code of errors caused by neither the file nor the machine
   bool checkpoints_on_close = true;  ///< the last connection to close empties the write-ahead log
+  std::string_view if_damaged = "restore it from a backup";  ///< what to do then; a literal
 };
 
 /// A connection to one SQLite file. Not thread-safe: one thread at a time.

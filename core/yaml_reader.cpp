@@ -102,45 +102,66 @@ class Copier {
 /// Thrown to stop yaml-cpp's parser when the deadline has passed.
 struct OutOfTime {};
 
-/// Records where documents begin, and enforces the deadline: only this event-based pass can be interrupted.
+/// Records where documents begin and where an alias stands inside the value that it repeats, and enforces the
+/// deadline: only this event-based pass can be interrupted.
 /// The second pass, which builds the tree, takes about as long.
 class DocumentStarts final : public YAML::EventHandler {
  public:
   explicit DocumentStarts(const Deadline* deadline) : deadline_(deadline) {}
   std::vector<Place> places;
+  std::optional<Place> loop;
 
   void OnDocumentStart(const YAML::Mark& mark) override { places.push_back(place_of_node(mark)); }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override { check_time(); }
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { check_time(); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    check_time();
+    if (!loop && open_.contains(anchor)) loop = place_of_node(mark);
+  }
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
     check_time();
   }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    check_time();
+    begin(anchor);
   }
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    check_time();
+  void OnSequenceEnd() override { end(); }
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    begin(anchor);
   }
-  void OnMapEnd() override {}
+  void OnMapEnd() override { end(); }
 
  private:
+  void begin(YAML::anchor_t anchor) {
+    check_time();
+    levels_.push_back(anchor);
+    if (anchor != YAML::NullAnchor) open_.insert(anchor);
+  }
+  void end() {
+    open_.erase(levels_.back());
+    levels_.pop_back();
+  }
   void check_time() const {
     if (deadline_ != nullptr && deadline_->has_passed()) throw OutOfTime();
   }
   const Deadline* deadline_;
+  std::vector<YAML::anchor_t> levels_;  ///< of the values that have begun, outermost first
+  std::set<YAML::anchor_t> open_;       ///< those of them that have an anchor
 };
 
-/// Finds a second document. YAML::LoadAll must not be used: it reads a document that begins with a comma as
-/// endlessly many, until memory runs out.
-std::optional<Place> second_document(std::string_view text, const Deadline* deadline) {
+/// Reports a second document, and a loop. YAML::LoadAll must not be used: it reads a document that begins
+/// with a comma as endlessly many, until memory runs out.
+void check_document(std::string_view text, const Deadline* deadline, Diagnostics& diagnostics) {
   std::istringstream stream{std::string(text)};
   YAML::Parser parser(stream);
   DocumentStarts starts(deadline);
-  if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return std::nullopt;
-  return starts.places.size() > 1 ? starts.places[1] : Place{};
+  if (!parser.HandleNextDocument(starts)) return;
+  if (starts.loop)
+    diagnostics.error(*starts.loop, "an alias inside the value that it repeats, a loop; write the value out");
+  else if (parser.HandleNextDocument(starts))
+    diagnostics.error(starts.places.size() > 1 ? starts.places[1] : Place{},
+                      "a second YAML document or a misplaced character; keep one document per file");
 }
 
 bool is_plain_number(std::string_view text, double& number) {
@@ -165,8 +186,8 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits) {
   Diagnostics diagnostics{std::string(name)};
   if (text.size() > limits.max_bytes)
-    return fail(Code::bad_config,
-                std::string(name) + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
+    return fail(Code::bad_config, std::string(name) + ": larger than " + std::to_string(limits.max_bytes) +
+                                      " bytes; leave out what is not used, or split it into several files");
   if (const std::size_t bad = first_invalid_utf8(text); bad != std::string_view::npos) {
     const auto line = static_cast<std::size_t>(
         std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n'));
@@ -174,9 +195,8 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
   }
   YamlNode root;
   try {
-    if (const auto second = second_document(text, limits.deadline))
-      diagnostics.error(*second,
-                        "a second YAML document or a misplaced character; keep one document per file");
+    check_document(text, limits.deadline, diagnostics);
+    if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
     root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
   } catch (const OutOfTime&) {
     return fail(Code::bad_config, std::string(name) + ": takes too long to read; make it shorter");

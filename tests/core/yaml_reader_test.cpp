@@ -51,6 +51,10 @@ TEST_CASE("Excessive depth and bad syntax and bad encoding and second documents 
   CHECK(error_of_yaml("a: [1\n").find("not valid YAML") != std::string::npos);
   CHECK(error_of_yaml("a: \xff\n").find("UTF-8") != std::string::npos);
   CHECK(error_of_yaml("a: 1\n---\nb: 2\n").find("second YAML document") != std::string::npos);
+  for (const char* loop : {"a: &x\n  b: *x\n", "a: &x [1, [2, *x]]\n", "&x a: {b: &y {c: *y}}\n"})
+    CHECK(error_of_yaml(loop).find("a loop; write the value out") != std::string::npos);
+  CHECK(parse_yaml("a: &x [1]\nb: *x\nc: [&y {d: *x}, *y]\n", "f.yaml").has_value());
+  CHECK(error_of_yaml(std::string(2 << 20, ' ')).find("split it into several files") != std::string::npos);
 }
 
 TEST_CASE("The fields of a map are read with every mistake reported at once", "[core][yaml]") {
