@@ -34,7 +34,7 @@ Paired paired_values(const RunEvaluation& run, const RunEvaluation& baseline, st
   return paired;
 }
 
-double p_of(const std::string& test, const Paired& paired, std::uint64_t seed) {
+std::optional<double> p_of(const std::string& test, const Paired& paired, std::uint64_t seed) {
   if (test == "t") return paired_t_test(paired.run, paired.baseline);
   if (test == "wilcoxon") return wilcoxon_test(paired.run, paired.baseline);
   return randomisation_test(paired.run, paired.baseline, seed, trials_for(paired.run.size(), 100000));
@@ -80,12 +80,15 @@ std::vector<double> tukey_against(const Report& report, std::size_t baseline, st
 
 void correct(std::vector<Comparison>& comparisons) {
   std::vector<double> p;
-  for (const Comparison& c : comparisons) p.push_back(c.p);
+  for (const Comparison& c : comparisons)
+    if (c.p) p.push_back(*c.p);
   const std::vector<double> by_holm = holm(p);
   const std::vector<double> by_bonferroni = bonferroni(p);
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    comparisons[i].p_holm = by_holm[i];
-    comparisons[i].p_bonferroni = by_bonferroni[i];
+  std::size_t i = 0;
+  for (Comparison& c : comparisons) {
+    if (!c.p) continue;
+    c.p_holm = by_holm[i];
+    c.p_bonferroni = by_bonferroni[i++];
   }
 }
 

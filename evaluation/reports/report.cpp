@@ -37,10 +37,11 @@ std::string summary_text(const Report& report, const RunEvaluation& run, std::si
 }
 
 /// A p value for readers is never printed as 0; for programs it has full precision.
-std::string p_text(double p, Audience audience) {
-  if (audience == Audience::readers) return p < 0.00005 ? "< 0.0001" : fmt::format("{:.4f}", p);
+std::string p_text(std::optional<double> p, Audience audience) {
+  if (!p) return "-";
+  if (audience == Audience::readers) return *p < 0.00005 ? "< 0.0001" : fmt::format("{:.4f}", *p);
   std::string text;
-  append_number(text, p);
+  append_number(text, *p);
   return text;
 }
 
@@ -140,8 +141,13 @@ std::string all_tables(const Report& report, Audience audience, Add add) {
   return text;
 }
 
+std::string note_below(const Report& report) {
+  const std::string note = missing_p_note(report);
+  return note.empty() ? note : '\n' + note + '\n';
+}
+
 std::string format_table(const Report& report) {
-  return all_tables(report, Audience::readers, add_aligned);
+  return all_tables(report, Audience::readers, add_aligned) + note_below(report);
 }
 
 std::string format_csv(const Report& report) {
@@ -149,7 +155,7 @@ std::string format_csv(const Report& report) {
 }
 
 std::string format_markdown(const Report& report) {
-  return all_tables(report, Audience::readers, add_markdown);
+  return all_tables(report, Audience::readers, add_markdown) + note_below(report);
 }
 
 std::string format_latex(const Report& report) {
@@ -160,7 +166,7 @@ std::string format_latex(const Report& report) {
             });
   for (const ReportTable& table : further_tables(report))
     add_latex(text, table.rows, table.title, [](std::size_t, std::size_t) { return false; });
-  return text;
+  return text + latex_text(note_below(report));
 }
 
 /// trec_eval's relational output, byte for byte: the lines of each query, then the summary, which begins with
@@ -247,6 +253,10 @@ JsonArray agreements_as_json(const Report& report) {
   return agreements;
 }
 
+Json p_json(std::optional<double> p) {
+  return p ? Json(*p) : Json(nullptr);
+}
+
 JsonArray comparisons_as_json(const Report& report) {
   JsonArray comparisons;
   for (const Comparison& c : report.comparisons) {
@@ -255,9 +265,9 @@ JsonArray comparisons_as_json(const Report& report) {
                     {"difference", c.difference},
                     {"low", c.low},
                     {"high", c.high},
-                    {"p", c.p},
-                    {"p_holm", c.p_holm},
-                    {"p_bonferroni", c.p_bonferroni},
+                    {"p", p_json(c.p)},
+                    {"p_holm", p_json(c.p_holm)},
+                    {"p_bonferroni", p_json(c.p_bonferroni)},
                     {"wins", c.wins},
                     {"ties", c.ties},
                     {"losses", c.losses}};
@@ -318,6 +328,12 @@ std::vector<Row> report_rows(const Report& report, bool is_per_query, Audience a
   return rows;
 }
 
+std::string missing_p_note(const Report& report) {
+  if (std::ranges::all_of(report.comparisons, [](const Comparison& c) { return c.p.has_value(); })) return {};
+  return "p (t) is - where all queries have the same difference: without variance the t test gives no p "
+         "value";
+}
+
 ReportTable comparison_table(const Report& report, Audience audience) {
   ReportTable table{"Comparison with " + report.baseline,
                     {{"against " + report.baseline, "measure", "difference", "95% low", "95% high",
@@ -325,7 +341,7 @@ ReportTable comparison_table(const Report& report, Audience audience) {
   for (const Comparison& c : report.comparisons)
     table.rows.push_back({c.run, c.measure, fmt::format("{:.4f}", c.difference), fmt::format("{:.4f}", c.low),
                           fmt::format("{:.4f}", c.high), p_text(c.p, audience), p_text(c.p_holm, audience),
-                          p_text(c.p_bonferroni, audience), c.p_tukey ? p_text(*c.p_tukey, audience) : "-",
+                          p_text(c.p_bonferroni, audience), p_text(c.p_tukey, audience),
                           fmt::format("{}/{}/{}", c.wins, c.ties, c.losses)});
   return table;
 }

@@ -23,9 +23,9 @@ struct Comparison {
   double difference = 0.0;  ///< run minus baseline: the mean over the queries of both
   double low = 0.0;         ///< 95 % bootstrap interval of the difference
   double high = 0.0;
-  double p = 1.0;
-  double p_holm = 1.0;  ///< corrected over all comparisons of the report
-  double p_bonferroni = 1.0;
+  std::optional<double> p;       ///< nullopt if the test gives none: see paired_t_test()
+  std::optional<double> p_holm;  ///< corrected over all comparisons of the report that have a p
+  std::optional<double> p_bonferroni;
   std::optional<double> p_tukey;  ///< tested against all runs of the report at once
   std::size_t wins = 0;           ///< queries where the run is better
   std::size_t ties = 0;
@@ -63,6 +63,9 @@ struct ReportTable {
   std::string title;
   ReportRows rows;  ///< the first is the header
 };
+
+/// What a "-" in the columns of p values means; empty if every comparison has one.
+std::string missing_p_note(const Report& report);
 
 ReportTable comparison_table(const Report& report, Audience audience = Audience::readers);
 ReportTable agreement_table(const Report& report);

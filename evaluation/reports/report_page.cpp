@@ -68,11 +68,13 @@ std::string comparison_note(const Report& report) {
   const std::string test = report.test == "t"          ? "the paired t test"
                            : report.test == "wilcoxon" ? "Wilcoxon's signed ranks"
                                                        : "the paired randomisation test";
+  const std::string missing = missing_p_note(report);
   return "<p class=\"note\">Differences are run minus " + xml_escaped(report.baseline) +
          ", means over the queries of both, with 95 % bootstrap intervals; p is two-sided, of " + test +
          "; Holm's and Bonferroni's corrections are over the " + std::to_string(report.comparisons.size()) +
          " comparisons of this table, Tukey's randomised test over all runs. Wins, ties and losses count "
-         "queries.</p>\n";
+         "queries" +
+         (missing.empty() ? "" : "; " + missing) + ".</p>\n";
 }
 
 /// A plot of one cutoff measure over its cutoffs, one line per run.

@@ -104,6 +104,9 @@ std::vector<double> bootstrap_means(std::span<const double> sample, std::uint64_
 
 constexpr std::int64_t kMostFolds = 1000;
 
+/// Differences of measures that are no further apart than this differ by rounding alone.
+constexpr double kSameValue = 1e-12;
+
 // Critical values of the studentised range over sqrt(2), level .05, for 2 to 10 methods (Demsar 2006, table
 // 5a).
 constexpr double kNemenyi[] = {1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164};
@@ -129,14 +132,17 @@ double error_of_difference(std::span<const double> a, std::span<const double> b,
   return boost::math::quantile(t, certainty) * std::sqrt(squares / (n - 1.0) / n);
 }
 
-double paired_t_test(std::span<const double> a, std::span<const double> b) {
+std::optional<double> paired_t_test(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> d = differences(a, b);
   if (d.size() < 2) return 1.0;
   const auto n = static_cast<double>(d.size());
   const double mean = std::accumulate(d.begin(), d.end(), 0.0) / n;
   double squares = 0.0;
   for (const double value : d) squares += (value - mean) * (value - mean);
-  if (squares <= 0.0) return mean == 0.0 ? 1.0 : 0.0;
+  if (squares <= n * kSameValue * kSameValue) {
+    if (std::abs(mean) <= kSameValue) return 1.0;
+    return std::nullopt;
+  }
   return student_tail(mean / std::sqrt(squares / (n - 1.0) / n), n - 1.0);
 }
 

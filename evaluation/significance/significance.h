@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,8 +17,9 @@ namespace metafuse::evaluation {
 /// there are fewer than two pairs. All tests require samples of equal size.
 
 /// Paired t test.
+/// out:    nullopt when all differences are the same and not 0: t would be infinite, however few the pairs
 /// source: Student 1908; the tail is the regularised incomplete beta function
-double paired_t_test(std::span<const double> a, std::span<const double> b);
+std::optional<double> paired_t_test(std::span<const double> a, std::span<const double> b);
 
 /// Wilcoxon's signed-rank test: zero differences are dropped, ties share their mean rank. Exact up to 25
 /// pairs without ties; otherwise the normal approximation with tie and continuity corrections.

@@ -1,6 +1,6 @@
 """Builds the wheel from a build of the repository, without network access (PEP 517):
 
-    cmake --preset release && cmake --build --preset release --target metafuse_python
+    scripts/setup --list scripts/packages-package.txt --target metafuse_python
     python3 -m pip wheel --no-deps --wheel-dir build/wheel library/python
 
 METAFUSE_BUILD names another build folder. The wheel contains libmetafuse, but not the libraries that it links to:
@@ -29,11 +29,12 @@ def _version():
 
 
 def _module():
-    found = sorted((_build() / "python" / "metafuse").glob("_metafuse*" + sysconfig.get_config_var("EXT_SUFFIX")))
-    if not found:
-        raise SystemExit(f"{_build()}/python/metafuse: no module for this Python; run: cmake --build {_build()} "
-                         "--target metafuse_python")
-    return found[0]
+    found = _build() / "python" / "metafuse" / ("_metafuse" + sysconfig.get_config_var("EXT_SUFFIX"))
+    if not found.exists():
+        raise SystemExit(f"metafuse is not built for Python {sysconfig.get_python_version()}: there is no {found}; run "
+                         f"`scripts/setup --list scripts/packages-package.txt --target metafuse_python` in {ROOT}, or "
+                         "name another build folder in METAFUSE_BUILD, and install again")
+    return found
 
 
 def _metadata():

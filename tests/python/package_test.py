@@ -5,6 +5,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import unittest
@@ -307,6 +308,18 @@ class Wheel(unittest.TestCase):
             self.assertEqual(done.stderr, "")
             self.assertTrue(done.stdout.startswith(f"x {folder}/site/"), done.stdout)
             self.assertIn(f"{folder}/site/metafuse/libmetafuse.so.0", done.stdout)
+
+    def test_pip_without_a_build_says_in_one_sentence_how_to_make_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, "-B", "-c", "import build_backend; build_backend.build_wheel('.')"], cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT / "library" / "python"), "METAFUSE_BUILD": folder},
+                capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(f"metafuse is not built for Python {sysconfig.get_python_version()}: there is no {folder}/",
+                          done.stderr)
+            self.assertIn("scripts/setup --list scripts/packages-package.txt --target metafuse_python", done.stderr)
 
 
 if __name__ == "__main__":

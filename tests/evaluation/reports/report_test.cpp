@@ -57,6 +57,34 @@ TEST_CASE("Every format has every run with special characters escaped", "[evalua
   CHECK(run.at("per_query").as_object().at("2").as_object().at("map").to_number<double>() == 1.0);
 }
 
+TEST_CASE("A comparison of equal differences has no p value, and every format says so",
+          "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n2 0 a 1\n"));
+  Report report;
+  report.set = *parse_measures("P.2,P.1");
+  for (const auto& [name, text] :
+       {std::pair{"x", "1 Q0 a 1 2 x\n2 Q0 a 1 2 x\n"},
+        std::pair{"y", "1 Q0 b 1 2 y\n1 Q0 a 2 1 y\n2 Q0 b 1 1 y\n2 Q0 a 2 0 y\n"}}) {
+    const auto run = index_run(std::string(name) + "=" + folder.write("run", text));
+    report.runs.push_back(*evaluate_run(*run, *judgments, report.set, {}));
+  }
+  REQUIRE(compare_with_baseline(report, {"y", "t", 1}).has_value());
+  const auto& at_one = report.comparisons.at(1);  // P.2 is .5 in both runs
+  CHECK(at_one.difference == 1.0);
+  CHECK_FALSE(at_one.p.has_value());
+  CHECK_FALSE(at_one.p_holm.has_value());
+  CHECK(report.comparisons.at(0).p_bonferroni == 1.0);
+  const std::string note = "all queries have the same difference";
+  for (const Format format : {Format::table, Format::markdown, Format::latex, Format::html})
+    CHECK(format_report(report, format).find(note) != std::string::npos);
+  CHECK(format_report(report, Format::csv).find("x,P_1,1.0000,1.0000,1.0000,-,-,-,-,2/0/0") !=
+        std::string::npos);
+  const auto json = parse_json(format_report(report, Format::json), "report");
+  CHECK(json->at_pointer("/comparisons/1/p").is_null());
+  CHECK(json->at_pointer("/comparisons/0/p").to_number<double>() == 1.0);
+}
+
 TEST_CASE("Tables show top-k as counts and programs get shares and the best is marked",
           "[evaluation][report]") {
   Report report;
