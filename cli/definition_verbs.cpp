@@ -198,8 +198,23 @@ struct TryArguments {
   ConfigChoice config;  ///< a server configuration or an engines file
   std::string answer;
   std::string content_type;
+  std::vector<std::string> headers;
   fetchers::TrialOptions options;
 };
+
+/// "Name: value", as curl takes it.
+Result<std::pair<std::string, std::string>> header_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = std::string_view(text).substr(0, colon);
+  const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return is_ascii_letter_or_digit(c) || c == '-' || c == '_';
+  });
+  const bool has_control =
+      std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  if (colon == std::string::npos || !is_name || has_control)
+    return fail(Code::usage, "--header \"" + text.substr(0, 40) + "\": write it as \"Name: value\"");
+  return std::pair(std::string(name), std::string(ascii_trimmed(std::string_view(text).substr(colon + 1))));
+}
 
 Result<void> try_engine(TryArguments& arguments) {
   TRY(const auto path, chosen_config(arguments.config));
@@ -210,6 +225,10 @@ Result<void> try_engine(TryArguments& arguments) {
                                  did_you_mean(arguments.name, names_of(definitions.engines)));
   arguments.options.allow_private = definitions.allow_private;
   arguments.options.secret_of = environment_secret;
+  for (const std::string& text : arguments.headers) {
+    TRY(auto header, header_of(text));
+    arguments.options.headers.push_back(std::move(header));
+  }
   if (!arguments.answer.empty()) {
     TRY(auto body, read_text(arguments.answer, std::size_t{64} << 20));
     arguments.options.saved_answer = std::move(body);
@@ -255,6 +274,8 @@ void add_engines(CLI::App& app, Program& program) {
   add_config_option(verb, a.config, "a server configuration or an engines file");
   verb.add_option("--limit", a.options.depth, "how many results")->check(CLI::Range(1, 1000));
   verb.add_option("--page", a.options.page, "which page of results")->check(CLI::Range(1, 100));
+  verb.add_option("--header", a.headers, "\"Name: value\" of the caller, for an engine that passes it on")
+      ->allow_extra_args(false);
   verb.add_option("--answer", a.answer, "parse this saved answer; nothing is sent");
   verb.add_option("--content-type", a.content_type, "content type of the saved answer");
   verb.add_flag("--json", a.options.is_json, "print only the parsed list, as JSON");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +15,10 @@ namespace metafuse::fetchers {
 /// How much of what the rules look for an answer contains; shown to the author of a definition.
 struct AnswerFindings {
   std::size_t items = 0;
-  std::size_t with_url = 0;
-  std::size_t with_title = 0;
   std::vector<std::string> keys;  ///< of the first item, if items have keys
-  /// Of the first three items, even without a URL: the text found for each of kResultParts.
+  /// How many items have each of kResultParts, and then each of AnswerRules::details.
+  std::vector<std::size_t> with;
+  /// Of the first three items, even without a URL: the text found for each of these parts.
   std::vector<std::vector<std::string>> first;
 };
 
@@ -30,6 +31,7 @@ struct AnswerContext {
   std::vector<std::string>* ids = nullptr;  ///< receives the identifier of every hit (AnswerRules::id)
   std::size_t spare_bytes = 0;              ///< bytes after the body that may be read, though not used
   std::string query{};                      ///< for AnswerRules::match
+  std::int64_t now = 0;                     ///< seconds since 1970, for "3 hours ago"; 0: unknown
   mutable WorkEnd end{};                    ///< when to stop; the answer is lost then
 };
 

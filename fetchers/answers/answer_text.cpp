@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <memory>
 
-#include <curl/curl.h>
 #include <iconv.h>
 #include <libxml/HTMLparser.h>
 
@@ -226,130 +223,6 @@ std::string clean_text(std::string_view text, bool is_html, std::size_t max_byte
   std::string_view kept = truncate_utf8(line, max_bytes);
   while (kept.ends_with(' ')) kept.remove_suffix(1);
   return std::string(kept);
-}
-
-namespace {
-
-/// Removes the digits at the beginning of a text, at most `most`, and returns them.
-std::string_view take_digits(std::string_view& text, std::size_t most) {
-  const std::size_t end = std::min({text.find_first_not_of("0123456789"), text.size(), most});
-  const std::string_view digits = text.substr(0, end);
-  text.remove_prefix(end);
-  return digits;
-}
-
-std::string two_digits(std::string_view digits) {
-  return (digits.size() == 1 ? "0" : "") + std::string(digits);
-}
-
-bool is_month(std::string_view digits) {
-  return digits.size() == 2 && digits >= "01" && digits <= "12";
-}
-
-bool is_day(std::string_view digits) {
-  return digits.size() == 2 && digits >= "01" && digits <= "31";
-}
-
-/// Reads "2016", "2016-3", "2016/03/09", "2016-03-09T...": as many of year, month and day as there are. Empty
-/// if the text is something else.
-std::string year_first_date(std::string_view text) {
-  const std::string_view year = take_digits(text, 5);
-  if (year.size() != 4 || year < "1000") return {};
-  std::string out(year);
-  for (const auto is_right : {is_month, is_day}) {
-    if (text.empty()) return out;
-    if (text.front() != '-' && text.front() != '/' && text.front() != '.') return {};
-    text.remove_prefix(1);
-    const std::string part = two_digits(take_digits(text, 3));
-    if (part == "00") return out;  // unknown
-    if (!is_right(part)) return {};
-    out += '-' + part;
-  }
-  const bool has_time = !text.empty() && (text.front() == 'T' || text.front() == 't' || text.front() == ' ');
-  if (has_time) out += text.substr(0, text.find_first_not_of("0123456789-+:.TtZz "));
-  while (out.ends_with(' ')) out.pop_back();
-  return out.substr(0, 40);
-}
-
-/// Reads "20160309" and "20160309T101500Z", with or without the T.
-std::string packed_date(std::string_view text) {
-  const std::string_view day = take_digits(text, 8);
-  if (day.size() != 8 || !is_month(day.substr(4, 2)) || !is_day(day.substr(6, 2)) || day[0] > '2') return {};
-  std::string out =
-      std::string(day.substr(0, 4)) + '-' + std::string(day.substr(4, 2)) + '-' + std::string(day.substr(6));
-  if (text.starts_with('T')) text.remove_prefix(1);
-  const std::string_view time = take_digits(text, 7);
-  if (time.empty() && text.empty()) return out;
-  const bool is_time = time.size() == 6 && time < "240000" && (text.empty() || text == "Z");
-  if (!is_time) return {};
-  return out + 'T' + std::string(time.substr(0, 2)) + ':' + std::string(time.substr(2, 2)) + ':' +
-         std::string(time.substr(4)) + std::string(text);
-}
-
-/// Reads "2016 Mar" and "2016 Mar 9", as libraries write dates.
-std::string year_and_month_name(std::string_view text) {
-  constexpr std::string_view kMonths = "janfebmaraprmayjunjulaugsepoctnovdec";
-  const std::string_view year = take_digits(text, 5);
-  if (year.size() != 4 || !text.starts_with(' ')) return {};
-  text.remove_prefix(1);
-  std::size_t end = 0;
-  while (end < text.size() && is_letter(text[end])) ++end;
-  const std::size_t at = end < 3 ? std::string_view::npos : kMonths.find(ascii_lower(text.substr(0, 3)));
-  if (at == std::string_view::npos || at % 3 != 0) return {};
-  text.remove_prefix(end);
-  std::string out = std::string(year) + '-' + two_digits(std::to_string(at / 3 + 1));
-  if (text.starts_with(' ')) text.remove_prefix(1);
-  const std::string day = two_digits(take_digits(text, 3));
-  return is_day(day) ? out + '-' + day : out;
-}
-
-/// Turns "March 9, 2016" into "Mar 9  2016", which curl_getdate() can read.
-std::string with_short_months(std::string_view text) {
-  constexpr std::string_view kMonths = "jan feb mar apr may jun jul aug sep oct nov dec";
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && is_letter(text[end])) ++end;
-    const std::string_view word = text.substr(at, end - at);
-    const bool is_month =
-        word.size() > 3 && kMonths.find(ascii_lower(word.substr(0, 3))) != std::string_view::npos;
-    out += is_month ? word.substr(0, 3) : word;
-    if (end < text.size()) out += text[end] == ',' ? ' ' : text[end];
-    at = end + 1;
-  }
-  return out;
-}
-
-/// "March 9, 2016" and "9 March 2016" without a time name a day, not midnight of that day.
-bool names_only_a_day(std::string_view text) {
-  return text.find(':') == std::string_view::npos;
-}
-
-/// Interprets a number as seconds, milli-, micro- or nanoseconds since 1970, by its size; -1 if it is out
-/// of range.
-std::time_t moment_of(double number) {
-  for (const double unit : {1.0, 1e3, 1e6, 1e9})
-    if (number >= 1e8 * unit && number < 4e10 * unit) return static_cast<std::time_t>(number / unit);
-  return -1;
-}
-
-}  // namespace
-
-std::string clean_date(std::string_view text) {
-  const std::string date = in_one_line(to_valid_utf8(text.substr(0, 100)));
-  if (std::string out = year_first_date(date); !out.empty()) return out;
-  if (std::string out = packed_date(date); !out.empty()) return out;
-  if (std::string out = year_and_month_name(date); !out.empty()) return out;
-  double number = 0;
-  const bool is_number = to_double(date, number);
-  const std::time_t moment =
-      is_number ? moment_of(number) : curl_getdate(with_short_months(date).c_str(), nullptr);
-  std::tm parts{};
-  if (moment < 0 || gmtime_r(&moment, &parts) == nullptr) return {};
-  std::array<char, 32> out{};
-  const char* form = !is_number && names_only_a_day(date) ? "%Y-%m-%d" : "%Y-%m-%dT%H:%M:%SZ";
-  const std::size_t size = std::strftime(out.data(), out.size(), form, &parts);
-  return std::string(out.data(), size);
 }
 
 bool clean_number(std::string_view text, double& value) {

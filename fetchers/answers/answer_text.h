@@ -15,11 +15,6 @@ namespace metafuse::fetchers {
 ///         a tag occurs.
 std::string clean_text(std::string_view text, bool is_html, std::size_t max_bytes);
 
-/// A date or date-time in ISO 8601, as precise as the text ("2016", "2016-03", "2016-03-09"). ISO text is
-/// kept. "2016/3/9", "2016 Mar", "20160309T101500Z", RFC 822 dates, "March 9, 2016" and seconds, milli-,
-/// micro- or nanoseconds since 1970 are converted. Empty for anything else.
-std::string clean_date(std::string_view text);
-
 /// A number as APIs write them in texts: "12.5", "1,234,567", "87 %" (read as 0.87). False for anything else.
 bool clean_number(std::string_view text, double& value);
 

@@ -9,6 +9,7 @@
 
 #include "core/languages.h"
 #include "core/text.h"
+#include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
 
@@ -45,8 +46,9 @@ constexpr std::string_view kTitleWords =
 constexpr std::string_view kTextWords =
     "7 description snippet abstract 6 excerpt fragment summary desc blurb selftext extract body teaser "
     "overview firstsentence 5 content text intro 4 comment message note 3 lead info";
-constexpr std::string_view kDateWords =
+constexpr std::string_view kDateNames =
     "7 published pubdate 6 date 5 created 4 updated modified 3 time year ts";
+constexpr std::int64_t kAnyMoment = 1'000'000'000;  ///< "3 hours ago" is a date, whenever that was
 constexpr std::string_view kPictureWords = "7 thumbnail 6 thumb 5 image 4 picture artwork 2 icon";
 constexpr std::string_view kIdWords = "7 slug 6 id identifier 5 path key 4 uuid 3 number code";
 constexpr std::string_view kLanguageWords = "7 language lang 5 locale languages";
@@ -186,8 +188,8 @@ double named_worth(const Part& part, std::size_t items, std::string_view words, 
 }
 
 double date_worth(const Part& part, std::size_t items) {
-  return named_worth(part, items, kDateWords, 0.4,
-                     [](const std::string& text) { return !clean_date(text).empty(); });
+  return named_worth(part, items, kDateNames, 0.4,
+                     [](const std::string& text) { return !clean_date(text, kAnyMoment).empty(); });
 }
 
 double language_worth(const Part& part, std::size_t items) {
@@ -214,9 +216,10 @@ double id_worth(const Part& part, std::size_t items) {
 
 double title_looks(const Part& part, std::size_t items) {
   const double share = share_of(part, items, [](const std::string& text) {
-    return text.size() > 2 && text.size() < 200 && !is_address(text) && clean_date(text).empty() &&
-           std::any_of(text.begin(), text.end(),
-                       [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; });
+    return text.size() > 2 && text.size() < 200 && !is_address(text) &&
+           clean_date(text, kAnyMoment).empty() && std::any_of(text.begin(), text.end(), [](char c) {
+             return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z';
+           });
   });
   if (share < 0.8 || share_distinct(part) < 0.7) return 0;
   const double with_digits = share_of(part, items, [](std::string_view text) {

@@ -8,6 +8,7 @@
 #include "core/languages.h"
 #include "core/text.h"
 #include "core/url.h"
+#include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/inside.h"
 #include "fetchers/answers/part_text.h"
@@ -105,12 +106,13 @@ constexpr OtherPart kOtherParts[] = {
 void note_findings(AnswerFindings* findings, const RawHit& raw) {
   if (findings == nullptr) return;
   ++findings->items;
-  if (raw.url && !raw.url->empty()) ++findings->with_url;
-  if (!raw.title.empty()) ++findings->with_title;
-  if (findings->first.size() == kMaxShownItems) return;
-  auto& texts = findings->first.emplace_back();
+  std::vector<std::string> texts;
   texts.emplace_back(raw.url ? raw.url->view() : std::string_view());
   for (const OtherPart& part : kOtherParts) texts.emplace_back((raw.*part.text).view());
+  for (const PartText& detail : raw.details) texts.emplace_back(detail.view());
+  findings->with.resize(std::max(findings->with.size(), texts.size()));
+  for (std::size_t i = 0; i < texts.size(); ++i) findings->with[i] += texts[i].empty() ? 0 : 1;
+  if (findings->first.size() < kMaxShownItems) findings->first.push_back(std::move(texts));
 }
 
 /// The absolute URL of a link in an answer, without user name and password.
@@ -180,7 +182,7 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
   hit.url = rules.unwraps_links ? unwrapped_url(std::move(*url), rules.unwrap) : std::move(*url);
   hit.title = clean_text(raw.title.view(), is_text_html || rules.is_title_html, kMaxTitleBytes);
   hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
-  if (!raw.published.empty()) hit.published = clean_date(raw.published.view());
+  if (!raw.published.empty()) hit.published = clean_date(raw.published.view(), context.now);
   if (!raw.language.empty()) hit.language = language_tag(raw.language.view());
   if (!raw.thumbnail.empty()) hit.thumbnail = linked_url(raw.thumbnail.view(), context.url).value_or("");
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;

@@ -9,6 +9,11 @@
 namespace metafuse::fetchers {
 namespace {
 
+simdjson::dom::parser& scratch_parser() {
+  static thread_local simdjson::dom::parser scratch;
+  return scratch;
+}
+
 constexpr std::string_view kJsonBlanks = " \t\r\n";
 
 bool is_json_begin(std::string_view text) {
@@ -55,6 +60,33 @@ std::optional<std::string> lines_as_array(std::string_view text) {
     out += line;
   }
   if (lines < 2) return std::nullopt;
+  return out + "]";
+}
+
+/// The lines `data: {...}` of server-sent events as an array of their documents; nothing when the text is no
+/// stream of events. What is no JSON, such as "[DONE]" at the end, is left out.
+std::optional<std::string> events_as_array(std::string_view text) {
+  std::string out, data;
+  const auto end_event = [&] {
+    const bool is_document = !data.empty() && scratch_parser().parse(data).error() == simdjson::SUCCESS;
+    if (is_document) out += (out.empty() ? "[" : ",") + data;
+    data.clear();
+  };
+  while (!text.empty()) {
+    std::string_view value = take_until(text, '\n');
+    if (value.ends_with('\r')) value.remove_suffix(1);
+    if (value.empty()) {
+      end_event();
+      continue;
+    }
+    const bool has_colon = value.find(':') != std::string_view::npos;
+    const std::string_view field = take_until(value, ':');
+    if (has_colon && field.empty()) continue;  // a comment
+    if (field == "data") data += std::string(data.empty() ? "" : "\n") + std::string(value);
+    if (field != "data" && field != "event" && field != "id" && field != "retry") return std::nullopt;
+  }
+  end_event();
+  if (out.empty()) return std::nullopt;
   return out + "]";
 }
 
@@ -124,12 +156,13 @@ std::string without_javascript(std::string_view text) {
 }
 
 /// What engines send that is nearly JSON, as JSON: a call around it (JSONP), a guard in front of it (")]}'",
-/// "while(1);"), a document per line (NDJSON: an array of them), escapes of half a character (U+FFFD), NaN,
-/// Infinity, and commas behind the last item.
+/// "while(1);"), a document per line (NDJSON) or per event (SSE) as an array of them, escapes of half a
+/// character (U+FFFD), NaN, Infinity, and commas behind the last item.
 ///
 /// in:     text - valid UTF-8 that does not parse
 /// out:    nothing when it is none of these; what comes out may still not parse
 std::optional<std::string> repaired_json(std::string_view text) {
+  if (auto events = events_as_array(ascii_trimmed(text))) return events;
   const std::string_view inner = without_call(without_guard(ascii_trimmed(text)));
   if (auto lines = lines_as_array(inner)) return without_javascript(without_half_characters(*lines));
   std::string out = without_javascript(without_half_characters(inner));
@@ -138,11 +171,6 @@ std::optional<std::string> repaired_json(std::string_view text) {
 }
 
 constexpr std::size_t kMostKept = std::size_t{256} << 10;
-
-simdjson::dom::parser& scratch_parser() {
-  static thread_local simdjson::dom::parser scratch;
-  return scratch;
-}
 
 /// in: spare - bytes behind the text that may be read; with enough of them it is not copied
 simdjson::simdjson_result<element> parse(std::string_view text, std::size_t spare = 0) {

@@ -24,11 +24,6 @@ constexpr std::size_t kMaxCursorBytes = 4096;
 constexpr std::size_t kMostIdRequests = 5;  ///< requests for details, if each holds several identifiers
 constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, if each holds one identifier
 
-std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 bool passes_on(const Authorization& auth, std::string_view name) {
   return std::any_of(auth.forwarded.begin(), auth.forwarded.end(),
                      [&](const std::string& one) { return equal_ignoring_case(one, name); });
@@ -106,11 +101,16 @@ void ListTask::begin() {
   });
 }
 
+std::int64_t ListTask::unix_time() const {
+  if (shared_->options.unix_time) return shared_->options.unix_time();
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
   const Authorization& auth = ready_->access.auth;
-  const auto now = [&] { return shared_->options.unix_time ? shared_->options.unix_time() : unix_now(); };
-  if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
-  if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, now());
+  if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, unix_time());
+  if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, unix_time());
   if (auth.kind == Authorization::Kind::forward)
     for (const auto& [name, value] : job_.options.forwarded)
       if (passes_on(auth, name)) request.headers.push_back(as_backend_reads(auth, name, value));
@@ -274,8 +274,9 @@ FetchedList ListTask::read_page(const HttpAnswer& answer) const {
     if (!order) return failed(Failure::bad_answer, order.error().text);
     return {{}, std::move(*order), Failure::none, "", {}};
   }
-  return read_answer(job_.state.engine, access, answer, language_value(access, job_.options), found_.ids,
-                     end_of_parse(), job_.query.text);
+  return read_answer(
+      job_.state.engine, access, answer,
+      {language_value(access, job_.options), found_.ids, end_of_parse(), job_.query.text, unix_time()});
 }
 
 bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool is_retry) {

@@ -60,6 +60,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void begin();
   void begin_with_token();
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
+  std::int64_t unix_time() const;
   void send_authorized(EngineRequest request, Transport::Done done);
   /// Sends the cookies of earlier answers, and notes those of this one.
   Transport::Done keep_cookies(EngineRequest& request, Transport::Done done);

@@ -32,7 +32,7 @@ struct FetcherOptions {
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport{};
   /// Finds out, when a definition is loaded, whether its host is private; empty: the machine's resolver.
   ReachOfName reach_of_name{};
-  std::function<std::int64_t()> unix_time{};  ///< for signatures; empty: the machine's clock
+  std::function<std::int64_t()> unix_time{};  ///< for signatures and dates; empty: the machine's clock
   bool uses_breaker = true;                   ///< leaves an engine alone after several failures
   /// Does work on answers that nobody waits for any more; empty: a thread of the fetcher's own.
   std::function<void(std::function<void()> work)> run_late{};

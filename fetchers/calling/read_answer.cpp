@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include "core/keyed_hash.h"
-#include "core/number.h"
 #include "core/text.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
@@ -19,19 +17,6 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxSaidBytes = 160;
-
-/// The value of Retry-After: seconds, or an HTTP date.
-std::optional<Duration> retry_after(const HttpAnswer& answer) {
-  const std::string text(answer.header("retry-after"));
-  if (text.empty()) return std::nullopt;
-  double seconds = 0;
-  if (to_double(text, seconds) && seconds >= 0 && seconds < 1e7)
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  const std::time_t date = curl_getdate(text.c_str(), nullptr);
-  const std::time_t sent = curl_getdate(std::string(answer.header("date")).c_str(), nullptr);
-  if (date < 0 || sent < 0 || date < sent) return std::nullopt;
-  return std::chrono::seconds(date - sent);
-}
 
 constexpr std::array<std::string_view, 18> kHumanMarks = {
     "g-recaptcha",     "h-captcha",       "hcaptcha.com",     "cf-challenge",  "challenge-form",
@@ -140,22 +125,22 @@ std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& an
 }
 
 FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                        const std::string& language, const std::vector<std::string>& ids, WorkEnd end,
-                        const std::string& query) {
+                        AnswerOf of) {
   const bool is_html = is_page(access.answer.format, answer);
   if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
   std::vector<std::string> ids_of_hits;
-  AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
+  AnswerContext context{answer.url, std::string(answer.header("content-type")), of.language};
   context.spare_bytes = answer.body.capacity() - answer.body.size();
-  context.end = std::move(end);
-  context.query = query;
+  context.end = std::move(of.end);
+  context.query = of.query;
+  context.now = sent_at(answer).value_or(of.now);
   if (context.end.has_come()) return failed(Failure::timeout, "nobody waits for the answer any more");
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html)
     if (auto refusal = page_of_refusal(answer.body)) return std::move(*refusal);
   if (!list) return failed(Failure::bad_answer, engine.name + ": " + list.error().text);
-  if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
+  if (context.ids != nullptr) put_in_order(*list, of.ids, ids_of_hits);
   if (access.secrets != nullptr) hide_secrets(*list, *access.secrets);
   FetchedList read;
   read.list = std::move(*list);

@@ -2,6 +2,7 @@
 
 // From an engine's answer to its list, or to the reason why it holds none.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,13 +24,19 @@ bool is_page(AnswerRules::Format format, const HttpAnswer& answer);
 /// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
 std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html);
 
+/// What is known of a request when its answer is read.
+struct AnswerOf {
+  std::string language{};          ///< the value of {lang}
+  std::vector<std::string> ids{};  ///< from an earlier step; the results are put into their order
+  WorkEnd end{};                   ///< when parsing must end; an answer that takes longer is bad_answer
+  std::string query{};
+  std::int64_t now = 0;  ///< seconds since 1970; the answer's own `Date` counts before it
+};
+
 /// Checks the status, recognises pages that ask for a human, and parses the answer.
 ///
 /// out:    the list or the reason why there is none; the query and the time are left to the caller
-/// in:     ids - identifiers from an earlier step; the results are put into their order
-///         end - when parsing must end; an answer that takes longer is bad_answer
 FetchedList read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                        const std::string& language, const std::vector<std::string>& ids = {},
-                        WorkEnd end = {}, const std::string& query = {});
+                        AnswerOf of);
 
 }  // namespace metafuse::fetchers

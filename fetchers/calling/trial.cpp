@@ -1,5 +1,6 @@
 #include "fetchers/calling/trial.h"
 
+#include <algorithm>
 #include <future>
 #include <mutex>
 
@@ -91,19 +92,33 @@ std::string in_backquotes(const std::vector<std::string>& words) {
   return fmt::format("`{}`", fmt::join(words, "`, `"));
 }
 
+/// A part that a definition may read from each result.
+struct NamedPart {
+  std::string_view name;
+  const PartRule* rule;
+};
+
+/// In the order of AnswerFindings::with.
+std::vector<NamedPart> parts_of(const AnswerRules& rules) {
+  std::vector<NamedPart> parts;
+  for (const ResultPart& part : kResultParts) parts.push_back({part.name, &(rules.*part.rule)});
+  for (const auto& [name, rule] : rules.details) parts.push_back({name, &rule});
+  return parts;
+}
+
 /// Lists what was found for each part of the first items. A part without a path is shown only if a text
 /// was found.
 std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) {
   std::string out;
+  const auto parts = parts_of(rules);
   for (std::size_t i = 0; i < found.first.size(); ++i) {
     out += fmt::format("\nitem {} of {}\n", i + 1, found.items);
-    for (std::size_t k = 0; k < found.first[i].size(); ++k) {
+    for (std::size_t k = 0; k < std::min(parts.size(), found.first[i].size()); ++k) {
       const std::string& text = found.first[i][k];
-      const PartRule& rule = rules.*kResultParts[k].rule;
-      if (text.empty() && rule.empty()) continue;
-      const std::string shown = text.empty() ? "- (nothing at " + in_backquotes(rule.paths) + ")"
+      if (text.empty() && parts[k].rule->empty()) continue;
+      const std::string shown = text.empty() ? "- (nothing at " + in_backquotes(parts[k].rule->paths) + ")"
                                              : clean_text(text, false, kShownFieldBytes);
-      out += fmt::format("  {:<10} {}\n", kResultParts[k].name, shown);
+      out += fmt::format("  {:<10} {}\n", parts[k].name, shown);
     }
   }
   return out;
@@ -113,16 +128,45 @@ std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) 
 /// fails silently.
 std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
   std::string out;
-  const auto remark = [&](const PartRule& rule, std::string_view other, std::size_t count) {
-    if (found.items == 0 || count > 0 || (rule.empty() && other.empty())) return;
+  const auto parts = parts_of(rules);
+  for (std::size_t i = 0; i < std::min(parts.size(), found.with.size()); ++i) {
+    const bool is_built = parts[i].rule->empty() && parts[i].name == "url" && !rules.url_format.empty();
+    if (found.with[i] > 0 || (parts[i].rule->empty() && !is_built)) continue;
     out += fmt::format("\n{} {} {}{}\n", found.items,
                        found.items == 1 ? "item, which has no" : "items, none has",
-                       rule.empty() ? fmt::format("`{}`", other) : in_backquotes(rule.paths),
+                       is_built ? fmt::format("`{}`", rules.url_format) : in_backquotes(parts[i].rule->paths),
                        found.keys.empty() ? "" : "; they have " + in_backquotes(found.keys));
-  };
-  remark(rules.url, rules.url_format, found.with_url);
-  remark(rules.title, "", found.with_title);
+  }
   return out;
+}
+
+/// How many nodes of a page an XPath finds.
+std::size_t count_at(const std::string& xpath, const HttpAnswer& answer, const AnswerContext& context) {
+  const std::string counted = "count(" + xpath + ")";
+  if (!check_answer_path(AnswerRules::Format::html, counted)) return 0;
+  const auto texts = answer_texts(AnswerRules::Format::html, counted, answer.body, context, 1);
+  std::size_t count = 0;
+  for (const char c : texts && !texts->empty() ? texts->front() : std::string())
+    count =
+        c >= '0' && c <= '9' && count < 1'000'000 ? count * 10 + static_cast<std::size_t>(c - '0') : count;
+  return count;
+}
+
+/// "`//ul/li` finds nothing; `//ul` finds 2": how far the path of the results leads in a page without any.
+std::string remark_on_results(const AnswerRules& rules, const HttpAnswer& answer,
+                              const AnswerContext& context) {
+  if (rules.format == AnswerRules::Format::json || rules.results.empty()) return {};
+  std::string out = fmt::format("\nno item: results_xpath `{}` finds nothing in the answer", rules.results);
+  std::string part = rules.results;
+  const bool is_page = rules.format == AnswerRules::Format::html && rules.inside.empty();
+  for (std::size_t slash = part.rfind('/'); is_page && slash != std::string::npos && slash > 0;
+       slash = part.rfind('/')) {
+    part.resize(slash);
+    while (part.ends_with('/')) part.pop_back();
+    if (const std::size_t count = part.empty() ? 0 : count_at(part, answer, context); count > 0)
+      return out + fmt::format("; `{}` finds {}\n", part, count);
+  }
+  return out + "\n";
 }
 
 /// Describes what the paths of a definition find in an answer.
@@ -131,11 +175,13 @@ std::string remark_on(const Engine& engine, const HttpAnswer& answer, std::strin
   if (access == nullptr || answer.failure != Failure::none) return {};
   AnswerFindings findings;
   const std::string language = request_language(*access, {.deadline = {SteadyClock(), {}}});
-  const auto list =
-      parse_answer(access->answer, answer.body,
-                   {answer.url, std::string(answer.header("content-type")), language, &findings});
+  AnswerContext context{answer.url, std::string(answer.header("content-type")), language, &findings};
+  const auto list = parse_answer(access->answer, answer.body, context);
   if (fields != nullptr) *fields = shown_fields(access->answer, findings);
-  return list ? remark_on(access->answer, findings) : std::string();
+  if (!list) return {};
+  context.findings = nullptr;
+  return findings.items > 0 ? remark_on(access->answer, findings)
+                            : remark_on_results(access->answer, answer, context);
 }
 
 std::string json_list(const RankedList& list) {
@@ -175,8 +221,8 @@ EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const Eng
   answer.url = request.url;
   answer.headers = {{"content-type", options.saved_content_type}};
   answer.body = *options.saved_answer;
-  const FetchedList fetched =
-      read_answer(engine, access, answer, request_language(access, {.deadline = {SteadyClock(), {}}}));
+  const FetchedList fetched = read_answer(
+      engine, access, answer, {.language = request_language(access, {.deadline = {SteadyClock(), {}}})});
   return finished(engine, answer, options,
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
@@ -193,10 +239,30 @@ FetchOptions fetch_options(const Engine& engine, const TrialOptions& options) {
   const auto seconds = std::chrono::duration<double>(engine.timeout_seconds + 1);
   return {.depth = options.depth,
           .deadline = Deadline(clock, std::chrono::duration_cast<Duration>(seconds)),
-          .page = options.page};
+          .page = options.page,
+          .forwarded = options.headers};
+}
+
+/// Every header must be one that the engine passes on: others would be left out without a word.
+Result<void> check_headers(const Engine& engine, const TrialOptions& options) {
+  const auto* access = std::get_if<HttpAccess>(&engine.access);
+  const auto passed_on = access == nullptr ? std::vector<std::string>() : access->auth.forwarded;
+  for (const auto& [name, value] : options.headers) {
+    const bool is_known = std::any_of(passed_on.begin(), passed_on.end(),
+                                      [&](const std::string& one) { return equal_ignoring_case(one, name); });
+    if (is_known) continue;
+    return fail(Code::usage,
+                passed_on.empty()
+                    ? engine.name +
+                          " passes on no header of the caller; give it `auth: {type: forward, headers: [" +
+                          name + "]}`"
+                    : engine.name + " does not pass on the header " + name + did_you_mean(name, passed_on));
+  }
+  return {};
 }
 
 Result<Asked> ask_engine(const Engine& engine, const std::string& query, const TrialOptions& options) {
+  TRY_VOID(check_headers(engine, options));
   Engine tried = engine;
   tried.is_disabled = false;
   Asked out;

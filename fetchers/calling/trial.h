@@ -19,6 +19,7 @@ struct TrialOptions {
   bool is_json = false;
   std::vector<std::string> allow_private;
   SecretLookup secret_of;
+  StringPairs headers;                      ///< of the caller, for an engine that passes them on
   std::optional<std::string> saved_answer;  ///< parsed instead of asking the engine
   std::string saved_content_type;
 };

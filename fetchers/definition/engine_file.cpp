@@ -20,7 +20,8 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxDefinitionBytes = std::size_t{1} << 20;
+/// parse_yaml() reads less, and says what to do with a larger file.
+constexpr std::size_t kMaxDefinitionBytes = std::size_t{16} << 20;
 
 /// The characters that the name and the tag of a run file allow.
 bool is_engine_name(std::string_view name) {

@@ -114,7 +114,7 @@ std::vector<YamlNode> engine_blocks(const YamlNode& root, Diagnostics& diagnosti
   const YamlNode* list = root.find("engines");
   if (list != nullptr && !list->is_list() && !list->is_null())
     diagnostics.error(list->place, "engines must be a list: one \"- name: ...\" block per engine");
-  if ((list == nullptr || list->items.empty()) && !kept.are_used())
+  else if ((list == nullptr || list->items.empty()) && !kept.are_used())
     diagnostics.error(root.place,
                       "this settings.yml has no engines; list them in `engines:`, or write "
                       "`use_default_settings: true`");

@@ -1,7 +1,11 @@
 #include "fetchers/http/answer_headers.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include <curl/curl.h>
+
+#include "core/number.h"
 #include "core/text.h"
 
 namespace metafuse::fetchers {
@@ -25,6 +29,23 @@ std::string next_link(std::string_view header) {
     header.remove_prefix(end);
   }
   return {};
+}
+
+std::optional<std::time_t> sent_at(const HttpAnswer& answer) {
+  const std::time_t at = curl_getdate(std::string(answer.header("date")).c_str(), nullptr);
+  return at < 0 ? std::nullopt : std::optional(at);
+}
+
+std::optional<Duration> retry_after(const HttpAnswer& answer) {
+  const std::string text(answer.header("retry-after"));
+  if (text.empty()) return std::nullopt;
+  double seconds = 0;
+  if (to_double(text, seconds) && seconds >= 0 && seconds < 1e7)
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  const std::time_t date = curl_getdate(text.c_str(), nullptr);
+  const auto sent = sent_at(answer);
+  if (date < 0 || !sent || date < *sent) return std::nullopt;
+  return std::chrono::seconds(date - *sent);
 }
 
 void add_cookies(StringPairs& headers, const StringPairs& cookies) {

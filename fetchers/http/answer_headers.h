@@ -1,8 +1,12 @@
 #pragma once
 
+#include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/deadline.h"
+#include "fetchers/http/transport.h"
 #include "fetchers/model/engine.h"
 
 // What the headers of an answer mean for later requests.
@@ -13,6 +17,13 @@ namespace metafuse::fetchers {
 ///
 /// source: RFC 8288
 std::string next_link(std::string_view header);
+
+/// When an answer was sent, by its header Date, in seconds since 1970; nullopt if it does not say.
+std::optional<std::time_t> sent_at(const HttpAnswer& answer);
+
+/// How long the header Retry-After asks to wait: seconds, or the time from the header Date to an HTTP date;
+/// nullopt if it asks for nothing, for a time before the answer, or for 10^7 s and more.
+std::optional<Duration> retry_after(const HttpAnswer& answer);
 
 /// Adds the cookies to a request's headers.
 void add_cookies(StringPairs& headers, const StringPairs& cookies);

@@ -103,10 +103,15 @@ Error unknown_placeholder(std::string_view name) {
   for (const Placeholder& placeholder : kPlaceholders)
     if (!placeholder.name.starts_with("query_") && placeholder.name != "id_values")  // internal placeholders
       known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
-  // GraphQL and JSON use braces of their own.
-  const bool is_name = name.find_first_of(" ({:,\"\n") == std::string_view::npos;
-  return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; use one of " + known +
-                                    (is_name ? "" : "; write literal braces twice: {{ and }}"));
+  return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; use one of " + known);
+}
+
+/// True for a name that a person may have meant as one of the placeholders.
+bool is_misspelt(std::string_view name) {
+  constexpr std::size_t kShortest = 4;
+  std::vector<std::string> known;
+  for (const Placeholder& placeholder : kPlaceholders) known.emplace_back(placeholder.name);
+  return name.size() >= kShortest && name.size() < 20 && !near_names(name, known).empty();
 }
 
 /// Passes the pieces of a template on in order: literal text, and placeholders as rows of the table.
@@ -157,6 +162,28 @@ Result<std::vector<TemplatePiece>> parse_request_template(std::string_view text)
       });
   if (!scanned) return scanned.error();
   return pieces;
+}
+
+Result<std::string> body_template(std::string_view text) {
+  const auto as_it_stands = parse_request_template(text);
+  if (as_it_stands) return std::string(text);
+  if (ascii_trimmed(text).starts_with("{{")) return as_it_stands.error();
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t brace = std::min(text.find_first_of("{}"), text.size());
+    out += text.substr(0, brace);
+    text.remove_prefix(brace);
+    if (text.empty()) break;
+    const std::size_t end = text.find_first_of("{}", 1);
+    const bool is_group = text.front() == '{' && end != std::string_view::npos && text[end] == '}';
+    const std::string_view name = is_group ? text.substr(1, end - 1) : std::string_view();
+    const bool is_secret = is_group && out.ends_with('$');
+    const bool is_kept = is_secret || (is_group && find_placeholder(name) != nullptr);
+    if (!is_kept && is_misspelt(name)) return unknown_placeholder(name);
+    out += is_kept ? text.substr(0, end + 1) : std::string_view(text.front() == '{' ? "{{" : "}}");
+    text.remove_prefix(is_kept ? end + 1 : 1);
+  }
+  return out;
 }
 
 std::string fill_request_template(std::string_view text, const RequestValues& values, Quoting quoting) {

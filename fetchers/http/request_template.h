@@ -52,6 +52,13 @@ struct TemplatePiece {
 /// errors: bad_config: an unmatched brace, or a placeholder that RequestValues does not have
 Result<std::vector<TemplatePiece>> parse_request_template(std::string_view text);
 
+/// A body as a definition writes it, as a request template. Braces are doubled in it as in SearXNG, or not:
+/// if it is no template as it stands, only the placeholders that RequestValues has are placeholders, and
+/// other braces stand for themselves, as in JSON and GraphQL.
+///
+/// errors: bad_config: an unknown placeholder that resembles a known one, or that stands among doubled braces
+Result<std::string> body_template(std::string_view text);
+
 /// Replaces every placeholder. time_range, safe_search and vector are inserted without quoting. Requires a
 /// template that parses.
 std::string fill_request_template(std::string_view text, const RequestValues& values, Quoting quoting);

@@ -66,7 +66,8 @@ Result<std::string> json_template(const Json& value) {
     return "[" + items + "]";
   }
   if (!value.is_string()) return with_doubled_braces(to_text(value));
-  TRY(const auto pieces, parse_request_template(std::string(value.as_string())));
+  TRY(const std::string text, body_template(std::string(value.as_string())));
+  TRY(const auto pieces, parse_request_template(text));
   std::string out;
   for (const TemplatePiece& piece : pieces) {
     const std::string quoted = piece.is_placeholder ? "{" + piece.text + "}" : to_text(Json(piece.text));
@@ -78,6 +79,9 @@ Result<std::string> json_template(const Json& value) {
       out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}" || out == "{vector}";
   return is_number ? out : '"' + out + '"';
 }
+
+/// In place of a body that was refused: without it, the URL would seem to lack the query too.
+constexpr const char* kRefusedBody = "{query}";
 
 }  // namespace
 
@@ -92,17 +96,17 @@ void take_request_body(EngineBlock& block, HttpAccess& access) {
   if (const YamlNode* node = block.map.take("json_body")) {
     if (block.map.take("request_body") != nullptr)
       block.error_at("json_body", "json_body and request_body exclude each other; keep one");
-    if (const auto text = json_template(json_of(*node)))
-      access.body = *text;
-    else
-      block.error_at("json_body", "json_body: " + text.error().text);
+    const auto text = json_template(json_of(*node));
+    if (!text) block.error_at("json_body", "json_body: " + text.error().text);
+    access.body = text ? *text : kRefusedBody;
     access.content_type = "application/json";
     if (block.map.take("method") == nullptr) access.method = "POST";
     return;
   }
   block.take("request_body", access.body);
-  if (const auto pieces = parse_request_template(access.body); !pieces)
-    block.check("request_body", false, pieces.error().text);
+  const auto text = body_template(access.body);
+  if (!text) block.check("request_body", false, text.error().text);
+  access.body = text ? *text : kRefusedBody;
 }
 
 namespace {

@@ -48,35 +48,6 @@ TEST_CASE("Characters to clean are found at every place of a text of any length"
     }
 }
 
-TEST_CASE("Dates become ISO 8601 or nothing", "[fetchers][text]") {
-  CHECK(clean_date("2022-02-24T15:05:19Z") == "2022-02-24T15:05:19Z");
-  CHECK(clean_date("2014-12-01") == "2014-12-01");
-  CHECK(clean_date("Tue, 10 Jun 2003 04:00:00 GMT") == "2003-06-10T04:00:00Z");
-  CHECK(clean_date("1340805096") == "2012-06-27T13:51:36Z");
-  CHECK(clean_date("1340805096000") == "2012-06-27T13:51:36Z");
-  CHECK(clean_date("2014-12-01 12:00é, at noon, as the archive of the house has it") == "2014-12-01 12:00");
-  CHECK(clean_date("yesterday") == "");
-  CHECK(clean_date("") == "");
-  CHECK(clean_date("99999999999999999999") == "");
-  CHECK(clean_date("1340805096000000") == "2012-06-27T13:51:36Z");
-  CHECK(clean_date("1512203112") == "2017-12-02T08:25:12Z");
-  CHECK(clean_date("2016") == "2016");
-  CHECK(clean_date("2016-3") == "2016-03");
-  CHECK(clean_date("2016/3/9") == "2016-03-09");
-  CHECK(clean_date("2016-12-14 02:46:44") == "2016-12-14 02:46:44");
-  CHECK(clean_date("20160309") == "2016-03-09");
-  CHECK(clean_date("20160309T101500Z") == "2016-03-09T10:15:00Z");
-  CHECK(clean_date("20160309101500") == "2016-03-09T10:15:00");
-  CHECK(clean_date("March 9, 2016") == "2016-03-09");
-  CHECK(clean_date("9 Mar 2016") == "2016-03-09");
-  CHECK(clean_date("2016 March") == "2016-03");
-  CHECK(clean_date("2016 Mar 9") == "2016-03-09");
-  CHECK(clean_date("2016 Spring") == "");
-  CHECK(clean_date("2016-13-01") == "");
-  CHECK(clean_date("2016-00-00") == "2016");
-  CHECK(clean_date("1234567") == "");
-}
-
 TEST_CASE("Numbers are read in the forms in which APIs write them", "[fetchers][text]") {
   const auto number = [](std::string_view text) {
     double value = -1;

@@ -263,3 +263,37 @@ TEST_CASE("The query types of Elasticsearch give the same bodies as SearXNG", "[
   CHECK(body("query_type: custom, custom_query_json: {match: {title: \"{{VALUE}}\"}}", "t:a") ==
         R"({"match":{"title":"t:a"}})");
 }
+
+TEST_CASE("A stream of events is the list of their documents", "[fetchers][parsers]") {
+  const AnswerContext context{"http://e.example/", "text/event-stream", ""};
+  AnswerRules rules;
+  rules.results = "$/*/results";
+  rules.url = "url";
+  rules.title = "title";
+  const auto titles_of = [&](std::string_view stream) {
+    const auto list = parse_answer(rules, stream, context);
+    std::vector<std::string> titles;
+    if (list)
+      for (const Hit& hit : list->hits) titles.push_back(hit.title);
+    else
+      titles.push_back("error: " + list.error().text);
+    return titles;
+  };
+  const std::string first =
+      R"({"results":[{"url":"http://a/","title":"A"},{"url":"http://b/","title":"B"}]})";
+  const std::string second = R"({"results":[{"url":"http://c/","title":"data: C"}]})";
+  using Titles = std::vector<std::string>;
+  const Titles all{"A", "B", "data: C"};
+  CHECK(titles_of("data: " + first + "\n\ndata: " + second + "\n\n") == all);
+  CHECK(titles_of(": hello\r\nevent: part\r\nid: 1\r\ndata:" + first +
+                  "\r\n\r\nretry: 10\r\ndata: " + second + "\r\n\r\ndata: [DONE]\r\n\r\n") == all);
+  CHECK(titles_of("event: status\ndata: searching\n\ndata: " + first + "\n\ndata: " + second) == all);
+  CHECK(titles_of("data: {\"results\":[\ndata: {\"url\":\"http://a/\",\"title\":\"A\"}]}\n\n") ==
+        Titles{"A"});
+  CHECK(titles_of("data: [DONE]\n\n").front().starts_with("error: the answer is not valid JSON"));
+  CHECK(titles_of("data: " + first + "\nand more\n").front().starts_with("error: "));
+  rules.results = "$/*";
+  CHECK(titles_of("data: {\"url\":\"http://a/\",\"title\":\"A\"}\n\n") == Titles{"A"});
+  CHECK(titles_of("{\"url\":\"http://a/\",\"title\":\"A\"}\n{\"url\":\"http://b/\",\"title\":\"B\"}\n") ==
+        Titles{"A", "B"});
+}

@@ -103,8 +103,28 @@ TEST_CASE("An answer that nobody needs is not parsed but its status counts",
   const Engine engine = engines_of(block("e", "http://e.example/?q={query}")).front();
   const auto& access = std::get<HttpAccess>(engine.access);
   const auto read = [&](const HttpAnswer& answer) {
-    return read_answer(engine, access, answer, "", {}, WorkEnd([] { return true; })).failure;
+    return read_answer(engine, access, answer, {.end = WorkEnd([] { return true; })}).failure;
   };
   CHECK(read(answer_of(kOneResult)) == Failure::timeout);
   CHECK(read(answer_of("", 429)) == Failure::rate_limited);
+}
+
+TEST_CASE("Dates are relative to the answer's own time, or else to the clock's", "[fetchers][dates]") {
+  const std::string answer = R"({"results":[{"url":"http://a.example/","title":"A","when":"3 hours ago"}]})";
+  const auto published = [&](const StringPairs& headers) {
+    Script script{[&](const EngineRequest&) { return status_answer(200, headers, answer); }, {}};
+    FetcherOptions options = scripted_options(script);
+    options.unix_time = [] { return std::int64_t{1'740'831'330}; };
+    static const SteadyClock clock;
+    const ExpandedQuery query{"t", "e", "x"};
+    const std::string ask = block("e", "http://e.example/?q={query}", "published_query: when");
+    return fetcher_of(ask, options)
+        ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
+        .front()
+        .list.hits.at(0)
+        .published;
+  };
+  CHECK(published({}) == "2025-03-01T09:15:30Z");
+  CHECK(published({{"date", "Tue, 10 Jun 2003 04:00:00 GMT"}}) == "2003-06-10T01:00:00Z");
+  CHECK(published({{"date", "today"}}) == "2025-03-01T09:15:30Z");
 }

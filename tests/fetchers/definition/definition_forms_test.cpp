@@ -163,6 +163,49 @@ TEST_CASE("A trial reports which paths of a definition found nothing", "[fetcher
   CHECK(remark("engine: xpath, " + kUrl + "results_xpath: //li, url_xpath: ./b/@href, title_xpath: .",
                "<ul><li><a href='/x'>X</a></li></ul>") == "\n1 item, which has no `./b/@href`\n");
   CHECK(remark(json + "href", R"({"r":[]})").empty());
+  CHECK(remark(json + "href, content_query: text, kind: video, length_query: [time, duration]", answer) ==
+        "\n2 items, none has `text`; they have `href`, `name`\n"
+        "\n2 items, none has `time`, `duration`; they have `href`, `name`\n");
+}
+
+TEST_CASE("A trial says how far the XPath of the results leads", "[fetchers][trial]") {
+  const auto remark = [](const std::string& type, const std::string& results, const std::string& answer) {
+    TrialOptions options;
+    options.saved_answer = answer;
+    const auto trial = try_engine(engine_with("engine: " + type + ", " + kUrl + "results_xpath: \"" +
+                                              results + "\", url_xpath: ./a/@href, title_xpath: ./a"),
+                                  "x", options);
+    REQUIRE(trial.has_value());
+    return trial->remark;
+  };
+  const std::string page = "<main><ul class='r'><p>1</p></ul><ul class='r'><p>2</p></ul></main>";
+  CHECK(remark("xpath", "//ul[@class='r']/li", page) ==
+        "\nno item: results_xpath `//ul[@class='r']/li` finds nothing in the answer; `//ul[@class='r']` "
+        "finds 2\n");
+  CHECK(remark("xpath", "//main/ul[p/b]/li", page) ==
+        "\nno item: results_xpath `//main/ul[p/b]/li` finds nothing in the answer; `//main` finds 1\n");
+  CHECK(remark("xpath", "//article", page) ==
+        "\nno item: results_xpath `//article` finds nothing in the answer\n");
+  CHECK(remark("xml_engine", "//item", "<feed><entry/></feed>") ==
+        "\nno item: results_xpath `//item` finds nothing in the answer\n");
+}
+
+TEST_CASE("A trial passes on the caller's headers that the engine names", "[fetchers][trial]") {
+  const std::string keys =
+      "engine: json_engine, search_url: 'http://127.0.0.1:1/?q={query}', "
+      "results_query: r, title_query: name, url_query: href";
+  const std::string forward = ", auth: {type: forward, headers: [X-User-Token]}";
+  const auto told = [&](const std::string& more, const StringPairs& headers) {
+    TrialOptions options;
+    options.headers = headers;
+    const auto trial = try_engine(engine_with(keys + more), "x", options);
+    return trial ? trial->text + trial->message : trial.error().text;
+  };
+  CHECK(told(forward, {{"x-user-token", "alice"}}).find("> x-user-token: REDACTED") != std::string::npos);
+  CHECK(told(forward, {}).find("needs the caller's token") != std::string::npos);
+  CHECK(told(forward, {{"X-User-Tokens", "alice"}})
+            .find("does not pass on the header X-User-Tokens; did you mean") != std::string::npos);
+  CHECK(told("", {{"X-User-Token", "alice"}}).find("passes on no header of the caller") != std::string::npos);
 }
 
 TEST_CASE("A trial asks an engine that is disabled", "[fetchers][trial]") {
@@ -215,13 +258,40 @@ TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers]
   CHECK(has_type);
   const std::string keys =
       "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, ";
-  CHECK(error_of_keys(keys + "json_body: {a: \"{nothing}\"}")
-            .find("json_body: unknown placeholder {nothing}") != std::string::npos);
-  CHECK(error_of_keys(keys + "json_body: {query: '{search(q: $q) {url}}', q: \"{query}\"}")
-            .find("write literal braces twice: {{ and }}") != std::string::npos);
+  CHECK(error_of_keys(keys + "json_body: {a: \"{query}\", b: \"{qeury}\"}")
+            .find("json_body: unknown placeholder {qeury}") != std::string::npos);
   CHECK(error_of_keys(keys + "json_body: {a: b}").find("must contain {query}") != std::string::npos);
   CHECK(error_of_keys(keys + "json_body: {a: \"{query}\"}, request_body: x").find("keep one") !=
         std::string::npos);
+}
+
+TEST_CASE("Braces of a body that are no placeholders stand for themselves", "[fetchers][definition]") {
+  const auto body_of = [](const std::string& key, const std::string& text) {
+    const Engine engine = engine_with(
+        "engine: json_engine, method: POST, search_url: \"http://e.example/s\", url_query: u, title_query: "
+        "t, " +
+        key + ": " + text);
+    return request_with(engine, "a\"b{c}").body;
+  };
+  const std::string graphql = "query Q($q: String!) {search(q: $q) {edges {node{url title}}}}";
+  const std::string sent = R"({"query":")" + graphql + R"(","q":"a\"b{c}"})";
+  CHECK(body_of("json_body", "{query: '" + graphql + "', q: '{query}'}") == sent);
+  CHECK(body_of("request_body", "'" + sent.substr(0, sent.size() - 9) + "{query}\"}'") == sent);
+  CHECK(body_of("json_body", "{query: 'query {{ a {{ b }} }}', q: '{query}'}") ==
+        R"({"query":"query { a { b } }","q":"a\"b{c}"})");
+  CHECK(body_of("request_body", "'{{\"q\": \"{query}\", \"n\": {count}}}'") == R"({"q": "a\"b{c}", "n": 7})");
+  CHECK(body_of("request_body", "'{\"q\": \"{query}\", \"n\": {count}, \"f\": {}}'") ==
+        R"({"q": "a\"b{c}", "n": 7, "f": {}})");
+  CHECK(body_of("json_body", "{q: '{query}', s: '{ id }'}") == R"({"q":"a\"b{c}","s":"{ id }"})");
+  const std::string keys =
+      "engine: json_engine, method: POST, search_url: \"http://e.example/s\", url_query: u, title_query: t, ";
+  for (const std::string body :
+       {"request_body: '{\"q\": \"{qeury}\"}'", "request_body: '{{\"q\": \"{other}\"}}'"}) {
+    const std::string error = error_of_keys(keys + body);
+    INFO(error);
+    CHECK(error.find("unknown placeholder") != std::string::npos);
+    CHECK(error.find("must contain") == std::string::npos);
+  }
 }
 
 TEST_CASE("A quoted text within a JSON text is escaped one level deeper", "[fetchers][definition]") {

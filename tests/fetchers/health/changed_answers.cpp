@@ -367,7 +367,7 @@ const AnswerRules& RecordedCase::rules() const {
 
 FetchedList RecordedCase::read(const HttpAnswer& answer) const {
   const auto& access = std::get<HttpAccess>(engine.access);
-  FetchedList out = read_answer(engine, access, answer, "en");
+  FetchedList out = read_answer(engine, access, answer, {.language = "en"});
   out.query.engine = engine.name;
   return out;
 }

@@ -1,0 +1,23 @@
+#include "fetchers/http/answer_headers.h"
+
+#include <catch2/catch.hpp>
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+TEST_CASE("Retry-After is read as seconds or as a date after the answer's own", "[fetchers][http]") {
+  const std::string ten = "Sun, 22 Nov 2026 10:00:00 GMT";
+  const auto read = [&](const std::string& value, const std::string& date = {}) {
+    HttpAnswer answer;
+    answer.headers = {{"retry-after", value}, {"date", date}};
+    return retry_after(answer);
+  };
+  CHECK(read("0") == Duration::zero());
+  CHECK(read("7") == std::chrono::seconds(7));
+  CHECK(read("2.5") == std::chrono::milliseconds(2500));
+  CHECK(read("Sun, 22 Nov 2026 10:02:00 GMT", ten) == std::chrono::seconds(120));
+  CHECK(read(ten, ten) == Duration::zero());
+  for (const char* none : {"", "-5", "soon", "1e300", "nan", "Sun, 22 Nov 2026 09:59:59 GMT"})
+    CHECK(read(none, ten) == std::nullopt);
+  CHECK(read("Sun, 22 Nov 2026 10:02:00 GMT") == std::nullopt);
+}
