@@ -130,30 +130,36 @@ Result<void> AskedWord::read() {
   return {};
 }
 
-Result<void> AskedWord::load_places() {
-  if (placed_window_ == window_) return {};
+/// Moves the cursor to the places of a posting of the current window.
+Result<void> AskedWord::move_places_to(std::size_t posting) {
   if (!place_cursor_) {
     TRY(place_bytes_, reader_->places_of(id_));
     place_cursor_.emplace(place_bytes_);
   }
-  places_.resize(postings_.size());
-  if (!place_cursor_->advance(cursor_->block())) return damaged_lists("word places");
-  for (std::size_t i = 0; i < postings_.size(); ++i)
-    if (!place_cursor_->take_document(list_->codes[postings_[i].code].counts, places_[i]))
-      return damaged_lists("word places");
-  placed_window_ = window_;
+  if (placed_window_ != window_ || posting < next_placed_) {
+    if (!place_cursor_->advance(cursor_->block())) return damaged_lists("word places");
+    placed_window_ = window_;
+    next_placed_ = 0;
+  }
+  std::uint64_t between = 0;
+  for (; next_placed_ < posting; ++next_placed_) between += list_->codes[postings_[next_placed_].code].places;
+  std::string_view left_out;
+  if (!place_cursor_->take(between, left_out)) return damaged_lists("word places");
   return {};
 }
 
 Result<void> AskedWord::places_of(std::uint32_t place, std::vector<std::uint64_t>& places) {
   require(!is_beginning_, "a word with places");
-  TRY_VOID(load_places());
   const auto found = std::lower_bound(
       postings_.begin(), postings_.end(), place,
       [](const PostingCursor::Posting& posting, std::uint32_t wanted) { return posting.place < wanted; });
   require(found != postings_.end() && found->place == place, "a document that has the word");
-  const auto i = static_cast<std::size_t>(found - postings_.begin());
-  if (!read_places(places_[i], list_->codes[found->code].counts, columns_, places))
+  const auto posting = static_cast<std::size_t>(found - postings_.begin());
+  TRY_VOID(move_places_to(posting));
+  next_placed_ = posting + 1;
+  const PostingCode& code = list_->codes[found->code];
+  std::string_view bytes;
+  if (!place_cursor_->take(code.places, bytes) || !read_places(bytes, code.counts, columns_, places))
     return damaged_lists("word places");
   return {};
 }

@@ -60,7 +60,7 @@ class AskedWord {
   Result<void> open_list(ListReader& reader, const AskedForm& form, const Scoring& scoring);
   Result<void> open_beginning(ListReader& reader, const DocumentLengths& lengths, const AskedForm& form,
                               const Scoring& scoring);
-  Result<void> load_places();
+  Result<void> move_places_to(std::size_t posting);
   double most_frequent() const;
   std::uint32_t shortest() const { return is_beginning_ ? 1 : cursor_->shortest(); }
 
@@ -82,8 +82,8 @@ class AskedWord {
   std::vector<PostingCursor::Posting> postings_;
   std::string place_bytes_;
   std::optional<PlaceCursor> place_cursor_;
-  std::vector<std::string_view> places_;  ///< of each posting of the window placed_window_
-  std::uint32_t placed_window_ = kNoWindow;
+  std::uint32_t placed_window_ = kNoWindow;  ///< where place_cursor_ stands
+  std::size_t next_placed_ = 0;              ///< the posting of that window whose places it takes next
 
   // of a beginning: all its words together
   bool is_beginning_ = false;

@@ -4,6 +4,7 @@
 
 #include "core/number.h"
 #include "fetchers/engines/index/analysis.h"
+#include "fetchers/engines/index/local_engine.h"
 
 namespace metafuse::fetchers {
 
@@ -58,6 +59,7 @@ void read_local(EngineBlock& block) {
       block.diagnostics.error(node->find(column)->place,
                               "the weight of " + column + " must be a number from 0 to 1e6");
   }
+  if (const auto unknown = find_unknown_name(access)) block.error_at(unknown->key, unknown->text);
 }
 
 void read_local_cosine(EngineBlock& block) {

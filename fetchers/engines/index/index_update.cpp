@@ -10,6 +10,7 @@
 
 #include "core/languages.h"
 #include "core/text.h"
+#include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
@@ -279,9 +280,9 @@ VectorWriting vector_writing(const IndexOptions& options) {
 }
 
 std::string other_version(const std::string& path) {
-  auto database = SqliteDatabase::open(path, {});
-  std::string version = database ? index_version(*database) : std::string();
-  return version == kIndexVersion ? std::string() : version;
+  auto database = open_index_file(path);
+  const auto version = database ? index_version(*database) : Result<std::string>();
+  return version && *version != kIndexVersion ? *version : std::string();
 }
 
 std::vector<WordKind> wanted_kinds(const IndexOptions& options) {

@@ -37,7 +37,7 @@ const SteadyClock kCountingClock;
 }  // namespace
 
 Result<IndexWords> read_index_words(const std::string& path, const IndexWordsOptions& options) {
-  TRY(auto database, SqliteDatabase::open(path, {}));
+  TRY(auto database, open_index_file(path));
   TRY_VOID(check_index_format(database, path));
   IndexWords out;
   std::string order = "id";

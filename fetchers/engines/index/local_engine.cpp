@@ -14,12 +14,15 @@
 namespace metafuse::fetchers {
 
 Error not_an_index(const std::string& path, const std::string& why) {
-  return fail(Code::bad_data, path + ": not a document index, or damaged or in use (" + why +
-                                  "); build one with metafuse index");
+  return fail(Code::bad_data, path + ": not a document index (" + why + "); build one with metafuse index");
+}
+
+Result<SqliteDatabase> open_index_file(const std::string& path) {
+  return SqliteDatabase::open(path, {.if_damaged = "delete it and build it again with metafuse index"});
 }
 
 Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_bytes) {
-  auto database = SqliteDatabase::open(path, {});
+  auto database = open_index_file(path);
   if (!database)
     return fail(database.error().code, database.error().text + "; build the index with metafuse index");
   TRY_VOID(check_index_format(*database, path));
@@ -27,17 +30,21 @@ Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_b
   return database;
 }
 
-std::string index_version(SqliteDatabase& database) {
-  auto meta = database.prepare(
-      "SELECT value FROM meta WHERE name='version' AND EXISTS "
-      "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')");
-  if (!meta) return {};
-  const auto row = meta->next();
-  return row && *row ? std::string((*row)->text(0)) : std::string();
+Result<std::string> index_version(SqliteDatabase& database) {
+  std::string version;
+  // asked first, so that an error of the other statement means that the file cannot be read
+  TRY(auto columns,
+      database.prepare("SELECT 1 FROM pragma_table_info('meta') WHERE name IN ('name', 'value') LIMIT 1, 1"));
+  TRY(const auto has_meta, columns.next());
+  if (!has_meta) return version;
+  TRY(auto meta, database.prepare("SELECT value FROM meta WHERE name='version' AND EXISTS "
+                                  "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')"));
+  TRY_VOID(meta.for_each_row([&](const SqliteRow& row) { version = row.text(0); }));
+  return version;
 }
 
 Result<void> check_index_format(SqliteDatabase& database, const std::string& path) {
-  const std::string version = index_version(database);
+  TRY(const std::string version, index_version(database));
   if (version.empty()) return not_an_index(path, "it has no format entry");
   if (version != kIndexVersion)
     return fail(Code::bad_data,
@@ -208,6 +215,23 @@ Result<std::vector<ScoredDocument>> find(Connection& connection, const LocalAcce
 }
 
 }  // namespace
+
+std::optional<UnknownName> find_unknown_name(const LocalAccess& access) {
+  if (access.weights.empty() && access.tokenizer.empty() && access.order_by.empty()) return std::nullopt;
+  auto database = open_index(access.database);
+  if (!database) return std::nullopt;
+  const auto shape = read_list_shape(*database);
+  if (!shape) return std::nullopt;
+  const auto unknown = [](std::string_view key, const auto& result) {
+    return !result && result.error().code == Code::bad_config
+               ? std::optional<UnknownName>({key, result.error().text})
+               : std::nullopt;
+  };
+  if (auto found = unknown("weights", column_weights(*shape, access))) return found;
+  if (auto found = unknown("tokenizer", wanted_kind(*shape, access))) return found;
+  if (access.order_by.empty()) return std::nullopt;
+  return unknown("order_by", ordering_number(*database, access));
+}
 
 struct LocalEngine::Shared {
   LocalAccess access;

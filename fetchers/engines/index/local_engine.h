@@ -104,6 +104,16 @@ struct FollowOptions {
 Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,
                                                           const FollowOptions& following);
 
+/// A key of an engine's definition with a name that its index does not have.
+struct UnknownName {
+  std::string_view key;
+  std::string text;  ///< what is wrong, with the names that there are
+};
+
+/// The first of `weights`, `tokenizer` and `order_by` that the index cannot follow. Nothing for an index that
+/// does not exist yet or cannot be read: a search says that.
+std::optional<UnknownName> find_unknown_name(const LocalAccess& access);
+
 /// The embedded engine. Queries use the language of word_query.h. Results are ordered by BM25 or I(n_e)B2
 /// with column weights, by the same for the query expanded by its best results, or by a number of the
 /// documents; ties in the order of the documents. Queries are analysed as the documents were. Thread-safe.
@@ -146,6 +156,10 @@ class ShownPages {
 /// in:     why - what it lacks
 Error not_an_index(const std::string& path, const std::string& why);
 
+/// Opens a file that should be an index of any version.
+/// errors: no_input: no such file
+Result<SqliteDatabase> open_index_file(const std::string& path);
+
 /// Opens an index to search in it.
 /// in:     mapped_bytes - how much of the file is read through mapped memory
 /// errors: no_input: no such file; those of check_index_format()
@@ -156,10 +170,11 @@ bool finds_row(SqliteDatabase& database, std::string_view sql);
 
 inline constexpr std::string_view kIndexVersion = "3";
 
-/// The version of the index in a file; empty if the file is no index.
-std::string index_version(SqliteDatabase& database);
+/// The version of the index in a database; empty if the database is something else.
+/// errors: bad_data: damaged, or no database at all; try_again: locked by another program
+Result<std::string> index_version(SqliteDatabase& database);
 
-/// errors: bad_data: some other file, or an index of another version
+/// errors: those of index_version(); bad_data: some other database, or an index of another version
 Result<void> check_index_format(SqliteDatabase& database, const std::string& path);
 
 }  // namespace metafuse::fetchers

@@ -50,10 +50,11 @@ Result<void> check_place(const std::string& path) {
   if (!std::filesystem::exists(path, error)) return {};
   if (!std::filesystem::is_regular_file(path, error)) return kept("not a regular file; name another file");
   if (std::filesystem::is_empty(path, error)) return {};
-  auto database = SqliteDatabase::open(path, {});
-  if (!database || index_version(*database).empty())
-    return kept(
-        "not a document index, or one that is damaged or in use; name another file, or delete a damaged one");
+  TRY(auto database, open_index_file(path));
+  const auto version = index_version(database);
+  if (!version && version.error().code == Code::bad_data) return fail(Code::no_input, version.error().text);
+  if (!version) return version.error();
+  if (version->empty()) return kept("not a document index; name another file");
   return {};
 }
 
@@ -356,8 +357,9 @@ Result<IndexOptions> options_to_update(const std::string& database) {
     options.vectors.source = VectorOptions::Source::lsi;
     return options;
   }
-  TRY(auto index, SqliteDatabase::open(database, {}));
-  if (index_version(index).empty()) TRY_VOID(check_index_format(index, database));
+  TRY(auto index, open_index_file(database));
+  TRY(const std::string version, index_version(index));
+  if (version.empty()) TRY_VOID(check_index_format(index, database));
   TRY(const auto shape, read_list_shape(index));
   options.kinds = shape.kinds;
   options.language = shape.language;

@@ -2,8 +2,10 @@
 
 // Numbers in the BLOBs of an index.
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,22 @@ inline bool take_number_bytes(std::string_view& bytes, std::uint32_t& number) {
     return value <= 0xffffffff;
   }
   return false;
+}
+
+/// The bytes of the first numbers; nothing if there are fewer.
+inline std::optional<std::string_view> first_numbers(std::string_view bytes, std::uint64_t numbers) {
+  constexpr std::uint64_t kTopBits = 0x8080808080808080;
+  std::size_t end = 0;
+  // eight bytes at once while none of them can lie behind the last number
+  for (std::uint64_t word = 0; numbers >= sizeof word && end + sizeof word <= bytes.size();
+       end += sizeof word) {
+    std::memcpy(&word, bytes.data() + end, sizeof word);
+    numbers -= static_cast<std::uint64_t>(std::popcount(~word & kTopBits));
+  }
+  for (; numbers > 0 && end < bytes.size(); ++end)
+    if ((static_cast<unsigned char>(bytes[end]) & 0x80) == 0) --numbers;
+  if (numbers > 0) return std::nullopt;
+  return bytes.substr(0, end);
 }
 
 /// Numbers of a fixed size, as they lie in memory.

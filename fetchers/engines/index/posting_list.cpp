@@ -35,6 +35,7 @@ bool take_code(std::string_view& bytes, PostingCode& code) {
         count == 0 || (i > 0 && column <= code.counts.back().first))
       return false;
     code.counts.emplace_back(column, count);
+    code.places += count;
   }
   return true;
 }
@@ -213,18 +214,16 @@ bool PlaceCursor::advance(std::size_t block) {
     block_ = rest_.substr(0, size);
     rest_.remove_prefix(size);
   }
+  left_ = block_;
   return true;
 }
 
-bool PlaceCursor::take_document(const ColumnCounts& counts, std::string_view& bytes) {
-  std::uint64_t numbers = 0;
-  for (const auto& [column, count] : counts) numbers += count;
-  std::size_t end = 0;
-  for (; numbers > 0 && end < block_.size(); ++end)
-    if ((static_cast<unsigned char>(block_[end]) & 0x80) == 0) --numbers;
-  bytes = block_.substr(0, end);
-  block_.remove_prefix(end);
-  return numbers == 0;
+bool PlaceCursor::take(std::uint64_t numbers, std::string_view& bytes) {
+  const auto taken = first_numbers(left_, numbers);
+  if (!taken) return false;
+  bytes = *taken;
+  left_.remove_prefix(bytes.size());
+  return true;
 }
 
 void append_places(std::string& out, const ColumnCounts& counts, const std::vector<std::uint32_t>& places) {

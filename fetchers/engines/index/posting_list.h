@@ -76,6 +76,7 @@ class PostingListWriter {
 struct PostingCode {
   std::uint32_t documents = 0;
   ColumnCounts counts;
+  std::uint64_t places = 0;  ///< in each of its documents: the sum of the counts; of a list that was read
 };
 
 /// A decoded list: its codes, and the bytes of its blocks.
@@ -134,13 +135,14 @@ class PlaceCursor {
  public:
   explicit PlaceCursor(std::string_view places) : rest_(places) {}
 
-  /// Moves to a block, by its number. Blocks are visited in ascending order. False if the bytes are damaged.
+  /// Moves to the beginning of a block, by its number, which is at least that of the block before.
+  /// False if the bytes are damaged.
   bool advance(std::size_t block);
-  /// The bytes of the next document of the block, given its counts. False if the bytes are damaged.
-  bool take_document(const ColumnCounts& counts, std::string_view& bytes);
+  /// The next places of the block. False if the bytes are damaged.
+  bool take(std::uint64_t places, std::string_view& bytes);
 
  private:
-  std::string_view rest_, block_;
+  std::string_view rest_, block_, left_;  ///< left_: what was not taken of the block
   std::size_t next_block_ = 0;
 };
 

@@ -297,8 +297,7 @@ class ListUpdate {
         for (const auto& [place, code] : postings) {
           const std::uint32_t id = cursor.window() * PostingList::kWindow + place;
           std::string_view bytes;
-          if (has_places && !places.take_document(list->codes[code].counts, bytes))
-            return damaged_lists("word lists");
+          if (has_places && !places.take(list->codes[code].places, bytes)) return damaged_lists("word lists");
           if (ids_.contains(id)) continue;
           take_until_id(id);
           filler.add(id, list->codes[code].counts, bytes);

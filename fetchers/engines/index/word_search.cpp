@@ -16,7 +16,8 @@ class BestDocuments {
  public:
   explicit BestDocuments(std::size_t count) : count_(count) {}
 
-  bool can_take(double score) const { return kept_.size() < count_ || score > kept_.front().score; }
+  bool is_full() const { return kept_.size() >= count_; }
+  bool can_take(double score) const { return !is_full() || score > kept_.front().score; }
 
   void take(ScoredDocument document) {
     if (!can_take(document.score)) return;
@@ -78,7 +79,10 @@ class WindowSearch {
         norms_(scoring.weighting,
                {static_cast<double>(lengths.documents),
                 static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)}),
-        best_(count) {}
+        weights_(words_.size()),
+        best_(count) {
+    add_weights(root);
+  }
 
   Result<std::vector<ScoredDocument>> run(const Deadline& deadline) {
     std::uint32_t window = 0;
@@ -139,14 +143,12 @@ class WindowSearch {
   }
 
   Result<void> rank_window(std::uint32_t window) {
-    for (auto& word : words_) {
-      word->forget();
-      if (word->window() == window) TRY_VOID(word->read());
-    }
+    TRY(wanted_, reachable(window));
+    if (wanted_.none()) return {};
     sets_.clear();
     TRY_VOID(find_sets(root_));
-    if (sets_.back().none()) return {};
-    const WindowSet matching = sets_.back();
+    const WindowSet matching = sets_.back() & wanted_;
+    if (matching.none()) return {};
     scores_.fill(0);
     next_set_ = sets_.size();
     add_scores(root_, matching, window);
@@ -157,6 +159,41 @@ class WindowSearch {
       best_.take({static_cast<std::int64_t>(first + place), scores_[place]});
     }
     return {};
+  }
+
+  /// Reads the words of a window. Returns its documents for a condition without phrases and NEAR; otherwise
+  /// those that would be among the best if all their words counted, because it costs much to read where words
+  /// stand. If there are none, some words were not read.
+  Result<WindowSet> reachable(std::uint32_t window) {
+    WindowSet set;
+    set.set();
+    addends_.clear();
+    double rest = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      words_[i]->forget();
+      if (words_[i]->window() != window) continue;
+      addends_.push_back({i, weights_[i] * words_[i]->bound(norms_)});
+      rest += addends_.back().bound;
+    }
+    if (!has_places_ || !best_.is_full()) {
+      for (const Addend& one : addends_) TRY_VOID(words_[one.word]->read());
+      return set;
+    }
+    // what can add much comes first, so that often the long lists of frequent words need not be read
+    std::sort(addends_.begin(), addends_.end(),
+              [](const Addend& a, const Addend& b) { return a.bound > b.bound; });
+    scores_.fill(0);
+    double most = 0;
+    for (const Addend& one : addends_) {
+      if (!best_.can_take((most + rest) * kBoundSlack)) return WindowSet();
+      TRY_VOID(words_[one.word]->read());
+      add_word(*words_[one.word], weights_[one.word], set, window);
+      most = *std::max_element(scores_.begin(), scores_.end());
+      rest = std::max(rest - one.bound, 0.0);
+    }
+    for (std::uint32_t place = 0; place < PostingList::kWindow; ++place)
+      set[place] = best_.can_take(scores_[place] * kBoundSlack);
+    return set;
   }
 
   /// Appends the sets of a condition's descendants, and then its own: where it matches.
@@ -177,6 +214,7 @@ class WindowSearch {
     for (std::size_t i = 0; i < condition.forms.size(); ++i)
       set = i == 0 ? words_[condition.forms[i]]->set() : set & words_[condition.forms[i]]->set();
     if (condition.kind == Kind::phrase || condition.kind == Kind::near) {
+      set &= wanted_;
       for (std::uint32_t place = 0; place < PostingList::kWindow; ++place) {
         if (!set[place]) continue;
         TRY(set[place], is_placed(condition, place));
@@ -234,10 +272,26 @@ class WindowSearch {
         scores_[place] += weight * word.share(frequency, norms_.of(lengths_.lengths[first + place]));
   }
 
+  /// Adds up how much each word can count in a condition.
+  void add_weights(const Condition& condition) {
+    has_places_ = has_places_ || condition.kind == Kind::phrase || condition.kind == Kind::near;
+    for (const std::size_t form : condition.forms) weights_[form] += condition.weight;
+    for (const Condition& child : condition.children) add_weights(child);
+  }
+
+  struct Addend {
+    std::size_t word;
+    double bound;  ///< what it adds to a document of the window at most
+  };
+
   std::vector<std::unique_ptr<AskedWord>> words_;
   const Condition& root_;
   const DocumentLengths& lengths_;
   LengthNorms norms_;
+  std::vector<double> weights_;  ///< of each word, in all places of the condition together
+  std::vector<Addend> addends_;
+  bool has_places_ = false;  ///< the condition asks where words stand
+  WindowSet wanted_;         ///< see reachable()
   std::vector<WindowSet> sets_;
   std::size_t next_set_ = 0;
   std::array<double, PostingList::kWindow> scores_{};

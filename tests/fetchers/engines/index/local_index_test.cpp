@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "core/deadline.h"
+#include "core/sqlite_database.h"
+#include "core/text_file.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/index/local_engine.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+const SteadyClock kIndexClock;
+
+struct IndexFile {
+  test::TemporaryFolder folder;
+  std::string documents;
+  std::string database = folder.path("pages.db");
+
+  IndexFile() {
+    std::string lines;
+    for (int i = 0; i < 300; ++i)
+      lines += "{\"url\":\"http://a/" + std::to_string(i) + "\",\"title\":\"one page" + std::to_string(i) +
+               "\",\"text\":\"words of some kind\"}\n";
+    documents = folder.write("d.jsonl", lines);
+    REQUIRE(build_local_index(database, {documents}).has_value());
+  }
+
+  Error search() const {
+    return LocalEngine({database, {}})
+        .search("one", 30, 0, Deadline(kIndexClock, std::chrono::seconds(5)))
+        .error();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A damaged index is to be built again, not restored from a backup", "[fetchers][local]") {
+  const IndexFile index;
+  std::string bytes = *read_text(index.database, 100'000'000);
+  std::fill(bytes.begin() + 4096, bytes.end(), '\x5A');
+  index.folder.write("pages.db", bytes);
+  const std::string advice = "malformed; delete it and build it again with metafuse index";
+  CHECK(index.search().code == Code::bad_data);
+  CHECK(index.search().text.find(advice) != std::string::npos);
+  const auto built = build_local_index(index.database, {index.documents});
+  CHECK(built.error().code == Code::no_input);
+  CHECK(built.error().text.find(advice) != std::string::npos);
+}
+
+TEST_CASE("An index that another program has locked is not said to be damaged", "[fetchers][local]") {
+  const IndexFile index;
+  auto other = SqliteDatabase::open(index.database, {.mode = SqliteMode::create});
+  REQUIRE(other->run("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE;").has_value());
+  const std::string locked =
+      index.database + ": database is locked; another program is using it, so try again";
+  CHECK(index.search().code == Code::try_again);
+  CHECK(index.search().text.starts_with(locked));
+  CHECK(build_local_index(index.database, {index.documents}).error().text.starts_with(locked));
+  REQUIRE(other->run("COMMIT;").has_value());
+}
+
+TEST_CASE("Another database is no index and is kept", "[fetchers][local]") {
+  const IndexFile index;
+  const std::string path = index.folder.path("other.db");
+  for (const std::string table : {"CREATE TABLE mine(a);", "CREATE TABLE meta(name);"}) {
+    auto other = SqliteDatabase::open(path, {.mode = SqliteMode::create});
+    REQUIRE(other->run(table).has_value());
+    const auto built = build_local_index(path, {index.documents});
+    CHECK(built.error().code == Code::no_input);
+    CHECK(built.error().text == path + ": exists and is not a document index; name another file");
+    const auto opened = open_index(path);
+    CHECK(opened.error().text.find("not a document index (it has no format entry)") != std::string::npos);
+  }
+}
+
+TEST_CASE("A definition that names what its index does not have is refused", "[fetchers][local]") {
+  const IndexFile index;
+  const auto mistake = [&](const std::string& keys) {
+    const std::string file = index.folder.write(
+        "e.yaml", "engines:\n  - name: l\n    engine: local\n    database: pages.db\n" + keys);
+    const auto read = read_engine_file(file);
+    return read ? std::string() : read.error().text.substr(read.error().text.find("e.yaml"));
+  };
+  CHECK(mistake("    weights: {title: 3, text: 1}\n    tokenizer: words\n").empty());
+  const std::string weights = mistake("    weights: {titel: 3}\n");
+  CHECK(weights.starts_with("e.yaml:5:"));
+  CHECK(weights.find("there is a weight for \"titel\", but the index has the columns title, text") !=
+        std::string::npos);
+  CHECK(mistake("    tokenizer: parts\n").find("not built with the tokenizer parts") != std::string::npos);
+  CHECK(mistake("    order_by: uses\n").find("no numeric field with that name") != std::string::npos);
+  index.folder.write("pages.db", "");  // a search says what is wrong with it
+  CHECK(mistake("    weights: {titel: 3}\n").empty());
+}
