@@ -4,7 +4,9 @@
 include(GNUInstallDirs)
 
 install(TARGETS metafuse RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS metafuse_odbc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse)
+if(TARGET metafuse_odbc)
+  install(TARGETS metafuse_odbc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse)
+endif()
 if(TARGET metafuse_mpi)
   install(TARGETS metafuse_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse)
 endif()

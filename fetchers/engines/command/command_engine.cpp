@@ -8,6 +8,7 @@
 #include "core/languages.h"
 #include "core/text.h"
 #include "core/url.h"
+#include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/contract.h"
 #include "core/encoding.h"
 #include "core/languages.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "core/url.h"
+#include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {
@@ -167,6 +170,13 @@ void HitRows::add(std::span<const std::string_view> columns, std::span<const std
   double score = 0;
   if (to_double(value_of("score"), score)) hit.score = score;
   list_.hits.push_back(std::move(hit));
+}
+
+Error left_out(std::string_view what, std::string_view package) {
+  return fail(Code::bad_config,
+              fmt::format("this program was built without {}; install {} and build it again (scripts/setup "
+                          "--with databases)",
+                          what, package));
 }
 
 }  // namespace metafuse::fetchers

@@ -70,6 +70,10 @@ class HitRows {
   RankedList list_;
 };
 
+/// The error of an engine that this build leaves out.
+/// in:     package - the Debian package with which it would be there
+Error left_out(std::string_view what, std::string_view package);
+
 /// How many unused connections to one database are kept for later searches.
 inline constexpr std::size_t kMostIdleConnections = 8;
 

@@ -1,10 +1,12 @@
 // Any database with an ODBC driver. Drivers may wait for their servers indefinitely, whatever time limit is
 // set, and a thread inside a driver cannot be stopped. Therefore each search runs in a process
-// metafuse_odbc (databases/odbc_program), which is killed when its time is over. A driver that crashes
+// metafuse_odbc (odbc_program), which is killed when its time is over. A driver that crashes
 // affects nothing else.
 
 #include <algorithm>
 #include <vector>
+
+#include <unistd.h>
 
 #include "core/child_process.h"
 #include "core/json.h"
@@ -50,8 +52,10 @@ class Odbc final : public Database {
                              {"values", std::move(values)},
                              {"seconds", std::max<std::int64_t>(1, seconds)},
                              {"rows", window.depth + skipped}};
+    const std::string path = module_path(kOdbcProgram);
+    if (::access(path.c_str(), X_OK) != 0) return left_out("ODBC", "unixodbc-dev");
     ChildProcess program;
-    TRY_VOID(program.start({module_path(kOdbcProgram)}, {to_text(request), true}));
+    TRY_VOID(program.start({path}, {to_text(request), true}));
     TRY(const auto answer, program.read(kMaxOdbcAnswerBytes, deadline));
     return read_answer(answer, HitRows(access_.url_format, window.depth, skipped));
   }
