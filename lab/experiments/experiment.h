@@ -49,6 +49,7 @@ const Experiment* find_experiment(std::string_view name);
 Result<std::string> run_home_pages(const ExperimentOptions& options);
 Result<std::string> run_spelling(const ExperimentOptions& options);
 Result<std::string> run_other_domains(const ExperimentOptions& options);
+Result<std::string> run_fewer_engines(const ExperimentOptions& options);
 Result<std::string> run_query_choice(const ExperimentOptions& options);
 Result<std::string> run_click_learning(const ExperimentOptions& options);
 Result<std::string> run_letor_agg(const ExperimentOptions& options);

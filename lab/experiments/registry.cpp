@@ -20,6 +20,8 @@ const Experiment kExperiments[] = {
      "ours", "letor4-agg, trec-runs-top100, fedweb2013-qrels, packages.txt if any", run_hindsight},
     {"other-domains", "what other domains' models are worth to a domain with few judged queries", "ours",
      "packages.txt (apt-cache dumpavail)", run_other_domains},
+    {"fewer-engines", "what is lost when only the lists are asked that judged queries chose", "ours",
+     "fedweb2013-qrels, packages.txt if any", run_fewer_engines},
     {"label-noise", "every learner when judges turn grades at random by 0 to 40 %",
      "ours, on a question of Busa-Fekete et al. 2011, sec. 8", "letor4-agg, packages.txt if any",
      run_label_noise},

@@ -23,9 +23,10 @@ Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet&
 }
 
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
-  const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(model.ranker);
-  if (!ranker) return fail(Code::internal, "the model is not a sum of thresholded features");
-  return ranker->rankings();
+  const fusion::SumRanker* sum = model.ranker->sum();
+  if (sum == nullptr || sum->rankings() == nullptr)
+    return fail(Code::internal, "the model is not a sum of thresholded features");
+  return *sum->rankings();
 }
 
 std::vector<double> means_of(const std::vector<std::vector<double>>& rows) {

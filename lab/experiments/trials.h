@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "evaluation/measures/measure.h"
 #include "fusion/data/training_set.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/registry.h"
 #include "lab/experiments/experiment.h"
 

@@ -1,7 +1,7 @@
-#include <filesystem>
 #include <iostream>
 
 #include "cli/command_line.h"
+#include "cli/environment.h"
 #include "cli/terminal.h"
 #include "lab/experiments/experiment.h"
 #include "lab/program/verbs.h"
@@ -39,13 +39,7 @@ Result<void> run_experiment(ExperimentArguments& arguments) {
                                  " does not compare with other runs; leave out --peer-runs");
   if (arguments.is_quick) arguments.options.size = ExperimentOptions::Size::quick;
   if (arguments.is_full) arguments.options.size = ExperimentOptions::Size::full;
-  if (!arguments.options.output.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(arguments.options.output, error);
-    if (error)
-      return fail(Code::no_input,
-                  arguments.options.output + ": " + error.message() + "; name a writable folder");
-  }
+  if (!arguments.options.output.empty()) TRY_VOID(cli::make_folder(arguments.options.output));
   arguments.options.progress = cli::terminal_progress(experiment->name);
   TRY(auto table, experiment->run(arguments.options));
   std::cout << table;
