@@ -455,6 +455,76 @@ export interface components {
             meta: Record<string, never>;
         };
         /**
+         * @description What a result of a kind has besides, as far as its engine says: numbers are texts too
+         * @example {
+         *       "length": "222",
+         *       "embed": "https://videos.example/embed/1",
+         *       "author": "Ada"
+         *     }
+         */
+        ResultDetails: {
+            /** @description the picture itself */
+            image?: string;
+            /** @description width x height of the picture or film */
+            resolution?: string;
+            /** @description of the picture, in pixels */
+            width?: string;
+            /** @description of the picture, in pixels */
+            height?: string;
+            /** @description of the picture or file, such as png */
+            format?: string;
+            /** @description the site or collection that offers it */
+            source?: string;
+            /** @description the page that plays it inside another page */
+            embed?: string;
+            /** @description the recording itself */
+            audio?: string;
+            /** @description how long it plays, in seconds */
+            length?: string;
+            /** @description who made or published it */
+            author?: string;
+            /** @description how often it was looked at */
+            views?: string;
+            /** @description of the file, in bytes or with a unit */
+            size?: string;
+            /** @description magnet link of a torrent */
+            magnet?: string;
+            /** @description the torrent's file */
+            torrent?: string;
+            /** @description who offers the torrent */
+            seeders?: string;
+            /** @description who fetches the torrent */
+            leechers?: string;
+            /** @description with its currency */
+            price?: string;
+            /** @description in degrees */
+            latitude?: string;
+            /** @description in degrees */
+            longitude?: string;
+            /** @description of the place */
+            address?: string;
+            /** @description of the paper, with semicolons between them */
+            authors?: string;
+            /** @description of the paper */
+            doi?: string;
+            /** @description in which it was published */
+            journal?: string;
+            /** @description of the paper or book */
+            publisher?: string;
+            /** @description of the journal */
+            volume?: string;
+            /** @description of the journal */
+            pages?: string;
+            /** @description of the book */
+            isbn?: string;
+            /** @description the paper itself */
+            pdf?: string;
+            /** @description of the music */
+            album?: string;
+        } & {
+            [key: string]: string;
+        };
+        /**
          * @description What to search for: query, slots or variants
          * @example {
          *       "query": "ada",
@@ -641,6 +711,12 @@ export interface components {
             /** @description Further results of the site, if the domain groups them */
             same_site?: components["schemas"]["FoldedResult"][];
             thumbnail?: string;
+            /**
+             * @description What the result is, if it is no page
+             * @enum {unknown}
+             */
+            kind?: "image" | "video" | "file" | "map" | "music" | "paper";
+            details?: components["schemas"]["ResultDetails"];
             engines: string[];
             placements: components["schemas"]["Placement"][];
             explanation?: components["schemas"]["Reason"][];

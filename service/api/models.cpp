@@ -50,13 +50,12 @@ JsonObject story_json(const JudgedGain& gain, const LearningStory& story) {
 
 JsonObject state_json(const std::string& domain, const ModelState& state) {
   JsonArray versions;
-  for (const ModelVersion& version : state.versions)
-    versions.emplace_back(JsonObject{{"version", version.version},
-                                     {"learner", version.learner},
-                                     {"origin", version.origin},
-                                     {"at", version.at},
-                                     {"is_champion", version.version == state.champion},
-                                     {"is_challenger", version.version == state.challenger}});
+  for (const ModelVersion& version : state.versions) {
+    JsonObject shown = to_json(version);
+    shown["is_champion"] = version.version == state.champion;
+    shown["is_challenger"] = version.version == state.challenger;
+    versions.emplace_back(std::move(shown));
+  }
   const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   return {{"name", domain},
           {"champion", or_null(state.champion)},

@@ -20,8 +20,8 @@ namespace {
 /// Whether the sender may see how an engine does: who may ask it, and administrators, within the key's scope.
 bool may_see(const Exchange& exchange, const std::string& engine) {
   const KeyConfig* const key = exchange.key;
-  if (key != nullptr && key->has(Role::admin)) return key->may_ask_engine(engine);
-  return exchange.snapshot->engines.may_ask(key, engine);
+  const Barrier barrier = exchange.snapshot->engines.barrier(key, engine);
+  return barrier == Barrier::none || (barrier == Barrier::token && key != nullptr && key->has(Role::admin));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "service/base/vocabulary.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -21,6 +22,8 @@ constexpr std::size_t kRarer = 10;
 constexpr std::size_t kMostCorrectedWords = 24;
 constexpr std::size_t kLongestWord = 40;
 constexpr std::size_t kMostCandidates = 4000;
+/// A word leads to so many documents at least before it is offered above titles, which lead to one each.
+constexpr std::size_t kSeveralDocuments = 3;
 constexpr std::size_t kMostTypedBytes = 200;
 
 std::u32string code_points(std::string_view text) {
@@ -147,24 +150,41 @@ std::vector<std::string> Vocabulary::complete(std::string_view prefix, std::size
   return out;
 }
 
-/// Titles that begin with the text come first, then shorter or more important ones.
-void Vocabulary::complete_titles(std::string_view folded, std::size_t limit,
-                                 std::vector<std::string>& out) const {
+std::vector<Vocabulary::Candidate> Vocabulary::candidates(std::string_view folded) const {
+  std::size_t last_word = folded.size();
+  while (last_word > 0 && is_plain_word(folded.substr(last_word - 1, 1))) --last_word;
   auto at =
       std::lower_bound(starts_.begin(), starts_.end(), folded,
                        [&](const WordStart& start, std::string_view text) { return suffix(start) < text; });
-  std::vector<WordStart> found;
-  for (; at != starts_.end() && found.size() < kMostCandidates && suffix(*at).starts_with(folded); ++at)
-    found.push_back(*at);
-  const auto worth = [&](const WordStart& start) {
-    const std::size_t length = order_ == TitleOrder::by_length ? titles_[start.title].size() : 0;
-    return std::tuple(start.begin > 0, length, start.title);
+  std::vector<Candidate> found;
+  for (; at != starts_.end() && found.size() < kMostCandidates && suffix(*at).starts_with(folded); ++at) {
+    const auto [begin, end] = next_word(suffix(*at), last_word);
+    const bool ends_in_word = last_word < folded.size();
+    found.push_back({*at, ends_in_word ? find_word(suffix(*at).substr(begin, end - begin)) : nullptr});
+  }
+  return found;
+}
+
+/// Titles that begin with the text come first.
+void Vocabulary::complete_titles(std::string_view folded, std::size_t limit,
+                                 std::vector<std::string>& out) const {
+  std::vector<Candidate> found = candidates(folded);
+  const bool is_by_frequency = order_ == TitleOrder::by_frequency;
+  const auto worth = [&](const Candidate& one) {
+    const std::size_t count = is_by_frequency && one.word != nullptr ? one.word->count : 0;
+    const std::size_t length = is_by_frequency ? titles_[one.start.title].size() : 0;
+    return std::tuple(one.start.begin > 0, std::numeric_limits<std::size_t>::max() - count, length,
+                      one.start.title);
   };
   const auto middle = found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), 2 * limit));
   std::partial_sort(found.begin(), middle, found.end(),
-                    [&](const WordStart& a, const WordStart& b) { return worth(a) < worth(b); });
-  for (auto start = found.begin(); start != middle && out.size() < limit; ++start) {
-    const std::string& title = titles_[start->title];
+                    [&](const Candidate& a, const Candidate& b) { return worth(a) < worth(b); });
+  const Word* first = found.empty() || !is_by_frequency ? nullptr : found.front().word;
+  if (first != nullptr && first->count >= kSeveralDocuments && first->text != folded &&
+      first->text != folded_titles_[found.front().start.title] && folded.find(' ') == std::string_view::npos)
+    out.push_back(first->text);
+  for (auto one = found.begin(); one != middle && out.size() < limit; ++one) {
+    const std::string& title = titles_[one->start.title];
     if (std::find(out.begin(), out.end(), title) == out.end()) out.push_back(title);
   }
 }
@@ -186,7 +206,9 @@ void Vocabulary::complete_word(std::string_view prefix, std::size_t limit,
   });
   for (auto word = found.begin(); word != middle && out.size() < limit; ++word) {
     std::string text = std::string(before) + (*word)->text;
-    if (folded_text(text) != folded_text(prefix) && std::find(out.begin(), out.end(), text) == out.end())
+    const std::string as_folded = folded_text(text);
+    const auto is_same = [&](const std::string& other) { return folded_text(other) == as_folded; };
+    if (!is_same(std::string(prefix)) && std::none_of(out.begin(), out.end(), is_same))
       out.push_back(std::move(text));
   }
 }

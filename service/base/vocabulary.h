@@ -20,8 +20,9 @@ using WordCount = std::pair<std::string, std::size_t>;
 /// How many documents contain at least one word of every group.
 using CountDocuments = std::function<std::size_t(const std::vector<std::vector<std::string>>& groups)>;
 
-/// Which of several titles completes a prefix first: the shortest, or the one that was given first.
-enum class TitleOrder : std::uint8_t { by_length, as_given };
+/// Which of several titles completes a prefix first: the one whose completed word most documents contain,
+/// then the shortest; or the one that was given first.
+enum class TitleOrder : std::uint8_t { by_frequency, as_given };
 
 /// A query whose typing errors are corrected.
 struct CorrectedQuery {
@@ -39,10 +40,11 @@ class Vocabulary {
   /// in:   titles - of the documents; words - of their texts, each once
   /// cost: O(n log n) of the titles' words; about 20 bytes per letter of the distinct words
   Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words,
-             TitleOrder order = TitleOrder::by_length);
+             TitleOrder order = TitleOrder::by_frequency);
 
   /// Completions of the prefix, best first: titles that contain it at the beginning of a word, then the
-  /// prefix with its last word completed to frequent words. Case and accents make no difference.
+  /// prefix with its last word completed to frequent words. By frequency, the word that completes the first
+  /// title comes before the titles if several documents contain it. Case and accents make no difference.
   ///
   /// cost: two binary searches, and at most some thousand candidates
   std::vector<std::string> complete(std::string_view prefix, std::size_t limit) const;
@@ -108,6 +110,12 @@ class Vocabulary {
   };
   static Mending mend(std::vector<Doubt> doubts, std::vector<std::vector<std::string>> groups,
                       const CountDocuments& documents_with);
+  /// A title that contains the typed text at the beginning of a word.
+  struct Candidate {
+    WordStart start;
+    const Word* word = nullptr;  ///< that completes the typed text's last word; null if that ends in none
+  };
+  std::vector<Candidate> candidates(std::string_view folded) const;
   void complete_titles(std::string_view folded, std::size_t limit, std::vector<std::string>& out) const;
   void complete_word(std::string_view prefix, std::size_t limit, std::vector<std::string>& out) const;
 

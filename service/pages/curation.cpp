@@ -27,10 +27,7 @@ namespace {
 
 constexpr std::string_view kForget = "forget-";
 
-struct CurationPageState {
-  bool is_off = false;
-  bool is_signed_in = false;
-  std::string done, wrong;
+struct CurationPageState : FormState {
   Curation curation;
   std::size_t versions = 0;
 };
@@ -72,19 +69,9 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
                           const CurationPageState& state) {
   const std::string& name = domain.domain.name;
   View view = page_view(&exchange, "Curation of " + name, "", name);
-  view.set("NAME", name);
-  if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
-  if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
-  if (state.is_off) {
-    view.add("OFF");
-    return render_page("curation", view);
-  }
-  View& form = view.add("FORM").set("NAME", name);
-  if (!state.is_signed_in) {
-    form.add("SIGN_IN");
-    return render_page("curation", view);
-  }
-  View& inside = form.add("INSIDE");
+  View* const form = add_form(state, name, view);
+  if (form == nullptr) return render_page("curation", view);
+  View& inside = *form;
   inside.set("SYNONYMS", synonyms_text(state.curation.synonyms))
       .set("VERSIONS", std::to_string(state.versions));
   if (state.curation.queries.empty()) {

@@ -110,19 +110,9 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
                          const JudgingPageState& state) {
   const std::string& name = domain.domain.name;
   View view = page_view(&exchange, "Judging " + name, "", name);
-  view.set("NAME", name);
-  if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
-  if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
-  if (state.is_off) {
-    view.add("OFF");
-    return render_page("judge", view);
-  }
-  View& form = view.add("FORM").set("NAME", name);
-  if (!state.is_signed_in) {
-    form.add("SIGN_IN");
-    return render_page("judge", view);
-  }
-  View& inside = form.add("INSIDE");
+  View* const form = add_form(state, name, view);
+  if (form == nullptr) return render_page("judge", view);
+  View& inside = *form;
   inside.set("JUDGED", std::to_string(state.state.judged))
       .set("ALL", std::to_string(state.state.queries.size()));
   if (state.open) {

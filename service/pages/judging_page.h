@@ -9,16 +9,13 @@
 #include "service/http/exchange.h"
 #include "service/judges/judge_report.h"
 #include "service/learning/model_comparison.h"
+#include "service/pages/page.h"
 
 namespace metafuse::service {
 
 /// What the judging page shows.
-struct JudgingPageState {
-  bool is_off = false;        ///< the server has no store
-  bool is_signed_in = false;  ///< a judge's key was sent
-  std::string done;           ///< message after an action that succeeded
-  std::string wrong;          ///< message after an action that failed
-  LearningStory story;        ///< what the judgments brought, when the model was last trained
+struct JudgingPageState : FormState {
+  LearningStory story;  ///< what the judgments brought, when the model was last trained
   JudgingState state;
   std::vector<JudgeReport> models;  ///< what language models' grades are worth
   JudgedPool pool;

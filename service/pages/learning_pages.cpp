@@ -7,7 +7,7 @@
 
 #include "core/encoding.h"
 #include "evaluation/reports/plots.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "service/base/dates.h"
 #include "service/pages/judging_page.h"
 #include "service/pages/page.h"
@@ -210,7 +210,7 @@ void add_shifts(const std::string& domain, const EvaluationReport& report, View&
 /// Plots what a rank in each list adds to the score, if the model is a sum over lists.
 void add_rank_weights(const LoadedDomain& domain, View& page) {
   if (!domain.model) return;
-  const auto* ranker = dynamic_cast<const fusion::SumRanker*>(domain.model->ranker.get());
+  const fusion::SumRanker* ranker = domain.model->ranker->sum();
   if (ranker == nullptr) return;
   std::vector<Curve> curves;
   for (std::size_t f = 0; f < domain.model->features.size(); ++f) {

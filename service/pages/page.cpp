@@ -200,6 +200,20 @@ void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& pa
   }
 }
 
+View* add_form(const FormState& state, const std::string& domain, View& page) {
+  page.set("NAME", domain);
+  if (!state.done.empty()) page.add("DONE").set("TEXT", state.done);
+  if (!state.wrong.empty()) page.add("WRONG").set("TEXT", state.wrong);
+  if (state.is_off) {
+    page.add("OFF");
+    return nullptr;
+  }
+  View& form = page.add("FORM").set("NAME", domain);
+  if (state.is_signed_in) return &form.add("INSIDE");
+  form.add("SIGN_IN");
+  return nullptr;
+}
+
 std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title) {
   View view = page_view(&exchange, title, "", "");
   for (const LoadedDomain* domain : exchange.domains())

@@ -78,6 +78,19 @@ void add_tabs(const Exchange& exchange, const LoadedDomain& here, std::string_vi
 /// Adds the form of a domain's slots, filled with `slots`, if the domain has several.
 void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page);
 
+/// The outcome of a form's action, and whether its reader may use it.
+struct FormState {
+  bool is_off = false;        ///< the server has no store
+  bool is_signed_in = false;  ///< a key that may use the form was sent
+  std::string done;           ///< message after an action that succeeded
+  std::string wrong;          ///< message after an action that failed
+};
+
+/// Adds the messages and the form of a domain's operators or judges.
+///
+/// out: the part inside the form; nullptr if the server has no store or the reader is not signed in
+View* add_form(const FormState& state, const std::string& domain, View& page);
+
 /// A page on which the reader chooses one of the domains, for "judge_list" and "analytics_list".
 std::string domain_list_page(const Exchange& exchange, std::string_view page, std::string_view title);
 

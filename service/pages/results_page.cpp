@@ -1,12 +1,14 @@
 #include "service/pages/results_page.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/languages.h"
+#include "core/number.h"
 #include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/pages/result_filters.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr std::size_t kSnippetBytes = 250;  // passages of one's own documents fit
 constexpr std::size_t kTitleBytes = 200;
+constexpr std::size_t kDetailBytes = 80;
 constexpr std::size_t kMostRelated = 8;
 constexpr int kPagesAround = 4;
 constexpr std::size_t kMostFolded = 10;  ///< results shown below another one
@@ -62,13 +65,52 @@ void add_marked(std::string_view text, const std::vector<FoldedText>& words, std
   }
 }
 
-/// "2024-05-01 · Deutsch · pdf": a result's date, language and type, as far as known. The language that the
-/// reader prefers is not repeated.
-std::string small_text(const Hit& hit, const Preferences& preferences) {
+/// The details that are shown of a result, besides its picture, by its kind.
+std::span<const std::string_view> shown_details(ResultKind kind) {
+  static constexpr std::string_view kOfImage[] = {"resolution", "format", "source"};
+  static constexpr std::string_view kOfFilm[] = {"author", "album", "views"};
+  static constexpr std::string_view kOfFile[] = {"size", "format"};
+  static constexpr std::string_view kOfPlace[] = {"address"};
+  static constexpr std::string_view kOfPaper[] = {"authors", "journal", "publisher", "doi"};
+  switch (kind) {
+    case ResultKind::image:
+      return kOfImage;
+    case ResultKind::video:
+    case ResultKind::music:
+      return kOfFilm;
+    case ResultKind::file:
+      return kOfFile;
+    case ResultKind::map:
+      return kOfPlace;
+    case ResultKind::paper:
+      return kOfPaper;
+    default:
+      return {};
+  }
+}
+
+/// "3:42"; empty if it is not known how long the result plays.
+std::string length_of(const Hit& hit) {
+  double seconds = 0;
+  return to_double(detail(hit.details, "length"), seconds) ? shown_length(seconds) : std::string();
+}
+
+/// The picture of a result: small, or the one that it is about.
+std::string picture_of(const Hit& hit) {
+  const bool is_picture = hit.thumbnail.empty() && hit.kind == ResultKind::image;
+  return is_picture ? std::string(detail(hit.details, "image")) : hit.thumbnail;
+}
+
+/// "3:42 · Ada · 2024-05-01 · Deutsch · pdf": a result's length and further details, date, language and type,
+/// as far as known. The language that the reader prefers is not repeated, nor a length in the picture.
+std::string small_text(const Hit& hit, const Preferences& preferences, bool has_picture) {
   std::string out;
   const auto add = [&](std::string_view text) {
     if (!text.empty()) out += std::string(out.empty() ? "" : " · ") + std::string(text);
   };
+  if (!has_picture) add(length_of(hit));
+  for (const std::string_view name : shown_details(hit.kind))
+    add(cut_text(std::string(detail(hit.details, name)), kDetailBytes));
   add(std::string_view(hit.published).substr(0, 10));
   if (hit.language != preferences.language) add(language_name(hit.language));
   add(shown_file_type(hit.url));
@@ -100,6 +142,30 @@ void add_folded(PageWriter& writer, const std::vector<Hit>& hits, std::string_vi
   }
 }
 
+/// A link to the result, with its length in a corner.
+void add_picture(const PageWriter& writer, const Hit& hit, const std::string& picture,
+                 const std::string& target, View& view) {
+  View& shown = view.add("THUMBNAIL");
+  shown.set("PICTURE", picture);
+  if (const std::string length = length_of(hit); !length.empty()) shown.add("LENGTH").set("TEXT", length);
+  if (target.empty()) return;
+  View& link = shown.add("TO");
+  link.set("URL", target);
+  if (writer.preferences.opens_new_tab) link.add("NEW_TAB");
+}
+
+/// Whether the results are shown as a grid: most of them are pictures.
+bool is_grid(const PageWriter& writer, const std::vector<std::size_t>& positions) {
+  std::size_t pictures = 0;
+  for (const std::size_t at : positions) {
+    const Hit& hit = writer.answer.results[at].hit;
+    const bool is_picture = hit.kind == ResultKind::image &&
+                            !writer.pictures.link(PictureKind::thumbnail, picture_of(hit)).empty();
+    pictures += is_picture ? 1 : 0;
+  }
+  return 2 * pictures > positions.size();
+}
+
 void add_result(PageWriter& writer, std::size_t at, View& page) {
   const Hit& hit = writer.answer.results[at].hit;
   View& view = page.add("RESULT");
@@ -115,9 +181,9 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
   }
   if (const std::string icon = writer.pictures.link(PictureKind::icon, hit.url); !icon.empty())
     view.add("ICON").set("PICTURE", icon);
-  if (const std::string picture = writer.pictures.link(PictureKind::thumbnail, hit.thumbnail);
-      !picture.empty())
-    view.add("THUMBNAIL").set("PICTURE", picture);
+  if (hit.kind != ResultKind::page) view.add("KIND").set("NAME", name_of(hit.kind));
+  const std::string picture = writer.pictures.link(PictureKind::thumbnail, picture_of(hit));
+  if (!picture.empty()) add_picture(writer, hit, picture, target, view);
   add_marked(hit.title.empty() ? cut_text(hit.url, 140) : cut_text(hit.title, kTitleBytes), writer.words,
              "TITLE_PART", view);
   if (!hit.snippet.empty()) {
@@ -127,7 +193,7 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
   }
   add_folded(writer, writer.answer.results[at].alike, "more_like_this", view);
   add_folded(writer, writer.answer.results[at].same_site, "more_from_site", view);
-  if (const std::string details = small_text(hit, writer.preferences); !details.empty())
+  if (const std::string details = small_text(hit, writer.preferences, !picture.empty()); !details.empty())
     view.add("DETAILS").set("TEXT", details);
   if (const std::string decided = decided_text(writer.answer.results[at], writer.texts); !decided.empty())
     view.add("DECIDED").set("TEXT", decided);
@@ -297,6 +363,7 @@ View results_view(const Exchange& exchange, const SearchAnswer& answer, const Pa
                     request.pictures,
                     request.files};
   if (!answer.results.empty()) writer.lists.add_legend(view);
+  if (is_grid(writer, shown.positions)) view.add("GRID");
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
   if (writer.has_closed_files)
     view.add("CLOSED_FILES").add(writer.files.folders.empty() ? "WITHOUT_FOLDERS" : "WITH_FOLDERS");

@@ -19,6 +19,7 @@
 #include "service/pages/results_page.h"
 #include "service/search/picture_reader.h"
 #include "service/search/search_requests.h"
+#include "templates/typed_query.h"
 
 // GET and POST /search: the results page, and the same search in SearXNG's formats. Tavily's requests are
 // passed on.
@@ -181,7 +182,14 @@ bool is_without_query(const Fields& fields) {
          });
 }
 
-/// The page for a query that holds nothing to search for, such as -word alone. The box keeps what was typed.
+/// Whether a page's query holds nothing to search for, such as -word alone.
+bool is_without_words(const Fields& fields) {
+  const std::string query = form_value(fields, "q");
+  return dialect_for(fields) == Dialect::page && !query.empty() &&
+         templates::parse_typed_query(query).terms.empty();
+}
+
+/// The page for such a query. The box keeps what was typed.
 HttpResponse unsearchable(const Exchange& exchange, const Fields& fields) {
   View view =
       page_view(&exchange, form_value(fields, "q"), form_value(fields, "q"), form_value(fields, "domain"));
@@ -200,8 +208,7 @@ HttpResponse handle_search(Finder& finder, PictureReader& pictures, Reply& reply
     return response;
   }
   HttpResponse response = search_fields({finder, pictures, &reply}, exchange, fields);
-  return response.status == 400 && dialect_for(fields) == Dialect::page ? unsearchable(exchange, fields)
-                                                                        : response;
+  return response.status == 400 && is_without_words(fields) ? unsearchable(exchange, fields) : response;
 }
 
 Answered handle_post_search(Finder& finder, PictureReader& pictures, const Clock& clock,

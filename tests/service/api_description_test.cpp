@@ -7,6 +7,7 @@
 #include "core/digest.h"
 #include "core/encoding.h"
 #include "core/json.h"
+#include "core/result_kinds.h"
 #include "service/router.h"
 #include "tests/support/test_server.h"
 
@@ -333,4 +334,30 @@ TEST_CASE("Request bodies are read as /openapi.json describes them", "[service][
     }
   }
   CHECK(status_in(server.post("/v1/search", "application/json", R"({"query":"ada","wat":1})")) == 400);
+}
+
+TEST_CASE("The description has every kind of result and every detail", "[service][openapi][kinds]") {
+  TestServer server;
+  const JsonObject api = description(server);
+  const JsonObject& schemas = api.at("components").at("schemas").as_object();
+  const JsonObject& details = schemas.at("ResultDetails").at("properties").as_object();
+  const JsonObject& of_searxng = schemas.at("SearxngResult").at("properties").as_object();
+  CHECK(details.size() == result_details().size());
+  for (const DetailRow& row : result_details()) {
+    INFO(row.name);
+    CHECK(details.contains(row.name));
+    CHECK((row.searxng_name.empty() || of_searxng.contains(row.searxng_name)));
+  }
+  const auto texts = [](const Json& values) {
+    std::set<std::string> out;
+    for (const Json& value : values.as_array()) out.emplace(value.as_string());
+    return out;
+  };
+  std::set<std::string> kinds, templates;
+  for (const ResultKindRow& row : result_kinds()) {
+    if (row.kind != ResultKind::page) kinds.emplace(row.name);
+    templates.emplace(row.searxng_template);
+  }
+  CHECK(texts(schemas.at("SearchResult").at("properties").at("kind").at("enum")) == kinds);
+  CHECK(texts(of_searxng.at("template").at("enum")) == templates);
 }

@@ -51,7 +51,7 @@
   const search = list && list.dataset.search;
   if (search) {
     list.addEventListener("click", (event) => {
-      const link = event.target.closest("h2 a");
+      const link = event.target.closest("h2 a, .thumbnail");
       if (!link) return;
       const position = Number(link.closest("li").dataset.position);
       if (position === 0) return; // not in the whole page's order

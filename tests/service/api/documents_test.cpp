@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -5,6 +6,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "core/sqlite_database.h"
 #include "tests/support/serve_process.h"
 
 using namespace metafuse;
@@ -51,6 +53,30 @@ struct DocumentServer : ServeProcess {
 const std::string kLines = "application/x-ndjson";
 
 }  // namespace
+
+TEST_CASE("A server builds an index of another version again and logs a damaged one once as an error",
+          "[service][documents]") {
+  DocumentServer server;
+  CHECK(server.soon_finds("lovelace", "https://ada.example/"));
+  CHECK(server.process().end(SIGTERM) == 0);
+  const std::string index = server.folder().path("local.db");
+  {
+    auto file = SqliteDatabase::open(index, {.mode = SqliteMode::create});
+    REQUIRE(file->run("UPDATE meta SET value='1' WHERE name='version';").has_value());
+  }
+  server.start();
+  CHECK(server.soon_finds("lovelace", "https://ada.example/"));
+  CHECK(read_file(server.log()).find("\"event\":\"index of another version built again\"") !=
+        std::string::npos);
+  std::string bytes = read_file(index);
+  std::fill(bytes.begin() + 4096, bytes.end(), 'Z');
+  server.folder().write("damaged", bytes);
+  std::filesystem::rename(server.folder().path("damaged"), index);
+  const std::string logged = "\"level\":\"error\",\"event\":\"index not updated\"";
+  CHECK(becomes_true([&] { return read_file(server.log()).find(logged) != std::string::npos; }));
+  const auto answer = parse_json(body_in(server.get("/search?format=json&q=lovelace")), "answer");
+  CHECK(to_text(*answer).find("unresponsive_engines\":[[\"local\"") != std::string::npos);
+}
 
 TEST_CASE("Documents that programs add and replace and remove are soon searched", "[service][documents]") {
   DocumentServer server;

@@ -78,7 +78,7 @@ TEST_CASE("Input is completed by titles with a word of that prefix and then by f
   const auto complete = [&](std::string_view prefix) { return vocabulary.complete(prefix, 8); };
   CHECK(complete("gnu") == std::vector<std::string>{"GNU nano", "GNU Emacs"});
   CHECK(complete("EDI") ==
-        std::vector<std::string>{"Vim the editor", "Text editor for music", "editor", "edition"});
+        std::vector<std::string>{"editor", "Vim the editor", "Text editor for music", "edition"});
   CHECK(complete("cafe a") == std::vector<std::string>{"Café au lait"});
   CHECK(complete("small te") == std::vector<std::string>{"small test", "small text"});
   CHECK(complete("ext").empty());
@@ -88,6 +88,19 @@ TEST_CASE("Input is completed by titles with a word of that prefix and then by f
   CHECK(Vocabulary({}, {}).complete("a", 8).empty());
   const Vocabulary by_importance(kTitles, kWords, service::TitleOrder::as_given);
   CHECK(by_importance.complete("gnu", 8) == std::vector<std::string>{"GNU Emacs", "GNU nano"});
+}
+
+TEST_CASE("A title whose word occurs in many documents completes before a shorter one",
+          "[service][vocabulary]") {
+  const std::vector<std::string> titles = {"Vidal", "Videos of my family in summer", "Video", "Video editing",
+                                           "Cut a video"};
+  const Vocabulary vocabulary(titles, {{"video", 40}, {"videos", 3}, {"vidal", 1}});
+  CHECK(vocabulary.complete("vid", 8) == std::vector<std::string>{"Video", "Video editing",
+                                                                  "Videos of my family in summer", "Vidal",
+                                                                  "Cut a video", "videos"});
+  CHECK(vocabulary.complete("Video", 3) ==
+        std::vector<std::string>{"Video", "Video editing", "Videos of my family in summer"});
+  CHECK(vocabulary.complete("video ed", 3) == std::vector<std::string>{"Video editing"});
 }
 
 TEST_CASE("A typing error is corrected to a word that occurs with the other words", "[service][vocabulary]") {

@@ -146,6 +146,17 @@ TEST_CASE("A page without results shows how the query was understood", "[service
   CHECK(shows(page, "Remove a condition above."));
 }
 
+TEST_CASE("A page that cannot be answered says why", "[service][page]") {
+  TestServer server;
+  for (const char* conditions : {"-ada", "site%3Aa.example", "%21%3F"})
+    CHECK(shows(body_in(server.get("/search?q=" + std::string(conditions))),
+                "There is nothing to search for yet"));
+  const std::string uncalibrated = server.get("/search?q=ada&min_relevance=.5");
+  CHECK(uncalibrated.starts_with("HTTP/1.1 400"));
+  CHECK(shows(uncalibrated, "leave min_relevance out"));
+  CHECK(!shows(uncalibrated, "nothing to search for"));
+}
+
 TEST_CASE("Preferences are stored in one cookie and shared by one link", "[service][preferences]") {
   using service::Preferences;
   Preferences preferences{"", "de", 2, 50, "dark", true, {{"a.example"}, {"b.example"}, {"c.example"}}};
@@ -339,4 +350,54 @@ TEST_CASE("A page begins with half of the lists if its reader can complete it", 
   CHECK(shows(rest, "</template></body></html>"));
   // a browser without the script, and every program, waits for the whole answer
   CHECK(!shows(server.get("/search?q=charles"), "<template"));
+}
+
+TEST_CASE("Pictures are a grid and films and music have their lengths on the page",
+          "[service][page][kinds]") {
+  // a page, three pictures with a small picture or their own, a film, a piece of music
+  static std::vector<Hit> hits;
+  hits.clear();
+  const auto add = [](ResultKind kind, const std::string& thumbnail, const Details& details) {
+    Hit hit;
+    hit.url = "http://h" + std::to_string(hits.size()) + ".example/";
+    hit.title = "Otter";
+    hit.kind = kind;
+    hit.thumbnail = thumbnail;
+    hit.details = details;
+    hits.push_back(hit);
+  };
+  add(ResultKind::page, "", {});
+  add(ResultKind::image, "http://p.example/1.png", {{"resolution", "640 x 480"}, {"format", "png"}});
+  add(ResultKind::image, "", {{"image", "http://p.example/2.png"}});
+  add(ResultKind::image, "http://p.example/3.png", {});
+  add(ResultKind::image, "http://p.example/4.png", {});
+  add(ResultKind::video, "http://p.example/5.png", {{"length", "222"}, {"author", "Ada"}});
+  add(ResultKind::music, "", {{"length", "3723"}, {"album", "<i>Rivers</i>"}});
+  const auto answer = [](const ExpandedQuery&) {
+    fetchers::FetchedList list;
+    list.list.hits = hits;
+    return list;
+  };
+  TestServer with(answer, "pictures: {thumbnails: true}\n");
+  const std::string page = body_in(with.get("/search?q=otter"));
+  CHECK(shows(page, "<ol class=\"results grid\""));
+  CHECK(count_of(page, "<li class=\"image\"><a class=\"thumbnail\" href=\"http://h") == 4);
+  CHECK(shows(page, "thumbnail=http%3A%2F%2Fp.example%2F2.png"));
+  CHECK(shows(page, "<span>640 x 480 · png</span>"));
+  CHECK(shows(page, "height=\"72\"><b>3:42</b></a>"));
+  CHECK(shows(page, "<span>Ada</span>"));
+  CHECK(shows(page, "<span>1:02:03 · &lt;i&gt;Rivers&lt;/i&gt;</span>"));
+  CHECK(count_of(page, "<li>") > 0);
+
+  hits.resize(3);
+  hits.push_back(hits.front());
+  hits.back().url = "http://last.example/";  // two of four: no grid
+  TestServer half(answer, "pictures: {thumbnails: true}\n");
+  CHECK(shows(body_in(half.get("/search?q=otter")), "<ol class=\"results\""));
+  hits.erase(hits.begin());
+  TestServer without(answer);
+  const std::string plain = body_in(without.get("/search?q=otter"));
+  CHECK(shows(plain, "<ol class=\"results\""));
+  CHECK_FALSE(shows(plain, "class=\"thumbnail\""));
+  CHECK_FALSE(shows(plain, "p.example"));
 }
