@@ -80,8 +80,8 @@ DocumentKeeperOptions App::document_options() {
     rendered_.clear();
   };
   out.on_settled = [this] { reloader_.reload_soon(); };
-  out.on_event = [this](std::string_view event, JsonObject fields) {
-    log().write(Log::Level::info, event, std::move(fields));
+  out.on_event = [this](Log::Level level, std::string_view event, JsonObject fields) {
+    log().write(level, event, std::move(fields));
   };
   return out;
 }

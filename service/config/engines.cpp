@@ -159,13 +159,11 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
   return files.finish(config, secret_of);
 }
 
-bool LoadedEngines::is_closed_to(const KeyConfig* key, const std::string& engine) const {
+Barrier LoadedEngines::barrier(const KeyConfig* key, const std::string& engine) const {
+  if (key != nullptr && !key->may_ask_engine(engine)) return Barrier::scope;
   const auto tokens = private_engines.find(engine);
-  return tokens != private_engines.end() && (key == nullptr || !key->has_token_of(tokens->second));
-}
-
-bool LoadedEngines::may_ask(const KeyConfig* key, const std::string& engine) const {
-  return (key == nullptr || key->may_ask_engine(engine)) && !is_closed_to(key, engine);
+  if (tokens == private_engines.end()) return Barrier::none;
+  return key != nullptr && key->has_token_of(tokens->second) ? Barrier::none : Barrier::token;
 }
 
 }  // namespace metafuse::service

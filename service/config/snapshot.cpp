@@ -144,8 +144,7 @@ void add_priors(Snapshot& snapshot) {
   for (auto& [name, domain] : snapshot.domains) {
     std::vector<fusion::PriorSource> sources;
     for (const auto& [other, loaded] : snapshot.domains)
-      if (other != name && loaded.model &&
-          dynamic_cast<const fusion::SumRanker*>(loaded.model->ranker.get()) != nullptr)
+      if (other != name && loaded.model && loaded.model->ranker->sum() != nullptr)
         sources.push_back({other, &*loaded.model});
     if (auto prior = fusion::prior_of(sources, features_of(domain.domain)))
       domain.prior = std::make_shared<const fusion::Prior>(std::move(*prior));
@@ -268,7 +267,7 @@ const Vocabulary& IndexVocabulary::get() const {
     auto words = fetchers::read_index_words(database_, {.order_by = order_by_, .fewest_documents = 1});
     if (!words) words = fetchers::IndexWords();
     made_ = std::make_unique<const Vocabulary>(
-        words->titles, words->words, order_by_.empty() ? TitleOrder::by_length : TitleOrder::as_given);
+        words->titles, words->words, order_by_.empty() ? TitleOrder::by_frequency : TitleOrder::as_given);
   });
   return *made_;
 }

@@ -92,6 +92,8 @@ struct EngineTraits {
   bool finds_pictures() const;
 };
 
+enum class Barrier { none, scope, token };
+
 /// The engines that a configuration defines.
 struct LoadedEngines {
   std::vector<std::string> names;  ///< in the order of their files
@@ -112,10 +114,12 @@ struct LoadedEngines {
   std::string language = {};                          ///< of searches that name none
   std::vector<std::string> forwarded = {};  ///< names of headers that engines pass on, in lower case
 
-  /// Whether an engine is private and the key has none of its tokens. Without a key every private one is.
-  bool is_closed_to(const KeyConfig* key, const std::string& engine) const;
-  /// Whether searches with this key, or nullptr for none, may ask an engine: its scope and tokens allow it.
-  bool may_ask(const KeyConfig* key, const std::string& engine) const;
+  /// What keeps searches with this key, or nullptr for none, from an engine: the key's scope, or that the
+  /// engine is private and the key has none of its tokens.
+  Barrier barrier(const KeyConfig* key, const std::string& engine) const;
+  bool may_ask(const KeyConfig* key, const std::string& engine) const {
+    return barrier(key, engine) == Barrier::none;
+  }
 };
 
 /// Loads the engines of a configuration. It is passed as a value so that tests can supply their own engines.

@@ -10,9 +10,9 @@
 
 #include "core/json.h"
 #include "core/json_members.h"
-#include "core/number.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/http/answer_headers.h"
 
 namespace metafuse::service {
 namespace {
@@ -162,11 +162,11 @@ Result<ChatTry> ChatEndpoint::ask(const std::string& prompt, std::size_t answer_
         fmt::format("no answer within {:g} s; raise --timeout or lower --parallel", model_.timeout_seconds),
         0,
         true};
-  std::int64_t wished = 0;
-  if (!to_integer(answer.header("retry-after"), wished)) wished = 0;
+  const Duration wished = fetchers::retry_after(answer).value_or(Duration::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wished).count();
   return ChatTry{{},
                  fmt::format("HTTP {}{}", answer.status, said_by_model(answer)),
-                 static_cast<int>(std::clamp<std::int64_t>(wished, 0, kMostWishedSeconds))};
+                 static_cast<int>(std::min<std::int64_t>(seconds, kMostWishedSeconds))};
 }
 
 }  // namespace metafuse::service

@@ -20,6 +20,13 @@ constexpr auto kSettling = 60s;
 /// Latent semantic indexing is trained again when this share of the documents is new to it.
 constexpr std::size_t kOneInTen = 10;
 
+/// How serious it is that an index cannot be brought up to date: searches find nothing in one that cannot be
+/// read, and one that was built without its documents is as its owner wants it.
+Log::Level level_of(const Error& error) {
+  if (error.code == Code::bad_data || error.code == Code::no_input) return Log::Level::error;
+  return error.code == Code::bad_config ? Log::Level::info : Log::Level::warning;
+}
+
 }  // namespace
 
 Result<std::string> index_of(const LoadedDomain& domain) {
@@ -42,7 +49,8 @@ void DocumentKeeper::start() {
       try {
         tick(std::chrono::steady_clock::now());
       } catch (const std::exception& error) {
-        options_.on_event("a mistake of ours", {{"where", "document keeper"}, {"what", error.what()}});
+        options_.on_event(Log::Level::error, "a mistake of ours",
+                          {{"where", "document keeper"}, {"what", error.what()}});
       }
       lock.lock();
       wakes_.wait_for(lock, kBetweenLooks, [this] { return is_wanted_elsewhere(); });
@@ -149,7 +157,8 @@ void DocumentKeeper::keep_up(const Snapshot& snapshot, const std::string& index,
       kept.last_failure.clear();
     } else if (!is_wanted_elsewhere() || done.error().code != Code::try_again) {
       if (kept.last_failure != done.error().text)
-        options_.on_event("index not updated", {{"index", index}, {"reason", done.error().text}});
+        options_.on_event(level_of(done.error()), "index not updated",
+                          {{"index", index}, {"reason", done.error().text}});
       kept.last_failure = done.error().text;
       kept.rests_until = now + kRestAfterFailure;
       kept.is_behind = true;
@@ -180,14 +189,20 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
   options.files.threads = hardware_threads();
   options.is_interrupted = [this] { return is_stopping_.load(); };
   TRY(const auto report, fetchers::build_local_index(documents.index, documents.folders, options));
+  if (!report.other_version.empty())
+    options_.on_event(Log::Level::warning, "index of another version built again",
+                      {{"index", documents.index},
+                       {"was_version", report.other_version},
+                       {"version", fetchers::kIndexVersion}});
   const bool has_changed = !report.is_update || report.added + report.changed + report.removed > 0;
   if (has_changed)
-    options_.on_event("documents read", {{"index", documents.index},
-                                         {"documents", report.documents},
-                                         {"added", report.added},
-                                         {"changed", report.changed},
-                                         {"removed", report.removed},
-                                         {"left_out", report.read.left_out.size()}});
+    options_.on_event(Log::Level::info, "documents read",
+                      {{"index", documents.index},
+                       {"documents", report.documents},
+                       {"added", report.added},
+                       {"changed", report.changed},
+                       {"removed", report.removed},
+                       {"left_out", report.read.left_out.size()}});
   kept.is_behind = true;  // changes may have come meanwhile
   return has_changed;
 }

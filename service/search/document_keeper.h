@@ -21,6 +21,7 @@
 #include "core/result.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "service/base/log.h"
 #include "service/config/snapshot.h"
 
 namespace metafuse::service {
@@ -30,7 +31,7 @@ struct DocumentKeeperOptions {
   std::function<std::shared_ptr<const Snapshot>()> snapshot;
   std::function<void()> on_changed;  ///< an index is another than before, so cached answers no longer hold
   std::function<void()> on_settled;  ///< some time after the last change, to learn the new words
-  std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for log events
+  std::function<void(Log::Level level, std::string_view event, JsonObject fields)> on_event;  ///< for the log
 };
 
 /// How far an index is.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "core/digest.h"
@@ -17,39 +18,37 @@ bool is_scoped(const KeyConfig* key) {
   return key != nullptr && (!key->domains.empty() || !key->engines.empty() || !key->tokens.empty());
 }
 
-/// Keeps those of the request's engines that its key may ask; if the request names none, takes the key's.
+/// Keeps those of the request's engines that its key may ask. If the request names none, takes those of the
+/// key's scope, or, if an engine of the domain is barred, the others.
 ///
-/// out: whether a template of the domain asks one of the remaining engines
-bool keep_engines_of(const KeyConfig& key, const LoadedDomain& domain, std::vector<std::string>& engines) {
-  if (key.engines.empty()) return true;
-  if (engines.empty()) engines = key.engines;
-  std::erase_if(engines, [&](const std::string& engine) { return !key.may_ask_engine(engine); });
-  const auto& templates = domain.domain.templates;
-  return std::any_of(templates.begin(), templates.end(), [&](const templates::SearchTemplate& item) {
-    return std::find_first_of(item.engines.begin(), item.engines.end(), engines.begin(), engines.end()) !=
-           item.engines.end();
-  });
-}
-
-/// Leaves out private engines whose tokens the key does not have.
-///
-/// out:    whether an engine of the domain remains
-bool leave_out_private(const KeyConfig* key, const Snapshot& snapshot, const LoadedDomain& domain,
-                       std::vector<std::string>& engines) {
-  const auto is_closed = [&](const std::string& engine) {
-    return snapshot.engines.is_closed_to(key, engine);
+/// out: the refusal if none remains
+std::optional<AccessRefusal> leave_out_barred(const KeyConfig* key, const Snapshot& snapshot,
+                                              const LoadedDomain& domain, std::vector<std::string>& engines) {
+  const bool has_scope = key != nullptr && !key->engines.empty();
+  if (!has_scope && snapshot.engines.private_engines.empty()) return std::nullopt;
+  std::vector<std::string> of_domain;
+  for (const templates::SearchTemplate& item : domain.domain.templates)
+    of_domain.insert(of_domain.end(), item.engines.begin(), item.engines.end());
+  std::vector<std::string> asked = !engines.empty() ? engines : has_scope ? key->engines : of_domain;
+  const auto leave_out = [&](Barrier barrier) {
+    return std::erase_if(
+        asked, [&](const std::string& name) { return snapshot.engines.barrier(key, name) == barrier; });
   };
-  if (snapshot.engines.private_engines.empty()) return true;
-  std::vector<std::string> asked = engines;
+  leave_out(Barrier::scope);
+  if (has_scope &&
+      std::find_first_of(of_domain.begin(), of_domain.end(), asked.begin(), asked.end()) == of_domain.end())
+    return AccessRefusal{403, "scope", "the key may not ask these engines"};
+  if (leave_out(Barrier::token) > 0) {
+    std::sort(asked.begin(), asked.end());
+    asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  } else if (!has_scope) {
+    return std::nullopt;
+  }
   if (asked.empty())
-    for (const templates::SearchTemplate& item : domain.domain.templates)
-      asked.insert(asked.end(), item.engines.begin(), item.engines.end());
-  if (std::none_of(asked.begin(), asked.end(), is_closed)) return true;
-  std::erase_if(asked, is_closed);
-  std::sort(asked.begin(), asked.end());
-  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+    return AccessRefusal{403, "scope",
+                         "these engines are private; a key with one of their tokens may ask them"};
   engines = std::move(asked);
-  return !engines.empty();
+  return std::nullopt;
 }
 
 /// How many meta-search servers a request has passed through, as counted by the last one. A malformed count
@@ -108,11 +107,7 @@ OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest reques
       return AccessRefusal{403, "scope", "the key may not search this domain"};
     return refusal(domain.error());
   }
-  if (exchange.key != nullptr && !keep_engines_of(*exchange.key, **domain, request.engines))
-    return AccessRefusal{403, "scope", "the key may not ask these engines"};
-  if (!leave_out_private(exchange.key, snapshot, **domain, request.engines))
-    return AccessRefusal{403, "scope",
-                         "these engines are private; a key with one of their tokens may ask them"};
+  if (auto refused = leave_out_barred(exchange.key, snapshot, **domain, request.engines)) return *refused;
   request.hops = hops_of(exchange.request);
   const std::string identity = take_forwarded(exchange, request);
   auto prepared = prepare_search(snapshot, **domain, std::move(request), clock);

@@ -84,13 +84,20 @@ std::optional<JudgedGain> read_gain(const JsonObject* object) {
   return gain;
 }
 
+}  // namespace
+
+JsonObject to_json(const ModelVersion& version) {
+  return {{"version", version.version},
+          {"learner", version.learner},
+          {"origin", version.origin},
+          {"at", version.at}};
+}
+
+namespace {
+
 std::string state_text(const ModelState& state) {
   JsonArray versions;
-  for (const ModelVersion& version : state.versions)
-    versions.emplace_back(JsonObject{{"version", version.version},
-                                     {"learner", version.learner},
-                                     {"origin", version.origin},
-                                     {"at", version.at}});
+  for (const ModelVersion& version : state.versions) versions.emplace_back(to_json(version));
   JsonObject out{{"versions", std::move(versions)},
                  {"challenger", state.challenger},
                  {"history", JsonArray(state.history.begin(), state.history.end())},

@@ -27,6 +27,9 @@ struct ModelVersion {
   friend bool operator==(const ModelVersion&, const ModelVersion&) = default;
 };
 
+/// {"version","learner","origin","at"}
+JsonObject to_json(const ModelVersion& version);
+
 /// The place of a query's best-graded result in two orders, from 1.
 struct ChangedPlace {
   std::string query;  ///< as StoredSearch::query

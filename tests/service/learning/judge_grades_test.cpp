@@ -1,5 +1,6 @@
 #include "service/learning/judge_grades.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -113,6 +114,9 @@ TEST_CASE("A model's judgments decide no order and measure no model", "[service]
   REQUIRE(people.size() == 1);
   CHECK(people[0].judgments.size() == 8);
   CHECK(people[0].search != all[0].search);  // the search that people judged last
+  const auto bobs = std::ranges::find(people[0].judgments, "bob", &StoredJudgment::judge);
+  REQUIRE(bobs != people[0].judgments.end());
+  CHECK(people[0].search == bobs->search);
   const auto state = judging_state(*judged.store, "shoes", "ann");
   REQUIRE(state->pairs.size() == 3);
   CHECK(state->pairs[1].second == "model:m");
@@ -120,6 +124,32 @@ TEST_CASE("A model's judgments decide no order and measure no model", "[service]
   CHECK(state->pairs[2].first == "bob");
   CHECK(state->pairs[2].agreement.kappa == 1.0);
   CHECK(state->queries.at(0).judges == 2);
+}
+
+TEST_CASE("Of several judges' grades the lower median counts, and a grade below 0 is read as 0",
+          "[service][judges]") {
+  JudgedQuery people;
+  const auto give = [](JudgedQuery& query, const std::string& judge, const std::string& document, int grade) {
+    StoredJudgment judgment;
+    judgment.judge = judge;
+    judgment.document = document;
+    judgment.grade = grade;
+    query.judgments.push_back(judgment);
+  };
+  give(people, "ann", "x", 3);
+  give(people, "bob", "x", 1);
+  give(people, "ann", "y", -1);
+  give(people, "bob", "z", 0);
+  give(people, "ann", "z", 4);
+  give(people, "eve", "z", 2);
+  CHECK(grades_of(people) == std::map<std::string, int>{{"x", 1}, {"y", -1}, {"z", 2}});
+  JudgedQuery model;
+  give(model, "model:m", "y", 7);
+  give(model, "model:m", "unseen", 2);
+  const auto pairs = common_grades({people}, {model});
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0].people == 0);
+  CHECK(pairs[0].model == kBestModelGrade);
 }
 
 TEST_CASE("A model's grade is read on people's scale", "[service][judges]") {

@@ -18,7 +18,7 @@
 
 #include "core/digest.h"
 #include "core/text_file.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "service/store/model_versions.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"
@@ -72,8 +72,8 @@ fusion::Model shared_model(double alpha) {
   fusion::Model model;
   model.learner = "rankboost";
   model.features = {{"a@e1", fusion::FeatureKind::rank, 30}};
-  model.ranker = std::make_shared<fusion::StepRanker>(std::vector<fusion::WeakRanking>{{0, -3.0, 0.0, alpha}},
-                                                      model.features);
+  model.ranker = std::make_shared<fusion::SumRanker>(std::vector<fusion::WeakRanking>{{0, -3.0, 0.0, alpha}},
+                                                     model.features);
   return model;
 }
 

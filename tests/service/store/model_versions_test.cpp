@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -21,8 +21,8 @@ fusion::Model model_of(double alpha) {
   fusion::Model model;
   model.learner = "rankboost";
   model.features = {{"a@e1", fusion::FeatureKind::rank, 30}};
-  model.ranker = std::make_shared<fusion::StepRanker>(std::vector<fusion::WeakRanking>{{0, -3.0, 0.0, alpha}},
-                                                      model.features);
+  model.ranker = std::make_shared<fusion::SumRanker>(std::vector<fusion::WeakRanking>{{0, -3.0, 0.0, alpha}},
+                                                     model.features);
   return model;
 }
 
