@@ -151,7 +151,7 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   if (arguments.metric && !learner->chooses_by_measure)
     return fail(Code::usage,
                 "--metric: the learner " + learner->name + " does not choose by a measure; leave it out");
-  options.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
+  options.measure_name = arguments.metric.value_or(std::string(fusion::kTrainMetric));
   options.progress = terminal_progress("cross-validating");
   TRY(auto result, fusion::cross_validate(set, folds, options));
   if (!arguments.report.empty())
@@ -179,7 +179,7 @@ void add_crossvalidate(CLI::App& app, Program& program) {
   verb.add_option("--report", a.report, "also write the JSON to this file");
   verb.add_option("--metric", a.metric,
                   "with the learner auto: the measure to choose by, named as in evaluate")
-      ->default_str(std::string(kTrainMetric));
+      ->default_str(std::string(fusion::kTrainMetric));
   verb.add_flag("--json", a.is_json, "print JSON with the rank of every query instead of the table");
   verb.footer(
       "Examples:\n"

@@ -93,6 +93,13 @@ Result<std::string> chosen_config(const ConfigChoice& choice) {
   return chosen;
 }
 
+Result<void> make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return fail(Code::no_input, path + ": " + error.message() + "; name a writable folder");
+  return {};
+}
+
 Result<FileKind> kind_of_file(const std::string& path) {
   TRY(const auto root, read_yaml(path));
   const auto holds_maps = [&](const char* key) {

@@ -37,6 +37,10 @@ void add_config_option(CLI::App& verb, ConfigChoice& choice,
 /// errors: usage: no configuration file was found
 Result<std::string> chosen_config(const ConfigChoice& choice);
 
+/// Makes a folder for a verb's output, and those above it.
+/// errors: no_input
+Result<void> make_folder(const std::string& path);
+
 /// What a YAML or JSON file of this program is for, recognised by its top-level keys.
 enum class FileKind { configuration, engines, templates, model };
 

@@ -18,6 +18,7 @@
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/rankboost/margins.h"
 #include "fusion/model/fuse.h"
+#include "fusion/model/sum_ranker.h"
 #include "fusion/training/auto_learner.h"
 #include "fusion/training/calibration.h"
 #include "fusion/training/certainty.h"
@@ -267,7 +268,7 @@ Result<void> run_show(const std::string& path) {
     if (key != "certainty" && key != "calibration") std::cout << key << "  " << to_text(value) << '\n';
   std::cout << fusion::certainty_text(model.training) << fusion::calibration_text(model.training);
   std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
-  if (const auto* sum = dynamic_cast<const fusion::SumRanker*>(model.ranker.get()))
+  if (const fusion::SumRanker* sum = model.ranker->sum())
     std::cout << '\n' << fusion::rank_table(*sum, model.features);
   std::cout << '\n' << model.ranker->describe(model.features);
   return {};
@@ -282,14 +283,14 @@ struct MarginsArguments {
 Result<void> run_margins(const MarginsArguments& arguments) {
   if (!arguments.output.empty()) TRY_VOID(check_writable(arguments.output));
   TRY(const auto model, fusion::read_model(arguments.model));
-  const auto* steps = dynamic_cast<const fusion::StepRanker*>(model.ranker.get());
-  if (steps == nullptr)
+  const fusion::SumRanker* sum = model.ranker->sum();
+  if (sum == nullptr || sum->rankings() == nullptr)
     return fail(Code::usage, arguments.model + ": the learner " + model.learner +
                                  " does not add up thresholded features, so its model has no margins");
   fusion::TrainingInput input = arguments.input;
   input.expected = model.features;
   TRY(const auto set, fusion::read_training_set(input));
-  TRY(const auto report, fusion::rankboost::margins_of(set, steps->rankings()));
+  TRY(const auto report, fusion::rankboost::margins_of(set, *sum->rankings()));
   if (!arguments.output.empty()) TRY_VOID(write_file(arguments.output, fusion::rankboost::to_page(report)));
   std::cout << fusion::rankboost::to_text(report);
   return {};

@@ -1,4 +1,4 @@
-// The verbs that search, and those that prepare it or offer it to others: index, search, record, serve, mcp.
+// The verbs that search, and those that prepare it or offer it to others: index, search, serve, mcp.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -16,7 +16,6 @@
 #include "cli/read_report.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/parallel.h"
 #include "core/text.h"
@@ -24,7 +23,6 @@
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/api/native.h"
-#include "service/learning/recording.h"
 #include "service/mcp_stdio.h"
 #include "service/pages/result_text.h"
 #include "service/search/reasons.h"
@@ -262,14 +260,25 @@ void print_result(int rank, const service::FusedResult& result,
             << result.hit.title << '\n';
 }
 
+/// Every reason once, with the lists that it concerns: a damaged index is the failure of all its lists.
+void print_failures(const service::SearchAnswer& answer) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> failures;
+  for (const auto& list : answer.lists) {
+    if (!list.has_failed()) continue;
+    const std::string text = service::failure_text(list, true);
+    auto at = std::ranges::find(failures, text, &decltype(failures)::value_type::first);
+    if (at == failures.end()) at = failures.insert(at, {text, {}});
+    at->second.push_back(list.query.feature_name());
+  }
+  for (const auto& [text, lists] : failures)
+    std::cerr << fmt::format("metafuse: {}: {}\n", fmt::join(lists, ", "), text);
+}
+
 void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& answer,
                 const SearchArguments& arguments) {
   if (!answer.fusion.notice.empty() && arguments.is_explained)
     std::cerr << "metafuse: " << answer.fusion.notice << '\n';
-  for (const auto& list : answer.lists)
-    if (list.has_failed())
-      std::cerr << "metafuse: " << list.query.feature_name() << ": " << service::failure_text(list, true)
-                << '\n';
+  print_failures(answer);
   if (answer.results.empty()) std::cerr << "metafuse: no result\n";
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   const auto words = service::words_to_mark(answer);
@@ -345,76 +354,6 @@ void add_search(CLI::App& app, Program& program) {
       "Examples:\n"
       "  metafuse search --config config/metafuse.yaml --set NAME='Ada Lovelace' --set AFFILIATION=London\n"
       "  metafuse search --config demo/metafuse.yaml --explain text editor");
-}
-
-namespace {
-
-struct RecordArguments {
-  ConfigChoice config;
-  std::string queries;
-  service::RecordOptions options;
-};
-
-void print(const service::RecordReport& report, const RecordArguments& arguments) {
-  std::cout << arguments.options.output << ": " << report.queries << " base queries, " << report.resumed
-            << " of them from an earlier run, " << report.failed_lists << " lists failed, "
-            << report.unanswerable << " without an answer in any list\n";
-  for (const std::string& failure : report.failures) std::cerr << "metafuse: " << failure << '\n';
-  if (report.failed_lists > 0)
-    std::cerr << "metafuse: run the same command again to ask once more for the lists that failed\n";
-}
-
-Result<void> run_record(RecordArguments& arguments) {
-  TRY(const auto file, chosen_config(arguments.config));
-  TRY(auto config, service::read_config(file));
-  TRY(auto queries, service::read_judged_queries(arguments.queries, config.tracking));
-  std::error_code error;
-  std::filesystem::create_directories(arguments.options.output, error);
-  if (error)
-    return fail(Code::no_input,
-                arguments.options.output + ": " + error.message() + "; name a writable folder");
-  TRY(auto lock, FileLock::take(arguments.options.output,
-                                "another metafuse record is writing here; wait until it ends"));
-  config.recordings.mode = service::RecordingsConfig::Mode::record;
-  config.recordings.directory = arguments.options.output;
-  config.models.clear();  // recording needs no model, and the model may not exist yet
-  TRY(auto snapshot, service::load_snapshot(config, engine_loader()));
-  print_warnings(snapshot->warnings);
-  arguments.options.progress = terminal_progress("record");
-  const SteadyClock clock;
-  TRY(const auto report, service::record_lists(*snapshot, queries, arguments.options, clock));
-  snapshot.reset();  // closes the archive
-  const std::string archive = arguments.options.output + "/archive.har";
-  if (std::filesystem::exists(archive + ".part", error))
-    return fail(Code::try_again,
-                archive + ": cannot be written; free some space and run the same command again");
-  print(report, arguments);
-  return {};
-}
-
-}  // namespace
-
-void add_record(CLI::App& app, Program& program) {
-  auto [verb, a] =
-      add_verb(app, "record", "record the lists of judged base queries, for training and for replay",
-               run_record, program);
-  add_config_option(verb, a.config);
-  verb.add_option("--domain", a.options.domain, "domain whose templates are expanded")->required();
-  verb.add_option("--queries", a.queries,
-                  "JSON lines {\"id\",\"slots\":{...},\"relevant\":[{\"url\",\"grade\"}]}")
-      ->required();
-  verb.add_option("--output", a.options.output, "folder for runs/, qrels, urls.tsv and archive.har")
-      ->required();
-  verb.add_option("--deadline", a.options.query_seconds,
-                  "time limit in seconds for the lists of one base query")
-      ->check(CLI::Range(0.1, 3600.0));
-  verb.footer(
-      "One base query at a time, within the limits of the engine definitions. A recording that was "
-      "interrupted\n"
-      "resumes where it ended; lists that failed are asked for again.\n"
-      "Examples:\n"
-      "  metafuse record --domain ml-homepages --queries judged.jsonl --output rec\n"
-      "  metafuse train --runs rec/runs/*.run --qrels rec/qrels --model models/ml-homepages.json");
 }
 
 namespace {

@@ -180,14 +180,6 @@ Result<void> ask_what_to_search(InitArguments& arguments) {
   return {};
 }
 
-Result<void> make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    return fail(Code::no_input, folder.string() + ": " + error.message() + "; name a writable folder");
-  return {};
-}
-
 Result<void> write_secret(const fs::path& path, const std::string& text) {
   TRY_VOID(write_file(path.string(), ""));
   std::error_code error;
@@ -369,8 +361,8 @@ Result<void> run_init(InitArguments& a) {
   const fs::path state = a.is_system ? fs::path(a.root + kServiceState) : folder;
   const std::string file = (folder / "metafuse.yaml").string();
   TRY_VOID(check_place(a, file));
-  TRY_VOID(make_folder(folder / "templates"));
-  for (const char* part : {"models", "reports"}) TRY_VOID(make_folder(state / part));
+  TRY_VOID(make_folder((folder / "templates").string()));
+  for (const char* part : {"models", "reports"}) TRY_VOID(make_folder((state / part).string()));
   TRY(const std::string found, index_documents(a, (state / "index.db").string()));
   TRY_VOID(write_configuration(a, others.engines, folder));
   if (a.root.empty()) {

@@ -236,10 +236,30 @@ TEST_CASE("The verb index replaces an index but no other file", "[cli][index]") 
   CHECK(index(folder.path("i.db")).status == 0);
   CHECK(index(folder.write("empty", "")).status == 0);
   const std::string text = folder.write("notes.txt", "mine");
-  check_refused(index(text), 66, "not a document index, or one that is damaged or in use; name another file");
+  check_refused(index(text), 66, "file is not a database; name the right file");
   CHECK(*read_text(text, 100) == "mine");
   check_refused(index(folder.path()), 66, "Is a directory");
   check_refused(index("/dev/null"), 66, "not a regular file");
+}
+
+TEST_CASE("A search says once what is wrong with the index of several lists", "[cli][index]") {
+  const TemporaryFolder folder;
+  folder.write("i.db", "");
+  folder.write("e.yaml",
+               "engines:\n  - {name: a, engine: local, database: i.db}\n"
+               "  - {name: b, engine: local, database: i.db, tokenizer: parts}\n");
+  folder.write("t.yaml",
+               "version: 1\ndomain: d\ndescription: d\nslots: {NAME: {required: true}}\ntemplates:\n"
+               "  - {id: x, engine: a, query: '{NAME|all}'}\n  - {id: y, engine: b, query: '{NAME|all}'}\n");
+  const std::string config = folder.write(
+      "metafuse.yaml", "version: 1\ndefault_domain: d\ntemplates: [t.yaml]\nengines: [e.yaml]\n");
+  const auto found = run_metafuse({"search", "--config", config, "ada"});
+  INFO(found.err);
+  CHECK(found.status == 69);
+  CHECK(found.err.find("x@a, y@b: ") != std::string::npos);
+  const std::size_t at = found.err.find("not a document index");
+  CHECK(at != std::string::npos);
+  CHECK(found.err.find("not a document index", at + 1) == std::string::npos);
 }
 
 TEST_CASE("An update without options keeps the lists of the index", "[cli][index]") {
