@@ -16,6 +16,7 @@
 
 #include "bench/searches.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace {
 
@@ -35,12 +36,12 @@ int main(int count, char** arguments) {
   const std::vector<bench::Search> searches = bench::make_searches(different, lists, depth);
   fusion::Model model = bench::step_model(lists);
   if (count > 4 && std::string_view(arguments[4]) == "blend") {
-    std::vector<fusion::rankboost::ValueRanking> lines;
+    std::vector<fusion::ValueRanking> lines;
     for (std::uint32_t i = 0; i < lists; ++i) lines.push_back({i, -30.0, -1.0, 0.0, 0.5});
-    model.ranker = std::make_shared<fusion::reciprocal_ranks::BlendRanker>(
-        fusion::reciprocal_ranks::ReciprocalRanker(60.0, std::vector<double>(lists, 1.0),
-                                                   fusion::StepRanker({}, model.features)),
-        bench::step_ranker(model.features), fusion::rankboost::ValueRanker(std::move(lines), model.features));
+    fusion::SumParts parts = bench::step_ranker(model.features).parts();
+    parts.fused = fusion::FusedPart{60.0, std::vector<double>(lists, 1.0), {}};
+    parts.values = std::move(lines);
+    model.ranker = std::make_shared<fusion::SumRanker>(std::move(parts), model.features);
   }
   double best = 1.0;
   std::size_t documents = 0;

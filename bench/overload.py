@@ -5,6 +5,7 @@ usage: bench/overload.py BUILD_FOLDER [SECONDS]
 There are 16 local engines and no cache; bench/load_client sends requests at a fixed rate whatever the server does, and its times
 include its own waiting for a core. The "server" columns are the server's times for the same answers, from its log: from the last
 byte of the request to the first byte of the answer. Fails if a request is lost or refused without Retry-After.
+Needs Debian's nginx-light and wrk.
 """
 import json
 import os

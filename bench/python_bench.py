@@ -6,7 +6,7 @@ usage: PYTHONPATH=build/release/python bench/python_bench.py [--queries N] [--ru
 
 Prints milliseconds of processor time over all threads, the best of five; each time includes reading the caller's dicts or DataFrames
 and making the returned objects. The plain Python is the usual ten lines of RRF (k 60) and a loop for nDCG at 10; both must give the
-package's values."""
+package's values. Needs Debian's python3-pandas."""
 import argparse
 import math
 import random

@@ -4,8 +4,8 @@
 Processor seconds per round of RankBoost 3.cum and of xgboost (rank:pairwise, hist, depth 1), one thread each, measured in
 one run, with their ratio and the time that memory bandwidth alone would need; weak learner 2.cum as a multiple of 3.cum;
 peak memory above that of training on two documents; text read and scored per second; the fusion of one search. Makes the
-workloads in WORK_DIR if they do not exist. xgboost is Debian's, unpacked below WORK_DIR and not installed, because its
-package conflicts with libboost1.81-dev.
+workloads in WORK_DIR if they do not exist. xgboost is Debian's, unpacked below WORK_DIR by `apt-get download` and not
+installed, because its package conflicts with libboost1.81-dev.
 """
 import argparse, glob, json, os, resource, subprocess, sys
 

@@ -3,6 +3,7 @@
 
 How training time grows: log-log slopes of processor seconds over documents, features and rounds, with one thread, for weak
 learners 3.cum and 2.cum; then the same job on 1, 2 and 4 ranks of MPI, with the bytes sent per round. Makes its inputs in WORK_DIR.
+Needs Debian's openmpi-bin.
 """
 import argparse, math, os, re, resource, subprocess, sys
 

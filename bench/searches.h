@@ -12,7 +12,7 @@
 
 #include "core/random.h"
 #include "fusion/model/fuse.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::bench {
 
@@ -46,7 +46,7 @@ inline std::vector<Search> make_searches(std::size_t count, std::size_t lists, s
 }
 
 /// A dozen thresholds per feature.
-inline fusion::StepRanker step_ranker(const std::vector<fusion::Feature>& features) {
+inline fusion::SumRanker step_ranker(const std::vector<fusion::Feature>& features) {
   std::vector<fusion::WeakRanking> rankings;
   for (std::size_t i = 0; i < features.size(); ++i)
     for (int k = 1; k <= 12; ++k)
@@ -61,7 +61,7 @@ inline fusion::Model step_model(std::size_t lists) {
   model.learner = "rankboost";
   for (std::size_t i = 0; i < lists; ++i)
     model.features.push_back({"list" + std::to_string(i), fusion::FeatureKind::rank, 0});
-  model.ranker = std::make_shared<fusion::StepRanker>(step_ranker(model.features));
+  model.ranker = std::make_shared<fusion::SumRanker>(step_ranker(model.features));
   return model;
 }
 

@@ -6,6 +6,7 @@ Sends uncached and cached searches at a fixed rate below capacity to a server wi
 the time (warm-up), proportional memory is sampled every second. Fails if the straight line fitted to it rises by more than 1 % of
 its mean over the rest of the time, or if descriptors or threads grow. Anonymous memory, which the process wrote itself, is reported
 separately: the rest are pages of the program and its libraries, whose proportional share depends on the other processes that use them.
+Needs Debian's nginx-light.
 """
 import os
 import pathlib

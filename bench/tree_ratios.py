@@ -5,6 +5,7 @@ usage: bench/tree_ratios.py BUILD WORK_DIR [FILE.txt ...]
 Workloads are `medium` and `large` of rankboost_ratios.py, `sparse` (medium, with one document in ten ranked by each
 feature), and the LETOR files given. All features and queries are used, so that both programs do the same work. The time of
 a tree is the difference between a long and a short training, divided by the difference in their numbers of trees.
+xgboost is unpacked below WORK_DIR by `apt-get download`, as rankboost_ratios.py does.
 """
 import pathlib
 import random
