@@ -232,7 +232,7 @@ std::string diversity_of(const SetResult& result) {
 
 /// The published sheets that fig. 2 draws, judged at every k.
 void compare_with_sheets(const SetResult& result, const PublishedNdcg& sheets,
-                         std::vector<evaluation::Curve>& curves, PaperReport& report) {
+                         std::vector<evaluation::Curve>& curves, Report& report) {
   const std::vector<double>& own = result.methods.at("ensemble, CPC+RBC").ndcg;
   for (const char* name : {"AdaRank-MAP", "AdaRank-NDCG", "ListNet", "RankBoost", "RankSVM"})
     for (const auto& [sheet, ndcg] : sheets) {
@@ -247,7 +247,7 @@ void compare_with_sheets(const SetResult& result, const PublishedNdcg& sheets,
     }
 }
 
-void describe(const DataSet& set, const SetResult& result, const PublishedNdcg& sheets, PaperReport& report,
+void describe(const DataSet& set, const SetResult& result, const PublishedNdcg& sheets, Report& report,
               JsonArray& json) {
   report.text += table_of(set, result) + "\n" + diversity_of(result) + "\n";
   std::vector<evaluation::Curve> curves;
@@ -267,7 +267,7 @@ void describe(const DataSet& set, const SetResult& result, const PublishedNdcg& 
   json.push_back(JsonObject{{"set", set.name}, {"measure", set.measure}, {"rows", std::move(rows)}});
 }
 
-void add_claims(const DataSet& set, const SetResult& result, PaperReport& report) {
+void add_claims(const DataSet& set, const SetResult& result, Report& report) {
   const auto value = [&](const std::string& name) { return mean_of(result.methods.at(name).fold_means); };
   for (const auto& [name, published] : set.published)
     if (name.starts_with("ensemble"))
@@ -301,11 +301,11 @@ void add_claims(const DataSet& set, const SetResult& result, PaperReport& report
 }  // namespace
 }  // namespace calibrated
 
-Result<std::string> run_calibrated(const ExperimentOptions& options) {
+Result<Report> run_calibrated(const ExperimentOptions& options) {
   using namespace calibrated;
   const Plan plan = plan_of(options);
   const auto sets = data_sets(options.data);
-  PaperReport report{"calibrated", "Calibrated AdaBoost.MH (Busa-Fekete et al. 2011)"};
+  Report report;
   JsonArray json;
   TRY(const auto sheets, read_published_ndcg(options.data + "/letor3-baselines/OHSUMED.csv"));
   std::size_t done = 0;
@@ -320,7 +320,7 @@ Result<std::string> run_calibrated(const ExperimentOptions& options) {
   if (sets.size() == 2)
     report.text += "MQ2007 is left out: put its parts S1.txt to S5.txt into letor4-MQ2007 below --data\n";
   report.json["sets"] = std::move(json);
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

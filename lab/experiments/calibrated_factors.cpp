@@ -73,7 +73,7 @@ struct FactorRow {
 };
 
 void describe_factors(const DataSet& set, const std::vector<FactorRow>& rows, std::size_t draws,
-                      PaperReport& report, JsonArray& json) {
+                      Report& report, JsonArray& json) {
   Table table{{{set.name + ", " + set.measure, "CPC", "RBC", "CPC+RBC", "difference", "choice"}}};
   const double base = rows[0].values[2];
   JsonArray json_rows;
@@ -105,7 +105,7 @@ void describe_factors(const DataSet& set, const std::vector<FactorRow>& rows, st
 }  // namespace
 }  // namespace calibrated
 
-Result<std::string> run_calibrated_factors(const ExperimentOptions& options) {
+Result<Report> run_calibrated_factors(const ExperimentOptions& options) {
   using namespace calibrated;
   ExperimentOptions small = options;
   small.size = ExperimentOptions::Size::quick;
@@ -118,7 +118,7 @@ Result<std::string> run_calibrated_factors(const ExperimentOptions& options) {
   std::vector<DataSet> sets;
   for (const DataSet& set : data_sets(options.data))
     if (set.name == "MQ2008" || (set.name == "OHSUMED" && !options.is_quick())) sets.push_back(set);
-  PaperReport report{"calibrated-factors", "Calibrated AdaBoost.MH, one factor at a time"};
+  Report report;
   JsonArray json;
   std::size_t done = 0;
   for (const DataSet& set : sets) {
@@ -136,7 +136,7 @@ Result<std::string> run_calibrated_factors(const ExperimentOptions& options) {
     describe_factors(set, rows, draws, report, json);
   }
   report.json["sets"] = std::move(json);
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -288,14 +288,14 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
   for (const std::string method : {"RankBoost", kEqualRankBoost}) {
     if (method == kEqualRankBoost) set.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
     for (const std::size_t rounds : plan.rankboost_rounds) {
-      TRY(const auto model, train("rankboost", set, {{"rounds", std::to_string(rounds)}}, request));
+      TRY(const auto model, train({"rankboost", "", {{"rounds", std::to_string(rounds)}}}, set, request));
       add(method, fmt::format("T {}", rounds), model);
     }
   }
   if (plan.rankboost_rounds.empty()) return candidates;
   request.validate = &data.validation.set;
   request.measure.name = "ndcg_burges_10";
-  TRY(const auto chosen, train("auto", data.training.set, {}, request));
+  TRY(const auto chosen, train({"auto"}, data.training.set, request));
   add(kAutoRow, "by ndcg_burges_10", chosen);
   return candidates;
 }

@@ -13,10 +13,7 @@
 #include "fusion/data/fused_order.h"
 #include "fusion/input/training_set_builder.h"
 #include "lab/experiments/data_sets.h"
-#include "lab/experiments/experiment.h"
 #include "lab/experiments/judged_queries.h"
-#include "lab/experiments/report.h"
-#include "lab/experiments/trials.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::lab::experiments {
@@ -100,14 +97,11 @@ void add_query(const service::StoredSearch& search, const fusion::TrainingSet& f
 
 double mean_precision(const fusion::TrainingSet& test, const fusion::Model& model) {
   const auto measures = evaluation::parse_measures("map");
-  double sum = 0.0;
-  const auto rows = QueryMeasures(test, *measures).of(model.ranker->score(test.matrix));
-  for (const auto& row : rows) sum += row[0];
-  return sum / static_cast<double>(rows.size());
+  return QueryMeasures(test, *measures).means(model.ranker->score(test.matrix))[0];
 }
 
-Result<Collection> read_simulated_collection(const std::string& data) {
-  TRY(const auto read, read_aggregation(data, "MQ2008-agg"));
+Result<Collection> read_simulated_collection(const ExperimentOptions& options) {
+  TRY(const auto read, read_judged_queries("MQ2008-agg", options));
   const fusion::TrainingSet& all = read.set;
   const std::vector<fusion::Feature> features =
       all.queries.empty() ? all.matrix.features()
@@ -119,7 +113,7 @@ Result<Collection> read_simulated_collection(const std::string& data) {
     add_query(out.searches.back(), all, query, features, builder);
   }
   TRY(out.set, builder.finish(features, {}));
-  TRY(out.rrf, train("reciprocal-ranks", out.set, {}, {}));
+  TRY(out.rrf, train({"reciprocal-ranks"}, out.set));
   for (std::size_t number = 0; number < kFifths; ++number) {
     Division division = divided(read.part_of, number);
     OfficialPart& part = out.parts[number];
@@ -164,7 +158,7 @@ class Simulation {
     TRY(const auto set, service::training_set_from_store(*store_, options));
     fusion::TrainingRequest request;
     request.seed = seed_;
-    TRY(model_, train("auto", set, {}, request));
+    TRY(model_, train({"auto"}, set, request));
     return {};
   }
 
@@ -240,36 +234,31 @@ Result<Way> run_way(const Collection& collection, const UserKind& kind, std::uin
   return way;
 }
 
-std::vector<double> leads_at(const std::vector<Way>& ways, std::size_t step) {
+/// The leads after the training of that number, honest or poisoned.
+/// in: ways - alternately without and with a poisoner
+std::vector<double> leads_at(const std::vector<Way>& ways, std::size_t step, bool is_poisoned) {
   std::vector<double> out;
-  for (const Way& way : ways) out.push_back(way[step]);
+  for (std::size_t i = is_poisoned ? 1 : 0; i < ways.size(); i += 2) out.push_back(ways[i][step]);
   return out;
 }
 
-void describe(const UserKind& kind, const std::vector<Way>& honest, const std::vector<Way>& poisoned,
-              Table& table, PaperReport& report) {
+void describe(const UserKind& kind, const std::vector<Way>& ways, Table& table, Report& report) {
   double lowest = 1.0;
-  JsonObject json;
   for (std::size_t step = 0; step < kTrainings.size(); ++step) {
-    const auto leads = leads_at(honest, step);
-    const auto with = leads_at(poisoned, step);
-    const double least = *std::min_element(leads.begin(), leads.end());
-    lowest = std::min(lowest, least);
+    const auto leads = leads_at(ways, step, false);
+    lowest = std::min(lowest, least_of(leads));
     table.add({fmt::format("{}, {}", kind.name, kTrainings[step]), to_text(interval_of(leads), 4),
-               fmt::format("{:+.4f}", least), fmt::format("{:+.4f}", mean_of(with)),
+               signed_text(least_of(leads)), signed_text(mean_of(leads_at(ways, step, true))),
                fixed(interval_of(leads).deviation, 4)});
-    json[std::to_string(kTrainings[step])] =
-        JsonObject{{"clicks", json_array(leads)}, {"poisoned", json_array(with)}};
   }
-  report.json[kind.name] = std::move(json);
   const std::size_t last = kTrainings.size() - 1;
-  const auto end = leads_at(honest, last);
+  const auto end = leads_at(ways, last, false);
   const double noise = interval_of(end).deviation;
-  const double moved = mean_of(leads_at(poisoned, last)) - mean_of(end);
+  const double moved = mean_of(leads_at(ways, last, true)) - mean_of(end);
   report.judge(kind.name + ": after 1,000 searches the model of clicks alone is ahead of RRF",
                mean_of(end) > 0.0, fmt::format("{:+.4f}", mean_of(end)));
   report.judge(fmt::format("{}: no model on the way is more than {} below RRF", kind.name, kTolerated),
-               lowest >= -kTolerated, fmt::format("lowest {:+.4f}", lowest));
+               lowest >= -kTolerated, "lowest " + signed_text(lowest));
   report.judge(kind.name + ": a poisoner with 1 % of the addresses moves the model by no more than the noise",
                std::abs(moved) <= noise, fmt::format("{:+.4f}, noise {:.4f}", moved, noise));
 }
@@ -277,35 +266,29 @@ void describe(const UserKind& kind, const std::vector<Way>& honest, const std::v
 }  // namespace
 }  // namespace click_learning
 
-Result<std::string> run_click_learning(const ExperimentOptions& options) {
+Result<Report> run_click_learning(const ExperimentOptions& options) {
   using namespace click_learning;
-  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
-  const std::size_t draws = kFifths * (options.is_quick() ? 1 : options.is_full() ? 4 : 2);
-  TRY(const auto collection, read_simulated_collection(options.data));
-  PaperReport report{"click-learning", "What clicks alone teach"};
+  const std::size_t draws = kFifths * options.by_size<std::size_t>(1, 2, 4);
+  TRY(const auto collection, read_simulated_collection(options));
+  Report report;
   Table table;
   table.add({"users, searches", "MAP - RRF", "lowest draw", "with a poisoner", "noise"});
   for (const UserKind& kind : kKinds) {
-    TRY(const auto ways, run_all(2 * draws, options.threads, options.progress, [&](std::size_t i) {
+    TRY(const auto ways, run_all(2 * draws, options, [&](std::size_t i) {
           return run_way(collection, kind, i / 2, i % 2 == 1, options);
         }));
-    std::vector<Way> honest;
-    std::vector<Way> poisoned;
-    for (std::size_t i = 0; i < ways.size(); ++i) (i % 2 == 1 ? poisoned : honest).push_back(ways[i]);
-    describe(kind, honest, poisoned, table, report);
+    describe(kind, ways, table, report);
   }
   double rrf = 0.0;
   for (const OfficialPart& part : collection.parts) rrf += part.rrf / static_cast<double>(kFifths);
   report.text = fmt::format(
       "MQ2008-agg: users ask queries of four official parts, models are measured on the fifth, each part in "
-      "its "
-      "turn;\nRRF has {:.4f} in the mean; {} draws. ± is half of the 95 % interval over the draws, noise "
-      "their "
-      "standard\ndeviation. Poisoner: of {} addresses {} click on the last result as often as a day's cap "
-      "lets "
-      "them.\n\n{}",
-      rrf, draws, kAddresses, kPoisoners, table.text());
-  return deliver(std::move(report), options);
+      "its turn;\nRRF has {:.4f} in the mean; {} draws. ± is half of the 95 % interval over the draws, noise "
+      "their standard\ndeviation. Poisoner: of {} addresses {} click on the last result as often as a day's "
+      "cap lets them.\n\n",
+      rrf, draws, kAddresses, kPoisoners);
+  report.add(table);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

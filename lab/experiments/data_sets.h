@@ -31,6 +31,7 @@ class WorkFolder {
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
+  const std::string& path() const { return path_; }
   std::string path(const std::string& file) const { return path_ + "/" + file; }
 
  private:

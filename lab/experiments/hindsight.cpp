@@ -3,16 +3,11 @@
 // demonstration takes part if options.data contains packages.txt. Quick: without the two large sets, one
 // sample of the demonstration.
 #include <algorithm>
-#include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "core/json.h"
 #include "lab/experiments/data_sets.h"
 #include "lab/experiments/judged_queries.h"
-#include "lab/experiments/report.h"
-#include "lab/experiments/trials.h"
 
 namespace metafuse::lab::experiments {
 namespace hindsight {
@@ -20,65 +15,47 @@ namespace {
 
 constexpr double kTolerance = 0.003;
 constexpr std::size_t kManyLists = 30;  // above this, 2.cum and trees take 10 to 100 times RankBoost's time
-constexpr std::uint64_t kSamples = 5;   // samples of the demonstration
 
 struct Compared {
-  std::string name;
-  std::string learner;
-  std::map<std::string, std::string> options;
+  Method method;
   bool is_for_many = true;  ///< also run on data with many lists
 };
 
+const Compared kCompared[] = {
+    {{"RRF", "reciprocal-ranks"}},
+    {{"best list", "reciprocal-ranks", {{"weights", "best"}}}},
+    {{"tuned weights", "reciprocal-ranks", {{"weights", "tuned"}}}},
+    {{"tuned weights, k by training", "reciprocal-ranks", {{"weights", "tuned"}, {"k-by", "training"}}}},
+    {{"RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}}}},
+    {{"RankBoost from tuned weights",
+      "reciprocal-ranks",
+      {{"rounds", "50"}, {"weights", "tuned"}, {"k-by", "training"}}}},
+    {{"RankBoost 3.cum", "rankboost", {{"rounds", "100"}}}},
+    {{"RankBoost of values", "rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}}},
+    {{"blend", "rankboost-blend"}},
+    {{"bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}}, false},
+    {{"RankBoost 2.cum", "rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}}, false},
+    {{"monotone trees", "monotone-trees", {{"bags", "3"}, {"tree-depth", "2"}}}, false},
+    {{"auto"}}};
+
 /// The learners to compare; the last one is auto.
-std::vector<Compared> compared_learners(bool are_many) {
-  std::vector<Compared> out = {
-      {"RRF", "reciprocal-ranks", {}},
-      {"best list", "reciprocal-ranks", {{"weights", "best"}}},
-      {"tuned weights", "reciprocal-ranks", {{"weights", "tuned"}}},
-      {"tuned weights, k by training", "reciprocal-ranks", {{"weights", "tuned"}, {"k-by", "training"}}},
-      {"RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}}},
-      {"RankBoost from tuned weights",
-       "reciprocal-ranks",
-       {{"rounds", "50"}, {"weights", "tuned"}, {"k-by", "training"}}},
-      {"RankBoost 3.cum", "rankboost", {{"rounds", "100"}}},
-      {"RankBoost of values", "rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}},
-      {"blend", "rankboost-blend", {}},
-      {"bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, false},
-      {"RankBoost 2.cum", "rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}, false},
-      {"monotone trees", "monotone-trees", {{"bags", "3"}, {"tree-depth", "2"}}, false},
-      {"auto", "auto", {}}};
-  if (are_many) std::erase_if(out, [](const Compared& each) { return !each.is_for_many; });
+std::vector<Method> methods_for(const JudgedQueries& queries) {
+  std::vector<Method> out;
+  for (const Compared& each : kCompared)
+    if (each.is_for_many || queries.set.matrix.feature_count() <= kManyLists) out.push_back(each.method);
   return out;
 }
 
 /// A data set, and the first measure of its table in docs/results.md.
-struct DataSet {
-  JudgedQueries queries;
+struct MeasuredSet {
+  std::string name;
   std::string measure;
+  bool is_large = false;
+  std::uint64_t samples = 1;  ///< of the demonstration's queries
 };
-
-bool has_many_lists(const DataSet& data) {
-  return data.queries.set.matrix.feature_count() > kManyLists;
-}
-
-/// Per learner, one value per query of the part.
-Result<std::vector<std::vector<double>>> values_of_part(const DataSet& data, std::size_t part,
-                                                        std::uint64_t seed) {
-  const auto [train_queries, test_queries] = divided(data.queries.part_of, part);
-  const fusion::TrainingSet train_set = fusion::select_queries(data.queries.set, train_queries);
-  const fusion::TrainingSet test_set = fusion::select_queries(data.queries.set, test_queries);
-  TRY(const auto measures, evaluation::parse_measures(data.measure));
-  std::vector<std::vector<double>> out;
-  for (const Compared& each : compared_learners(has_many_lists(data))) {
-    fusion::TrainingRequest request;
-    request.seed = seed;
-    request.measure.name = data.measure;
-    TRY(const auto model, train(each.learner, train_set, each.options, request));
-    out.push_back(
-        values_of(data.queries, test_queries, test_set, model.ranker->score(test_set.matrix), measures));
-  }
-  return out;
-}
+const MeasuredSet kSets[] = {
+    {"MQ2007-agg", "map", true}, {"MQ2008-agg", "map"},           {"TREC-3", "map"},
+    {"TREC-COVID", "map"},       {"FedWeb", "ndcg_cut_20", true}, {kHomePages, "map", false, 5}};
 
 struct Row {
   std::string name;
@@ -93,55 +70,57 @@ struct Row {
   double difference() const { return means.back() - means[best()]; }
 };
 
-Result<Row> compare_on(const DataSet& data, const ExperimentOptions& options) {
-  TRY(const auto parts, run_all(kFifths, options.threads, options.progress,
-                                [&](std::size_t part) { return values_of_part(data, part, options.seed); }));
-  Row row{data.queries.name, data.measure, data.queries.part_of.size(), {}, {}};
-  const auto learners = compared_learners(has_many_lists(data));
-  for (std::size_t i = 0; i < learners.size(); ++i) {
-    std::vector<double> all;
-    for (const auto& part : parts) all.insert(all.end(), part[i].begin(), part[i].end());
-    row.learners.push_back(learners[i].name);
-    row.means.push_back(mean_of(all));
-  }
+Result<Row> compare_on(const JudgedQueries& queries, const std::string& measure,
+                       const ExperimentOptions& options) {
+  const std::vector<Method> methods = methods_for(queries);
+  TRY(const auto parts, run_all(kFifths, options, [&](std::size_t part) -> Result<PartValues> {
+        Trial trial(queries, divided(queries.part_of, part), measure, options.seed);
+        trial.request.measure.name = measure;
+        PartValues values;
+        for (const Method& method : methods) {
+          TRY(const auto model, trial.learn(method));
+          values.push_back(trial.values(model));
+        }
+        return values;
+      }));
+  Row row{queries.name, measure, queries.part_of.size(), {}, means_over_queries(parts)};
+  for (const Method& method : methods) row.learners.push_back(method.name);
   return row;
 }
 
-/// The samples of the demonstration, averaged into one row.
-Row mean_row(const std::vector<Row>& samples) {
-  Row out = samples.front();
-  for (std::size_t i = 0; i < out.means.size(); ++i) {
-    std::vector<double> values;
-    for (const Row& each : samples) values.push_back(each.means[i]);
-    out.means[i] = mean_of(values);
+/// The row of a set: of a set with samples, their mean.
+Result<Row> row_of(const MeasuredSet& set, const ExperimentOptions& options) {
+  const std::uint64_t samples = options.is_quick() ? 1 : set.samples;
+  Row row;
+  std::vector<std::vector<double>> means;
+  for (std::uint64_t sample = 1; sample <= samples; ++sample) {
+    TRY(const auto queries, read_judged_queries(set.name, options, sample));
+    TRY(auto found, compare_on(queries, set.measure, options));
+    means.push_back(found.means);
+    if (sample == 1) row = std::move(found);
   }
-  out.name = fmt::format("home pages, mean of {} samples", samples.size());
-  return out;
-}
-
-JsonObject json_of(const Row& row) {
-  JsonObject means;
-  for (std::size_t i = 0; i < row.means.size(); ++i) means[row.learners[i]] = row.means[i];
-  return {{"measure", row.measure},
-          {"queries", row.queries},
-          {"means", std::move(means)},
-          {"best_in_hindsight", row.learners[row.best()]},
-          {"difference", row.difference()}};
+  if (samples > 1)
+    for (std::size_t i = 0; i < row.means.size(); ++i) {
+      std::vector<double> values;
+      for (const auto& each : means) values.push_back(each[i]);
+      row.means[i] = mean_of(values);
+    }
+  if (set.samples > 1) row.name = fmt::format("{}, mean of {} samples", row.name, samples);
+  return row;
 }
 
 /// Adds the tables of all data sets and judges whether auto keeps up.
-void describe(const std::vector<Row>& rows, PaperReport& report) {
+void describe(const std::vector<Row>& rows, Report& report) {
   Table table{{{"", "measure", "queries", "auto", "best in hindsight", "its", "difference"}}};
   for (const Row& row : rows) {
-    const std::string difference = fmt::format("{:+.4f}", row.difference());
     table.add({row.name, row.measure, std::to_string(row.queries), fixed(row.means.back(), 4),
-               row.learners[row.best()], fixed(row.means[row.best()], 4), difference});
-    report.json[row.name] = json_of(row);
-    report.judge(
+               row.learners[row.best()], fixed(row.means[row.best()], 4), signed_text(row.difference())});
+    report.judge_at_least(
         fmt::format("{}: auto is no more than {} below the best learner in hindsight", row.name, kTolerance),
-        row.difference() >= -kTolerance, difference);
+        row.difference(), -kTolerance);
   }
-  report.text += table.text() + "\n";
+  report.add(table);
+  report.text += "\n";
   for (const Row& row : rows) report.text += row.name + ": " + named(row.learners, row.means, 4) + "\n";
   report.text += "\n";
 }
@@ -149,34 +128,17 @@ void describe(const std::vector<Row>& rows, PaperReport& report) {
 }  // namespace
 }  // namespace hindsight
 
-Result<std::string> run_hindsight(const ExperimentOptions& options) {
+Result<Report> run_hindsight(const ExperimentOptions& options) {
   using namespace hindsight;
-  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
+  Report report{"Five folds by query; each learner and auto see the same training queries.\n\n"};
   std::vector<Row> rows;
-  const auto add = [&](Result<JudgedQueries> read, const std::string& measure) -> Result<void> {
-    TRY(auto queries, std::move(read));
-    TRY(auto row, compare_on({std::move(queries), measure}, options));
+  for (const MeasuredSet& set : kSets) {
+    if ((set.is_large && options.is_quick()) || !has_set(set.name, options, report)) continue;
+    TRY(auto row, row_of(set, options));
     rows.push_back(std::move(row));
-    return {};
-  };
-  if (!options.is_quick()) TRY_VOID(add(read_aggregation(options.data, "MQ2007-agg"), "map"));
-  TRY_VOID(add(read_aggregation(options.data, "MQ2008-agg"), "map"));
-  TRY_VOID(add(judged_runs(read_trec3(options.data), options.seed), "map"));
-  TRY_VOID(add(judged_runs(read_covid_round1(options.data), options.seed), "map"));
-  if (!options.is_quick()) TRY_VOID(add(judged_runs(read_fedweb(options.data), options.seed), "ndcg_cut_20"));
-  PaperReport report{"hindsight", "auto beside the best learner in hindsight",
-                     "Five folds by query; each learner and auto see the same training queries.\n\n"};
-  if (has_demonstration(options, report)) {
-    std::vector<Row> samples;
-    for (std::uint64_t sample = 0; sample < (options.is_quick() ? 1 : kSamples); ++sample) {
-      TRY_VOID(add(record_demonstration(options, options.seed + 1 + sample), "map"));
-      samples.push_back(std::move(rows.back()));
-      rows.pop_back();
-    }
-    rows.push_back(mean_row(samples));
   }
   describe(rows, report);
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -163,13 +163,23 @@ Division divided(const std::vector<std::size_t>& part_of, std::size_t part) {
   return out;
 }
 
-bool has_demonstration(const ExperimentOptions& options, PaperReport& report) {
-  if (std::filesystem::exists(options.data + "/packages.txt")) return true;
-  report.leave("the same on the demonstration's lists",
-               "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");
-  return false;
+Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed) {
+  TRY(auto collection, std::move(read));
+  fusion::TrainingInputReport report;
+  TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
+  JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
+  for (const fusion::QueryRange& query : out.set.queries) {
+    std::vector<int> grades;
+    for (const auto& each : collection.judgments.find(query.id)->documents) grades.push_back(each.grade);
+    out.judged.push_back(counted(grades));
+  }
+  TRY(out.part_of, random_parts(out.set, kFifths, seed));
+  return out;
 }
 
+namespace {
+
+/// One of LETOR's aggregation sets, with its own parts.
 Result<JudgedQueries> read_aggregation(const std::string& data, const std::string& name) {
   fusion::TrainingInput all;
   std::map<std::string, std::size_t, std::less<>> part_of;
@@ -188,20 +198,6 @@ Result<JudgedQueries> read_aggregation(const std::string& data, const std::strin
   return out;
 }
 
-Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed) {
-  TRY(auto collection, std::move(read));
-  fusion::TrainingInputReport report;
-  TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
-  JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
-  for (const fusion::QueryRange& query : out.set.queries) {
-    std::vector<int> grades;
-    for (const auto& each : collection.judgments.find(query.id)->documents) grades.push_back(each.grade);
-    out.judged.push_back(counted(grades));
-  }
-  TRY(out.part_of, random_parts(out.set, kFifths, seed));
-  return out;
-}
-
 Result<JudgedQueries> record_demonstration(const ExperimentOptions& options, std::uint64_t seed) {
   TRY(const auto pages, home_pages::IndexedPages::open(options.data));
   home_pages::SampleOptions sampling;
@@ -211,6 +207,34 @@ Result<JudgedQueries> record_demonstration(const ExperimentOptions& options, std
   out.judged = judged_in_lists(out.set);
   TRY(out.part_of, random_parts(out.set, kFifths, options.seed));
   return out;
+}
+
+}  // namespace
+
+bool has_set(std::string_view name, const ExperimentOptions& options, Report& report) {
+  if (name != kHomePages || std::filesystem::exists(options.data + "/packages.txt")) return true;
+  report.leave("the same on the demonstration's lists",
+               "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");
+  return false;
+}
+
+Result<JudgedQueries> read_judged_queries(std::string_view name, const ExperimentOptions& options,
+                                          std::uint64_t sample) {
+  if (name == kHomePages) return record_demonstration(options, options.seed + sample);
+  if (name == "TREC-3") return judged_runs(read_trec3(options.data), options.seed);
+  if (name == "TREC-COVID") return judged_runs(read_covid_round1(options.data), options.seed);
+  if (name == "FedWeb") return judged_runs(read_fedweb(options.data), options.seed);
+  return read_aggregation(options.data, std::string(name));
+}
+
+Result<void> for_each_set(std::initializer_list<std::string_view> names, const ExperimentOptions& options,
+                          Report& report, const std::function<Result<void>(const JudgedQueries&)>& work) {
+  for (const std::string_view name : names) {
+    if (!has_set(name, options, report)) continue;
+    TRY(const auto queries, read_judged_queries(name, options));
+    TRY_VOID(work(queries));
+  }
+  return {};
 }
 
 std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
@@ -231,6 +255,25 @@ std::vector<double> values_of(const JudgedQueries& queries, const std::vector<st
     values.back() = evaluation::evaluate(measures, ranking, {})[0];
   }
   return values;
+}
+
+Trial::Trial(const JudgedQueries& queries, Division division, const std::string& measure, std::uint64_t seed)
+    : queries_(&queries),
+      test_(std::move(division.test)),
+      train_set(fusion::select_queries(queries.set, division.train)),
+      test_set(fusion::select_queries(queries.set, test_)),
+      measures(evaluation::parse_measures(measure).value()) {
+  request.seed = seed;
+}
+
+std::vector<double> means_over_queries(const std::vector<PartValues>& parts) {
+  std::vector<double> means;
+  for (std::size_t method = 0; method < parts.front().size(); ++method) {
+    std::vector<double> all;
+    for (const PartValues& part : parts) all.insert(all.end(), part[method].begin(), part[method].end());
+    means.push_back(mean_of(all));
+  }
+  return means;
 }
 
 }  // namespace metafuse::lab::experiments

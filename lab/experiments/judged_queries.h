@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -10,8 +13,10 @@
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/run_file.h"
 #include "fusion/data/training_set.h"
+#include "lab/experiments/data_sets.h"
 #include "lab/experiments/experiment.h"
 #include "lab/experiments/report.h"
+#include "lab/experiments/trials.h"
 
 // Data sets on which methods and learners are compared: runs of many systems on one set of queries, and
 // judged queries with their lists, divided into five parts.
@@ -49,19 +54,26 @@ struct JudgedQueries {
   std::size_t limit = 0;       ///< how many documents of a ranking count in the measures; 0: all
 };
 
-/// Reads one of LETOR's aggregation sets, with its own parts.
-/// errors: those of the files below data + "/letor4-agg"
-Result<JudgedQueries> read_aggregation(const std::string& data, const std::string& name);
-
 /// errors: those of `read`; bad_data if runs and judgments share no query
 Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed);
 
-/// Records the demonstration's lists.
-/// in:     seed - for the sample of base queries
-Result<JudgedQueries> record_demonstration(const ExperimentOptions& options, std::uint64_t seed);
+/// The set of the demonstration, whose lists are recorded when it is read.
+inline constexpr const char* kHomePages = "home pages";
 
-/// Whether options.data contains the demonstration's package index; if not, the report says what is missing.
-bool has_demonstration(const ExperimentOptions& options, PaperReport& report);
+/// Whether options.data has the set: it may lack only the demonstration's. If so, the report says it.
+bool has_set(std::string_view name, const ExperimentOptions& options, Report& report);
+
+/// Reads a set by its name: MQ2007-agg and MQ2008-agg with their own parts; TREC-3, TREC-COVID, FedWeb and
+/// kHomePages with random ones.
+///
+/// in:     sample - which sample of the demonstration's base queries
+/// errors: those of its files
+Result<JudgedQueries> read_judged_queries(std::string_view name, const ExperimentOptions& options,
+                                          std::uint64_t sample = 1);
+
+/// Reads one set after the other and passes it on, without those that has_set() misses.
+Result<void> for_each_set(std::initializer_list<std::string_view> names, const ExperimentOptions& options,
+                          Report& report, const std::function<Result<void>(const JudgedQueries&)>& work);
 
 /// The numbers of the queries to learn from and of those to test on.
 struct Division {
@@ -84,5 +96,45 @@ Result<std::vector<std::size_t>> random_parts(const fusion::TrainingSet& set, st
 std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
                               const fusion::TrainingSet& set, const std::vector<double>& scores,
                               const evaluation::MeasureSet& measures);
+
+/// Judged queries to learn from and others to test on.
+class Trial {
+ public:
+  /// in: queries - must outlive this object; measure - of the test queries
+  Trial(const JudgedQueries& queries, Division division, const std::string& measure, std::uint64_t seed);
+
+  Result<fusion::Model> learn(const Method& method, const fusion::TrainingSet& set) const {
+    return train(method, set, request);
+  }
+  Result<fusion::Model> learn(const Method& method) const { return learn(method, train_set); }
+  /// The measure of each test query.
+  std::vector<double> values(const fusion::Model& model) const {
+    return values_of(*queries_, test_, test_set, model.ranker->score(test_set.matrix), measures);
+  }
+  double value(const fusion::Model& model) const { return mean_of(values(model)); }
+
+ private:
+  const JudgedQueries* queries_;
+  std::vector<std::size_t> test_;
+
+ public:
+  const fusion::TrainingSet train_set, test_set;
+  const evaluation::MeasureSet measures;
+  fusion::TrainingRequest request;  ///< for learn(); has the seed
+};
+
+/// The values of a part's test queries, one list per method.
+using PartValues = std::vector<std::vector<double>>;
+
+/// The mean of each method over the queries of all parts.
+std::vector<double> means_over_queries(const std::vector<PartValues>& parts);
+
+/// Runs work(part, seed) on every part, in a full run with five seeds; quick: on the first part.
+template <class Work>
+auto run_parts(const ExperimentOptions& options, const Work& work) {
+  const std::size_t parts = options.is_quick() ? 1 : kFifths;
+  return run_all(parts * (options.is_full() ? 5 : 1), options,
+                 [&](std::size_t i) { return work(i % parts, options.seed + i / parts); });
+}
 
 }  // namespace metafuse::lab::experiments

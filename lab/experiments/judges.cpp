@@ -10,46 +10,35 @@
 // of the grades.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
-#include "core/deadline.h"
 #include "core/json.h"
 #include "core/json_members.h"
 #include "core/random.h"
 #include "core/text.h"
 #include "core/text_file.h"
 #include "evaluation/runs/judgments.h"
-#include "evaluation/runs/run_file.h"
-#include "fetchers/engines/index/cosine_engine.h"
-#include "fetchers/engines/index/local_engine.h"
-#include "fetchers/engines/index/vector_engine.h"
 #include "lab/experiments/data_sets.h"
+#include "lab/experiments/indexed_documents.h"
 #include "lab/experiments/judged_queries.h"
-#include "lab/experiments/report.h"
-#include "lab/experiments/trials.h"
 #include "service/learning/judge_grades.h"
 #include "service/learning/recording.h"
-#include "templates/expander.h"
-#include "templates/template_file.h"
 
 namespace metafuse::lab::experiments {
 namespace judges {
 namespace {
 
-constexpr int kListDepth = 100;
 constexpr double kJudgedDepth = 10;
 constexpr double kWrongShare = 0.3;
 constexpr std::size_t kCalibratedBy = 40;
 constexpr std::size_t kKnownItems = 300;
 constexpr std::size_t kForms = 4;
 constexpr const char* kCollections[] = {"cacm", "cisi", "cran", "med", "time"};
-constexpr const char* kDomain =
+constexpr IndexedDocuments::Files kFiles = {
     "version: 1\ndomain: own\ndepth: 100\nslots:\n  QUERY: {required: true, description: a question}\n"
     "templates:\n"
     "  - {id: any, engine: weighted, query: '{QUERY|any}'}\n"
@@ -59,17 +48,19 @@ constexpr const char* kDomain =
     "  - {id: words, engine: words, query: '{QUERY|any}'}\n"
     "  - {id: parts, engine: parts, query: '{QUERY|any}'}\n"
     "  - {id: alike, engine: alike, query: '{QUERY}'}\n"
-    "  - {id: meaning, engine: meaning, query: '{QUERY}'}\n";
+    "  - {id: meaning, engine: meaning, query: '{QUERY}'}\n",
+    "engines:\n"
+    "  - {name: weighted, engine: local, database: made, weights: {title: 3}}\n"
+    "  - {name: flat, engine: local, database: made}\n"
+    "  - {name: words, engine: local, database: made, tokenizer: words}\n"
+    "  - {name: parts, engine: local, database: made, tokenizer: parts}\n"
+    "  - {name: alike, engine: local_cosine, database: made, query_syntax: plain}\n"
+    "  - {name: meaning, engine: local_vector, database: made}\n"};
 
 struct Document {
   std::string url;
   std::vector<std::string> title;
   std::vector<std::string> text;
-};
-
-struct Query {
-  std::string id;
-  std::string text;
 };
 
 /// The words of a text: letters and digits of ASCII in lower case, which these collections consist of.
@@ -132,7 +123,7 @@ std::string own_words(const Document& document, std::size_t form,
 
 /// Known items: queries with the one document that each was made of.
 struct KnownItems {
-  std::vector<Query> queries;
+  std::vector<Question> queries;
   std::string qrels;
 };
 
@@ -157,84 +148,22 @@ KnownItems known_items(const std::vector<Document>& documents, std::uint64_t see
   return out;
 }
 
-/// The embedded engines of a collection.
-class Engines {
- public:
-  explicit Engines(const std::string& database)
-      : weighted_({database, {{"title", 3}}}),
-        flat_({database, {}}),
-        words_({database, {}, "", "words"}),
-        parts_({database, {}, "", "parts"}),
-        alike_({database}),
-        meaning_({database, 0, ""}) {}
-
-  Result<RankedList> search(const ExpandedQuery& query) {
-    const Deadline deadline(clock_, std::chrono::seconds(60));
-    if (query.engine == "alike") return alike_.search(query.text, kListDepth, 0, deadline);
-    if (query.engine == "meaning") return meaning_.search(query.text, {}, kListDepth, 0, deadline);
-    fetchers::LocalEngine& engine = query.engine == "weighted" ? weighted_
-                                    : query.engine == "words"  ? words_
-                                    : query.engine == "parts"  ? parts_
-                                                               : flat_;
-    return engine.search(query.text, kListDepth, 0, deadline);
-  }
-
- private:
-  SteadyClock clock_;
-  fetchers::LocalEngine weighted_;
-  fetchers::LocalEngine flat_;
-  fetchers::LocalEngine words_;
-  fetchers::LocalEngine parts_;
-  fetchers::CosineEngine alike_;
-  fetchers::VectorEngine meaning_;
-};
-
-/// Asks all lists every query.
-/// out: one run per template
-Result<std::vector<evaluation::Run>> recorded(Engines& engines, const std::vector<Query>& queries,
-                                              const WorkFolder& folder, const std::string& name) {
-  TRY(const auto domain, templates::parse_domain_file(kDomain, "own.yaml"));
-  const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
-    return *find_query_syntax(engine == "alike" || engine == "meaning" ? "plain" : "fts5");
-  };
-  std::map<std::string, std::string> runs;
-  for (const auto& one : domain.domain.templates) runs[one.id] = "# no list yet\n";
-  for (const Query& query : queries) {
-    TRY(const auto expanded, templates::expand(domain.domain, {{{"QUERY", query.text}}}, syntax_of));
-    for (const ExpandedQuery& each : expanded) {
-      TRY(const auto list, engines.search(each));
-      for (std::size_t i = 0; i < list.hits.size(); ++i)
-        runs[each.template_id] += fmt::format("{} Q0 {} {} {} {}\n", query.id, list.hits[i].url, i + 1,
-                                              kListDepth - static_cast<int>(i), each.template_id);
-    }
-  }
-  std::vector<std::string> paths;
-  for (const auto& [id, lines] : runs) {
-    const std::string path = folder.path(name + "-" + id + ".run");
-    TRY_VOID(write_file(path, lines));
-    paths.push_back(id + "=" + path);
-  }
-  return evaluation::read_runs(paths);
-}
-
 struct Collection {
   JudgedQueries queries;
   fusion::Model of_known_items;
 };
 
-Result<JudgedQueries> with_judgments(Engines& engines, const std::vector<Query>& queries,
-                                     const std::string& qrels, const WorkFolder& folder,
-                                     const std::string& name, std::uint64_t seed) {
+Result<JudgedQueries> with_judgments(const IndexedDocuments& indexed, const std::vector<Question>& questions,
+                                     const std::string& qrels, std::uint64_t seed) {
+  TRY(const auto folder, WorkFolder::make());
   RunCollection collection;
-  collection.name = name;
-  TRY(collection.runs, recorded(engines, queries, folder, name));
+  TRY(collection.runs, indexed.record(questions, folder->path()));
   TRY(collection.judgments, evaluation::read_qrels(qrels));
   return judged_runs(std::move(collection), seed);
 }
 
-Result<Collection> read_collection(const std::string& data, const std::string& name,
-                                   const ExperimentOptions& options) {
-  const std::string path = data + "/text-collections/" + name;
+Result<Collection> read_collection(const std::string& name, const ExperimentOptions& options) {
+  const std::string path = options.data + "/text-collections/" + name;
   const std::string documents_file = with_packing(path + "/docs.jsonl");
   TRY(const auto folder, WorkFolder::make());
   fetchers::IndexOptions index;
@@ -243,20 +172,17 @@ Result<Collection> read_collection(const std::string& data, const std::string& n
   index.has_cosine = true;
   index.files.threads = options.threads;
   index.vectors.source = fetchers::VectorOptions::Source::lsi;
-  const std::string database = folder->path("index.db");
-  TRY_VOID(fetchers::build_local_index(database, {documents_file}, index));
-  Engines engines(database);
+  TRY(const auto indexed, IndexedDocuments::make(documents_file, folder->path("index.db"), kFiles, index));
   TRY(const auto judged, service::read_judged_queries(path + "/judged.jsonl"));
-  std::vector<Query> queries;
-  for (const auto& query : judged) queries.push_back({query.id, query.slots.slots.at("QUERY")});
+  std::vector<Question> questions;
+  for (const auto& query : judged) questions.push_back({query.id, query.slots.slots.at("QUERY")});
   Collection out;
-  TRY(out.queries, with_judgments(engines, queries, path + "/qrels", *folder, name, options.seed));
+  TRY(out.queries, with_judgments(*indexed, questions, path + "/qrels", options.seed));
   TRY(const auto documents, read_documents(documents_file));
   const KnownItems items = known_items(documents, options.seed);
   TRY_VOID(write_file(folder->path("known"), items.qrels));
-  TRY(auto known,
-      with_judgments(engines, items.queries, folder->path("known"), *folder, "known", options.seed));
-  TRY(out.of_known_items, train("auto", known.set, {}));
+  TRY(const auto known, with_judgments(*indexed, items.queries, folder->path("known"), options.seed));
+  TRY(out.of_known_items, train({"auto"}, known.set));
   return out;
 }
 
@@ -296,36 +222,23 @@ fusion::TrainingSet calibrated(fusion::TrainingSet model, const fusion::Training
 }
 
 /// The columns of the table.
-enum Column : std::size_t { kUntrained, kRight, kWrong, kWrongCalibrated, kKnown, kColumns };
+enum Column : std::size_t { kUntrained, kRight, kWrong, kWrongCalibrated, kKnown };
 
 /// The mean over a part's queries for each column. A set that auto refuses leaves the order untrained.
 Result<std::vector<double>> run_part(const Collection& collection, std::size_t part, std::uint64_t seed) {
   const JudgedQueries& queries = collection.queries;
-  const Division division = divided(queries.part_of, part);
-  const fusion::TrainingSet people = fusion::select_queries(queries.set, division.train);
-  const fusion::TrainingSet test_set = fusion::select_queries(queries.set, division.test);
-  TRY(const auto measures, evaluation::parse_measures("map"));
-  const auto value_of = [&](const fusion::Model& model) {
-    return mean_of(
-        values_of(queries, division.test, test_set, model.ranker->score(test_set.matrix), measures));
-  };
-  const auto value = [&](const char* learner, const fusion::TrainingSet& set) -> Result<double> {
-    fusion::TrainingRequest request;
-    request.seed = seed;
-    auto model = train(learner, set, {}, request);
-    if (!model) model = train("reciprocal-ranks", people, {}, request);
-    TRY(const auto used, std::move(model));
-    return value_of(used);
+  const Trial trial(queries, divided(queries.part_of, part), "map", seed);
+  const fusion::TrainingSet& people = trial.train_set;
+  TRY(const auto untrained, trial.learn({"reciprocal-ranks"}));
+  const auto value = [&](const fusion::TrainingSet& set) {
+    const auto model = trial.learn({"auto"}, set);
+    return trial.value(model ? *model : untrained);
   };
   const Random random = Random(seed).split(part);
   const auto wrong = graded_by_model(people, kWrongShare, random);
-  std::vector<double> out(kColumns);
-  TRY(out[kUntrained], value("reciprocal-ranks", people));
-  TRY(out[kRight], value("auto", graded_by_model(people, 0.0, random)));
-  TRY(out[kWrong], value("auto", wrong));
-  TRY(out[kWrongCalibrated], value("auto", calibrated(wrong, people, random.split(1))));
-  out[kKnown] = value_of(collection.of_known_items);
-  return out;
+  return std::vector<double>{trial.value(untrained), value(graded_by_model(people, 0.0, random)),
+                             value(wrong), value(calibrated(wrong, people, random.split(1))),
+                             trial.value(collection.of_known_items)};
 }
 
 /// The share of what right grades gain that the model's lose; 0 where right grades gain nothing.
@@ -334,7 +247,7 @@ double share_lost(const std::vector<double>& means, Column column) {
   return gain > 0.0 ? (means[kRight] - means[column]) / gain : 0.0;
 }
 
-void describe(const std::map<std::string, std::vector<double>>& by_collection, PaperReport& report) {
+void describe(const std::map<std::string, std::vector<double>>& by_collection, Report& report) {
   Table table{
       {{"MAP", "untrained", "right grades", "30 % wrong", "calibrated", "share lost", "known items"}}};
   std::vector<std::vector<double>> rows;
@@ -344,9 +257,8 @@ void describe(const std::map<std::string, std::vector<double>>& by_collection, P
     for (const Column column : {kUntrained, kRight, kWrong, kWrongCalibrated})
       cells.push_back(fixed(means[column], 4));
     cells.push_back(fmt::format("{:.0f} %", 100.0 * share_lost(means, kWrong)));
-    cells.push_back(fmt::format("{:+.4f}", means[kKnown] - means[kUntrained]));
+    cells.push_back(signed_text(means[kKnown] - means[kUntrained]));
     table.add(std::move(cells));
-    report.json[name] = json_array(means);
   };
   for (const auto& [name, means] : by_collection) {
     add(name, means);
@@ -355,7 +267,8 @@ void describe(const std::map<std::string, std::vector<double>>& by_collection, P
   }
   const auto means = means_of(rows);
   add("mean", means);
-  report.text += table.text() + "\n";
+  report.add(table);
+  report.text += "\n";
   report.judge("a model with 30 % wrong grades loses at most half of what right grades gain, in the mean",
                means[kRight] > means[kUntrained] && share_lost(means, kWrong) <= 0.5,
                fmt::format("{:.0f} %", 100.0 * share_lost(means, kWrong)));
@@ -367,23 +280,19 @@ void describe(const std::map<std::string, std::vector<double>>& by_collection, P
 }  // namespace
 }  // namespace judges
 
-Result<std::string> run_judges(const ExperimentOptions& options) {
+Result<Report> run_judges(const ExperimentOptions& options) {
   using namespace judges;
-  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
-  PaperReport report{"judges", "Judges that are no people",
-                     "MAP by people's judgments, on queries that nothing was learned from.\n\n"};
-  const std::size_t parts = options.is_quick() ? 1 : kFifths;
-  const std::size_t draws = options.is_full() ? 5 : 1;
   std::map<std::string, std::vector<double>> means;
   for (const char* name : kCollections) {
-    TRY(const auto collection, read_collection(options.data, name, options));
-    TRY(const auto rows, run_all(parts * draws, options.threads, options.progress, [&](std::size_t i) {
-          return run_part(collection, i % parts, options.seed + i / parts);
+    TRY(const auto collection, read_collection(name, options));
+    TRY(const auto rows, run_parts(options, [&](std::size_t part, std::uint64_t seed) {
+          return run_part(collection, part, seed);
         }));
     means[name] = means_of(rows);
   }
+  Report report{"MAP by people's judgments, on queries that nothing was learned from.\n\n"};
   describe(means, report);
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

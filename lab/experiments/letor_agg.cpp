@@ -18,7 +18,6 @@
 #include "fusion/input/input_files.h"
 #include "fusion/training/cross_validation.h"
 #include "lab/experiments/data_sets.h"
-#include "lab/experiments/trials.h"
 
 namespace metafuse::lab::experiments {
 namespace letor_agg {
@@ -144,8 +143,7 @@ Difference difference_of(const Values& ours, const Values& theirs, std::size_t m
 }
 
 void describe_set(const std::string& set, const std::vector<std::string>& methods,
-                  const std::vector<Values>& values, std::uint64_t seed, PaperReport& report,
-                  JsonArray& json) {
+                  const std::vector<Values>& values, std::uint64_t seed, Report& report) {
   Table means{{{fmt::format("{}, {} queries", set, values[0].size())}}};
   Table gains{{{"ours less"}}};
   for (const char* title : kMeasureTitles) {
@@ -157,22 +155,15 @@ void describe_set(const std::string& set, const std::vector<std::string>& method
     means.add(methods[method], mean, 4);
     if (method > 0) gains.add({methods[method]});
     for (std::size_t m = 0; m < kMeasureCount; ++m) {
-      JsonObject row{
-          {"set", set}, {"method", methods[method]}, {"measure", kMeasureTitles[m]}, {"mean", mean[m]}};
-      if (method > 0) {
-        const Difference difference = difference_of(values[0], values[method], m, seed);
-        const auto& [low, high] = difference.interval;
-        gains.rows.back().push_back(fmt::format("{:+.4f} [{:+.4f}, {:+.4f}] p {}", difference.mean, low, high,
-                                                difference.p < 0.0001 ? "< .0001" : fixed(difference.p, 4)));
-        row["difference"] = difference.mean;
-        row["interval"] = JsonArray{low, high};
-        row["p"] = difference.p;
-      }
-      json.push_back(std::move(row));
+      if (method == 0) continue;
+      const Difference difference = difference_of(values[0], values[method], m, seed);
+      const auto& [low, high] = difference.interval;
+      gains.rows.back().push_back(fmt::format("{:+.4f} [{:+.4f}, {:+.4f}] p {}", difference.mean, low, high,
+                                              difference.p < 0.0001 ? "< .0001" : fixed(difference.p, 4)));
     }
   }
-  report.text += means.text();
-  if (values.size() > 1) report.text += gains.text();
+  report.add(means);
+  if (values.size() > 1) report.add(gains);
 }
 
 void append(Values& to, const Values& from) {
@@ -180,17 +171,15 @@ void append(Values& to, const Values& from) {
 }
 
 /// Adds to the report the means of every method, and ours minus each other one, for each set and for the
-/// queries of both together, in each measure. The JSON is stored under `field`.
-void describe(const Outcome& outcome, const std::string& field, std::uint64_t seed, PaperReport& report) {
-  JsonArray json;
+/// queries of both together, in each measure.
+void describe(const Outcome& outcome, std::uint64_t seed, Report& report) {
   std::vector<Values> both(outcome.methods.size());
   for (const char* set : kSets) {
     const std::vector<Values>& values = outcome.by_set.at(set);
-    describe_set(set, outcome.methods, values, seed, report, json);
+    describe_set(set, outcome.methods, values, seed, report);
     for (std::size_t method = 0; method < both.size(); ++method) append(both[method], values[method]);
   }
-  describe_set("both sets", outcome.methods, both, seed, report, json);
-  report.json[field] = std::move(json);
+  describe_set("both sets", outcome.methods, both, seed, report);
 }
 
 /// The values on a fold's test part of our model, trained on the given parts.
@@ -198,12 +187,12 @@ Result<Values> test_ours(const Fold& fold, const std::vector<std::string>& parts
                          const QueryMeasures& measures, const ExperimentOptions& options) {
   const Candidate& candidate = ours.candidate;
   TRY(const auto set, read_parts(parts, candidate.reading));
-  auto learning = candidate.options;
-  learning["rounds"] = std::to_string(ours.rounds.at(fold.set));
+  Method method = candidate.method;
+  method.options["rounds"] = std::to_string(ours.rounds.at(fold.set));
   fusion::TrainingRequest request;
   request.seed = options.seed;
   request.threads = options.threads;
-  TRY(const auto model, train(candidate.learner, set, learning, request));
+  TRY(const auto model, train(method, set, request));
   TRY(const auto test, read_parts({fold.test}, candidate.reading, model.features));
   return measures.of(model.ranker->score(test.matrix));
 }
@@ -256,18 +245,18 @@ Result<void> test_fold(const Fold& fold, const Ours& ours, const std::vector<std
 
 Result<void> test_all(const std::vector<Fold>& folds, const Ours& ours, const std::vector<std::string>& peers,
                       const evaluation::MeasureSet& measures, const ExperimentOptions& options,
-                      PaperReport& report) {
+                      Report& report) {
   Tested tested;
-  tested.plain.methods = tested.refitted.methods = {ours.candidate.name};
+  tested.plain.methods = tested.refitted.methods = {ours.candidate.method.name};
   for (const fusion::Baseline& baseline : fusion::rank_baselines())
     tested.plain.methods.push_back(baseline.name);
   for (Outcome* outcome : {&tested.plain, &tested.refitted})
     outcome->methods.insert(outcome->methods.end(), peers.begin(), peers.end());
   for (const Fold& fold : folds) TRY_VOID(test_fold(fold, ours, peers, measures, options, tested));
   report.text += "Test parts\n\n";
-  describe(tested.plain, "test", options.seed, report);
+  describe(tested.plain, options.seed, report);
   report.text += "Test parts, refitted on training and validation parts\n\n";
-  describe(tested.refitted, "refitted", options.seed, report);
+  describe(tested.refitted, options.seed, report);
   return {};
 }
 
@@ -301,22 +290,23 @@ std::vector<Candidate> candidates(ExperimentOptions::Size size) {
                                                                 : Scale{"500", "100", "300"};
   const std::string bags = scale.bags;
   const auto trees = [&](const std::string& depth) {
-    return Candidate{"monotone-trees " + bags + ", depth " + depth,
-                     "monotone-trees",
-                     {"documents", "share"},
-                     {{"rounds", scale.trees}, {"bags", bags}, {"tree-depth", depth}}};
+    return Candidate{{"monotone-trees " + bags + ", depth " + depth,
+                      "monotone-trees",
+                      {{"rounds", scale.trees}, {"bags", bags}, {"tree-depth", depth}}},
+                     {"documents", "share"}};
   };
   std::vector<Candidate> all = {
-      {"rankboost", "rankboost", {"equal", ""}, {{"rounds", scale.rounds}, {"max-thresholds", "all"}}},
-      {"rankboost-bagged " + bags,
-       "rankboost-bagged",
-       {"equal", "share"},
-       {{"rounds", scale.rounds}, {"max-thresholds", "all"}, {"bags", bags}}},
+      {{"rankboost", "rankboost", {{"rounds", scale.rounds}, {"max-thresholds", "all"}}}, {}},
+      {{"rankboost-bagged " + bags,
+        "rankboost-bagged",
+        {{"rounds", scale.rounds}, {"max-thresholds", "all"}, {"bags", bags}}},
+       {"equal", "share"}},
       trees("2"),
       trees("3")};
   for (Candidate& candidate : all) {
-    candidate.name += ", " + candidate.reading.query_weights + ", one";  // all pairs of grades weigh one
-    if (!candidate.reading.derive.empty()) candidate.name += ", derive " + candidate.reading.derive;
+    candidate.method.name +=
+        ", " + candidate.reading.query_weights + ", one";  // all pairs of grades weigh one
+    if (!candidate.reading.derive.empty()) candidate.method.name += ", derive " + candidate.reading.derive;
   }
   return all;
 }
@@ -337,14 +327,13 @@ Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& 
     curve.push_back(criterion(measured.of({scores.begin(), scores.end()})));
     return curve.back();
   };
-  TRY_VOID(train(candidate.learner, set, candidate.options, request));
+  TRY_VOID(train(candidate.method, set, request));
   return curve;
 }
 
 Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::MeasureSet& measures,
-                         const ExperimentOptions& options, PaperReport& report) {
+                         const ExperimentOptions& options, Report& report) {
   Ours best;
-  JsonArray json;
   const std::vector<Candidate> all = candidates(options.size);
   Table table{{{"configuration", "rounds", "validation"}}};
   std::size_t done = 0;
@@ -356,28 +345,22 @@ Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::Measu
       if (options.progress) options.progress(++done, (all.size() + 1) * folds.size());
     }
     Ours found{candidate, {}, 0.0};
-    JsonObject rounds;
     for (const char* set : kSets) {
       const Rounds of_set = best_rounds(curves.at(set));
       found.rounds[set] = of_set.count;
       found.value += of_set.value / static_cast<double>(kSets.size());
-      rounds[set] = of_set.count;
     }
-    table.add({candidate.name, rounds_text(found), fixed(found.value, 4)});
-    json.push_back(JsonObject{
-        {"configuration", candidate.name}, {"rounds", std::move(rounds)}, {"validation", found.value}});
+    table.add({candidate.method.name, rounds_text(found), fixed(found.value, 4)});
     if (found.value > best.value) best = found;
   }
-  report.text +=
-      fmt::format("{}chosen: {}; rounds {}\n\n", table.text(), best.candidate.name, rounds_text(best));
-  report.json["validation"] = std::move(json);
-  report.json["chosen"] = best.candidate.name;
+  report.add(table);
+  report.text += fmt::format("chosen: {}; rounds {}\n\n", best.candidate.method.name, rounds_text(best));
   return best;
 }
 
 Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
                                               const evaluation::MeasureSet& measures,
-                                              const ExperimentOptions& options, PaperReport& report) {
+                                              const ExperimentOptions& options, Report& report) {
   TRY(const auto names, peer_configurations(options.peer_runs));
   std::vector<double> values(names.size(), 0.0);
   std::vector<std::string> chosen;
@@ -389,39 +372,35 @@ Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
       values[i] += criterion(measured) / static_cast<double>(folds.size());
     }
   }
-  JsonArray json;
   Table table{{{"other learner", "validation"}}};
   std::map<std::string, std::size_t> best;  // by the part of the name after the comma
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     table.add({name, fixed(values[i], 4)});
-    json.push_back(JsonObject{{"configuration", name}, {"validation", values[i]}});
     std::size_t& leader = best.emplace(name.substr(std::min(name.find(','), name.size())), i).first->second;
     if (values[i] > values[leader]) leader = i;
   }
-  report.text += table.text();
+  report.add(table);
   for (const auto& [way, i] : best) {
     chosen.push_back(names[i]);
     report.text += "chosen: " + chosen.back() + "\n";
   }
   report.text += "\n";
-  report.json["peer_validation"] = std::move(json);
   return chosen;
 }
 
 }  // namespace letor_agg
 
-Result<std::string> run_letor_agg(const ExperimentOptions& options) {
+Result<Report> run_letor_agg(const ExperimentOptions& options) {
   using namespace letor_agg;
   TRY(const auto folds, official_folds(options.data));
   TRY(const auto measures, evaluation::parse_measures(kMeasures));
-  PaperReport report{"letor-agg", "Fusion on LETOR's rank aggregation sets",
-                     "Mean of the three measures over the validation parts of both sets\n\n"};
+  Report report{"Mean of the three measures over the validation parts of both sets\n\n"};
   TRY(const auto ours, choose_ours(folds, measures, options, report));
   TRY(const auto peers, choose_peers(folds, measures, options, report));
   TRY_VOID(test_all(folds, ours, peers, measures, options, report));
   if (options.progress) options.progress(1, 1);
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

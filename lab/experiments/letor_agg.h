@@ -9,7 +9,7 @@
 #include "evaluation/measures/measure.h"
 #include "fusion/data/training_set.h"
 #include "lab/experiments/experiment.h"
-#include "lab/experiments/report.h"
+#include "lab/experiments/trials.h"
 
 /// Fusion on LETOR's rank aggregation sets: the choices made on validation parts before any test part
 /// is read.
@@ -40,10 +40,8 @@ struct Reading {
 
 /// One configuration of our learners.
 struct Candidate {
-  std::string name;
-  std::string learner;
+  Method method;
   Reading reading;
-  std::map<std::string, std::string> options;
 };
 
 /// The configurations to choose among.
@@ -69,7 +67,7 @@ struct Ours {
 ///
 /// errors: those of validation_curve()
 Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::MeasureSet& measures,
-                         const ExperimentOptions& options, PaperReport& report);
+                         const ExperimentOptions& options, Report& report);
 
 /// Chooses among the configurations of another learner that was trained elsewhere. Its runs are in folders
 /// below options.peer_runs, CONFIGURATION/SET/foldN/{validation,test,refitted}.run, as
@@ -81,6 +79,6 @@ Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::Measu
 ///         first document without a score
 Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
                                               const evaluation::MeasureSet& measures,
-                                              const ExperimentOptions& options, PaperReport& report);
+                                              const ExperimentOptions& options, Report& report);
 
 }  // namespace metafuse::lab::experiments::letor_agg

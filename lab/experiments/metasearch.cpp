@@ -71,15 +71,14 @@ Result<std::string> make_table(RunCollection& collection, const ExperimentOption
 
 }  // namespace
 
-Result<std::string> run_metasearch(const ExperimentOptions& options) {
-  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
-  std::string text;
+Result<Report> run_metasearch(const ExperimentOptions& options) {
+  Report report;
   for (const auto read : {read_trec3, read_covid_round1, read_fedweb}) {
     TRY(auto collection, read(options.data));
-    TRY(auto table, make_table(collection, options));
-    text += table;
+    TRY(const auto table, make_table(collection, options));
+    report.text += table;
   }
-  return text;
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

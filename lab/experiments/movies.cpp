@@ -179,7 +179,7 @@ Result<void> measure_figures(std::vector<Figure>& figures, const Ratings& rating
     for (std::size_t s = 0; s < figure.settings.size(); ++s)
       for (const Task& task : figure.settings[s].tasks) jobs.push_back({&figure, s, &task});
   }
-  TRY(auto results, run_all(jobs.size(), options.threads, options.progress, [&](std::size_t i) {
+  TRY(auto results, run_all(jobs.size(), options, [&](std::size_t i) {
         return run_methods(ratings, *jobs[i].task, jobs[i].figure->methods);
       }));
   for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -187,7 +187,7 @@ Result<void> measure_figures(std::vector<Figure>& figures, const Ratings& rating
   return {};
 }
 
-void describe(const Figure& figure, PaperReport& report) {
+void describe(const Figure& figure, Report& report) {
   JsonObject json;
   JsonArray labels;
   for (const Setting& setting : figure.settings) labels.emplace_back(setting.label);
@@ -218,7 +218,7 @@ void describe(const Figure& figure, PaperReport& report) {
 }
 
 /// Fig. 8: random guessing in closed form, eq. (22).
-void random_guessing_figure(PaperReport& report) {
+void random_guessing_figure(Report& report) {
   struct Row {
     std::string label;
     double x;
@@ -312,7 +312,7 @@ struct Contest {
   const char* where;
 };
 
-void judge(const Figure& figure, const Contest& contest, PaperReport& report) {
+void judge(const Figure& figure, const Contest& contest, Report& report) {
   const Wins wins = wins_over(figure, contest.a, contest.b, contest.first, figure.last());
   report.judge(fmt::format("{} beats {} {} on all four measures", method_name(contest.a),
                            method_name(contest.b), contest.where),
@@ -320,7 +320,7 @@ void judge(const Figure& figure, const Contest& contest, PaperReport& report) {
 }
 
 /// Judges whether RankBoost gains most from the first setting to the last.
-void judge_slope(const Figure& figure, PaperReport& report) {
+void judge_slope(const Figure& figure, Report& report) {
   std::size_t best = 0;
   std::string evidence;
   for (std::size_t m = 0; m < kMeasures; ++m) {
@@ -336,7 +336,7 @@ void judge_slope(const Figure& figure, PaperReport& report) {
 
 /// Judges whether a method's mean is below that of random guessing in every setting.
 void judge_below_guessing(const Figure& figure, const char* claim, Method method, Measure measure,
-                          PaperReport& report) {
+                          Report& report) {
   std::size_t below = 0;
   for (std::size_t s = 0; s < figure.settings.size(); ++s)
     below += figure.mean(s, method, measure) < figure.mean(s, Method::random_guessing, measure) ? 1U : 0U;
@@ -347,7 +347,7 @@ void judge_below_guessing(const Figure& figure, const char* claim, Method method
 }
 
 /// The claims about fig. 5.
-void claims_of_counts(const Figure& figure, PaperReport& report) {
+void claims_of_counts(const Figure& figure, Report& report) {
   constexpr const char* kEverywhere = "at every number of features";
   for (const Contest& contest :
        {Contest{Method::rankboost, Method::regression, 0, kEverywhere},
@@ -367,14 +367,14 @@ void claims_of_counts(const Figure& figure, PaperReport& report) {
 }
 
 /// Judges how the share of good movies changes with the density of feedback (sec. 6.2.5).
-void judge_good_movies(const Figure& figure, PaperReport& report) {
+void judge_good_movies(const Figure& figure, Report& report) {
   std::vector<double> shares;
   for (const Setting& setting : figure.settings) {
     double sum = 0.0;
     for (const Task& task : setting.tasks) {
       std::vector<double> stars = task.train_stars;
       stars.insert(stars.end(), task.test_stars.begin(), task.test_stars.end());
-      const double best = *std::max_element(stars.begin(), stars.end());
+      const double best = highest_of(stars);
       sum += static_cast<double>(std::count(stars.begin(), stars.end(), best)) /
              static_cast<double>(stars.size() * setting.tasks.size());
     }
@@ -386,7 +386,7 @@ void judge_good_movies(const Figure& figure, PaperReport& report) {
 }
 
 /// The claims about fig. 7.
-void claims_of_feedback(const Figure& figure, PaperReport& report) {
+void claims_of_feedback(const Figure& figure, Report& report) {
   bool is_vsim_best = true;
   std::vector<std::string> best;
   for (const Measure measure : {kDisagreement, kAveragePrecision, kRankOfTop}) {
@@ -433,7 +433,7 @@ void claims_of_feedback(const Figure& figure, PaperReport& report) {
 }
 
 /// Answers the questions of sec. 6.2.6 and 7.
-void claims_of_proposals(const Figure& counts, const Figure& bipartite, PaperReport& report) {
+void claims_of_proposals(const Figure& counts, const Figure& bipartite, Report& report) {
   constexpr std::pair<Method, Method> kQuestions[] = {
       {Method::normalised_regression, Method::regression},
       {Method::rankboost, Method::normalised_regression},
@@ -449,8 +449,9 @@ void claims_of_proposals(const Figure& counts, const Figure& bipartite, PaperRep
 }  // namespace
 }  // namespace movies
 
-Result<std::string> run_movies(const ExperimentOptions& options) {
+Result<Report> run_movies(const ExperimentOptions& options) {
   using namespace movies;
+  using movies::Method;
   TRY(const auto ratings, read_ratings(with_packing(options.data + "/movielens-100k/u.data")));
   if (ratings.viewer_count() < 900)
     return fail(Code::bad_data,
@@ -462,12 +463,10 @@ Result<std::string> run_movies(const ExperimentOptions& options) {
   std::vector<Figure> figures = {
       feature_counts(ratings, sizes, random.split(5)), feature_density(ratings, sizes, random.split(6)),
       feedback_density(ratings, sizes, random.split(7)), classification(ratings, sizes, random.split(8))};
-  PaperReport report{"movies", "Movie recommendations (Freund et al. 2003, sec. 6.2) on MovieLens 100K"};
-  report.text = fmt::format(
+  Report report{fmt::format(
       "Means over targets (in brackets how many) of {} splits; half of a target's movies to learn from, half "
-      "to "
-      "predict.\n\n",
-      sizes.splits);
+      "to predict.\n\n",
+      sizes.splits)};
   TRY_VOID(measure_figures(figures, ratings, options));
   for (const Figure& figure : figures) describe(figure, report);
   random_guessing_figure(report);
@@ -478,7 +477,7 @@ Result<std::string> run_movies(const ExperimentOptions& options) {
   claims_of_feedback(figures[2], report);
   judge_good_movies(figures[2], report);
   claims_of_proposals(figures[0], figures[3], report);
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -76,8 +76,10 @@ fusion::FeatureMatrix with_column(const fusion::FeatureMatrix& matrix, const Sco
 Result<Scores> rankboost(const fusion::TrainingSet& set, const fusion::FeatureMatrix& documents) {
   const std::size_t rounds = 40 + set.matrix.feature_count() / 10;
   TRY(const auto model,
-      train("rankboost", set,
-            {{"rounds", std::to_string(rounds)}, {"weak-learner", "3.cum"}, {"q-default", "learn"}}));
+      train({"rankboost",
+             "",
+             {{"rounds", std::to_string(rounds)}, {"weak-learner", "3.cum"}, {"q-default", "learn"}}},
+            set));
   return model.ranker->score(documents);
 }
 
@@ -127,7 +129,7 @@ class Runner {
       set.matrix = with_column(half_.matrix, train_scores);
       return rankboost(set, with_column(test_, test_scores));
     }
-    const double best = *std::max_element(task_.train_stars.begin(), task_.train_stars.end());
+    const double best = highest_of(task_.train_stars);
     if (method == Method::rankboost_bipartite) {
       set.feedback.is_bipartite = true;
       set.feedback.relevance_level = best;
@@ -143,7 +145,7 @@ class Runner {
   Result<Scores> baseline(Method method, const fusion::FeatureMatrix& documents) const {
     const MethodRow& row = row_of(method);
     require(row.learner != nullptr, "the method is a learner of the registry");
-    TRY(const auto model, train(row.learner, whole_, row.options));
+    TRY(const auto model, train({row.name, row.learner, row.options}, whole_));
     return model.ranker->score(documents);
   }
 
@@ -159,7 +161,7 @@ Values measure(const std::vector<double>& scores, const std::vector<double>& gra
   static const auto set = evaluation::parse_measures("ranking_loss,expected_ap,prot,coverage");
   require(set.has_value() && !grades.empty(), "the movie measures exist and there are movies");
   evaluation::Rules rules;
-  rules.relevance_level = static_cast<int>(*std::max_element(grades.begin(), grades.end()));
+  rules.relevance_level = static_cast<int>(highest_of(grades));
   // Scores are exact to about 15 digits; smaller differences are treated as ties, as in training.
   const std::vector<std::uint32_t> order = evaluation::order_by_score(scores);
   const std::vector<double> values =

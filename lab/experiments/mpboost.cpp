@@ -107,7 +107,8 @@ Trial follow(const std::vector<fusion::WeakRanking>& rankings, std::size_t round
 Result<Trial> run_trial(const Split& fold, std::size_t form, double parameter, std::size_t rounds) {
   if (form == kRankBoost) {
     TRY(const auto model,
-        train("rankboost", fold.train, {{"rounds", std::to_string(rounds)}, {"max-thresholds", "all"}}));
+        train({"rankboost", "", {{"rounds", std::to_string(rounds)}, {"max-thresholds", "all"}}},
+              fold.train));
     TRY(const auto rankings, rounds_of(model));
     return follow(rankings, rounds, fold);
   }
@@ -141,7 +142,7 @@ Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const
       if (plan.is_quick) grid = {grid[grid.size() / 2]};
       for (const double parameter : grid) jobs.push_back({form, fold, parameter});
     }
-  TRY(auto results, run_all(jobs.size(), options.threads, options.progress, [&](std::size_t i) {
+  TRY(auto results, run_all(jobs.size(), options, [&](std::size_t i) {
         return run_trial(folds[jobs[i].fold], jobs[i].form, jobs[i].parameter, plan.rounds);
       }));
   Outcome outcome{std::move(name), {kForms.size(), std::vector<Trial>(folds.size())}};
@@ -161,7 +162,7 @@ bool is_drawn(const std::string& sheet) {
 }
 
 /// Adds the table and the curves of one data set (figs. 3, 5 and 6).
-void describe(const Outcome& outcome, const PublishedNdcg& published, PaperReport& report) {
+void describe(const Outcome& outcome, const PublishedNdcg& published, Report& report) {
   Table table{{{outcome.name + ": NDCG@"}}};
   for (std::size_t k = 1; k <= kDepth; ++k) table.rows[0].push_back(std::to_string(k));
   std::vector<evaluation::Curve> curves, overfitting;
@@ -196,7 +197,7 @@ void describe(const Outcome& outcome, const PublishedNdcg& published, PaperRepor
 }
 
 /// Adds the directed distances themselves, with the paper's parameters (fig. 2).
-void distance_figure(PaperReport& report) {
+void distance_figure(Report& report) {
   std::vector<evaluation::Curve> curves;
   Table table{{{"directed distance of grades apart by", "1", "2", "3", "4"}}};
   for (const auto& [kind, parameter] :
@@ -221,7 +222,7 @@ std::size_t wins(const std::vector<double>& a, const std::vector<double>& b) {
 
 /// Claims that each distance beats a rival at every depth.
 void claim_distances_beat(const Outcome& outcome, const std::string& rival, const std::vector<double>& other,
-                          PaperReport& report) {
+                          Report& report) {
   for (std::size_t form = kBinary + 1; form <= kLogit; ++form) {
     const std::size_t count = wins(outcome.ndcg(form), other);
     report.judge(fmt::format("{}: {} beats {} at NDCG@1..10", outcome.name, kForms[form].name, rival),
@@ -230,7 +231,7 @@ void claim_distances_beat(const Outcome& outcome, const std::string& rival, cons
 }
 
 /// Judges how much of the distances' gain over binary labels is due to the size of their steps.
-void claims_of_control(const Outcome& outcome, PaperReport& report) {
+void claims_of_control(const Outcome& outcome, Report& report) {
   const std::vector<double> control = outcome.ndcg(kControl);
   const std::size_t count = wins(control, outcome.ndcg(kBinary));
   report.judge(
@@ -241,7 +242,7 @@ void claims_of_control(const Outcome& outcome, PaperReport& report) {
 
 /// The order of the three distances (sec. 5.4).
 /// in: best - the form that the paper has first on this data
-void claim_order(const Outcome& outcome, std::size_t best, PaperReport& report) {
+void claim_order(const Outcome& outcome, std::size_t best, Report& report) {
   std::vector<double> means;
   std::vector<std::string> names;
   for (std::size_t form = kBinary + 1; form <= kLogit; ++form) {
@@ -254,11 +255,11 @@ void claim_order(const Outcome& outcome, std::size_t best, PaperReport& report) 
   const double first = means[best - kBinary - 1];
   report.judge(
       fmt::format("{}: {} is the best of the three distances (sec. 5.4)", outcome.name, kForms[best].name),
-      first == *std::max_element(means.begin(), means.end()), evidence);
+      first == highest_of(means), evidence);
 }
 
 /// The claims about OHSUMED (fig. 3).
-void claims_of_ohsumed(const Outcome& outcome, const PublishedNdcg& published, PaperReport& report) {
+void claims_of_ohsumed(const Outcome& outcome, const PublishedNdcg& published, Report& report) {
   claim_distances_beat(outcome, "MPBoost.BINARY", outcome.ndcg(kBinary), report);
   std::vector<std::vector<double>> rivals;
   for (std::size_t form = 0; form < kLogit; ++form) rivals.push_back(outcome.ndcg(form));
@@ -288,14 +289,14 @@ void claims_of_ohsumed(const Outcome& outcome, const PublishedNdcg& published, P
 }
 
 /// The claims about the web data (figs. 5 and 6).
-void claims_of_web(const Outcome& outcome, PaperReport& report) {
+void claims_of_web(const Outcome& outcome, Report& report) {
   claim_order(outcome, kLog, report);
   claim_distances_beat(outcome, "MPBoost.BINARY", outcome.ndcg(kBinary), report);
   claims_of_control(outcome, report);
   std::vector<double> falls;  // per form: how far its test curve falls from its highest point to its end
   for (std::size_t form = kBinary; form <= kLogit; ++form) {
     const std::vector<double> curve = outcome.curve(form);
-    falls.push_back(*std::max_element(curve.begin(), curve.end()) - curve.back());
+    falls.push_back(highest_of(curve) - curve.back());
   }
   report.judge(outcome.name +
                    ": binary labels overfit, the distances do not (fall of test NDCG@5 from its highest to "
@@ -333,15 +334,14 @@ Result<std::vector<Split>> mslr_folds(const std::string& data, const Plan& plan,
 }  // namespace
 }  // namespace mpboost
 
-Result<std::string> run_mpboost(const ExperimentOptions& options) {
+Result<Report> run_mpboost(const ExperimentOptions& options) {
   using namespace mpboost;
   Plan plan;
   if (options.is_quick()) plan = {60, 1, true, 1};
   if (options.is_full()) plan.rounds = 1000;
-  PaperReport report{"mpboost", "MPBoost (Zhu et al. 2009)"};
-  report.text =
+  Report report{
       fmt::format("Mean over {} folds; parameter and rounds (up to {}) chosen by NDCG@5 on validation.\n\n",
-                  plan.folds, plan.rounds);
+                  plan.folds, plan.rounds)};
   TRY(const auto published, read_published_ndcg(options.data + "/letor3-baselines/OHSUMED.csv"));
   TRY(const auto ohsumed, ohsumed_folds(options.data, plan.folds));
   TRY(const auto first, compare("OHSUMED", ohsumed, plan, options));
@@ -356,7 +356,7 @@ Result<std::string> run_mpboost(const ExperimentOptions& options) {
   report.leave(
       "fig. 5 and 6 on Web-2 itself",
       "a commercial data set; 36 queries of MSLR-WEB10K, which also has five grades, take its place");
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -217,8 +217,8 @@ Summary summary_of(const Task& task, const std::vector<Trial>& trials, const Sam
 /// of threads.
 Result<Summary> run_task(const Task& task, const ExperimentOptions& options) {
   const Random seeds(options.seed);
-  TRY(const auto trials, run_all(task.trials, options.threads, options.progress,
-                                 [&](std::size_t i) { return run_trial(task, seeds.split(i).next()); }));
+  TRY(const auto trials,
+      run_all(task.trials, options, [&](std::size_t i) { return run_trial(task, seeds.split(i).next()); }));
   Random first(seeds.split(0).next());
   return summary_of(task, trials, task.draw(first));
 }
@@ -254,19 +254,16 @@ const Row& best_row(const Summary& summary, std::string_view kind, bool is_romma
   return *best;
 }
 
-/// How fast a method learns: its running loss, averaged over the logarithm of the number of examples.
-double mean_running_loss(const Summary& summary, const std::string& name) {
-  const auto row = std::find_if(summary.rows.begin(), summary.rows.end(),
-                                [&](const Row& one) { return one.name == name; });
-  require(row != summary.rows.end(), "a row of that name");
-  return mean_of(row->curve);
-}
-
 const Row& row_of(const Summary& summary, const std::string& name) {
   const auto row = std::find_if(summary.rows.begin(), summary.rows.end(),
                                 [&](const Row& one) { return one.name == name; });
   require(row != summary.rows.end(), "a row of that name");
   return *row;
+}
+
+/// How fast a method learns: its running loss, averaged over the logarithm of the number of examples.
+double mean_running_loss(const Summary& summary, const std::string& name) {
+  return mean_of(row_of(summary, name).curve);
 }
 
 /// A method's running loss after the first number of examples that is at least `steps`.
@@ -279,7 +276,7 @@ double running_loss(const Summary& summary, const std::string& name, double step
 }
 
 /// The sentences of sec. 4.1 about the synthetic task.
-void add_sentences(const Task& task, const Summary& summary, PaperReport& report) {
+void add_sentences(const Task& task, const Summary& summary, Report& report) {
   std::size_t lowest = 0;
   std::string intervals;
   bool is_rising = true;
@@ -312,7 +309,7 @@ void add_sentences(const Task& task, const Summary& summary, PaperReport& report
                voted < others, fmt::format("{:.3f} against {:.3f} there", voted, others));
 }
 
-void add_claims(const Task& task, const Summary& summary, const Task* first, PaperReport& report) {
+void add_claims(const Task& task, const Summary& summary, const Task* first, Report& report) {
   const auto loss_of = [](const Row& row) { return row.name + " " + to_text(row.loss, 3); };
   const Row& point = best_row(summary, "oap-bpm", false);
   const Row* least = nullptr;
@@ -343,14 +340,14 @@ void add_claims(const Task& task, const Summary& summary, const Task* first, Pap
 }
 
 /// Draws one setting of each method, as in figs. 2 and 3.
-std::string plot_of(const Task& task, const Summary& summary) {
+void plot(const Task& task, const Summary& summary, Report& report) {
   std::vector<evaluation::Curve> curves;
   for (const Row& row : summary.rows) {
     const bool is_first_tau = row.name.ends_with(" " + fixed(task.taus[0], 1)) && row.name.starts_with("oap");
     if (is_first_tau || row.name == drawn_widrow_hoff(task) || row.name == "prank")
       curves.push_back({row.name, summary.steps, row.curve});
   }
-  return evaluation::svg_plot(curves, {task.name, "examples seen", "mean rank loss so far", true});
+  report.plot(curves, task.name, "examples seen", "mean rank loss so far", true);
 }
 
 JsonObject json_of(const Task& task, const Summary& summary) {
@@ -373,7 +370,7 @@ JsonObject json_of(const Task& task, const Summary& summary) {
 }  // namespace
 }  // namespace online
 
-Result<std::string> run_online(const ExperimentOptions& options) {
+Result<Report> run_online(const ExperimentOptions& options) {
   using namespace online;
   const std::size_t trials = options.is_quick() ? 20 : 500;
   std::vector<Task> tasks = {synthetic_task(options.is_quick() ? 3 : 20)};
@@ -384,18 +381,18 @@ Result<std::string> run_online(const ExperimentOptions& options) {
   }
   TRY(auto movielens, movielens_task(options.data, trials));
   tasks.push_back(std::move(movielens));
-  PaperReport report{"online", "Online rankers (Harrington 2003)"};
+  Report report;
   JsonArray json;
   for (const Task& task : tasks) {
     TRY(const auto summary, run_task(task, options));
     report.text += table_text(task, summary);
-    report.plots.push_back(plot_of(task, summary));
+    plot(task, summary, report);
     json.push_back(json_of(task, summary));
     add_claims(task, summary, &tasks.front(), report);
   }
   report.json["tasks"] = std::move(json);
   report.leave("OHSUMED's column of table 2", "the file with three judges per pair is no longer available");
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

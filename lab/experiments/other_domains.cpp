@@ -12,8 +12,6 @@
 #include "fusion/model/prior.h"
 #include "lab/experiments/home_pages/home_pages.h"
 #include "lab/experiments/judged_queries.h"
-#include "lab/experiments/report.h"
-#include "lab/experiments/trials.h"
 
 namespace metafuse::lab::experiments {
 namespace other_domains {
@@ -66,7 +64,7 @@ Result<fusion::Model> train_auto(const fusion::TrainingSet& set, const fusion::P
   request.seed = seed;
   request.measure.name = kMeasure;
   request.prior = prior;
-  return train("auto", set, {}, request);
+  return train({"auto"}, set, request);
 }
 
 Result<Recorded> record(const ExperimentOptions& options) {
@@ -104,118 +102,100 @@ Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, 
   Random random = Random(seed).split(100 * number + domain);
   random.shuffle(drawn);
   const auto half = drawn.begin() + static_cast<std::ptrdiff_t>(drawn.size() / 2);
-  std::vector<std::size_t> test(drawn.begin(), half);
-  const std::vector<std::size_t> own(half, drawn.end());
-  std::sort(test.begin(), test.end());
-  const fusion::TrainingSet test_set = fusion::select_queries(recorded.queries.set, test);
-  TRY(const auto measures, evaluation::parse_measures(kMeasure));
+  Division division{{half, drawn.end()}, {drawn.begin(), half}};
+  const std::vector<std::size_t> own = division.train;
+  std::sort(division.test.begin(), division.test.end());
+  const Trial trial(recorded.queries, std::move(division), kMeasure, seed);
   TRY(const auto prior, prior_for(recorded, domain));
-  const auto value = [&](const fusion::Model& model) {
-    return mean_of(
-        values_of(recorded.queries, test, test_set, model.ranker->score(test_set.matrix), measures));
-  };
-  TRY(const auto rrf, train("reciprocal-ranks", test_set, {}));
+  TRY(const auto rrf, train({"reciprocal-ranks"}, trial.test_set));
   std::vector<Row> rows;
   for (const std::size_t count : kCounts) {
     if (count > own.size()) break;
+    Row& row = rows.emplace_back();
+    row.fill(trial.value(rrf));
+    row[kPrior] = trial.value(fusion::model_of(prior, trial.test_set.matrix.features()));
+    if (count == 0) continue;
     std::vector<std::size_t> judged(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     std::sort(judged.begin(), judged.end());
-    Row& row = rows.emplace_back();
-    row.fill(value(rrf));
-    row[kPrior] = value(fusion::model_of(prior, test_set.matrix.features()));
-    if (count == 0) continue;
     const fusion::TrainingSet set = fusion::select_queries(recorded.queries.set, judged);
     TRY(const auto alone, train_auto(set, nullptr, seed));
     TRY(const auto started, train_auto(set, &prior, seed));
-    row[kAuto] = value(alone);
-    row[kPrior] = value(started);
+    row[kAuto] = trial.value(alone);
+    row[kPrior] = trial.value(started);
   }
   return rows;
 }
 
-/// What a table shows of one domain, or of all: the means over the draws per number of judged queries.
-using Means = std::map<std::size_t, Row>;
+/// The mean of those draws that had so many judged queries.
+struct Mean {
+  std::size_t draws = 0;
+  Row row{};
 
-class Outcomes {
- public:
-  void add(const std::vector<Row>& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      auto& [sum, draws] = sums_[kCounts[i]];
-      for (std::size_t c = 0; c < kColumns; ++c) sum[c] += rows[i][c];
-      ++draws;
-    }
-  }
-  Means means() const {
-    Means out;
-    for (const auto& [count, item] : sums_)
-      for (std::size_t c = 0; c < kColumns; ++c)
-        out[count][c] = item.first[c] / static_cast<double>(item.second);
-    return out;
-  }
-  std::size_t draws(std::size_t count) const { return sums_.at(count).second; }
-
- private:
-  std::map<std::size_t, std::pair<Row, std::size_t>> sums_;
+  double lead(Column over) const { return row[kPrior] - row[over]; }
 };
 
-void describe(const std::string& name, const Outcomes& outcomes, PaperReport& report) {
+/// in: is_wanted - of each draw
+template <class IsWanted>
+std::map<std::size_t, Mean> means_of_draws(const std::vector<std::vector<Row>>& draws,
+                                           const IsWanted& is_wanted) {
+  std::map<std::size_t, Mean> means;
+  for (std::size_t draw = 0; draw < draws.size(); ++draw)
+    for (std::size_t i = 0; is_wanted(draw) && i < draws[draw].size(); ++i) {
+      Mean& mean = means[kCounts[i]];
+      ++mean.draws;
+      for (std::size_t c = 0; c < kColumns; ++c) mean.row[c] += draws[draw][i][c];
+    }
+  for (auto& [count, mean] : means)
+    for (double& value : mean.row) value /= static_cast<double>(mean.draws);
+  return means;
+}
+
+void describe(const std::string& name, const std::map<std::size_t, Mean>& means, Report& report) {
   Table table{{{name + ": MRR, own judged queries"}}};
   for (const char* column : kNames) table.rows[0].emplace_back(column);
   table.rows[0].emplace_back("ahead of auto");
-  JsonArray json;
-  for (const auto& [count, row] : outcomes.means()) {
-    std::vector<std::string> cells{fmt::format("{} (x{})", count, outcomes.draws(count))};
-    for (const double value : row) cells.push_back(fixed(value, 4));
-    cells.push_back(fmt::format("{:+.4f}", row[kPrior] - row[kAuto]));
-    table.add(std::move(cells));
-    json.emplace_back(JsonObject{{"queries", count}, {"mrr", json_array(row)}});
+  for (const auto& [count, mean] : means) {
+    table.add(fmt::format("{} (x{})", count, mean.draws), mean.row, 4);
+    table.rows.back().push_back(signed_text(mean.lead(kAuto)));
   }
-  report.text += table.text() + "\n";
-  report.json[name] = std::move(json);
+  report.add(table);
+  report.text += "\n";
 }
 
-void judge(const Means& means, PaperReport& report) {
+void judge(const std::map<std::size_t, Mean>& means, Report& report) {
   const auto lead = [&](std::size_t count, Column over) {
-    return means.contains(count) ? means.at(count)[kPrior] - means.at(count)[over] : 0.0;
+    return means.contains(count) ? means.at(count).lead(over) : 0.0;
   };
-  const auto judge_lead = [&](const std::string& claim, double value, double needed) {
-    report.judge(claim, value >= needed, fmt::format("{:+.4f}", value));
-  };
-  judge_lead("without a judged query, other domains' models are at least .06 ahead of RRF", lead(0, kRrf),
-             0.06);
-  judge_lead("with 5 judged queries, auto that starts from them is at least .03 ahead of auto",
-             lead(5, kAuto), 0.03);
-  judge_lead("with 50 judged queries, it is not more than .002 behind auto", lead(50, kAuto), -0.002);
-  judge_lead("with 100 judged queries, it is not more than .002 behind auto", lead(100, kAuto), -0.002);
+  report.judge_at_least("without a judged query, other domains' models are at least .06 ahead of RRF",
+                        lead(0, kRrf), 0.06);
+  report.judge_at_least("with 5 judged queries, auto that starts from them is at least .03 ahead of auto",
+                        lead(5, kAuto), 0.03);
+  for (const std::size_t count : {50U, 100U})
+    report.judge_at_least(fmt::format("with {} judged queries, it is not more than .002 behind auto", count),
+                          lead(count, kAuto), -0.002);
 }
 
 }  // namespace
 }  // namespace other_domains
 
-Result<std::string> run_other_domains(const ExperimentOptions& options) {
+Result<Report> run_other_domains(const ExperimentOptions& options) {
   using namespace other_domains;
   TRY(const auto recorded, record(options));
-  const std::size_t draws = options.is_quick() ? 1 : options.is_full() ? 10 : 3;
+  const std::size_t draws = options.by_size<std::size_t>(1, 3, 10);
   const std::size_t domains = recorded.domains.size();
-  TRY(const auto rows, run_all(draws * domains, options.threads, options.progress, [&](std::size_t i) {
+  TRY(const auto rows, run_all(draws * domains, options, [&](std::size_t i) {
         return run_draw(recorded, i % domains, i / domains, options.seed);
       }));
-  PaperReport report{"other-domains", "What other domains' models are worth",
-                     "Mean reciprocal rank on queries that nothing was learned from; (xN): draws of so many "
-                     "own judged queries.\n"
-                     "The other domains' models are auto's, of all their queries.\n\n"};
-  Outcomes all;
-  std::vector<Outcomes> of_domain(domains);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    all.add(rows[i]);
-    of_domain[i % domains].add(rows[i]);
-  }
+  Report report{
+      "Mean reciprocal rank on queries that nothing was learned from; (xN): draws of so many own judged "
+      "queries.\nThe other domains' models are auto's, of all their queries.\n\n"};
+  const auto all = means_of_draws(rows, [](std::size_t) { return true; });
   describe(fmt::format("{} domains", domains), all, report);
   for (std::size_t d = 0; d < domains; ++d)
     describe(fmt::format("{} ({} queries)", recorded.domains[d].name, recorded.domains[d].queries.size()),
-             of_domain[d], report);
-  judge(all.means(), report);
-  return deliver(std::move(report), options);
+             means_of_draws(rows, [&](std::size_t draw) { return draw % domains == d; }), report);
+  judge(all, report);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -2,6 +2,8 @@
 // MSLR (tables 1 and 3, fig. 3), on MQ2008's folds (tables 2 and 4), convergence (fig. 2), halting of Rb-d
 // (fig. 4), speed of both forms of RankBoost+ (fig. 1). Each algorithm is trained on every task and fold and
 // measured after every round. Quick: 10 users, 4 queries, 1 fold, 40 rounds. Normal: 100 rounds. Full: 200.
+#include "lab/experiments/rankboost_plus.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,8 +14,6 @@
 #include "evaluation/measures/measure.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/fused_order.h"
-#include "lab/experiments/rankboost_plus_speed.h"
-#include "lab/experiments/rankboost_plus_tasks.h"
 #include "lab/experiments/report.h"
 #include "lab/experiments/trials.h"
 #include "lab/learners/rankboost_plus/boost.h"
@@ -216,12 +216,12 @@ Result<Outcome> compare(std::string name, const Tasks& tasks, const Plan& plan,
       }
     return trials;
   };
-  TRY(auto trials, run_all(tasks.tasks.size(), options.threads, options.progress, run_task));
+  TRY(auto trials, run_all(tasks.tasks.size(), options, run_task));
   return Outcome{std::move(name), tasks.left_out, plan.has_map ? kMetrics : kMap, std::move(trials)};
 }
 
 /// Adds average ranks with Friedman's test and Nemenyi's critical difference, and means (tables 1 to 4).
-void describe(const Outcome& outcome, PaperReport& report) {
+void describe(const Outcome& outcome, Report& report) {
   Table ranks{{{fmt::format("{}, {} tasks: average rank", outcome.name, outcome.trials.size())}}};
   Table means{{{outcome.name + ": mean"}}};
   for (const std::string& name : kNames) {
@@ -258,7 +258,7 @@ void describe(const Outcome& outcome, PaperReport& report) {
 }
 
 /// The claims about tables 1 and 3 and fig. 3.
-void claims_of_ranks(const Outcome& outcome, PaperReport& report) {
+void claims_of_ranks(const Outcome& outcome, Report& report) {
   for (std::size_t metric = 0; metric < kMap; ++metric) {
     const auto comparison = outcome.ranks(metric);
     const std::vector<double>& rank = comparison.average_ranks;
@@ -276,7 +276,7 @@ void claims_of_ranks(const Outcome& outcome, PaperReport& report) {
 }
 
 /// The claims about table 2.
-void claims_of_letor(const Outcome& outcome, PaperReport& report) {
+void claims_of_letor(const Outcome& outcome, Report& report) {
   std::size_t above = 0;
   std::size_t at_least = 0;
   for (std::size_t metric = 0; metric < kMap; ++metric) {
@@ -317,21 +317,17 @@ Curves mean_curves(const Outcome& outcome, const Followed& followed, std::size_t
   return curves;
 }
 
-double least(const std::vector<double>& curve) {
-  return *std::min_element(curve.begin(), curve.end());
-}
-
 void judge_convergence(const Curves& r1, const Curves& r2, const Curves& e1, const Curves& e2,
-                       PaperReport& report) {
-  report.judge("MovieLens: RankBoost+ lowers E2 throughout", e2[2].back() <= least(e2[2]) + 1e-12,
+                       Report& report) {
+  report.judge("MovieLens: RankBoost+ lowers E2 throughout", e2[2].back() <= least_of(e2[2]) + 1e-12,
                "to " + fixed(e2[2].back(), 4));
   report.judge("MovieLens: Rb-d raises E2", e2[0].back() > 1.0, "to " + fixed(e2[0].back(), 4));
-  report.judge("MovieLens: Rb-c lowers E2 at first and raises it later", e2[1].back() > least(e2[1]),
-               fmt::format("least {:.4f}, last {:.4f}", least(e2[1]), e2[1].back()));
+  report.judge("MovieLens: Rb-c lowers E2 at first and raises it later", e2[1].back() > least_of(e2[1]),
+               fmt::format("least {:.4f}, last {:.4f}", least_of(e2[1]), e2[1].back()));
   Figures last{}, rise{};
   for (std::size_t form = 0; form < kForms.size(); ++form) {
     last[form] = e1[form].back();
-    rise[form] = r2[form].back() - least(r2[form]);
+    rise[form] = r2[form].back() - least_of(r2[form]);
   }
   report.judge("MovieLens: Rb-d and Rb-c are better minimisers of E1 than RankBoost+",
                std::max(last[0], last[1]) < last[2], named(kNames, last, 4));
@@ -344,7 +340,7 @@ void judge_convergence(const Curves& r1, const Curves& r2, const Curves& e1, con
 }
 
 /// Fig. 2: losses and measures by round, averaged over the trainings, with the paper's claims about them.
-void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport& report) {
+void convergence_figure(const Outcome& outcome, std::size_t rounds, Report& report) {
   Table table{{{"after round"}}};
   std::vector<std::size_t> stops;
   for (const std::size_t t : {5U, 10U, 20U, 40U, 100U, 200U})
@@ -369,7 +365,7 @@ void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport&
   judge_convergence(all[0], all[1], all[2], all[3], report);
   Figures fall{};
   for (std::size_t form = 0; form < kForms.size(); ++form)
-    fall[form] = *std::max_element(all[4][form].begin(), all[4][form].end()) - all[4][form].back();
+    fall[form] = highest_of(all[4][form]) - all[4][form].back();
   report.judge(
       "MovieLens: Rb-d and Rb-c overfit in NDCG@5 after a few rounds (sec. 6; fall from its highest "
       "value to the last round)",
@@ -377,7 +373,7 @@ void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport&
 }
 
 /// Fig. 4: runs that halt because Rb-d's weight is undefined.
-void halting_figure(const Outcome& outcome, PaperReport& report) {
+void halting_figure(const Outcome& outcome, Report& report) {
   std::size_t halted = 0;
   std::size_t lower = 0;  // those of them in which Rb-c ends with a lower E1
   std::size_t runs = 0;
@@ -412,15 +408,13 @@ void halting_figure(const Outcome& outcome, PaperReport& report) {
 }  // namespace
 }  // namespace rankboost_plus
 
-Result<std::string> run_rankboost_plus(const ExperimentOptions& options) {
+Result<Report> run_rankboost_plus(const ExperimentOptions& options) {
   using namespace rankboost_plus;
   const std::size_t rounds = options.is_quick() ? 40 : options.is_full() ? 200 : 100;
-  PaperReport report{"rankboost-plus", "RankBoost+ against Rb-d and Rb-c (Connamacher et al. 2020)"};
-  report.text = fmt::format(
+  Report report{fmt::format(
       "Each measure on test after the round (up to {}) that was best for it on validation; ranks of the "
-      "three algorithms averaged over tasks.\n"
-      "\n",
-      rounds);
+      "three algorithms averaged over tasks.\n\n",
+      rounds)};
   const Random random(options.seed);
   TRY(const auto users, movie_tasks(options.data, options.is_quick() ? 10 : kAnyCount, random.split(1)));
   TRY(const auto movies, compare("MovieLens", users, {rounds, false, true}, options));
@@ -440,7 +434,7 @@ Result<std::string> run_rankboost_plus(const ExperimentOptions& options) {
   speed_figure(options, report);
   report.leave("the 300 queries of MSLR-WEB10K", "only 36 of its 10,000 queries are available here");
   report.leave("MQ2007's rows of tables 2 and 4", "its 46-feature file is not available here");
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -1,6 +1,4 @@
 // Fig. 1 of Connamacher et al. 2020: what a round costs, on data of a fixed size.
-#include "lab/experiments/rankboost_plus_speed.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "core/random.h"
 #include "fusion/data/training_set.h"
+#include "lab/experiments/rankboost_plus.h"
 #include "lab/learners/rankboost_plus/boost.h"
 
 namespace metafuse::lab::experiments::rankboost_plus {
@@ -42,7 +41,7 @@ TrainingSet synthetic_set(Random random) {
 
 }  // namespace
 
-void speed_figure(const ExperimentOptions& options, PaperReport& report) {
+void speed_figure(const ExperimentOptions& options, Report& report) {
   using Clock = std::chrono::steady_clock;
   const TrainingSet set = synthetic_set(Random(options.seed));
   const auto pairs = lab::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1));

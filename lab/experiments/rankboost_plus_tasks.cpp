@@ -1,8 +1,8 @@
-#include "lab/experiments/rankboost_plus_tasks.h"
-
 #include <algorithm>
 #include <numeric>
 #include <span>
+
+#include "lab/experiments/rankboost_plus.h"
 
 namespace metafuse::lab::experiments::rankboost_plus {
 namespace {

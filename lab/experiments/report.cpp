@@ -7,13 +7,16 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/contract.h"
 
 namespace metafuse::lab::experiments {
 
 std::string fixed(double value, int digits) {
   return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string signed_text(double value) {
+  return fmt::format("{:+.4f}", value);
 }
 
 std::string named(std::span<const std::string> names, std::span<const double> values, int digits,
@@ -45,6 +48,21 @@ std::string to_text(const Interval& interval, int digits) {
 
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double least_of(std::span<const double> values) {
+  return *std::min_element(values.begin(), values.end());
+}
+
+double highest_of(std::span<const double> values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
+std::vector<double> means_of(const std::vector<std::vector<double>>& rows) {
+  std::vector<double> means(rows.front().size(), 0.0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < means.size(); ++c) means[c] += row[c] / static_cast<double>(rows.size());
+  return means;
 }
 
 void Table::add(std::string name, std::span<const double> values, int digits) {
@@ -79,39 +97,29 @@ evaluation::Curve curve_of(std::string name, std::vector<double> values, double 
   return curve;
 }
 
-void PaperReport::judge(std::string claim, bool holds, std::string evidence) {
+void Report::add(const Table& table) {
+  text += table.text();
+  JsonArray cells;
+  for (const auto& row : table.rows) cells.push_back(JsonArray(row.begin(), row.end()));
+  if (!json.contains("tables")) json["tables"] = JsonArray();
+  json["tables"].as_array().push_back(std::move(cells));
+}
+
+void Report::judge(std::string claim, bool holds, std::string evidence) {
   claims.push_back({std::move(claim), holds ? "confirmed" : "not confirmed", std::move(evidence)});
 }
 
-void PaperReport::leave(std::string claim, std::string reason) {
+void Report::judge_at_least(std::string claim, double value, double goal) {
+  judge(std::move(claim), value >= goal, signed_text(value));
+}
+
+void Report::leave(std::string claim, std::string reason) {
   claims.push_back({std::move(claim), "cannot be tested here", std::move(reason)});
 }
 
-void PaperReport::plot(const std::vector<evaluation::Curve>& curves, const std::string& plot_title,
-                       const std::string& x_name, const std::string& y_name) {
-  plots.push_back(evaluation::svg_plot(curves, {plot_title, x_name, y_name, false}));
-}
-
-Result<std::string> deliver(PaperReport report, const ExperimentOptions& options) {
-  std::string text = report.text;
-  JsonArray claims;
-  std::vector<std::string> sentences;
-  if (!report.claims.empty()) text += "The paper's claims\n";
-  for (const Claim& claim : report.claims) {
-    sentences.push_back(fmt::format("{}: {} ({})", claim.verdict, claim.text, claim.evidence));
-    text += "- " + sentences.back() + "\n";
-    claims.push_back(
-        JsonObject{{"claim", claim.text}, {"verdict", claim.verdict}, {"evidence", claim.evidence}});
-  }
-  if (options.output.empty()) return text;
-  report.json["claims"] = std::move(claims);
-  report.json["seed"] = options.seed;
-  const std::string base = options.output + "/" + report.name;
-  TRY_VOID(write_file(base + ".txt", text));
-  TRY_VOID(write_file(base + ".json", to_pretty_text(Json(report.json))));
-  TRY_VOID(
-      write_file(base + ".html", evaluation::html_page(report.title, report.text, report.plots, sentences)));
-  return text;
+void Report::plot(const std::vector<evaluation::Curve>& curves, const std::string& title,
+                  const std::string& x_name, const std::string& y_name, bool is_x_logarithmic) {
+  plots.push_back(evaluation::svg_plot(curves, {title, x_name, y_name, is_x_logarithmic}));
 }
 
 }  // namespace metafuse::lab::experiments

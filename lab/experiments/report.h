@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "core/json.h"
-#include "core/result.h"
 #include "evaluation/reports/plots.h"
-#include "lab/experiments/experiment.h"
 
 namespace metafuse::lab::experiments {
 
 /// A number with a fixed number of decimals.
 std::string fixed(double value, int digits);
+
+/// With its sign: "+0.0123".
+std::string signed_text(double value);
 
 /// Numbers with their names: "WORD 0.1234, WORD 0.5678".
 std::string named(std::span<const std::string> names, std::span<const double> values, int digits,
@@ -33,6 +34,11 @@ Interval interval_of(std::span<const double> values);
 std::string to_text(const Interval& interval, int digits);
 
 double mean_of(std::span<const double> values);
+double least_of(std::span<const double> values);
+double highest_of(std::span<const double> values);
+
+/// The mean of each column; requires a row.
+std::vector<double> means_of(const std::vector<std::vector<double>>& rows);
 
 /// A table whose rows have equally many cells: the first column is left-aligned, the others
 /// are right-aligned.
@@ -50,35 +56,30 @@ JsonArray json_array(std::span<const double> values);
 evaluation::Curve curve_of(std::string name, std::vector<double> values, double first = 1.0,
                            double step = 1.0);
 
-/// A statement of a paper and our verdict on it.
+/// A statement of a paper or of ours, and the verdict on it.
 struct Claim {
   std::string text;
   std::string verdict;   ///< confirmed, not confirmed, or cannot be tested here
   std::string evidence;  ///< the numbers, or the reason why it cannot be tested
 };
 
-/// The report that an experiment delivers.
-struct PaperReport {
-  std::string name;       ///< the name of the experiment and of its files
-  std::string title;      ///< the title of the page
+/// What an experiment found.
+struct Report {
   std::string text = {};  ///< the tables
   std::vector<Claim> claims = {};
-  JsonObject json = {};  ///< the numbers; deliver() adds the claims
+  JsonObject json = {};  ///< the numbers
   std::vector<std::string> plots = {};
 
-  /// Adds a claim of the paper, which is confirmed if `holds`.
+  /// Adds a table to the text, and its cells to "tables" in the JSON.
+  void add(const Table& table);
+  /// Adds a claim, which is confirmed if `holds`.
   void judge(std::string claim, bool holds, std::string evidence);
+  /// Adds the claim that a number is at least as high as it should be; the number is the evidence.
+  void judge_at_least(std::string claim, double value, double goal);
   /// Adds a claim that cannot be tested here.
   void leave(std::string claim, std::string reason);
   void plot(const std::vector<evaluation::Curve>& curves, const std::string& title, const std::string& x_name,
-            const std::string& y_name);
+            const std::string& y_name, bool is_x_logarithmic = false);
 };
-
-/// Appends the claims to the tables; writes NAME.txt, NAME.json and NAME.html to options.output if that
-/// is given.
-///
-/// out:    the text
-/// errors: those of writing
-Result<std::string> deliver(PaperReport report, const ExperimentOptions& options);
 
 }  // namespace metafuse::lab::experiments

@@ -208,8 +208,8 @@ SpeltIndex demonstration(const home_pages::IndexedPages& pages, const Experiment
   return out;
 }
 
-/// One index's figures, as text and as an object.
-Result<std::string> measure(const SpeltIndex& index, const ExperimentOptions& options, JsonObject& json) {
+/// Adds one index's figures.
+Result<void> measure(const SpeltIndex& index, const ExperimentOptions& options, Report& report) {
   TRY(const auto words, fetchers::read_index_words(index.database, {.fewest_documents = 1}));
   const auto begin = Steady::now();
   const service::Vocabulary vocabulary(words.titles, words.words);
@@ -217,11 +217,11 @@ Result<std::string> measure(const SpeltIndex& index, const ExperimentOptions& op
   TRY(auto counter, fetchers::IndexCounter::open(index.database));
   const SpellingCounts counts = count_corrections(vocabulary, counter, index.queries, options.seed);
   const CompletionTimes times = time_completions(vocabulary, words.titles, options.seed);
-  json[index.name] = JsonObject{{"titles", vocabulary.titles()}, {"words", vocabulary.words()},
-                                {"right", counts.right},         {"touched", counts.touched},
-                                {"mistyped", counts.mistyped},   {"corrected", counts.corrected},
-                                {"told", counts.told},           {"wrong", counts.wrong}};
-  return fmt::format(
+  report.json[index.name] = JsonObject{{"titles", vocabulary.titles()}, {"words", vocabulary.words()},
+                                       {"right", counts.right},         {"touched", counts.touched},
+                                       {"mistyped", counts.mistyped},   {"corrected", counts.corrected},
+                                       {"told", counts.told},           {"wrong", counts.wrong}};
+  report.text += fmt::format(
       "{}: {} titles, {} words, {:.1f} MB, made in {:.0f} ms\n"
       "  {} queries with one typing error: {:.1f} % searched as meant, {:.1f} % told or searched, {:.1f} % "
       "searched as something else\n"
@@ -234,6 +234,7 @@ Result<std::string> measure(const SpeltIndex& index, const ExperimentOptions& op
       percent(counts.touched, counts.right),
       counts.total_ms / static_cast<double>(counts.right + counts.mistyped), counts.slowest_ms, times.mean_ms,
       times.p99_ms, times.slowest_ms);
+  return {};
 }
 
 /// The documents of the collections below a folder, by name.
@@ -250,25 +251,21 @@ std::vector<std::string> collections_in(const std::string& data) {
 
 }  // namespace
 
-Result<std::string> run_spelling(const ExperimentOptions& options) {
+Result<Report> run_spelling(const ExperimentOptions& options) {
   const auto collections = collections_in(options.data);
-  std::string out;
-  JsonObject json;
+  Report report;
   TRY(const auto folder, WorkFolder::make());
   for (const std::string& path : collections) {
     TRY(const auto index, open_collection(path, *folder, options));
     if (index.queries.empty()) continue;  // its documents have no titles
-    TRY(const std::string text, measure(index, options, json));
-    out += text;
+    TRY_VOID(measure(index, options, report));
   }
   if (std::error_code error;
       collections.empty() || std::filesystem::exists(options.data + "/packages.txt", error)) {
     TRY(const auto pages, home_pages::IndexedPages::open(options.data));
-    TRY(const std::string text, measure(demonstration(*pages, options), options, json));
-    out += text;
+    TRY_VOID(measure(demonstration(*pages, options), options, report));
   }
-  if (!options.output.empty()) TRY_VOID(write_file(options.output + "/spelling.json", to_pretty_text(json)));
-  return out;
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

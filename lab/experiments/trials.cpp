@@ -11,12 +11,12 @@
 
 namespace metafuse::lab::experiments {
 
-Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
-                            std::map<std::string, std::string> options, fusion::TrainingRequest request) {
+Result<fusion::Model> train(const Method& method, const fusion::TrainingSet& set,
+                            fusion::TrainingRequest request) {
   request.train = &set;
-  request.options = std::move(options);
+  request.options = method.options;
   request.trace.is_wanted = false;
-  const fusion::Learner* row = find_learner(learner);
+  const fusion::Learner* row = find_learner(method.learner.empty() ? method.name : method.learner);
   require(row != nullptr, "an experiment names learners of the laboratory's table");
   TRY(auto result, row->train(request));
   return std::move(result.model);
@@ -27,13 +27,6 @@ Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
   if (sum == nullptr || sum->rankings() == nullptr)
     return fail(Code::internal, "the model is not a sum of thresholded features");
   return *sum->rankings();
-}
-
-std::vector<double> means_of(const std::vector<std::vector<double>>& rows) {
-  std::vector<double> means(rows.front().size(), 0.0);
-  for (const auto& row : rows)
-    for (std::size_t c = 0; c < means.size(); ++c) means[c] += row[c] / static_cast<double>(rows.size());
-  return means;
 }
 
 QueryMeasures::QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures)

@@ -43,17 +43,25 @@ auto run_all(std::size_t count, unsigned threads, const ProgressReport& progress
   return results;
 }
 
-/// Trains a learner of the registry.
-/// in:     request - everything but the set and the options
-Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
-                            std::map<std::string, std::string> options, fusion::TrainingRequest request = {});
+template <class Work>
+auto run_all(std::size_t count, const ExperimentOptions& options, const Work& work) {
+  return run_all(count, options.threads, options.progress, work);
+}
+
+/// A learner of the laboratory's table with its options, as a row of an experiment's table.
+struct Method {
+  std::string name;          ///< as tables show it
+  std::string learner = {};  ///< empty: the name
+  std::map<std::string, std::string> options = {};
+};
+
+/// in: request - everything but the set and the options
+Result<fusion::Model> train(const Method& method, const fusion::TrainingSet& set,
+                            fusion::TrainingRequest request = {});
 
 /// The weak rankings, in the order of the rounds, of a model that is a sum of thresholded features.
 /// errors: internal for another model
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
-
-/// The mean of each column; requires a row.
-std::vector<double> means_of(const std::vector<std::vector<double>>& rows);
 
 /// Computes measures of every query of a set. Equal scores are ordered by the rule of fusion: more lists,
 /// better best rank, id.

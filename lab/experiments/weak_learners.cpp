@@ -12,8 +12,6 @@
 #include "lab/experiments/data_sets.h"
 #include "lab/experiments/home_pages/home_pages.h"
 #include "lab/experiments/judged_queries.h"
-#include "lab/experiments/report.h"
-#include "lab/experiments/trials.h"
 #include "lab/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::lab::experiments {
@@ -53,8 +51,10 @@ Result<Curves> run_fold(const TrainingSet& train_set, const TrainingSet& test_se
   fusion::TrainingRequest request;
   request.seed = seed;
   TRY(const auto model,
-      train("rankboost", train_set,
-            {{"rounds", std::to_string(rounds)}, {"weak-learner", learner}, {"q-default", "0"}}, request));
+      train({"rankboost",
+             "",
+             {{"rounds", std::to_string(rounds)}, {"weak-learner", learner}, {"q-default", "0"}}},
+            train_set, request));
   TRY(const auto rankings, rounds_of(model));
   TRY(auto train_losses, losses_of(train_set, rankings, rounds));
   TRY(auto test_losses, losses_of(test_set, rankings, rounds));
@@ -79,8 +79,7 @@ Result<std::vector<Fold>> folds_of(const TrainingSet& set, std::size_t used, std
 Result<CurvesOfLearners> mean_curves(const TrainingSet& set, std::size_t rounds, std::size_t fold_count,
                                      const ExperimentOptions& options) {
   TRY(const auto folds, folds_of(set, fold_count, options.seed));
-  TRY(const auto runs,
-      run_all(kLearners.size() * fold_count, options.threads, options.progress, [&](std::size_t i) {
+  TRY(const auto runs, run_all(kLearners.size() * fold_count, options, [&](std::size_t i) {
         const Fold& fold = folds[i % fold_count];
         return run_fold(fold.train, fold.test, kLearners[i / fold_count], rounds, options.seed);
       }));
@@ -95,7 +94,7 @@ Result<CurvesOfLearners> mean_curves(const TrainingSet& set, std::size_t rounds,
   return means;
 }
 
-void describe(const std::string& name, const CurvesOfLearners& means, PaperReport& report) {
+void describe(const std::string& name, const CurvesOfLearners& means, Report& report) {
   Table table{{{name + ": ranking loss after"}}};
   std::vector<std::size_t> stops;
   for (const std::size_t t : {10U, 25U, 50U, 100U, 200U, 500U, 1000U})
@@ -128,7 +127,7 @@ using Figures = std::array<double, kLearners.size()>;
 /// Judges what fig. 4 shows at its last round.
 /// in: where - the beginning of each claim
 void judge_losses(const std::string& where, const Figures& train, const Figures& test, int digits,
-                  PaperReport& report) {
+                  Report& report) {
   report.judge(where + "WeakLearn.2 has the lowest training loss, then 3, then the .cum forms",
                train[0] <= train[1] && train[1] <= std::min(train[2], train[3]),
                named(kLearners, train, digits, ": "));
@@ -136,12 +135,12 @@ void judge_losses(const std::string& where, const Figures& train, const Figures&
                std::max(test[2], test[3]) < std::min(test[0], test[1]), named(kLearners, test, digits, ": "));
 }
 
-void add_claims(const std::string& name, const CurvesOfLearners& means, PaperReport& report) {
+void add_claims(const std::string& name, const CurvesOfLearners& means, Report& report) {
   Figures train{}, test{}, rise{};
   for (std::size_t l = 0; l < kLearners.size(); ++l) {
     train[l] = means[l].train.back();
     test[l] = means[l].test.back();
-    rise[l] = test[l] - *std::min_element(means[l].test.begin(), means[l].test.end());
+    rise[l] = test[l] - least_of(means[l].test);
   }
   judge_losses(name + ": ", train, test, 5, report);
   const double apart = std::abs(test[2] - test[3]);
@@ -176,8 +175,7 @@ Result<BlockLosses> losses_of_blocks(const TrainingSet& set, std::size_t count, 
 }
 
 /// Fig. 4 by the amount of feedback.
-Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions& options,
-                                 PaperReport& report) {
+Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions& options, Report& report) {
   const std::size_t rounds = options.is_quick() ? 60 : 1000;
   std::vector<std::size_t> counts = {50, 100, 200, 500, set.queries.size()};
   if (options.is_quick()) counts = {50, 100};
@@ -204,9 +202,8 @@ Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions
   }
   report.text += table.text();
   report.json["by queries"] = std::move(json);
-  report.plots.push_back(evaluation::svg_plot(
-      lines,
-      {fmt::format("home pages: test loss after {} rounds", rounds), "queries", "ranking loss", true}));
+  report.plot(lines, fmt::format("home pages: test loss after {} rounds", rounds), "queries", "ranking loss",
+              true);
   return {};
 }
 
@@ -221,26 +218,26 @@ Result<TrainingSet> record_home_pages(const ExperimentOptions& options) {
 }  // namespace
 }  // namespace weak_learners
 
-Result<std::string> run_weak_learners(const ExperimentOptions& options) {
+Result<Report> run_weak_learners(const ExperimentOptions& options) {
   using namespace weak_learners;
   const std::size_t rounds = options.is_quick() ? 60 : 1000;
   const std::size_t folds = options.is_quick() ? 1 : kFolds;
-  PaperReport report{"weak-learners", "RankBoost's four weak learners (Freund et al. 2003, fig. 4)"};
+  Report report;
   const auto add = [&](const std::string& name, const TrainingSet& set) -> Result<void> {
     TRY(const auto means, mean_curves(set, rounds, folds, options));
     describe(name, means, report);
     add_claims(name, means, report);
     return {};
   };
-  TRY(const auto letor, read_aggregation(options.data, "MQ2008-agg"));
+  TRY(const auto letor, read_judged_queries("MQ2008-agg", options));
   TRY_VOID(add(letor.name, letor.set));
-  if (has_demonstration(options, report)) {
+  if (has_set(kHomePages, options, report)) {
     TRY(const auto sample, record_home_pages(options));
     TRY_VOID(add("home pages", sample));
     TRY_VOID(query_counts_figure(sample, options, report));
   }
   report.leave("the ML and UNIV domains' own curves", "AltaVista and the lists are gone");
-  return deliver(std::move(report), options);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

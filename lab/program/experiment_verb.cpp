@@ -41,7 +41,7 @@ Result<void> run_experiment(ExperimentArguments& arguments) {
   if (arguments.is_full) arguments.options.size = ExperimentOptions::Size::full;
   if (!arguments.options.output.empty()) TRY_VOID(cli::make_folder(arguments.options.output));
   arguments.options.progress = cli::terminal_progress(experiment->name);
-  TRY(auto table, experiment->run(arguments.options));
+  TRY(const auto table, experiments::run(*experiment, arguments.options));
   std::cout << table;
   return {};
 }
@@ -65,9 +65,10 @@ void add_experiment(CLI::App& app, cli::Program& program) {
     program.words["experiment"].push_back(experiment.name);
   verb.footer(
       "Examples:\n"
-      "  metafuse experiment list\n"
-      "  metafuse experiment letor-agg --data ~/letor --output report/\n"
-      "  scripts/letor-agg-xgboost ~/letor peer/ && metafuse experiment letor-agg --data ~/letor --peer-runs "
+      "  metafuse-lab experiment list\n"
+      "  metafuse-lab experiment letor-agg --data ~/letor --output report/\n"
+      "  scripts/letor-agg-xgboost ~/letor peer/ && metafuse-lab experiment letor-agg --data ~/letor "
+      "--peer-runs "
       "peer/");
 }
 

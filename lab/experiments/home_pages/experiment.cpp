@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "fusion/training/cross_validation.h"
 #include "lab/experiments/home_pages/home_pages.h"
 #include "lab/experiments/judged_queries.h"
@@ -158,7 +157,7 @@ std::string names_text(const OwnNames& names) {
                                  : out + fmt::format("not first: {}\n", fmt::join(names.not_first, ", "));
 }
 
-Json json_of(const std::vector<Sample>& samples) {
+JsonArray json_of(const std::vector<Sample>& samples) {
   const auto rows = [](const NamedRows& named_rows) {
     JsonObject out;
     for (const auto& [name, row] : named_rows) out[name] = json_array(row);
@@ -177,7 +176,7 @@ Json json_of(const std::vector<Sample>& samples) {
 }  // namespace
 }  // namespace home_pages
 
-Result<std::string> run_home_pages(const ExperimentOptions& options) {
+Result<Report> run_home_pages(const ExperimentOptions& options) {
   using namespace home_pages;
   TRY(const auto pages, IndexedPages::open(options.data));
   const std::size_t count = options.is_quick() ? 1 : kSamples;
@@ -190,15 +189,13 @@ Result<std::string> run_home_pages(const ExperimentOptions& options) {
   TRY(const auto model, demonstration_model(*pages, kDesignSeed, options.threads));
   TRY(const auto programs, known_programs(*pages, model));
   TRY(const auto names, own_names(*pages, model));
-  if (!options.output.empty())
-    TRY_VOID(write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples))));
-  return fmt::format(
-      "{} home pages; 1,200 base queries a seed, four folds, "
-      "RankBoost 3.cum after {} rounds\n"
-      "mean ± half of the 95 % interval (Student's t) over the "
-      "seeds\n\n{}\n{}\n{}\n{}",
-      pages->pages().size(), kDemonstrationRounds, table_of(samples), samples_table(samples),
-      programs_table(programs), names_text(names));
+  Report report{
+      fmt::format("{} home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after {} rounds\n"
+                  "mean ± half of the 95 % interval (Student's t) over the seeds\n\n{}\n{}\n{}\n{}",
+                  pages->pages().size(), kDemonstrationRounds, table_of(samples), samples_table(samples),
+                  programs_table(programs), names_text(names))};
+  report.json["samples"] = json_of(samples);
+  return report;
 }
 
 }  // namespace metafuse::lab::experiments

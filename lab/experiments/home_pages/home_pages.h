@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,11 +11,10 @@
 #include "core/query.h"
 #include "core/result.h"
 #include "demo/home_pages.h"
-#include "fetchers/calling/embedded_search.h"
 #include "fusion/data/training_set.h"
 #include "fusion/model/model_file.h"
 #include "lab/experiments/data_sets.h"
-#include "templates/search_template.h"
+#include "lab/experiments/indexed_documents.h"
 
 /// The demonstration's task (demo/home_pages.h), with its lists recorded and its model trained.
 namespace metafuse::lab::experiments::home_pages {
@@ -39,8 +37,8 @@ class IndexedPages {
   static Result<std::unique_ptr<IndexedPages>> open(const std::string& data);
 
   const std::vector<HomePage>& pages() const { return pages_; }
-  const templates::Domain& domain() const { return domain_; }
-  std::string database() const { return folder_->path("index.db"); }
+  const templates::Domain& domain() const { return indexed_->domain(); }
+  const std::string& database() const { return indexed_->database(); }
 
   /// The lists found for one base query, one per template and engine; each list names a key only once.
   ///
@@ -57,8 +55,7 @@ class IndexedPages {
  private:
   std::unique_ptr<WorkFolder> folder_;  // outlives the engines, which have files in it open
   std::vector<HomePage> pages_;
-  templates::Domain domain_;
-  std::map<std::string, std::unique_ptr<fetchers::EmbeddedEngine>> engines_;  ///< by name
+  std::unique_ptr<IndexedDocuments> indexed_;
 };
 
 /// The canonical URL keys of the hits, which must outlive them.

@@ -119,7 +119,7 @@ Result<fusion::Model> demonstration_model(const IndexedPages& pages, std::uint64
   SampleOptions sampling;
   sampling.seed = seed;
   TRY(const auto set, pages.record(sampling, threads));
-  return train("rankboost", set, {{"rounds", std::to_string(kDemonstrationRounds)}});
+  return train({"rankboost", "", {{"rounds", std::to_string(kDemonstrationRounds)}}}, set);
 }
 
 }  // namespace metafuse::lab::experiments::home_pages

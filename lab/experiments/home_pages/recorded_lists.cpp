@@ -1,24 +1,16 @@
-#include <chrono>
 #include <functional>
 #include <set>
 #include <string_view>
 
 #include "core/atomic_file.h"
-#include "core/deadline.h"
 #include "core/url.h"
-#include "fetchers/calling/embedded_search.h"
-#include "fetchers/definition/engine_file.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
 #include "lab/experiments/home_pages/home_pages.h"
 #include "lab/experiments/trials.h"
-#include "templates/expander.h"
-#include "templates/template_file.h"
 
 namespace metafuse::lab::experiments::home_pages {
 namespace {
-
-constexpr auto kSearchTime = std::chrono::minutes(10);  // a slow machine must not fail an experiment
 
 /// The results of the search templates for one base query.
 struct RecordedQuery {
@@ -71,45 +63,27 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   auto pages = read_package_index(data + "/packages.txt");
   if (!pages)
     return fail(pages.error().code, pages.error().text + "; make it with apt-cache dumpavail > packages.txt");
-  const DemonstrationFile& template_file = demonstration_files()[0];
-  const DemonstrationFile& engine_file = demonstration_files()[1];
-  TRY(auto file, templates::parse_domain_file(template_file.text, template_file.name));
-  auto indexed = std::make_unique<IndexedPages>();
-  TRY(indexed->folder_, WorkFolder::make());
-  const std::string documents = indexed->folder_->path("documents.jsonl");
-  const std::string database = indexed->database();
+  const DemonstrationFile& templates = demonstration_files()[0];
+  const DemonstrationFile& engines = demonstration_files()[1];
+  auto out = std::make_unique<IndexedPages>();
+  TRY(out->folder_, WorkFolder::make());
+  const std::string documents = out->folder_->path("documents.jsonl");
   TRY_VOID(write_file(documents, to_documents(*pages)));
   fetchers::IndexOptions options;  // the same options as in scripts/demo
   options.kinds = {fetchers::WordKind::words, fetchers::WordKind::stems, fetchers::WordKind::parts};
   options.language = "en";
   options.has_cosine = true;
-  TRY_VOID(fetchers::build_local_index(database, {documents}, options));
-  indexed->pages_ = std::move(*pages);
-  indexed->domain_ = std::move(file.domain);
-  TRY(auto engines, fetchers::parse_engine_file(engine_file.text, std::string(engine_file.name)));
-  for (fetchers::Engine& engine : engines.engines) {
-    if (auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) local->database = database;
-    if (auto* cosine = std::get_if<fetchers::CosineAccess>(&engine.access)) cosine->database = database;
-    engine.timeout_seconds = std::chrono::duration<double>(kSearchTime).count();
-    indexed->engines_[engine.name] = std::make_unique<fetchers::EmbeddedEngine>(engine);
-  }
-  return indexed;
+  TRY(out->indexed_,
+      IndexedDocuments::make(
+          documents, out->folder_->path("index.db"),
+          {templates.text, engines.text, std::string(templates.name), std::string(engines.name)}, options));
+  out->pages_ = std::move(*pages);
+  return out;
 }
 
 Result<std::vector<RankedList>> IndexedPages::lists(const BaseQuery& query) const {
-  const SteadyClock clock;
-  const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
-  TRY(const auto expanded, templates::expand(domain_, query, syntax_of));
-  std::vector<RankedList> lists;
-  for (const ExpandedQuery& one : expanded) {
-    const auto engine = engines_.find(one.engine);
-    if (engine == engines_.end())
-      return fail(Code::bad_config, one.engine + ": no such engine in the demonstration");
-    auto list = engine->second->search(one.text, {}, domain_.depth, 0, Deadline(clock, kSearchTime));
-    if (!list) return fail(list.error().code, one.template_id + ": " + list.error().text);
-    keep_best_of_each(*list, domain_.depth);
-    lists.push_back(std::move(*list));
-  }
+  TRY(auto lists, indexed_->lists(query));
+  for (RankedList& list : lists) keep_best_of_each(list, domain().depth);
   return lists;
 }
 
@@ -118,11 +92,11 @@ Result<fusion::TrainingSet> IndexedPages::record(const SampleOptions& sampling, 
   TRY(const auto recorded,
       run_all(queries.size(), threads, {}, [&](std::size_t i) { return ask(*this, queries[i]); }));
   fusion::TrainingSetBuilder builder;
-  for (const RecordedQuery& query : recorded) add_rows(builder, query, domain_.depth);
+  for (const RecordedQuery& query : recorded) add_rows(builder, query, domain().depth);
   std::vector<fusion::Feature> features;
-  for (const templates::SearchTemplate& search_template : domain_.templates)
+  for (const templates::SearchTemplate& search_template : domain().templates)
     for (const std::string& engine : search_template.engines)
-      features.push_back({search_template.id + "@" + engine, fusion::FeatureKind::rank, domain_.depth});
+      features.push_back({search_template.id + "@" + engine, fusion::FeatureKind::rank, domain().depth});
   fusion::FeedbackOptions feedback;
   feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;  // a name has few documents
   return builder.finish(std::move(features), feedback);

@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 #include "lab/experiments/experiment.h"
-#include "lab/experiments/rankboost_plus_tasks.h"
+#include "lab/experiments/rankboost_plus.h"
 #include "lab/registry.h"
 #include "tests/support/temporary_folder.h"
 

@@ -107,7 +107,7 @@ TEST_CASE("One configuration is chosen for both sets and the rounds for each set
   REQUIRE(folds.has_value());
   const auto measures = evaluation::parse_measures(kMeasures);
   REQUIRE(measures.has_value());
-  PaperReport report;
+  Report report;
   const auto ours = choose_ours(*folds, *measures, options, report);
   REQUIRE(ours.has_value());
 
@@ -123,13 +123,13 @@ TEST_CASE("One configuration is chosen for both sets and the rounds for each set
       peaks[set] = static_cast<std::size_t>(peak - mean.begin()) + 1;
       value += *peak / 2.0;
     }
-    CHECK(report.text.find(candidate.name) != std::string::npos);
+    CHECK(report.text.find(candidate.method.name) != std::string::npos);
     if (value <= best) continue;
     best = value;
-    name = candidate.name;
+    name = candidate.method.name;
     rounds = peaks;
   }
-  CHECK(ours->candidate.name == name);
+  CHECK(ours->candidate.method.name == name);
   CHECK(ours->value == Approx(best));
   CHECK(ours->rounds == rounds);
 }
@@ -143,7 +143,7 @@ TEST_CASE("The best configuration of a peer is chosen for each way of choosing r
   REQUIRE(folds.has_value());
   const auto measures = evaluation::parse_measures(kMeasures);
   REQUIRE(measures.has_value());
-  PaperReport report;
+  Report report;
   const auto none = choose_peers(*folds, *measures, options, report);
   REQUIRE(none.has_value());
   CHECK(none->empty());

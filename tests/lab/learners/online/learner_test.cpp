@@ -1,3 +1,5 @@
+#include "lab/learners/online/learner.h"
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -7,7 +9,6 @@
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/model/online/reranker.h"
-#include "lab/learners/online/learner.h"
 #include "lab/registry.h"
 #include "tests/support/ordered_pairs.h"
 

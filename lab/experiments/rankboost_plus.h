@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lab/experiments/data_sets.h"
+#include "lab/experiments/experiment.h"
 
 namespace metafuse::lab::experiments::rankboost_plus {
 
@@ -31,5 +32,8 @@ Result<Tasks> letor_tasks(const std::string& data, std::size_t most);
 /// Splits the documents of a one-query set five times: three fifths to train, one to validate, one to test.
 /// Empty if some part of a split has only one grade.
 std::vector<Split> split_documents(const fusion::TrainingSet& set, Random random);
+
+/// Adds fig. 1: milliseconds per round of both forms of RankBoost+ and of Rb-c, on synthetic data.
+void speed_figure(const ExperimentOptions& options, Report& report);
 
 }  // namespace metafuse::lab::experiments::rankboost_plus
