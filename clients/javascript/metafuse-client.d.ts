@@ -54,12 +54,12 @@ export class MetafuseError extends Error {
 export class Metafuse {
   constructor(options?: MetafuseOptions);
   search(query: string | SearchRequest, options?: CallOptions & Partial<SearchRequest>): Promise<SearchResponse>;
-  stream(query: string | StreamRequest, options?: CallOptions): AsyncGenerator<StreamEvent, void, undefined>;
-  fuse(request: FuseList[] | FuseRequest, options?: CallOptions): Promise<FuseResponse>;
+  stream(query: string | StreamRequest, options?: CallOptions & StreamRequest): AsyncGenerator<StreamEvent, void, undefined>;
+  fuse(request: FuseList[] | FuseRequest, options?: CallOptions & Partial<FuseRequest>): Promise<FuseResponse>;
   addDocuments(domain: string, documents: Iterable<SourceDocument>, options?: CallOptions): Promise<number>;
   removeDocuments(domain: string, urls: string[], options?: CallOptions): Promise<number>;
   fuseAll(requests: FuseRequest[], options?: CallOptions): Promise<(FuseResponse | FuseRefusal)[]>;
-  rerank(request: RerankRequest, options?: CallOptions): Promise<RerankResponse>;
+  rerank(request: RerankRequest, options?: CallOptions & Partial<RerankRequest>): Promise<RerankResponse>;
   feedback(feedback: FeedbackRequest, options?: CallOptions): Promise<FeedbackResponse>;
   click(searchId: string, result: { position: number } | { url: string } | { id: string }): Promise<FeedbackResponse>;
 }

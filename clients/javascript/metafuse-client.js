@@ -112,10 +112,11 @@ export class Metafuse {
 
   /**
    * Searches and yields a new answer as each list arrives: {event: "partial", ...answer, arrived, wanted}, and at
-   * last {event: "final", ...answer}. The query has the parameters of GET /v1/search/stream.
+   * last {event: "final", ...answer}. The query has the parameters of GET /v1/search/stream; they may also stand among
+   * the options.
    */
-  async *stream(query, { signal } = {}) {
-    const { query: q, slots = {}, ...rest } = asRequest(query);
+  async *stream(query, { signal, ...members } = {}) {
+    const { query: q, slots = {}, ...rest } = { ...asRequest(query), ...members };
     const parameters = new URLSearchParams();
     if (q) parameters.set("q", q);
     for (const [name, value] of Object.entries(slots)) parameters.set(`slot.${name}`, value);
@@ -127,9 +128,13 @@ export class Metafuse {
     }
   }
 
-  /** Fuses the caller's own lists, given as an array of lists or as a request of POST /v1/fuse. */
-  fuse(request, options) {
-    return this.#post("/v1/fuse", Array.isArray(request) ? { lists: request } : request, options);
+  /**
+   * Fuses the caller's own lists, given as an array of lists or as a request of POST /v1/fuse, whose other members may
+   * also stand among the options.
+   */
+  fuse(request, { signal, keepalive, ...members } = {}) {
+    const given = Array.isArray(request) ? { lists: request } : request;
+    return this.#post("/v1/fuse", { ...given, ...members }, { signal, keepalive });
   }
 
   /** Fuses many requests at once. Returns the answers in order, with {status, detail} for a refused request. */
@@ -137,9 +142,9 @@ export class Metafuse {
     return (await this.#post("/v1/fuse", { requests }, options)).answers;
   }
 
-  /** Orders documents by a request of POST /v1/rerank: {query, documents, top_n, model}. */
-  rerank(request, options) {
-    return this.#post("/v1/rerank", request, options);
+  /** Orders documents by a request of POST /v1/rerank: {query, documents, top_n, model}, in part among the options. */
+  rerank(request, { signal, keepalive, ...members } = {}) {
+    return this.#post("/v1/rerank", { ...request, ...members }, { signal, keepalive });
   }
 
   /**

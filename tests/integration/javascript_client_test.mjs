@@ -34,9 +34,11 @@ async function inNode() {
   assert.equal(events.at(-1).results.length, 2);
   assert.ok(events.slice(0, -1).every((event) => event.event === "partial" && event.arrived <= event.wanted));
   for await (const event of metafuse.stream("nano")) if (event) break; // leaving early is no error
+  await assert.rejects(metafuse.stream("nano", { domain: "nope" }).next(), { name: "MetafuseError", status: 400 });
 
   const lists = [{ name: "bm25", results: ["d1", "d2"] }, { name: "dense", results: [{ id: "d2", score: 0.8 }] }];
   assert.deepEqual((await metafuse.fuse(lists)).results.map((item) => item.id), ["d2", "d1"]);
+  assert.equal((await metafuse.fuse(lists, { limit: 1 })).results.length, 1);
   const many = await metafuse.fuseAll([{ lists }, { lists: [] }]);
   assert.equal(many[0].total, 2);
   assert.equal(many[1].status, 400);
@@ -70,8 +72,11 @@ function types() {
     const fused = await metafuse.fuse([{ name: "a", results: ["d1", { id: "d2", score: 1 }] }]);
     const score: number = fused.results[0].score;
     await metafuse.click(found.search_id ?? "", { id: fused.results[0].id });
+    await metafuse.fuse([], { domain: "d", limit: 1 });
     // @ts-expect-error: no such member
     await metafuse.search({ query: "x", wat: 1 });
+    // @ts-expect-error: no such member among the options either
+    await metafuse.fuse([], { domian: "d" });
     // @ts-expect-error: limit is a number
     await metafuse.search({ query: "x", limit: "3" });
     export { urls, score, MetafuseError };
