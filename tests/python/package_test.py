@@ -84,8 +84,9 @@ class Fusing(unittest.TestCase):
                     fused = metafuse.fuse(frames, method)
                     self.assertEqual(list(zip(fused.qid, fused.docno)), wanted)
                     self.assertEqual(fused["rank"][0], 1)
-                    others = {name: frame.rename(columns={"qid": "q_id", "docno": "doc_id"}) for name, frame in frames.items()}
-                    self.assertTrue(metafuse.fuse(others, method).equals(fused))
+                    names = {"qid": "q_id", "docno": "doc_id"}
+                    others = {name: frame.rename(columns=names) for name, frame in frames.items()}
+                    self.assertTrue(metafuse.fuse(others, method).equals(fused.rename(columns=names)))
             learned = metafuse.fuse(runs, "probfuse", train=qrels, depth=5)
             self.assertEqual(set(learned), set(runs["a"]))
 

@@ -65,8 +65,7 @@ def fuse(lists, method: str = "rrf", *, k: float | None = None, normalise: str |
         options |= {"weights": weights_of(weights, [run.name for run in runs]), "depth": depth, "threads": threads,
                     "relevance_level": relevance_level}
         judged = None if train is None else qrels_of(train)
-        fused = _metafuse.fuse_runs(handles_of(runs), method, judged, options_of(options))
-        return _run(fused)._as(runs[0]._form)
+        return Run._fused(_metafuse.fuse_runs(handles_of(runs), method, judged, options_of(options)), runs[0])
     for name, value in (("depth", depth), ("train", train), ("threads", threads),
                         ("relevance_level", relevance_level)):
         if value is not None:
@@ -74,12 +73,6 @@ def fuse(lists, method: str = "rrf", *, k: float | None = None, normalise: str |
     brought = Lists(lists)
     options["weights"] = weights_of(weights, [row[0] for row in brought.rows])
     return brought.fused(_metafuse.fuse_lists(brought.rows, method, options_of(options)))
-
-
-def _run(handle) -> Run:
-    run = Run.__new__(Run)
-    run._handle, run._form = handle, "run"
-    return run
 
 
 class Model:
@@ -147,7 +140,7 @@ class Model:
         if _are_runs(lists):
             runs = runs_of(lists)
             options = options_of({"limit": limit, "missing": missing, "threads": threads})
-            return _run(self._handle.fuse_runs(handles_of(runs), options))._as(runs[0]._form)
+            return Run._fused(self._handle.fuse_runs(handles_of(runs), options), runs[0])
         brought = self._named(lists)
         return brought.fused(self._handle.fuse_lists(brought.rows, options_of({"limit": limit})))
 
@@ -257,7 +250,8 @@ def _measure_text(wanted) -> str:
 
 
 def evaluate(run, qrels, measures=DEFAULT_MEASURES, **options) -> Evaluation:
-    """Evaluates a run as trec_eval does.
+    """Evaluates a run as trec_eval does: by the scores, equal scores by document id from the last to the first. To
+    evaluate another order of equal scores, such as a fused run's, give ``{query: [document, ...]}``.
 
     measures: ``"map,P_10"`` or ``["map", "P_10"]``, with trec_eval's names, or a set such as ``"official"``;
         :func:`measures` lists them all.

@@ -31,11 +31,10 @@ def is_run(value) -> bool:
     return isinstance(next(iter(value.values())), (Mapping, list, tuple))
 
 
-def _with_known_names(frame):
-    """The frame with PyTerrier's names for the columns that ranx and ir_datasets call otherwise."""
+def _other_names(frame) -> dict[str, str]:
+    """PyTerrier's names of the frame's columns that ranx and ir_datasets call otherwise."""
     others = {"q_id": "qid", "query_id": "qid", "doc_id": "docno", "docid": "docno"}
-    return frame.rename(columns={old: new for old, new in others.items()
-                                 if old in frame.columns and new not in frame.columns})
+    return {old: new for old, new in others.items() if old in frame.columns and new not in frame.columns}
 
 
 class Run:
@@ -51,9 +50,9 @@ class Run:
     """
 
     def __init__(self, data, name: str | None = None):
-        self._form = "run"
+        self._form, self._names = "run", {}
         if isinstance(data, Run):
-            self._handle, self._form = data._handle, data._form
+            self._handle, self._form, self._names = data._handle, data._form, data._names
             if name not in (None, data.name):
                 raise UsageError(f"the run is already named {data.name}; create it from its data to name it {name}")
         elif isinstance(data, (str, os.PathLike)):
@@ -65,8 +64,9 @@ class Run:
 
     def _fill(self, data):
         if is_frame(data):
-            self._form = "frame"
-            data = _with_known_names(data)
+            self._form, names = "frame", _other_names(data)
+            self._names = {new: old for old, new in names.items()}
+            data = data.rename(columns=names)
             columns = set(data.columns)
             if not {"qid", "docno"} <= columns or not columns & {"score", "rank"}:
                 raise UsageError("a run's table needs the columns qid, docno and score or rank; it has "
@@ -98,17 +98,22 @@ class Run:
         return self._handle.to_dict()
 
     def to_frame(self):
-        """A pandas DataFrame with qid, docno, rank (from 1) and score."""
+        """A pandas DataFrame with rank (from 1), score, and qid and docno or what the run's own DataFrame calls them."""
         import pandas
 
-        return pandas.DataFrame(dict(zip(("qid", "docno", "rank", "score"), self._handle.to_rows())))
+        names = [self._names.get(name, name) for name in ("qid", "docno", "rank", "score")]
+        return pandas.DataFrame(dict(zip(names, self._handle.to_rows())))
 
     def save(self, path) -> None:
         """Writes a TREC run."""
         self._handle.write(os.fspath(path))
 
-    def _as(self, form: str):
-        return self.to_frame() if form == "frame" else self.to_dict() if form == "dict" else self
+    @classmethod
+    def _fused(cls, handle, first: Run):
+        """The run of a handle in the form of the first run that was fused."""
+        run = cls.__new__(cls)
+        run._handle, run._form, run._names = handle, "run", first._names
+        return run.to_frame() if first._form == "frame" else run.to_dict() if first._form == "dict" else run
 
 
 def _texts(column) -> list:
@@ -137,7 +142,7 @@ def qrels_of(qrels):
         return _metafuse.Qrels.read(os.fspath(qrels))
     made = _metafuse.Qrels()
     if is_frame(qrels):
-        qrels = _with_known_names(qrels)
+        qrels = qrels.rename(columns=_other_names(qrels))
         grade = next((name for name in ("label", "grade", "relevance") if name in qrels.columns), None)
         if grade is None or not {"qid", "docno"} <= set(qrels.columns):
             raise UsageError("a table of judgments needs the columns qid, docno and label; it has "
