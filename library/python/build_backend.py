@@ -1,7 +1,7 @@
 """Builds the wheel from a build of the repository, without network access (PEP 517):
 
     scripts/setup --list scripts/packages-package.txt --target metafuse_python
-    python3 -m pip wheel --no-deps --wheel-dir build/wheel library/python
+    pip wheel --no-index --no-deps --wheel-dir build/wheel library/python
 
 METAFUSE_BUILD names another build folder. The wheel contains libmetafuse, but not the libraries that it links to:
 those are the system's, so the wheel works only on the Debian release that it was built on.
@@ -56,6 +56,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files[f"metafuse/{module.name}"] = module.read_bytes()
     files["metafuse/libmetafuse.so.0"] = (_build() / "library" / "libmetafuse.so.0").read_bytes()
     files[f"{info}/METADATA"] = _metadata().encode()
+    files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: metafuse\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     record = f"{info}/RECORD"
     rows = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in files.items()]
