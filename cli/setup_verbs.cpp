@@ -305,6 +305,16 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
              : found + fmt::format(" ({} files left out)", report.read.left_out.size());
 }
 
+/// Indexes the documents into a folder, of which nothing is left if it is new and indexing fails.
+Result<std::string> index_into(InitArguments& a, const fs::path& folder) {
+  std::error_code error;
+  const bool is_new = !fs::exists(folder, error);
+  TRY_VOID(make_folder(folder.string()));
+  auto found = index_documents(a, (folder / "index.db").string());
+  if (!found && is_new) fs::remove(folder, error);
+  return found;
+}
+
 constexpr const char* kServiceFolder = "/etc/metafuse";
 constexpr const char* kServiceState = "/var/lib/metafuse";
 constexpr const char* kServiceUser = "metafuse";
@@ -361,9 +371,9 @@ Result<void> run_init(InitArguments& a) {
   const fs::path state = a.is_system ? fs::path(a.root + kServiceState) : folder;
   const std::string file = (folder / "metafuse.yaml").string();
   TRY_VOID(check_place(a, file));
+  TRY(const std::string found, index_into(a, state));
   TRY_VOID(make_folder((folder / "templates").string()));
   for (const char* part : {"models", "reports"}) TRY_VOID(make_folder((state / part).string()));
-  TRY(const std::string found, index_documents(a, (state / "index.db").string()));
   TRY_VOID(write_configuration(a, others.engines, folder));
   if (a.root.empty()) {
     TRY(const auto config, read_server_configuration(file));
@@ -374,7 +384,9 @@ Result<void> run_init(InitArguments& a) {
   std::string keys;
   for (const std::string& secret : others.secrets)
     keys += fmt::format("  export {}=...   # the engine's key\n", secret);
-  std::string next = keys + "  metafuse search 'some words'\n";
+  const char* ask =
+      others.engines.empty() ? "" : "  metafuse config check --live    # asks each engine once\n";
+  std::string next = keys + ask + "  metafuse search 'some words'\n";
   if (a.is_system)
     next += hand_to_service(a, state);
   else

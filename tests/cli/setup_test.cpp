@@ -101,7 +101,13 @@ TEST_CASE("The verb init replaces nothing and says what it needs", "[cli][init]"
   CHECK(nothing.status == 64);
   CHECK(nothing.err.find("say what to search: --documents FOLDER") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));
-  CHECK(run_metafuse({"init", folder.path("web"), "--searxng", "http://127.0.0.1:8888"}).status == 0);
+  CHECK(run_metafuse({"init", folder.path("other"), "--documents", folder.path("none")}).status == 66);
+  folder.write("pictures/a.png", "");
+  CHECK(run_metafuse({"init", folder.path("other"), "--documents", folder.path("pictures")}).status == 65);
+  CHECK_FALSE(std::filesystem::exists(folder.path("other")));  // nothing is left of attempts that failed
+  const auto web = run_metafuse({"init", folder.path("web"), "--searxng", "http://127.0.0.1:8888"});
+  CHECK(web.status == 0);
+  CHECK(web.out.find("metafuse config check --live") != std::string::npos);
 }
 
 TEST_CASE("The verb init sets up search servers and databases and document vectors", "[cli][init]") {
