@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/json_members.h"
+#include "core/text.h"
 #include "core/url.h"
 #include "service/store/stored_search.h"
 
@@ -36,7 +37,8 @@ Result<void> refuse_others(const JsonObject& object, std::initializer_list<std::
                            const std::string& where) {
   for (const auto& [name, value] : object)
     if (std::find(known.begin(), known.end(), std::string_view(name)) == known.end())
-      return wrong("{}: unknown member \"{}\"", where, std::string_view(name));
+      return wrong("{}: unknown member \"{}\"{}", where, std::string_view(name),
+                   did_you_mean(name, {known.begin(), known.end()}));
   return {};
 }
 

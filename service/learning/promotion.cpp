@@ -169,7 +169,10 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
 }
 
 std::string no_challenger(std::string_view domain) {
-  return fmt::format("domain {} has no challenger; retrain first", domain);
+  return fmt::format(
+      "domain {} has no challenger: none was trained yet, or nothing has changed since the champion was "
+      "trained",
+      domain);
 }
 
 Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions, std::string_view domain,

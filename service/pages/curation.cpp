@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/encoding.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "service/api/handlers.h"
@@ -29,6 +30,8 @@ constexpr std::string_view kForget = "forget-";
 
 struct CurationPageState : FormState {
   Curation curation;
+  std::string query;      ///< what was typed; stays after an action, for the query's next result
+  CuratedResult refused;  ///< what was typed, if the action failed
   std::size_t versions = 0;
 };
 
@@ -72,7 +75,11 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
   View* const form = add_form(state, name, view);
   if (form == nullptr) return render_page("curation", view);
   View& inside = *form;
-  inside.set("SYNONYMS", synonyms_text(state.curation.synonyms))
+  inside.set("TYPED_QUERY", state.query)
+      .set("TYPED_URL", state.refused.url)
+      .set("TYPED_TITLE", state.refused.title)
+      .set("TYPED_SNIPPET", state.refused.snippet)
+      .set("SYNONYMS", synonyms_text(state.curation.synonyms))
       .set("VERSIONS", std::to_string(state.versions));
   if (state.curation.queries.empty()) {
     inside.add("EMPTY");
@@ -82,6 +89,22 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
       add_curated(state.curation.queries[i], i, table);
   }
   return render_page("curation", view);
+}
+
+/// The URL of a result that was copied from a page. For a file of this machine, pages show its path ("/a/b.md") and
+/// link to "/files/DOMAIN?path=...&sign=...".
+std::string url_of_copied(std::string_view text) {
+  std::string path(text);
+  const std::size_t parameters = text.find('?');
+  if (const std::size_t at = text.find("/files/"); at < parameters && parameters != std::string_view::npos) {
+    const auto fields = parse_form(text.substr(parameters + 1));
+    if (fields && !form_value(*fields, "sign").empty()) path = form_value(*fields, "path");
+  }
+  if (!path.starts_with('/') || path.starts_with("//")) return std::string(text);
+  std::string url = "file://localhost";
+  std::string_view rest = std::string_view(path).substr(1);
+  while (!rest.empty()) url += '/' + percent_encoded(take_until(rest, '/'));
+  return url;
 }
 
 CuratedQuery& entry_of(Curation& curation, const std::string& query) {
@@ -109,7 +132,7 @@ std::string apply_action(const Fields& form, Curation& curation) {
   }
   if (action != "pin" && action != "hide" && action != "add") return {};
   CuratedQuery& entry = entry_of(curation, std::string(trimmed(form_value(form, "query"))));
-  CuratedResult result{std::string(trimmed(form_value(form, "url"))), form_value(form, "title"),
+  CuratedResult result{url_of_copied(trimmed(form_value(form, "url"))), form_value(form, "title"),
                        form_value(form, "snippet")};
   const auto is_same = [&](const CuratedResult& other) { return other.url == result.url; };
   for (auto* list : {&entry.pinned, &entry.added, &entry.hidden}) std::erase_if(*list, is_same);
@@ -145,6 +168,7 @@ Answered handle_curation_form(Reloader& reloader, Records& records, const Exchan
   const std::string& name = domain->domain.name;
   TRY(auto stored, stored_curation(*records.store, name));
   TRY(Curation edited, parse_curation(stored.text, tracking));
+  state.query = form_value(exchange.form, "query");
   state.done = apply_action(exchange.form, edited);
   if (!state.done.empty()) {
     const std::string text = curation_text(edited);
@@ -156,6 +180,8 @@ Answered handle_curation_form(Reloader& reloader, Records& records, const Exchan
     } else {
       state.done.clear();
       state.wrong = saved.error().text;
+      state.refused = {form_value(exchange.form, "url"), form_value(exchange.form, "title"),
+                       form_value(exchange.form, "snippet")};
       status = saved.error().status;
     }
   }

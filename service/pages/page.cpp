@@ -44,8 +44,8 @@ std::string_view part_of_page(const std::string& name) {
 }
 
 /// The pages of administrators and judges, which share a navigation bar.
-constexpr std::array<std::string_view, 10> kOperatorPages = {
-    "curation", "curation_list", "analytics", "analytics_list",  "evaluation",
+constexpr std::array<std::string_view, 11> kOperatorPages = {
+    "curation", "curation_list", "analytics", "analytics_list",  "evaluation", "engines",
     "judge",    "judge_list",    "models",    "template_editor", "templates"};
 
 /// The readers' pages, which are translated. The others are in English.

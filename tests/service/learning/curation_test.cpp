@@ -58,7 +58,8 @@ TEST_CASE("A curation is read and written again", "[service][curation]") {
 
 TEST_CASE("A mistake in a curation is named", "[service][curation]") {
   CHECK(mistake("[]").find("must be an object") != std::string::npos);
-  CHECK(mistake(R"({"querys":[]})").find("unknown member \"querys\"") != std::string::npos);
+  CHECK(mistake(R"({"querys":[]})").find("unknown member \"querys\"; did you mean queries") !=
+        std::string::npos);
   CHECK(mistake(R"({"queries":[{"pinned":[]}]})").find("query 1: \"query\" is missing") != std::string::npos);
   CHECK(mistake(R"({"queries":[{"query":"a"},{"query":" A "}]})").find("occurs twice") != std::string::npos);
   CHECK(mistake(R"({"queries":[{"query":"a","pinned":["no url"]}]})").find("give the result's URL") !=

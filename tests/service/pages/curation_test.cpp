@@ -125,9 +125,33 @@ TEST_CASE("The page of curation pins and forgets and needs the administrator's k
   CHECK(status_in(pinned) == 200);
   CHECK(pinned.find("pinned <code>http://c.example/</code>") != std::string::npos);
   CHECK(hosts_of(answer_to(server, "ada")) == "cbad");
-  CHECK(status_in(press("key=admin-key&action=pin&query=ada&url=nothing")) == 422);
+  CHECK(pinned.find("name=\"query\" value=\"ada\"") != std::string::npos);
+  CHECK(pinned.find("name=\"url\" value=\"\"") != std::string::npos);
+  const std::string refused = press("key=admin-key&action=pin&query=ada&url=nothing&title=T&snippet=S");
+  CHECK(status_in(refused) == 422);
+  for (const char* typed : {"\"query\" value=\"ada\"", "\"url\" value=\"nothing\"", "\"title\" value=\"T\"",
+                            "\"snippet\" value=\"S\""})
+    CHECK(refused.find(typed) != std::string::npos);
   CHECK(press("key=admin-key&action=synonyms&synonyms=car,+automobile").find("car, automobile") !=
         std::string::npos);
   CHECK(status_in(press("key=admin-key&action=forget-0")) == 200);
   CHECK(hosts_of(answer_to(server, "ada")) == "badc");
+}
+
+TEST_CASE("The page of curation takes a path, and the link of a file, for the file's URL",
+          "[service][curation]") {
+  TestServer server(TestServer::default_answer, curation_config());
+  for (const char* copied :
+       {"%2Fa+b%2Fc.md", "file%3A%2F%2Flocalhost%2Fa%2520b%2Fc.md",
+        "http%3A%2F%2Fhost%3A8080%2Ffiles%2Fpages%3Fpath%3D%252Fa%2520b%252Fc.md%26sign%3D0123"}) {
+    const std::string page = server.post("/curation/pages", "application/x-www-form-urlencoded",
+                                         "key=admin-key&action=pin&query=ada&url=" + std::string(copied));
+    INFO(copied);
+    CHECK(page.find("pinned <code>file://localhost/a%20b/c.md</code>") != std::string::npos);
+    CHECK(page.find("c.md</code>") == page.rfind("c.md</code>"));
+  }
+  CHECK(server
+            .post("/curation/pages", "application/x-www-form-urlencoded",
+                  "key=admin-key&action=pin&query=ada&url=https%3A%2F%2Fa.example%2Ffiles%2Fx%3Fpath%3D%2Fy")
+            .find("<code>https://a.example/files/x?path=/y</code>") != std::string::npos);
 }

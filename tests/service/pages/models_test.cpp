@@ -318,3 +318,25 @@ TEST_CASE("A damaged store is a failure and not a lack of feedback", "[service][
   CHECK(status_in(refused) == 500);
   CHECK(refused.find("a stored search is damaged") != std::string::npos);
 }
+
+TEST_CASE("Every page that the administrators' bar links to has the bar and its script", "[service][pages]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  const std::string first = server.get("/judge");
+  const std::string_view bar = "<nav class=\"operators\"";
+  const std::size_t begin = first.find(bar);
+  REQUIRE(begin != std::string::npos);
+  const std::string_view links = std::string_view(first).substr(begin, first.find("</nav>") - begin);
+  std::size_t count = 0;
+  const std::string_view mark = "href=\"";
+  for (std::size_t at = links.find(mark); at != std::string_view::npos; at = links.find(mark, at + 1)) {
+    const std::string path(
+        links.substr(at + mark.size(), links.find('"', at + mark.size()) - at - mark.size()));
+    const std::string page = server.get(path);
+    INFO(path);
+    CHECK(status_in(page) == 200);
+    CHECK(page.find(bar) != std::string::npos);
+    CHECK(page.find("/static/operate.js") != std::string::npos);
+    ++count;
+  }
+  CHECK(count >= 7);
+}
