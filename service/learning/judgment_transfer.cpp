@@ -318,7 +318,8 @@ Result<std::string> query_line(const AskedQuery& asked, std::string_view plain_s
   for (const auto& [document, grade] : grades) {
     if (document.starts_with('#') || asked.slots.slots.empty())
       return fail(Code::usage, "this store hashes queries or documents; ask for format=qrels");
-    relevant.push_back(JsonObject{{"url", "http://" + document}, {"grade", grade}});
+    const bool is_url = document.find("://") < document.find_first_of("/?#");  // neither http nor https
+    relevant.push_back(JsonObject{{"url", (is_url ? "" : "http://") + document}, {"grade", grade}});
   }
   return to_text(JsonObject{{"id", query_word(asked, plain_slot)},
                             {"slots", slots_json(asked.slots)},

@@ -153,6 +153,13 @@ TEST_CASE("Judgments are exported as qrels and JSON lines and imported unchanged
       other.post(kPath, "text/plain", "slot.NAME=a%20b%26c&slot.PLACE=x%3Dy 0 d.example 2\n", bearer("ann")));
   CHECK(body_in(other.get(kPath + "?judge=ann", bearer("ann")))
             .find("slot.NAME=a%20b%26c&slot.PLACE=x%3Dy 0 d.example 2\n") != std::string::npos);
+  // files of one's own
+  json_of(other.post(kPath, "text/plain", "bob 0 file://localhost/a/b.md 3\n", bearer("ann")));
+  const std::string of_file = body_in(other.get(kPath + "?judge=ann&format=jsonl", bearer("ann")));
+  CHECK(of_file.find("{\"url\":\"file://localhost/a/b.md\",\"grade\":3}") != std::string::npos);
+  json_of(other.post(kPath, "application/x-ndjson", of_file, bearer("bob")));
+  CHECK(body_in(other.get(kPath + "?judge=bob", bearer("bob"))).find("bob 0 file://localhost/a/b.md 3\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("Imported judgments train from the lists of the query's latest search", "[service][judging]") {
