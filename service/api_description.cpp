@@ -271,6 +271,17 @@ void add_parameters(const JsonObject& description, const JsonObject& operation, 
   }
 }
 
+/// The members of an object, or of all objects of which a body may be one.
+JsonObject members_of(const JsonObject& description, const Json& value) {
+  const JsonObject& schema = resolved(description, value);
+  JsonObject out;
+  if (const Json* members = schema.if_contains("properties")) out = members->as_object();
+  if (const Json* several = schema.if_contains("anyOf"))
+    for (const Json& one : several->as_array())
+      for (const auto& [name, member] : members_of(description, one)) out.emplace(name, member);
+  return out;
+}
+
 /// Adds a body's members, with their meanings if the description explains any of them.
 void add_members(const JsonObject& description, const JsonObject& members, View& table) {
   const auto meaning_of = [&](const Json& member) {
@@ -295,10 +306,8 @@ void add_content(const JsonObject& description, std::string_view part, const std
     if (const Json* example = media.as_object().if_contains("example"))
       block.add("EXAMPLE").set(
           "TEXT", example->is_string() ? std::string(example->as_string()) : to_pretty_text(*example));
-    const JsonObject& schema = resolved(description, media.at("schema"));
-    const Json* members = schema.if_contains("properties");
-    if (members == nullptr) continue;
-    add_members(description, members->as_object(), block.add("MEMBERS"));
+    const JsonObject members = members_of(description, media.at("schema"));
+    if (!members.empty()) add_members(description, members, block.add("MEMBERS"));
   }
 }
 

@@ -270,6 +270,26 @@ TEST_CASE("Answers match their schemas in /openapi.json", "[service][openapi]") 
   for (const Asked& one : asked) check(one);
 }
 
+TEST_CASE("The examples of /v1/fuse are what the server answers to its examples", "[service][openapi]") {
+  TestServer server;
+  const JsonObject api = description(server);
+  const Json* fuse = operation_named(api, "post_v1_fuse").operation;
+  REQUIRE(fuse != nullptr);
+  const auto example = [&](const Json& content, const std::string& type) {
+    const Json& given = content.at("content").at(type).at("example");
+    return given.is_string() ? std::string(given.as_string()) : to_text(given);
+  };
+  for (const std::string type : {"application/json", "application/x-ndjson"}) {
+    const std::string asked = example(fuse->at("requestBody"), type);
+    CHECK(body_in(server.post("/v1/fuse", type, asked)) == example(fuse->at("responses").at("200"), type));
+  }
+  const std::string page = body_in(server.get("/docs"));
+  const std::size_t begin = page.find("id=\"post_v1_fuse\"");
+  const std::string part = page.substr(begin, page.find("</details>", begin) - begin);
+  for (const char* member : {"<code>lists</code>", "<code>requests</code>", "<code>total</code>"})
+    CHECK(part.find(member) != std::string::npos);
+}
+
 TEST_CASE("The API page names every operation and loads nothing from other servers", "[service][openapi]") {
   TestServer server;
   const JsonObject api = description(server);
