@@ -139,6 +139,12 @@ export interface components {
             title: string;
         };
         /**
+         * @description One FuseResponse or FuseRefusal per line, in the order of the requests
+         * @example {"results":[{"rank":1,"id":"d1","score":0.01639344262295082,"relative_score":1,"lists":[{"name":"bm25","rank":1}]}],"total":1,"fusion":{"method":"rrf","options":{"k":60}}}
+         *     {"status":400,"detail":"lists: give at least one list"}
+         */
+        FuseAnswerLines: string;
+        /**
          * @example {
          *       "requests": [
          *         {
@@ -179,6 +185,12 @@ export interface components {
             snippet?: string;
             fields?: unknown;
         };
+        /**
+         * @description One FuseRequest per line
+         * @example {"lists":[{"name":"bm25","results":["d1"]}]}
+         *     {"lists":[]}
+         */
+        FuseLines: string;
         FuseList: {
             name: string;
             weight?: number;
@@ -989,13 +1001,25 @@ export interface operations {
                  *             "d1",
                  *             "d2"
                  *           ]
+                 *         },
+                 *         {
+                 *           "name": "dense",
+                 *           "results": [
+                 *             {
+                 *               "id": "d2",
+                 *               "score": 0.8
+                 *             }
+                 *           ]
                  *         }
                  *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["FuseRequest"] | components["schemas"]["FuseBatchRequest"];
-                /** @example {"lists":[{"name":"bm25","results":["d1"]}]} */
-                "application/x-ndjson": string;
+                /**
+                 * @example {"lists":[{"name":"bm25","results":["d1"]}]}
+                 *     {"lists":[]}
+                 */
+                "application/x-ndjson": components["schemas"]["FuseLines"];
             };
         };
         responses: {
@@ -1007,17 +1031,51 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "answers": [
+                     *       "results": [
                      *         {
-                     *           "status": 400,
-                     *           "detail": "\"lists\" must be a list of lists"
+                     *           "rank": 1,
+                     *           "id": "d2",
+                     *           "score": 0.03252247488101534,
+                     *           "relative_score": 1,
+                     *           "lists": [
+                     *             {
+                     *               "name": "bm25",
+                     *               "rank": 2
+                     *             },
+                     *             {
+                     *               "name": "dense",
+                     *               "rank": 1
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "rank": 2,
+                     *           "id": "d1",
+                     *           "score": 0.01639344262295082,
+                     *           "relative_score": 0,
+                     *           "lists": [
+                     *             {
+                     *               "name": "bm25",
+                     *               "rank": 1
+                     *             }
+                     *           ]
                      *         }
-                     *       ]
+                     *       ],
+                     *       "total": 2,
+                     *       "fusion": {
+                     *         "method": "rrf",
+                     *         "options": {
+                     *           "k": 60
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["FuseResponse"] | components["schemas"]["FuseBatchResponse"];
-                    /** @example {"lists":[{"name":"bm25","results":["d1"]}]} */
-                    "application/x-ndjson": string;
+                    /**
+                     * @example {"results":[{"rank":1,"id":"d1","score":0.01639344262295082,"relative_score":1,"lists":[{"name":"bm25","rank":1}]}],"total":1,"fusion":{"method":"rrf","options":{"k":60}}}
+                     *     {"status":400,"detail":"lists: give at least one list"}
+                     */
+                    "application/x-ndjson": components["schemas"]["FuseAnswerLines"];
                 };
             };
             /** @description What is wrong with the request. */
