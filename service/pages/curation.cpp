@@ -91,8 +91,8 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
   return render_page("curation", view);
 }
 
-/// The URL of a result that was copied from a page. For a file of this machine, pages show its path ("/a/b.md") and
-/// link to "/files/DOMAIN?path=...&sign=...".
+/// The URL of a result that was copied from a page. For a file of this machine, pages show its path
+/// ("/a/b.md") and link to "/files/DOMAIN?path=...&sign=...".
 std::string url_of_copied(std::string_view text) {
   std::string path(text);
   const std::size_t parameters = text.find('?');
