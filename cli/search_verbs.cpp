@@ -23,7 +23,6 @@
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/api/native.h"
-#include "service/mcp_stdio.h"
 #include "service/pages/result_text.h"
 #include "service/search/reasons.h"
 #include "service/search/result_passages.h"
@@ -408,7 +407,7 @@ Result<void> mcp(const McpArguments& arguments) {
   ends.key = !arguments.key.empty() ? arguments.key : environment_secret("METAFUSE_KEY").value_or("");
   if (!arguments.url.empty()) return service::relay_stdio(arguments.url, ends);
   TRY(const auto file, chosen_config(arguments.config));
-  service::StdioServer server;
+  service::AppSource server;
   server.reread = [file] { return read_server_configuration(file); };
   TRY(server.config, server.reread());
   server.load_engines = engine_loader();

@@ -92,15 +92,20 @@ void drain(App& app, HttpServer& server, LastResort& last_resort) {
   app.log().write(Log::Level::info, "stopped");
 }
 
+Result<std::unique_ptr<App>> started(const AppSource& source) {
+  static const SteadyClock clock;
+  TRY(auto app, App::create({source, &clock, {}}));
+  if (source.on_warning)
+    for (const std::string& warning : app->reloader().snapshot()->warnings) source.on_warning(warning);
+  return app;
+}
+
 }  // namespace
 
 Result<void> serve(const ServeOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
-  static const SteadyClock clock;
   LastResort last_resort;  // until everything below has gone
-  TRY(auto app, App::create({options, &clock, {}}));
-  if (options.on_warning)
-    for (const std::string& warning : app->reloader().snapshot()->warnings) options.on_warning(warning);
+  TRY(auto app, started(options));
   HttpServerOptions http;
   http.host = options.config.listen_host;
   http.port = options.config.port;
@@ -124,6 +129,24 @@ Result<void> serve(const ServeOptions& options) {
   drain(running, *server, last_resort);
   running.operations().attach({});
   return {};
+}
+
+Result<void> serve_stdio(const AppSource& source, const StdioEnds& ends) {
+  AppSource storeless = source;
+  storeless.config.store.clear();
+  storeless.reread = [&source]() -> Result<ServerConfig> {
+    TRY(auto again, source.reread());
+    again.store.clear();
+    return again;
+  };
+  TRY(const auto app, started(storeless));
+  auto outcome = answer_stdio(
+      [&app](HttpRequest request, std::shared_ptr<Responder> responder) {
+        app->handle(std::move(request), std::move(responder));
+      },
+      ends);
+  app->stop();
+  return outcome;
 }
 
 }  // namespace metafuse::service

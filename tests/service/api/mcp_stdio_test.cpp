@@ -1,4 +1,4 @@
-#include "service/mcp_stdio.h"
+#include "service/api/mcp_stdio.h"
 
 #include <memory>
 #include <string>
@@ -10,6 +10,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "service/serve.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -118,7 +119,7 @@ TEST_CASE("MCP on standard streams speaks both forms and writes nothing but repl
   TemporaryFolder folder;
   folder.write("templates/pages.yaml", kTwoTemplates);
   folder.write("metafuse.yaml", "version: 1\ntemplates: [templates/*.yaml]\nstore: metafuse.db\n");
-  service::StdioServer options;
+  service::AppSource options;
   options.config = service::read_config(folder.path("metafuse.yaml")).value();
   const auto fetcher = std::make_shared<FakeFetcher>(TestServer::default_answer);
   options.load_engines = [fetcher](const service::ServerConfig&) -> Result<service::LoadedEngines> {

@@ -1,4 +1,4 @@
-#include "service/other_servers.h"
+#include "service/learning/other_servers.h"
 
 #include <chrono>
 #include <cstdint>

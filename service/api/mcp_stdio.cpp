@@ -1,4 +1,4 @@
-#include "service/mcp_stdio.h"
+#include "service/api/mcp_stdio.h"
 
 #include <array>
 #include <cerrno>
@@ -16,7 +16,6 @@
 #include "core/url.h"
 #include "fetchers/http/transport.h"
 #include "service/api/mcp_protocol.h"
-#include "service/app.h"
 #include "service/http/message.h"
 
 namespace metafuse::service {
@@ -216,15 +215,16 @@ Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) 
   return {};
 }
 
-/// Writes the App's answer to one message.
+/// Writes the handler's answer to one message.
 class StdioResponder final : public Responder {
  public:
-  StdioResponder(Output& output, Posted posted) : output_(output), posted_(std::move(posted)) {}
+  StdioResponder(std::shared_ptr<Output> output, Posted posted)
+      : output_(std::move(output)), posted_(std::move(posted)) {}
   StdioResponder(const StdioResponder&) = delete;
   StdioResponder& operator=(const StdioResponder&) = delete;
   /// If nothing was sent because memory ran out, the client gets an error.
   ~StdioResponder() override {
-    if (!is_done_) output_.end_one(failure_line(posted_, 500, "no answer"));
+    if (!is_done_) output_->end_one(failure_line(posted_, 500, "no answer"));
   }
 
   void send(HttpResponse response) override {
@@ -237,7 +237,7 @@ class StdioResponder final : public Responder {
       }
     }
     is_done_ = true;
-    output_.end_one(reply_line(posted_, response.status, std::move(body)));
+    output_->end_one(reply_line(posted_, response.status, std::move(body)));
   }
   // POST /mcp never answers in pieces
   void begin(HttpResponse) override {}
@@ -245,27 +245,16 @@ class StdioResponder final : public Responder {
   void end() override {}
 
  private:
-  Output& output_;
+  std::shared_ptr<Output> output_;
   Posted posted_;
   bool is_done_ = false;
 };
 
 }  // namespace
 
-Result<void> serve_stdio(const StdioServer& options, const StdioEnds& ends) {
-  static const SteadyClock clock;
-  Output output(ends.output);
-  ServerConfig config = options.config;
-  config.store.clear();
-  const auto reread = [&options]() -> Result<ServerConfig> {
-    TRY(auto again, options.reread());
-    again.store.clear();
-    return again;
-  };
-  TRY(auto app, App::create({{std::move(config), options.load_engines, reread}, &clock, {}}));
-  if (options.on_warning)
-    for (const std::string& warning : app->reloader().snapshot()->warnings) options.on_warning(warning);
-  auto outcome = run_stdio(ends, output, [&](Posted posted) {
+Result<void> answer_stdio(const HttpHandler& handle, const StdioEnds& ends) {
+  const auto output = std::make_shared<Output>(ends.output);
+  return run_stdio(ends, *output, [&](Posted posted) {
     HttpRequest request;
     request.method = "POST";
     request.target = request.path = "/mcp";
@@ -273,10 +262,8 @@ Result<void> serve_stdio(const StdioServer& options, const StdioEnds& ends) {
     request.headers = posted.headers;
     request.headers.push_back({"Host", "localhost"});
     request.body = std::move(posted.body);
-    app->handle(std::move(request), std::make_shared<StdioResponder>(output, std::move(posted)));
+    handle(std::move(request), std::make_shared<StdioResponder>(output, std::move(posted)));
   });
-  app->stop();
-  return outcome;
 }
 
 Result<void> relay_stdio(const std::string& url, const StdioEnds& ends) {

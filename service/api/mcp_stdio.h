@@ -1,10 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/result.h"
-#include "service/config/snapshot.h"
+#include "service/http/server.h"
 
 // The Model Context Protocol on standard streams, as desktop agents start it: one JSON-RPC message per line
 // in, one per line out. Each message becomes an equivalent POST /mcp request, so that both transports answer
@@ -19,19 +18,13 @@ struct StdioEnds {
   std::string key;  ///< empty for none
 };
 
-/// A server for one client, without sockets and without a store. The store stays with a server that may be
-/// running beside this one.
-struct StdioServer : SnapshotSource {
-  std::function<void(const std::string& warning)> on_warning;
-};
-
 /// Answers messages until the input has ended and every message is answered. Messages are handled in parallel
 /// and may be answered out of order, as JSON-RPC allows. A message of more than 1 MiB gets an error.
 ///
-/// errors: those of App::create; unavailable: the output is closed
-Result<void> serve_stdio(const StdioServer& options, const StdioEnds& ends);
+/// errors: unavailable: the output is closed
+Result<void> answer_stdio(const HttpHandler& handle, const StdioEnds& ends);
 
-/// As serve_stdio(), with the messages relayed to a running server.
+/// As answer_stdio(), with the messages relayed to a running server.
 ///
 /// in:     url - of the server ("http://127.0.0.1:8080") or of its /mcp
 /// errors: usage: the URL is not http or https; unavailable: the output is closed. If the server does not
