@@ -31,7 +31,7 @@ using fusion::QueryLists;
 using fusion::ScoreQuery;
 
 /// The score of a document whose list has no scores. Methods that use scores never see it, because
-/// check_scores() refuses such lists; a model with score features treats the document as unranked.
+/// check_scores() refuses such lists.
 constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
 /// The settings that any kind of fusing may take.
@@ -237,17 +237,12 @@ Result<std::string> explained(const metafuse_model& model, const metafuse_list* 
   TRY(const QueryLists query, query_of(lists, count));
   TRY_VOID(score_by_model(model, lists, count));  // refuses names that the model does not know
   std::vector<std::vector<std::string_view>> ids(model.lists.size());
-  std::vector<std::vector<double>> scores(model.lists.size());
   for (std::size_t i = 0; i < count; ++i) {
     const auto place = static_cast<std::size_t>(
         std::find(model.lists.begin(), model.lists.end(), lists[i].name) - model.lists.begin());
-    for (const ListEntry& entry : query.lists[i]) {
-      ids[place].push_back(query.documents[entry.document]);
-      scores[place].push_back(entry.score);
-    }
+    for (const ListEntry& entry : query.lists[i]) ids[place].push_back(query.documents[entry.document]);
   }
-  const auto ranking =
-      fusion::fuse(model.model, std::vector<fusion::RankedIds>(ids.begin(), ids.end()), scores);
+  const auto ranking = fusion::fuse(model.model, std::vector<fusion::RankedIds>(ids.begin(), ids.end()));
   const auto& known = ranking.instances.documents;
   const auto at = std::lower_bound(known.begin(), known.end(), document);
   if (at == known.end() || *at != document)
@@ -263,20 +258,6 @@ QueryLists lists_of(const std::vector<const Run*>& runs, std::string_view topic,
   std::vector<const RunTopic*> lists;
   for (const Run* const run : runs) lists.push_back(run->find(topic));
   return fusion::join_lists(lists, depth);
-}
-
-/// Wraps `score` so that runs without scores have kNoScore instead of the scores derived from their order.
-ScoreQuery without_made_up_scores(ScoreQuery score, const metafuse_run* const* runs, std::size_t count) {
-  std::vector<std::size_t> bare;
-  for (std::size_t i = 0; i < count; ++i)
-    if (!runs[i]->has_scores) bare.push_back(i);
-  if (bare.empty()) return score;
-  return [score = std::move(score), bare](const QueryLists& query) {
-    QueryLists known = query;
-    for (const std::size_t list : bare)
-      for (ListEntry& entry : known.lists[list]) entry.score = kNoScore;
-    return score(known);
-  };
 }
 
 metafuse_run* fuse_topics(const std::vector<const Run*>& runs, const ScoreQuery& score,
@@ -385,7 +366,7 @@ int metafuse_model_fuse_runs(const metafuse_model* model, const metafuse_run* co
     std::vector<std::string> names;
     for (const Run* const run : views) names.push_back(run->name);
     TRY(const auto score, score_with_model(model->model, names, settings.may_be_missing));
-    *fused = fuse_topics(views, without_made_up_scores(score, runs, count), settings);
+    *fused = fuse_topics(views, score, settings);
     return {};
   });
 }

@@ -1,6 +1,5 @@
 // The training functions of metafuse.h: a model from judged runs, and cross-validation.
 #include <algorithm>
-#include <limits>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -58,12 +57,6 @@ Result<TrainingSet> training_set(const metafuse_run* const* runs, std::size_t co
                                  const metafuse_qrels* qrels, const fusion::TrainingInput& input) {
   TRY_VOID(check_given({{qrels, "qrels"}}));
   TRY(auto copies, copies_of(runs, count));
-  for (std::size_t i = 0; i < count; ++i) {
-    if (runs[i]->has_scores) continue;
-    for (evaluation::RunTopic& topic : copies[i].topics)
-      for (evaluation::RunEntry& entry : topic.entries)
-        entry.score = std::numeric_limits<double>::quiet_NaN();
-  }
   fusion::TrainingInputReport report;
   TRY(auto set, fusion::training_set_of(std::move(copies), qrels->sorted(), input, report));
   TRY_VOID(fusion::apply_query_weights(input.query_weights, set));

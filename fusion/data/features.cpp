@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "derived:";
 constexpr std::string_view kShare = "derived:share:";
-constexpr std::string_view kScore = "derived:score:";
 constexpr std::string_view kDerived[] = {"lists", "rrf", "best-rank", "median-rank", "vsim"};
 constexpr double kDeepest = 2147483648.0;
 
@@ -32,30 +31,16 @@ bool is_share(const Feature& feature) {
   return feature.name.starts_with(kShare);
 }
 
-bool is_score(const Feature& feature) {
-  return feature.name.starts_with(kScore);
-}
-
-/// The list that a share or score belongs to; list `likely` is tried first. Requires the list to be
+/// The list that a share belongs to; list `likely` is tried first. Requires the list to be
 /// a feature.
 std::size_t list_of_derived(const std::vector<Feature>& features, std::size_t lists, const Feature& derived,
                             std::size_t likely) {
-  static_assert(kShare.size() == kScore.size());
   const std::string_view name = std::string_view(derived.name).substr(kShare.size());
   if (likely < lists && features[likely].name == name) return likely;
   for (std::size_t list = 0; list < lists; ++list)
     if (features[list].name == name) return list;
-  require(false, "a share or score of a list that is a feature");
+  require(false, "a share of a list that is a feature");
   return 0;
-}
-
-/// The score that one list gives each document; NaN if it does not rank the document or gives no score.
-std::vector<double> scores_of(const QueryInstances& instances, std::size_t list) {
-  std::vector<double> column(instances.documents.size(), std::numeric_limits<double>::quiet_NaN());
-  if (instances.scores.empty()) return column;
-  for (std::size_t i = 0; i < column.size(); ++i)
-    if (instances.ranks_of(i)[list] > 0) column[i] = instances.scores[i * instances.lists + list];
-  return column;
 }
 
 /// Minus the fraction of the documents that one list ranks above each; NaN if it does not rank the document.
@@ -111,14 +96,9 @@ std::vector<double> values_of(const FeatureMatrix& matrix, std::size_t feature) 
 }
 
 /// Restores the instances of one query from their features; of the documents only the number is kept.
-QueryInstances instances_of(const TrainingSet& set, const QueryRange& query, std::span<const double> scores) {
+QueryInstances instances_of(const TrainingSet& set, const QueryRange& query) {
   QueryInstances instances;
   instances.lists = set.matrix.feature_count();
-  if (!scores.empty()) {
-    const auto own =
-        scores.subspan(query.begin * instances.lists, (query.end - query.begin) * instances.lists);
-    instances.scores.assign(own.begin(), own.end());
-  }
   instances.documents.resize(query.end - query.begin);
   for (std::size_t row = query.begin; row < query.end; ++row)
     for (std::size_t f = 0; f < instances.lists; ++f)
@@ -176,27 +156,6 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
   return instances;
 }
 
-void set_scores(QueryInstances& instances, std::span<const std::vector<double>> lists) {
-  require(lists.size() == instances.lists, "scores of each list");
-  instances.scores.assign(instances.ranks.size(), std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t list = 0; list < lists.size(); ++list) {
-    double least = std::numeric_limits<double>::infinity();
-    double most = -least;
-    for (std::size_t at = list; at < instances.ranks.size(); at += instances.lists) {
-      const std::uint32_t rank = instances.ranks[at];
-      if (rank == 0 || rank > lists[list].size() || !std::isfinite(lists[list][rank - 1])) continue;
-      instances.scores[at] = lists[list][rank - 1];
-      least = std::min(least, instances.scores[at]);
-      most = std::max(most, instances.scores[at]);
-    }
-    // Halves, so that the difference of the largest doubles stays finite.
-    const double span = most / 2 - least / 2;
-    for (std::size_t at = list; at < instances.ranks.size(); at += instances.lists)
-      if (double& score = instances.scores[at]; !std::isnan(score))
-        score = span > 0.0 ? (score / 2 - least / 2) / span : 1.0;
-  }
-}
-
 FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances) {
   require(features.size() >= instances.lists, "a feature per list");
   FeatureMatrix matrix(features, instances.documents.size());
@@ -224,10 +183,6 @@ bool is_derived(const Feature& feature) {
   return feature.name.starts_with(kPrefix) && feature.kind == FeatureKind::value;
 }
 
-bool uses_scores(std::span<const Feature> features) {
-  return std::any_of(features.begin(), features.end(), is_score);
-}
-
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists) {
   std::vector<Feature> features;
   while (!names.empty()) {
@@ -235,9 +190,9 @@ Result<std::vector<Feature>> derived_features(std::string_view names, std::span<
     const std::string name(names.substr(0, comma));
     names.remove_prefix(std::min(comma + 1, names.size()));
     std::vector<Feature> added;
-    if (name == "share" || name == "score") {
+    if (name == "share") {
       for (const Feature& list : lists)
-        added.push_back({std::string(name == "share" ? kShare : kScore) + list.name, FeatureKind::value, 0});
+        added.push_back({std::string(kShare) + list.name, FeatureKind::value, 0});
     } else if (std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived)) {
       added.push_back({std::string(kPrefix) + name, FeatureKind::value, 0});
     } else {
@@ -271,14 +226,13 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
   require(features.size() >= instances.lists, "a feature per list");
   const std::size_t count = features.size() - instances.lists;
   std::vector<double> values(instances.documents.size() * count);
-  std::size_t next_list = 0;  // the list whose share or score probably comes next
+  std::size_t next_list = 0;  // the list whose share probably comes next
   for (std::size_t j = 0; j < count; ++j) {
     const Feature& feature = features[instances.lists + j];
-    if (is_share(feature) || is_score(feature)) {
+    if (is_share(feature)) {
       const std::size_t list = list_of_derived(features, instances.lists, feature, next_list);
       next_list = list + 1 < instances.lists ? list + 1 : 0;
-      const std::vector<double> column =
-          is_share(feature) ? shares(instances, list) : scores_of(instances, list);
+      const std::vector<double> column = shares(instances, list);
       for (std::size_t i = 0; i < column.size(); ++i) values[i * count + j] = column[i];
     } else {
       const bool is_later = feature.name == kSimilarityFeature;
@@ -299,16 +253,13 @@ FeatureMatrix with_values(const FeatureMatrix& matrix, std::size_t feature,
   return FeatureMatrix(matrix.features(), matrix.document_count(), std::move(columns));
 }
 
-void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
-                         std::span<const double> scores) {
+void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived) {
   if (derived.empty()) return;
-  require(scores.empty() || scores.size() == set.matrix.document_count() * set.matrix.feature_count(),
-          "a score for each row and list");
   std::vector<Feature> features = set.matrix.features();
   features.insert(features.end(), derived.begin(), derived.end());
   std::vector<std::vector<double>> added(derived.size(), std::vector<double>(set.matrix.document_count()));
   for (const QueryRange& query : set.queries) {
-    const std::vector<double> values = derived_values(features, instances_of(set, query, scores));
+    const std::vector<double> values = derived_values(features, instances_of(set, query));
     for (std::size_t row = query.begin; row < query.end; ++row)
       for (std::size_t j = 0; j < derived.size(); ++j)
         added[j][row] = values[(row - query.begin) * derived.size() + j];

@@ -26,9 +26,6 @@ using RankedIds = std::span<const std::string_view>;
 struct QueryInstances {
   std::vector<std::string_view> documents;  ///< ascending bytewise; views into the lists
   std::vector<std::uint32_t> ranks;         ///< documents x lists, 0 if the list did not return the document
-  /// Documents x lists, scaled to 0..1 within each list; NaN where a document has no score; empty if
-  /// not requested.
-  std::vector<double> scores;
   std::size_t lists = 0;
 
   std::span<const std::uint32_t> ranks_of(std::size_t document) const {
@@ -43,13 +40,6 @@ struct QueryInstances {
 ///         count (0: all)
 /// cost:   O(hits + documents log documents + documents x lists)
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths);
-
-/// Sets the instances' scores. Each list's scores are scaled to (s - least) / (most - least) over the
-/// documents that the list ranks and scores; if all of them are equal, each becomes 1.
-///
-/// in:     lists - for each list a score per position, NaN if there is none; may be shorter than the list
-/// cost:   O(documents x lists)
-void set_scores(QueryInstances& instances, std::span<const std::vector<double>> lists);
 
 /// The matrix of one base query's instances: f_i = -rank, and the derived features computed from the ranks.
 /// Requires the rank features to stand first, as many as there are lists.
@@ -68,27 +58,22 @@ double reciprocal_rank_score(std::span<const std::uint32_t> ranks, double k = kR
 
 /// Whether the feature is computed from the rank features: "derived:lists", "derived:rrf",
 /// "derived:best-rank", "derived:median-rank", "derived:vsim", and for each list
-/// "derived:share:NAME" and "derived:score:NAME". Higher is better. A share is unranked where its
-/// list does not rank the document, a score where its list gives none; "derived:vsim" is unranked
-/// until training fills it in (lab/learners/baselines/baselines.h).
+/// "derived:share:NAME". Higher is better. A share is unranked where its list does not rank the document;
+/// "derived:vsim" is unranked until training fills it in (lab/learners/baselines/baselines.h).
 bool is_derived(const Feature& feature);
 
 /// The name of the derived feature whose values training fills in.
 inline constexpr std::string_view kSimilarityFeature = "derived:vsim";
 
 /// All names that derived_features() accepts.
-inline constexpr std::string_view kDerivedNames = "lists,rrf,best-rank,median-rank,share,score,vsim";
-
-/// Whether any feature is a list's score, so that fusing needs the lists' scores.
-bool uses_scores(std::span<const Feature> features);
+inline constexpr std::string_view kDerivedNames = "lists,rrf,best-rank,median-rank,share,vsim";
 
 /// Makes the derived features that `names` lists.
-/// in:     names - comma-separated, some of kDerivedNames; lists - the rank features, each of which gets a
-///         share and a score
+/// in:     names - comma-separated, some of kDerivedNames; lists - the rank features; each gets a share
 /// errors: usage: a name that is unknown or given twice
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
-/// The value of a derived feature that needs only the document's own ranks (not a share, a score or VSIM):
+/// The value of a derived feature that needs only the document's own ranks (not a share or VSIM):
 /// the number of lists that hold the document, its RRF score, minus its best rank, or minus its median rank
 /// over all lists. For the median, an absent rank counts as 2^31, and an even number of lists gives the lower
 /// of the two middle ranks.
@@ -112,10 +97,8 @@ FeatureMatrix with_values(const FeatureMatrix& matrix, std::size_t feature,
 /// Appends derived features to the rank features of a set. The new columns hold the values that
 /// feature_matrix() gives each query.
 ///
-/// in:     set - has rank features only; derived - made by derived_features(); scores - row by row a score
-///         per list, scaled as in QueryInstances, or empty
+/// in:     set - has rank features only; derived - made by derived_features()
 /// cost:   O(documents x features x log documents per query)
-void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
-                         std::span<const double> scores = {});
+void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived);
 
 }  // namespace metafuse::fusion

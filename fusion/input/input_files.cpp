@@ -133,40 +133,26 @@ Result<ListsOfQueries> lists_of(std::vector<evaluation::Run> runs, const Trainin
   return lists;
 }
 
-struct RowsOfRuns {
-  TrainingSetBuilder builder;
-  std::vector<double> scores;  ///< of each row and list, if a feature is a score
-};
-
 /// Adds all instances of one query.
 /// out: how many these are
 std::size_t add_query(const ListsOfQueries& lists, std::string_view query,
                       const evaluation::QueryJudgments* judged, const TrainingInput& input,
-                      RowsOfRuns& rows) {
-  const bool wants_scores = uses_scores(lists.derived);
+                      TrainingSetBuilder& rows) {
   std::vector<std::vector<std::string_view>> ids(lists.runs.size());
-  std::vector<std::vector<double>> given(lists.runs.size());
   std::vector<RankedIds> views;
   for (std::size_t i = 0; i < lists.runs.size(); ++i) {
     if (const auto* topic = lists.runs[i].find(query))
-      for (const auto& entry : topic->entries) {
-        ids[i].push_back(entry.document);
-        if (wants_scores) given[i].push_back(entry.score);
-      }
+      for (const auto& entry : topic->entries) ids[i].push_back(entry.document);
     views.emplace_back(ids[i]);
   }
-  QueryInstances found = collect_instances(views, lists.depths);
-  if (wants_scores) {
-    set_scores(found, given);
-    rows.scores.insert(rows.scores.end(), found.scores.begin(), found.scores.end());
-  }
+  const QueryInstances found = collect_instances(views, lists.depths);
   std::vector<Cell> cells;
   for (std::size_t i = 0; i < found.documents.size(); ++i) {
     set_rank_cells(found.ranks_of(i), cells);
     const auto* judgment = judged == nullptr ? nullptr : judged->find(found.documents[i]);
     InstanceRow row{query, found.documents[i], 0.0, judgment != nullptr || !input.is_unjudged_ignored, cells};
     if (judgment != nullptr) row.grade = kept_grade(judgment->grade, input);
-    rows.builder.add(row);
+    rows.add(row);
   }
   return found.documents.size();
 }
@@ -232,9 +218,7 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
     std::ranges::sort(queries);
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   }
-  RowsOfRuns rows;
-  // Queries, and the documents within them, ascend here just as the rows of the set do, so scores line up
-  // with rows.
+  TrainingSetBuilder rows;
   const InputShare share(input.communicator);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (i % share.parts != share.part) continue;
@@ -242,8 +226,8 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
     if (add_query(lists, queries[i], judgments.find(queries[i]), input, rows) == 0)
       ++report.unretrieved_queries;
   }
-  auto set = rows.builder.finish(lists.features, input.feedback);
-  if (set) add_derived_columns(*set, lists.derived, rows.scores);
+  auto set = rows.finish(lists.features, input.feedback);
+  if (set) add_derived_columns(*set, lists.derived);
   return set;
 }
 

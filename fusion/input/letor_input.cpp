@@ -104,9 +104,6 @@ Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std
   auto derived = derived_features(input.derive, features);
   if (derived && !derived->empty() && !are_ranks(input))
     return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
-  if (derived && uses_scores(*derived))
-    return fail(Code::usage,
-                "--derive score: LETOR files of ranks contain no scores; leave it out or give --runs");
   return derived;
 }
 

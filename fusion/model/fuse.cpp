@@ -82,14 +82,11 @@ FusedRanking fuse(const Model& model, QueryInstances instances) {
   return ranking;
 }
 
-FusedRanking fuse(const Model& model, std::span<const RankedIds> lists,
-                  std::span<const std::vector<double>> scores) {
+FusedRanking fuse(const Model& model, std::span<const RankedIds> lists) {
   require(lists.size() == list_count(model), "a list for each rank feature of the model");
   std::vector<int> depths;
   for (std::size_t i = 0; i < lists.size(); ++i) depths.push_back(model.features[i].depth);
-  QueryInstances instances = collect_instances(lists, depths);
-  if (!scores.empty() && uses_scores(model.features)) set_scores(instances, scores);
-  return fuse(model, std::move(instances));
+  return fuse(model, collect_instances(lists, depths));
 }
 
 Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t instance) {
@@ -141,15 +138,12 @@ Result<ScoreQuery> score_with_model(const Model& model, const std::vector<std::s
   TRY(auto matched, match_lists(model, names, may_be_missing));
   return ScoreQuery([model, list_of = matched](const QueryLists& query) {
     std::vector<std::vector<std::string_view>> ids(list_of.size());
-    std::vector<std::vector<double>> list_scores(uses_scores(model.features) ? list_of.size() : 0);
     for (std::size_t i = 0; i < list_of.size(); ++i) {
       if (list_of[i] == kMissing) continue;
-      for (const ListEntry& entry : query.lists[list_of[i]]) {
+      for (const ListEntry& entry : query.lists[list_of[i]])
         ids[i].push_back(query.documents[entry.document]);
-        if (!list_scores.empty()) list_scores[i].push_back(entry.score);
-      }
     }
-    const FusedRanking ranking = fuse(model, std::vector<RankedIds>(ids.begin(), ids.end()), list_scores);
+    const FusedRanking ranking = fuse(model, std::vector<RankedIds>(ids.begin(), ids.end()));
     // Documents below the model's depths are in no instance: they come last.
     double least = 0.0;
     for (const double score : ranking.scores) least = std::min(least, score);

@@ -48,11 +48,9 @@ std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std:
 
 /// Fuses the lists of one base query with a model, from document ids to the final order.
 ///
-/// in:   lists - one per rank feature of the model, in the model's order, empty if an engine failed; scores -
-///       each list's scores by position, NaN where there is none; may be empty if the model uses no scores
+/// in:   lists - one per rank feature of the model, in the model's order, empty if an engine failed
 /// cost: O(hits + documents x lists + documents log documents); a sum ranker's tables are read by rank
-FusedRanking fuse(const Model& model, std::span<const RankedIds> lists,
-                  std::span<const std::vector<double>> scores = {});
+FusedRanking fuse(const Model& model, std::span<const RankedIds> lists);
 
 /// Scores and orders instances that are already joined.
 FusedRanking fuse(const Model& model, QueryInstances instances);

@@ -20,8 +20,7 @@ template <class Options>
 void declare_input_options(Options& options, TrainingInput& input) {
   FeedbackOptions& feedback = input.feedback;
   options.count("depth", input.depth, 0, 1U << 30, "how far down each list counts, 0 for all of it");
-  options.text("derive", input.derive,
-               "derived features: lists,rrf,best-rank,median-rank,share,score (of --runs),vsim");
+  options.text("derive", input.derive, "derived features: lists,rrf,best-rank,median-rank,share,vsim");
   options.choice("feedback", feedback.is_bipartite, {{"graded", false}, {"bipartite", true}},
                  "graded or bipartite");
   options.number("relevance-level", feedback.relevance_level, -1000.0, 1000.0,

@@ -13,26 +13,6 @@
 namespace metafuse::lab::experiments {
 namespace {
 
-/// What RankBoost gains from features of the lists' scores in addition to their ranks.
-Result<std::string> line_of_scores(const RunCollection& collection,
-                                   fusion::MethodComparisonOptions comparison) {
-  std::string line = "RankBoost without and with --derive score:";
-  comparison.methods = {"rrf"};
-  comparison.learners = {"rankboost"};
-  std::vector<std::vector<double>> summaries;
-  for (const char* derive : {"", "score"}) {
-    comparison.derive = derive;
-    TRY(const auto compared, fusion::compare_methods(collection.runs, collection.judgments, comparison));
-    for (const evaluation::RunEvaluation& run : compared.report.runs)
-      if (run.run == "rankboost") summaries.push_back(run.summary);
-  }
-  if (summaries.size() != 2) return fail(Code::internal, "RankBoost is missing in the comparison");
-  for (std::size_t i = 0; i < comparison.set.names.size(); ++i)
-    line += fmt::format("{} {} {:.4f}, {:.4f}", i == 0 ? "" : ";", comparison.set.names[i], summaries[0][i],
-                        summaries[1][i]);
-  return line + "\n\n";
-}
-
 Result<std::string> make_table(RunCollection& collection, const ExperimentOptions& options) {
   fusion::MethodComparisonOptions comparison;
   TRY(auto set, evaluation::parse_measures(collection.measures));
@@ -63,10 +43,7 @@ Result<std::string> make_table(RunCollection& collection, const ExperimentOption
   std::string text = fmt::format("{} ({} queries, {} lists; {} folds", collection.name,
                                  report.runs[0].queries.size(), collection.runs.size(), collection.folds);
   for (const std::string& note : compared.notes) text += "; " + note;
-  text += ")\n\n" + format_report(report, evaluation::Format::markdown) + "\n";
-  if (collection.limit == 0) return text;  // its lists have no scores of their own
-  TRY(const auto line, line_of_scores(collection, comparison));
-  return text + line;
+  return text + ")\n\n" + format_report(report, evaluation::Format::markdown) + "\n";
 }
 
 }  // namespace

@@ -129,9 +129,6 @@ class Collector {
     }
     if (options_.derive.empty()) return {};
     TRY(const auto derived, fusion::derived_features(options_.derive, features_));
-    if (fusion::uses_scores(derived))
-      return fail(Code::usage,
-                  "--derive score: a store keeps ranks but no scores; leave it out or train on runs");
     features_.insert(features_.end(), derived.begin(), derived.end());
     return {};
   }

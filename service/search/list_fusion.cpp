@@ -38,16 +38,12 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
   out.documents = by_list.documents;
   out.lists = columns.count;
   out.ranks.assign(by_list.documents.size() * columns.count, 0);
-  if (!by_list.scores.empty()) out.scores.assign(out.ranks.size(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < by_list.documents.size(); ++i) {
     const auto ranks = by_list.ranks_of(i);
     for (std::size_t j = 0; j < ranks.size(); ++j) {
       if (columns.of_list[j] == FeatureColumns::kNone || ranks[j] == 0) continue;
       std::uint32_t& best = out.ranks[i * columns.count + columns.of_list[j]];
-      if (best != 0 && ranks[j] >= best) continue;
-      best = ranks[j];
-      if (!out.scores.empty())
-        out.scores[i * columns.count + columns.of_list[j]] = by_list.scores[i * ranks.size() + j];
+      if (best == 0 || ranks[j] < best) best = ranks[j];
     }
   }
   return out;
@@ -175,17 +171,6 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
   return out;
 }
 
-/// The scores that the engines gave their hits, by list and position; NaN without a score.
-std::vector<std::vector<double>> hit_scores(const std::vector<FetchedList>& lists) {
-  std::vector<std::vector<double>> out;
-  for (const FetchedList& list : lists) {
-    auto& scores = out.emplace_back();
-    for (const Hit& hit : list.list.hits)
-      scores.push_back(hit.score.value_or(std::numeric_limits<double>::quiet_NaN()));
-  }
-  return out;
-}
-
 /// A later window's result does not get more than those above it.
 void set_relevance(const fusion::RelevanceCurve& curve, std::vector<FusedResult>& results) {
   double above = 1.0;
@@ -254,8 +239,6 @@ OrderedInstances ordered(const LoadedDomain& domain, fusion::QueryInstances by_l
   OrderedInstances out;
   out.by_list = std::move(by_list);
   const auto windows = mask_later_windows(out.by_list, domain.domain.depth);
-  if (domain.model && fusion::uses_scores(domain.model->features))
-    fusion::set_scores(out.by_list, hit_scores(answer.lists));
   out.ranking = ranking_of(domain, out.by_list, answer.features);
   order_by_window(windows, out.ranking.order);
   return out;

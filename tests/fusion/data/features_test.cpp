@@ -104,86 +104,6 @@ TEST_CASE("Derived features that are unknown or duplicate or without ranks are r
   CHECK(read_training_set(input).error().code == Code::usage);
 }
 
-namespace {
-
-/// Two runs and three judged queries; the second run gives every document of query 2 the same score.
-TrainingInput scored_runs(const test::TemporaryFolder& folder, const std::string& derive) {
-  TrainingInput input;
-  input.runs = {
-      "a=" + folder.write("a.run", "1 Q0 x 1 9 a\n1 Q0 y 2 5 a\n1 Q0 z 3 1 a\n2 Q0 x 1 3 a\n2 Q0 y 2 2 a\n"),
-      "b=" + folder.write("b.run", "1 Q0 y 1 0.5 b\n1 Q0 w 2 -0.5 b\n2 Q0 y 1 7 b\n2 Q0 z 2 7 b\n")};
-  input.qrels = folder.write("qrels", "1 0 y 1\n1 0 x 0\n2 0 y 1\n2 0 x 0\n");
-  input.derive = derive;
-  return input;
-}
-
-}  // namespace
-
-TEST_CASE("A score feature is the score scaled to 0 to 1 within its list", "[fusion][derived]") {
-  const test::TemporaryFolder folder;
-  const auto set = read_training_set(scored_runs(folder, "lists,score"));
-  REQUIRE(set.has_value());
-  const auto& features = set->matrix.features();
-  REQUIRE(features.size() == 5);
-  CHECK(features[3].name == "derived:score:a");
-  CHECK(features[4].name == "derived:score:b");
-  // Query 1: w x y z. List a: x 9, y 5, z 1; list b: y 0.5, w -0.5.
-  CHECK(set->matrix.is_unranked(0, 3));
-  CHECK(set->matrix.value(1, 3) == 1.0);
-  CHECK(set->matrix.value(2, 3) == 0.5);
-  CHECK(set->matrix.value(3, 3) == 0.0);
-  CHECK(set->matrix.value(0, 4) == 0.0);
-  CHECK(set->matrix.is_unranked(1, 4));
-  CHECK(set->matrix.value(2, 4) == 1.0);
-  // Query 2: x y z; equal scores are all scaled to 1.
-  CHECK(set->matrix.value(4, 3) == 1.0);
-  CHECK(set->matrix.value(5, 3) == 0.0);
-  CHECK(set->matrix.value(5, 4) == 1.0);
-  CHECK(set->matrix.value(6, 4) == 1.0);
-  TrainingInput shallow = scored_runs(folder, "score");
-  shallow.depth = 2;  // then y has the lowest score within list a of query 1
-  const auto cut = read_training_set(shallow);
-  REQUIRE(cut.has_value());
-  CHECK(cut->matrix.value(2, 2) == 0.0);
-}
-
-TEST_CASE("A model of scores fuses by scores and by ranks alone where there are none", "[fusion][derived]") {
-  const test::TemporaryFolder folder;
-  const TrainingInput input = scored_runs(folder, "score");
-  const auto set = read_training_set(input);
-  REQUIRE(set.has_value());
-  // Features 2 and 3 are the scores of a and b.
-  Model model;
-  model.learner = "rankboost";
-  model.features = set->matrix.features();
-  model.ranker = std::make_shared<SumRanker>(
-      std::vector<WeakRanking>{{2, 0.25, 0.0, 1.0}, {3, 0.75, 0.0, 0.5}}, model.features);
-  const std::vector<std::vector<std::string_view>> lists{{"x", "y", "z"}, {"y", "w"}};
-  const std::vector<RankedIds> views(lists.begin(), lists.end());
-  const std::vector<std::vector<double>> scores{{9.0, 5.0, 1.0}, {0.5, -0.5}};
-  const FusedRanking fused = fuse(model, views, scores);
-  const std::vector<double> trained = model.ranker->score(set->matrix);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(fused.scores[i] == trained[i]);
-  CHECK(fused.instances.documents[fused.order[0]] == "y");
-  CHECK(fused.scores[2] == 1.5);
-  CHECK(explain(model, fused, 2).features[2].weight == 1.0);
-  for (const double score : fuse(model, views).scores) CHECK(score == 0.0);
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  CHECK(fuse(model, views, std::vector<std::vector<double>>{{9.0, none, 1.0}, {}}).scores[2] == 0.0);
-  const std::vector<std::vector<double>> huge{{1e308, 0.0, -1e308}, {}};
-  CHECK(fuse(model, views, huge).scores == std::vector<double>{0.0, 1.0, 1.0, 0.0});
-}
-
-TEST_CASE("Files of ranks refuse score features", "[fusion][derived]") {
-  const test::TemporaryFolder folder;
-  TrainingInput input;
-  input.letor_ranks = {folder.write("rows.txt", kRows)};
-  input.derive = "score";
-  const auto set = read_training_set(input);
-  REQUIRE_FALSE(set.has_value());
-  CHECK(set.error().text.find("contain no scores") != std::string::npos);
-}
-
 TEST_CASE("A model whose derived features do not belong to its lists is refused", "[fusion][derived]") {
   const auto model_of = [](const std::string& features) {
     const std::string text = R"({"format":"metafuse-model","version":1,"learner":"rankboost","features":[)" +
@@ -195,9 +115,11 @@ TEST_CASE("A model whose derived features do not belong to its lists is refused"
   const auto derived = [](const std::string& name) {
     return R"({"name":"derived:)" + name + R"(","kind":"value","depth":0})";
   };
-  CHECK(model_of(list + "," + derived("score:a") + "," + derived("lists")) == "accepted");
-  CHECK(model_of(list + "," + derived("score:b")).find("not a derived feature of the preceding lists") !=
+  CHECK(model_of(list + "," + derived("share:a") + "," + derived("lists")) == "accepted");
+  CHECK(model_of(list + "," + derived("share:b")).find("not a derived feature of the preceding lists") !=
         std::string::npos);
+  CHECK(model_of(list + "," + derived("score:a")).find("not a derived feature of the preceding lists") !=
+        std::string::npos);  // which no version that was released had
   CHECK(model_of(list + "," + derived("mean")).find("not a derived feature of the preceding lists") !=
         std::string::npos);
   CHECK(model_of(derived("lists") + "," + list).find("comes after a derived feature") != std::string::npos);

@@ -346,25 +346,6 @@ TEST_CASE("Lists that a domain does not declare are refused with similar names",
         200);
 }
 
-TEST_CASE("A model with score features uses the scores that callers send", "[service][fusing]") {
-  const std::string model = R"({"format":"metafuse-model","version":1,"learner":"rankboost",
-"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"bm25","kind":"rank","depth":10},{"name":"dense","kind":"rank","depth":10},{"name":"derived:score:dense","kind":"value","depth":0}],
-"unranked":"absent","body":{"weak_rankings":[{"feature":3,"threshold":0.4,"q_default":0,"alpha":2}]},"training":{}})";
-  TestServer server(TestServer::default_answer, "", kDomainWithLists);
-  server.folder().write("models/pages.json", model);
-  REQUIRE(server.app().reloader().reload().has_value());
-  const auto ids_for = [&](const std::string& results) {
-    const std::string answer =
-        fuse_over_http(server, R"({"domain":"pages","lists":[{"name":"dense","results":)" + results + "}]}");
-    REQUIRE(status_in(answer) == 200);
-    return ids_of(*parse_json(body_in(answer), "answer"));
-  };
-  // Scaled from 0.2..0.6 to 0..1: a is 0, b one half, c 1. b and c lie above the threshold and b is ranked
-  // before c.
-  CHECK(ids_for(R"([{"id":"a","score":0.2},{"id":"b","score":0.4},{"id":"c","score":0.6}])") == "b c a");
-  CHECK(ids_for(R"(["a","b","c"])") == "a b c");
-}
-
 TEST_CASE("Fusing over HTTP gives the same answer as the command line", "[service][fusing]") {
   TestServer server;
   const std::string one =
