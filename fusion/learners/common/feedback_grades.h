@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "core/result.h"
 #include "fusion/data/training_set.h"
 
 namespace metafuse::fusion {
@@ -38,16 +36,5 @@ double weight_of_query(const FeedbackOptions& options, const QueryRange& query, 
 
 /// The documents that the feedback includes, ascending.
 std::vector<std::size_t> judged_documents(const TrainingSet& set);
-
-/// For learners of single documents' grades, which know no pairs.
-///
-/// errors: usage: general feedback, or weights of queries or grades
-Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learner);
-
-/// The grades of the judged documents, ascending. If all are whole numbers and span fewer than 100, every
-/// whole number from the lowest to the highest; otherwise the distinct grades.
-///
-/// errors: bad_data: no documents, one grade only, more than 100 grades
-Result<std::vector<double>> grade_scale(const TrainingSet& set);
 
 }  // namespace metafuse::fusion

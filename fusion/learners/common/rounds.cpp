@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <memory>
-#include <utility>
-
-#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion {
 
@@ -58,24 +54,6 @@ JsonObject step_trace_line(const TrainingRequest& request, std::size_t round, co
   line["q_default"] = static_cast<std::int64_t>(ranking.q_default);
   line["alpha"] = ranking.alpha;
   return line;
-}
-
-TrainingResult step_result(std::string learner, const TrainingRequest& request,
-                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
-                           const std::function<void(std::size_t round, JsonObject& line)>& add_to_line) {
-  std::vector<JsonObject> lines;
-  if (request.trace.is_wanted) {
-    const StepTrace trace(request);
-    for (std::size_t t = 0; t < rankings.size(); ++t) {
-      lines.push_back(trace.line(t + 1, rankings[t]));
-      add_to_line(t, lines.back());
-    }
-  }
-  const std::vector<Feature>& features = request.train->matrix.features();
-  return {{std::move(learner), features, std::make_shared<SumRanker>(std::move(rankings), features),
-           std::move(training)},
-          std::move(lines),
-          std::move(summary)};
 }
 
 }  // namespace metafuse::fusion

@@ -4,9 +4,7 @@
 // validation data, trace lines, and the result.
 
 #include <cstddef>
-#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "fusion/learners/common/learner.h"
@@ -112,13 +110,5 @@ class StepTrace {
   const TrainingRequest& request_;
   std::vector<double> deepest_;  // for each rank feature, the deepest rank in the training data
 };
-
-/// Assembles the result of a learner whose model is a SumRanker.
-///
-/// in: training - the model's record; add_to_line - adds the learner's own fields to the trace line of a
-///     round (from 0)
-TrainingResult step_result(std::string learner, const TrainingRequest& request,
-                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
-                           const std::function<void(std::size_t round, JsonObject& line)>& add_to_line);
 
 }  // namespace metafuse::fusion

@@ -1,7 +1,6 @@
 #include "fusion/model/online/online_ranker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 #include "fusion/model/state_fields.h"
@@ -21,32 +20,6 @@ std::optional<int> OnlineInputs::rank(double grade) const {
   const auto found = std::lower_bound(grades.begin(), grades.end(), grade);
   if (found == grades.end() || *found != grade) return std::nullopt;
   return static_cast<int>(found - grades.begin()) + 1;
-}
-
-std::vector<InputScale> unit_scales(const FeatureMatrix& documents) {
-  std::vector<InputScale> scales(documents.feature_count());
-  for (std::size_t f = 0; f < scales.size(); ++f) {
-    double lowest = INFINITY;
-    double highest = -INFINITY;
-    for (std::size_t d = 0; d < documents.document_count(); ++d) {
-      if (documents.is_unranked(d, f)) continue;
-      lowest = std::min(lowest, documents.value(d, f));
-      highest = std::max(highest, documents.value(d, f));
-    }
-    const Feature& feature = documents.features()[f];
-    if (feature.kind == FeatureKind::rank) {
-      const double depth = feature.depth > 0 ? feature.depth : (lowest <= highest ? -lowest : 1.0);
-      scales[f] = {depth + 1.0, 1.0 / depth};
-    } else if (lowest < highest) {
-      // Halved first, since the difference of two finite numbers may overflow.
-      const double half_span = highest / 2.0 - lowest / 2.0;
-      const double factor = 1.0 / half_span / 2.0;
-      scales[f] = std::isfinite(factor) && factor > 0.0 ? InputScale{-lowest, factor} : InputScale{0.0, 0.0};
-    } else {
-      scales[f] = {0.0, 0.0};
-    }
-  }
-  return scales;
 }
 
 std::vector<double> OnlineRanker::score(const FeatureMatrix& documents) const {

@@ -30,9 +30,6 @@ struct OnlineInputs {
   std::optional<int> rank(double grade) const;
 };
 
-/// Scales that map every feature of the documents to [0, 1]; a constant feature becomes 0.
-std::vector<InputScale> unit_scales(const FeatureMatrix& documents);
-
 /// An online model as a ranker of documents. Body:
 /// {"grades":[...],"scales":[[offset, factor]...],"bias","state"}.
 class OnlineRanker : public Ranker {

@@ -146,15 +146,6 @@ std::string RegressionSetting::name() const {
   return std::string(kKinds[static_cast<std::size_t>(kind)].name);
 }
 
-std::vector<RegressionSetting> all_regressions() {
-  std::vector<RegressionSetting> settings = {{RegressionKind::gaussian_process, 1},
-                                             {RegressionKind::logistic, 1},
-                                             {RegressionKind::polynomial, 1},
-                                             {RegressionKind::neural_network, 1}};
-  for (int degree = 2; degree <= 5; ++degree) settings.push_back({RegressionKind::polynomial, degree});
-  return settings;
-}
-
 double Regression::raw(std::span<const double> votes) const {
   require(votes.size() == width, "a regression takes as many votes as it was fitted to");
   return kKinds[static_cast<std::size_t>(setting.kind)].gain(*this, votes);

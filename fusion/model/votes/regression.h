@@ -28,10 +28,6 @@ struct RegressionSetting {
   std::string name() const;  ///< "linear", "polynomial 3", "logistic", "neural network", "gaussian process"
 };
 
-/// The regressions of the paper: Gaussian process, logistic, linear, neural network, polynomial of degree 2
-/// to 5.
-std::vector<RegressionSetting> all_regressions();
-
 /// A fitted map from a document's votes to its gain, scaled to [0, 1] on the calibration documents. Outside
 /// their range it flattens but keeps rising, so that scaling makes no two documents tie.
 struct Regression {

@@ -239,6 +239,15 @@ double mean_gain(const CalibrationData& data) {
 
 }  // namespace
 
+std::vector<RegressionSetting> all_regressions() {
+  std::vector<RegressionSetting> settings = {{RegressionKind::gaussian_process, 1},
+                                             {RegressionKind::logistic, 1},
+                                             {RegressionKind::polynomial, 1},
+                                             {RegressionKind::neural_network, 1}};
+  for (int degree = 2; degree <= 5; ++degree) settings.push_back({RegressionKind::polynomial, degree});
+  return settings;
+}
+
 std::vector<Calibration> fit_calibrations(const CalibrationData& data, const CalibrationOptions& options) {
   std::vector<Calibration> fitted;
   // A single score contains no vote per class, so only regressions can use it.

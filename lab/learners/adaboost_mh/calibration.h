@@ -28,6 +28,10 @@ inline constexpr SigmoidTarget kSigmoidTargets[] = {
 /// "LS", "EWLS", "EL", "ELL", "SN".
 std::string_view name_of(SigmoidTarget target);
 
+/// The regressions of the paper: Gaussian process, logistic, linear, neural network, polynomial of degree 2
+/// to 5.
+std::vector<RegressionSetting> all_regressions();
+
 /// The value of the target function, to be minimised.
 ///
 /// cost: O(documents x K); per document K + 1 exponentials and, for LS and EWLS, 1 and K logarithms. SN: the

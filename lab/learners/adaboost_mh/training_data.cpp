@@ -8,6 +8,7 @@
 
 #include "core/contract.h"
 #include "fusion/learners/common/feedback_grades.h"
+#include "lab/learners/common/training.h"
 
 namespace metafuse::lab::adaboost_mh {
 

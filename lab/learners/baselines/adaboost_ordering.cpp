@@ -7,6 +7,7 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/rounds.h"
 #include "lab/learners/baselines/baselines.h"
+#include "lab/learners/common/training.h"
 
 namespace metafuse::lab::baselines {
 namespace {

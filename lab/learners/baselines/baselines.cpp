@@ -12,6 +12,7 @@
 #include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/similarity/similarity.h"
+#include "lab/learners/common/training.h"
 #include "lab/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::lab::baselines {

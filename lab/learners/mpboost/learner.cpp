@@ -11,6 +11,7 @@
 #include "core/text_file.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/rounds.h"
+#include "lab/learners/common/training.h"
 #include "lab/learners/mpboost/boost.h"
 
 namespace metafuse::lab::mpboost {

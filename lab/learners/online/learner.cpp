@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
+#include "lab/learners/common/training.h"
 
 namespace metafuse::lab::online {
 
@@ -85,6 +86,33 @@ Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::s
 }
 
 namespace {
+
+/// Scales that map every feature of the documents to [0, 1]; a constant feature becomes 0.
+std::vector<InputScale> unit_scales(const FeatureMatrix& documents) {
+  std::vector<InputScale> scales(documents.feature_count());
+  for (std::size_t f = 0; f < scales.size(); ++f) {
+    double lowest = INFINITY;
+    double highest = -INFINITY;
+    for (std::size_t d = 0; d < documents.document_count(); ++d) {
+      if (documents.is_unranked(d, f)) continue;
+      lowest = std::min(lowest, documents.value(d, f));
+      highest = std::max(highest, documents.value(d, f));
+    }
+    const Feature& feature = documents.features()[f];
+    if (feature.kind == FeatureKind::rank) {
+      const double depth = feature.depth > 0 ? feature.depth : (lowest <= highest ? -lowest : 1.0);
+      scales[f] = {depth + 1.0, 1.0 / depth};
+    } else if (lowest < highest) {
+      // Halved first, since the difference of two finite numbers may overflow.
+      const double half_span = highest / 2.0 - lowest / 2.0;
+      const double factor = 1.0 / half_span / 2.0;
+      scales[f] = std::isfinite(factor) && factor > 0.0 ? InputScale{-lowest, factor} : InputScale{0.0, 0.0};
+    } else {
+      scales[f] = {0.0, 0.0};
+    }
+  }
+  return scales;
+}
 
 Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet& set) {
   std::vector<double> grades = settings.grades;

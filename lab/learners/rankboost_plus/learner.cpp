@@ -5,6 +5,7 @@
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/rounds.h"
+#include "lab/learners/common/training.h"
 #include "lab/learners/rankboost_plus/boost.h"
 
 namespace metafuse::lab::rankboost_plus {

@@ -1,0 +1,37 @@
+#pragma once
+
+// What several of the laboratory's learners share: grades of single documents as targets, and the result of
+// rounds of weak rankings.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/learners/common/rounds.h"
+#include "lab/learners/common/fusion_names.h"
+
+namespace metafuse::lab {
+
+/// For learners of single documents' grades, which know no pairs.
+///
+/// errors: usage: general feedback, or weights of queries or grades
+Result<void> refuse_pair_options(const TrainingSet& set, std::string_view learner);
+
+/// The grades of the judged documents, ascending. If all are whole numbers and span fewer than 100, every
+/// whole number from the lowest to the highest; otherwise the distinct grades.
+///
+/// errors: bad_data: no documents, one grade only, more than 100 grades
+Result<std::vector<double>> grade_scale(const TrainingSet& set);
+
+/// Assembles the result of a learner whose model is a SumRanker.
+///
+/// in: training - the model's record; add_to_line - adds the learner's own fields to the trace line of a
+///     round (from 0)
+TrainingResult step_result(std::string learner, const TrainingRequest& request,
+                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
+                           const std::function<void(std::size_t round, JsonObject& line)>& add_to_line);
+
+}  // namespace metafuse::lab
