@@ -127,9 +127,7 @@ std::string_view reason_of(int status) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
+  return ascii_trimmed(text, " \t");
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

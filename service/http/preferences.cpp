@@ -141,11 +141,9 @@ Preferences read_preferences_text(std::string_view text) {
 Preferences read_preferences_cookie(std::string_view header) {
   std::string_view value = cookie_value(header, std::string(kHostPrefix) + std::string(kCookieName));
   if (value.empty()) value = cookie_value(header, kCookieName);
-  return read_preferences_text(value);
-}
-
-bool completes_pages(std::string_view cookie_header) {
-  return cookie_value(cookie_header, "completes") == "1";
+  Preferences out = read_preferences_text(value);
+  out.completes_pages = cookie_value(header, "completes") == "1";
+  return out;
 }
 
 std::string set_preferences_cookie(const Preferences& preferences, bool is_https) {

@@ -49,6 +49,7 @@ struct Preferences {
   std::string theme;  ///< "light", "dark", or empty for the system's theme
   bool opens_new_tab = false;
   SitePreferences sites;
+  bool completes_pages = false;  ///< the page's script says that it completes one that began early
 
   friend bool operator==(const Preferences&, const Preferences&) = default;
 };
@@ -68,9 +69,6 @@ Preferences read_preferences_text(std::string_view text);
 
 /// The preferences in a Cookie header, under "preferences" (over HTTPS "__Host-preferences").
 Preferences read_preferences_cookie(std::string_view header);
-
-/// Whether the browser can complete a page that began with the first lists: its script says so in a cookie.
-bool completes_pages(std::string_view cookie_header);
 
 /// The Set-Cookie header of preferences.
 std::string set_preferences_cookie(const Preferences& preferences, bool is_https);

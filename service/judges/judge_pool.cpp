@@ -91,7 +91,7 @@ Result<JudgePool> pool_results(const Snapshot& snapshot, const std::vector<BaseQ
 Result<std::vector<BaseQuery>> most_asked(Store& store, const std::string& domain, std::size_t count) {
   TRY(auto asked, store.searches.asked_queries(domain, std::max(count, kMaxQueued)));
   std::vector<BaseQuery> queries;
-  for (AskedQuery& query : asked)
+  for (SearchedQuery& query : asked)
     if (!query.slots.slots.empty() && queries.size() < count) queries.push_back(std::move(query.slots));
   if (queries.empty())
     return fail(Code::bad_data,
@@ -113,7 +113,7 @@ StoreBatch judgments_of(const JudgePool& pool, const JudgeRun& run, const JudgeP
 std::string qrels_of(const JudgePool& pool, const JudgeRun& run, std::string_view plain_slot) {
   std::string out;
   for_each_grade(pool, run, [&](const PooledQuery& query, std::size_t document, int grade) {
-    AskedQuery asked;
+    SearchedQuery asked;
     asked.query = query.search.query;
     asked.slots = query.search.slots;
     out += fmt::format("{} 0 {} {}\n", query_word(asked, plain_slot), query.task.documents[document], grade);

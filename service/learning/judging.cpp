@@ -45,7 +45,7 @@ std::vector<std::size_t> pooled_positions(const SearchAnswer& answer, const Judg
 
 namespace {
 
-QueuedQuery queued(AskedQuery asked, const JudgedQuery* judged, std::string_view judge) {
+QueuedQuery queued(SearchedQuery asked, const JudgedQuery* judged, std::string_view judge) {
   QueuedQuery out;
   out.asked = std::move(asked);
   if (judged == nullptr) return out;
@@ -109,7 +109,7 @@ Result<JudgingState> judging_state(Store& store, std::string_view domain, std::s
   TRY(auto asked, store.searches.asked_queries(domain, kMaxQueued));
   JudgingState state;
   state.pairs = judge_pairs(judged);
-  for (AskedQuery& query : asked) {
+  for (SearchedQuery& query : asked) {
     if (query.slots.slots.empty()) continue;
     const JudgedQuery* known = find_judged(judged, query.query);
     state.queries.push_back(queued(std::move(query), known, judge));

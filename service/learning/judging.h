@@ -40,7 +40,7 @@ std::vector<std::size_t> pooled_positions(const SearchAnswer& answer, const Judg
 
 /// A base query that waits for judges.
 struct QueuedQuery {
-  AskedQuery asked;
+  SearchedQuery asked;
   std::size_t own_documents = 0;  ///< documents that this judge graded
   std::size_t documents = 0;      ///< documents that any person graded
   std::size_t judges = 0;         ///< people

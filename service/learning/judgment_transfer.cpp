@@ -208,7 +208,7 @@ bool is_plain_query(const BaseQuery& query, std::string_view plain_slot) {
                                      query.slots.begin()->first == plain_slot_name({}));
 }
 
-std::string query_word(const AskedQuery& query, std::string_view plain_slot) {
+std::string query_word(const SearchedQuery& query, std::string_view plain_slot) {
   const auto& slots = query.slots.slots;
   if (slots.empty()) return std::string(kDigestWord) + query.query;
   if (is_plain_query(query.slots, plain_slot)) return percent_encoded(slots.begin()->second);
@@ -312,7 +312,7 @@ Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& s
 
 namespace {
 
-Result<std::string> query_line(const AskedQuery& asked, std::string_view plain_slot,
+Result<std::string> query_line(const SearchedQuery& asked, std::string_view plain_slot,
                                const std::map<std::string, int>& grades) {
   JsonArray relevant;
   for (const auto& [document, grade] : grades) {
@@ -337,7 +337,7 @@ Result<std::string> judgments_text(Store& store, std::string_view domain, std::s
        judge.empty() ? of_people(std::move(judged)) : of_judge(std::move(judged), judge)) {
     const auto grades = grades_of(query);
     TRY(auto found, store.searches.find_query(domain, query.query));
-    AskedQuery asked = found ? std::move(*found) : AskedQuery();
+    SearchedQuery asked = found ? std::move(*found) : SearchedQuery();
     asked.query = query.query;
     if (format == JudgmentFormat::lines) {
       TRY(const std::string line, query_line(asked, plain_slot, grades));

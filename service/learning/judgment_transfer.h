@@ -71,7 +71,7 @@ bool is_plain_query(const BaseQuery& query, std::string_view plain_slot);
 /// other slots, or "digest:..." if the words are not known.
 ///
 /// in: plain_slot - of the domain, see canonical_query()
-std::string query_word(const AskedQuery& query, std::string_view plain_slot);
+std::string query_word(const SearchedQuery& query, std::string_view plain_slot);
 
 /// Judgments of a base query, read from a file.
 struct ImportedQuery {

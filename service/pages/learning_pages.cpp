@@ -122,7 +122,7 @@ void add_comparison(const EvaluationReport& report, View& page) {
   const std::vector<double> own = reciprocal_ranks(report.learner, report.depth);
   PlotTable table{"Mean reciprocal rank of the answer, with 95 % intervals",
                   {"method", "mean", "±", "learner ahead by", "±"}};
-  std::vector<Interval> rows;
+  std::vector<IntervalRow> rows;
   for (const ReportedMethod* method : methods) {
     const std::vector<double> values = reciprocal_ranks(*method, report.depth);
     std::vector<double> ahead;

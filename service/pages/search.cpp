@@ -102,7 +102,7 @@ struct PageTools {
 bool may_begin_early(const Exchange& exchange, const SearchParameters& parameters) {
   const LoadedDomain* domain = exchange.find_domain(parameters.search.domain);
   if (domain == nullptr || exchange.request.method != "GET" || parameters.format != Format::html ||
-      !completes_pages(exchange.request.header("Cookie")))
+      !exchange.preferences.completes_pages)
     return false;
   const auto& traits = exchange.snapshot->engines.traits;
   const auto is_elsewhere = [&](const std::string& engine) {

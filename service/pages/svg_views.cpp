@@ -68,16 +68,16 @@ std::string bars_svg(const std::vector<Bar>& bars, const std::string& title, boo
   return out + "</svg>";
 }
 
-std::string intervals_svg(const std::vector<Interval>& rows, const std::string& title) {
+std::string intervals_svg(const std::vector<IntervalRow>& rows, const std::string& title) {
   evaluation::PlotRange range;
-  for (const Interval& row : rows) {
+  for (const IntervalRow& row : rows) {
     range.take(row.low);
     range.take(row.high);
   }
   const auto place = [&](double value) { return kNames + kWidth * range.share(value); };
   std::string out = opened_rows(rows.size(), title);
   double y = kTop;
-  for (const Interval& row : rows) {
+  for (const IntervalRow& row : rows) {
     out += svg_text(kNames - 10, y + 15, "end", short_name(row.name));
     out += svg_bar(place(row.low), y + 8, std::max(1.0, place(row.high) - place(row.low)), 6, kBarLook);
     out += svg_bar(place(row.middle) - 2, y + 3, 4, 16, kMarkLook);

@@ -32,13 +32,13 @@ struct Bar {
 std::string bars_svg(const std::vector<Bar>& bars, const std::string& title, bool has_marks = true);
 
 /// One row of an interval plot: a point and its interval.
-struct Interval {
+struct IntervalRow {
   std::string name;
   double low = 0;
   double middle = 0;
   double high = 0;
 };
-std::string intervals_svg(const std::vector<Interval>& rows, const std::string& title);
+std::string intervals_svg(const std::vector<IntervalRow>& rows, const std::string& title);
 
 /// A table of numbers below a picture. The first column names the rows.
 struct PlotTable {

@@ -97,15 +97,15 @@ Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& ro
 /// showed most results counts.
 ///
 /// in: rest - of the statement, after the condition for the domain, the first of the values
-Result<std::vector<AskedQuery>> read_asked(SqlSession& session, std::string_view rest,
-                                           std::initializer_list<SqlValue> values) {
+Result<std::vector<SearchedQuery>> read_asked(SqlSession& session, std::string_view rest,
+                                              std::initializer_list<SqlValue> values) {
   const std::string sql = fmt::format(
       "SELECT query, CAST(sum(times) AS bigint) AS asked, max(at) FROM searches WHERE domain = $1 {}", rest);
-  TRY(auto queries, rows_of<AskedQuery>(session, sql, values, [](SqlRow row) -> Result<AskedQuery> {
-        return AskedQuery{
+  TRY(auto queries, rows_of<SearchedQuery>(session, sql, values, [](SqlRow row) -> Result<SearchedQuery> {
+        return SearchedQuery{
             text_of(row[0]), {}, {}, static_cast<std::uint64_t>(integer_of(row[1])), integer_of(row[2])};
       }));
-  for (AskedQuery& query : queries)
+  for (SearchedQuery& query : queries)
     TRY_VOID(session.run(
         "SELECT id, slots FROM searches WHERE domain = $1 AND query = $2 ORDER BY at DESC, results DESC, id "
         "LIMIT 1",
@@ -172,21 +172,22 @@ Result<std::optional<StoredSearch>> StoredSearches::find(std::string_view id, Ti
       {Patience::request, end});
 }
 
-Result<std::vector<AskedQuery>> StoredSearches::asked_queries(std::string_view domain, std::size_t limit) {
+Result<std::vector<SearchedQuery>> StoredSearches::asked_queries(std::string_view domain, std::size_t limit) {
   return database_.read_value([&](SqlSession& session) {
     return read_asked(session, "GROUP BY query ORDER BY asked DESC, query LIMIT $2",
                       {domain, static_cast<std::int64_t>(limit)});
   });
 }
 
-Result<std::optional<AskedQuery>> StoredSearches::find_query(std::string_view domain,
-                                                             std::string_view query) {
+Result<std::optional<SearchedQuery>> StoredSearches::find_query(std::string_view domain,
+                                                                std::string_view query) {
   TRY(auto found, database_.read_value(
                       [&](SqlSession& session) {
                         return read_asked(session, "AND query = $2 GROUP BY query", {domain, query});
                       },
                       Patience::request));
-  return found.empty() ? std::optional<AskedQuery>() : std::optional<AskedQuery>(std::move(found.front()));
+  return found.empty() ? std::optional<SearchedQuery>()
+                       : std::optional<SearchedQuery>(std::move(found.front()));
 }
 
 Result<std::vector<SearchFact>> StoredSearches::facts(std::string_view domain, UnixTime from) {

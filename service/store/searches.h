@@ -18,14 +18,14 @@
 namespace metafuse::service {
 
 /// A base query of a domain, summed up from its searches.
-struct AskedQuery {
+struct SearchedQuery {
   std::string query;        ///< as StoredSearch::query
   BaseQuery slots;          ///< of its latest search
   std::string search;       ///< its latest search
   std::uint64_t times = 0;  ///< how often people were shown an answer
   UnixTime at = 0;          ///< of its latest search
 
-  friend bool operator==(const AskedQuery&, const AskedQuery&) = default;
+  friend bool operator==(const SearchedQuery&, const SearchedQuery&) = default;
 };
 
 /// The part of a stored search that statistics need, read without its lists.
@@ -47,9 +47,9 @@ class StoredSearches {
   Result<std::optional<StoredSearch>> find(std::string_view id, TimePoint end = TimePoint::max());
 
   /// Base queries that were searched or queued for judging, the most asked first.
-  Result<std::vector<AskedQuery>> asked_queries(std::string_view domain, std::size_t limit);
+  Result<std::vector<SearchedQuery>> asked_queries(std::string_view domain, std::size_t limit);
   /// One of the base queries of asked_queries(), or nothing.
-  Result<std::optional<AskedQuery>> find_query(std::string_view domain, std::string_view query);
+  Result<std::optional<SearchedQuery>> find_query(std::string_view domain, std::string_view query);
 
   /// Every search of a domain since a time, without its lists.
   Result<std::vector<SearchFact>> facts(std::string_view domain, UnixTime from);

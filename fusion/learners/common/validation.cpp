@@ -75,8 +75,8 @@ Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::
                            is_cost, name};
 }
 
-Result<std::vector<MeasuredQuery>> measured_queries(const TrainingSet& set, const std::string& measure) {
-  std::vector<MeasuredQuery> out;
+Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const std::string& measure) {
+  std::vector<HeldOutQuery> out;
   for (std::size_t query = 0; query < set.queries.size(); ++query) {
     TrainingSet own = select_queries(set, std::span(&query, 1));
     auto value = validation_measure(own, measure);

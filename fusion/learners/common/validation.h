@@ -35,13 +35,13 @@ struct ValidationMeasure {
 Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name);
 
 /// A query on which models that were trained without it are measured.
-struct MeasuredQuery {
+struct HeldOutQuery {
   TrainingSet set;  ///< only this query
   ValidationMeasure measure;
 };
 
 /// Splits a set into its queries that have a relevant document.
 /// errors: usage: as validation_measure()
-Result<std::vector<MeasuredQuery>> measured_queries(const TrainingSet& set, const std::string& measure);
+Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const std::string& measure);
 
 }  // namespace metafuse::fusion
