@@ -44,6 +44,11 @@ class JsonMembers {
     const Json* value = find(name);
     return value == nullptr || !value->is_number() ? nullptr : value;
   }
+  /// The nearest double; `otherwise` for a member that is absent or has another type.
+  double number_or(std::string_view name, double otherwise = 0.0) const {
+    const Json* value = number(name);
+    return value == nullptr ? otherwise : value->to_number<double>();
+  }
   const bool* flag(std::string_view name) const {
     const Json* value = find(name);
     return value == nullptr ? nullptr : value->if_bool();

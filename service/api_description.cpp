@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "service/api/handlers.h"
 #include "service/base/process.h"
@@ -252,11 +253,6 @@ std::string type_text(const JsonObject& description, const Json& value) {
   return out;
 }
 
-std::string text_member_of(const JsonObject& object, std::string_view name) {
-  const Json* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
 void add_parameters(const JsonObject& description, const JsonObject& operation, View& view) {
   const Json* parameters = operation.if_contains("parameters");
   if (parameters == nullptr) return;
@@ -264,10 +260,10 @@ void add_parameters(const JsonObject& description, const JsonObject& operation, 
   for (const Json& item : parameters->as_array()) {
     const JsonObject& parameter = resolved(description, item);
     table.add("PARAMETER")
-        .set("NAME", text_member_of(parameter, "name"))
-        .set("PLACE", text_member_of(parameter, "in"))
+        .set("NAME", JsonMembers(parameter).text_or_empty("name"))
+        .set("PLACE", JsonMembers(parameter).text_or_empty("in"))
         .set("TYPE", type_text(description, parameter.at("schema")))
-        .set("TEXT", text_member_of(parameter, "description"));
+        .set("TEXT", JsonMembers(parameter).text_or_empty("description"));
   }
 }
 
@@ -285,7 +281,7 @@ JsonObject members_of(const JsonObject& description, const Json& value) {
 /// Adds a body's members, with their meanings if the description explains any of them.
 void add_members(const JsonObject& description, const JsonObject& members, View& table) {
   const auto meaning_of = [&](const Json& member) {
-    return text_member_of(resolved(description, member), "description");
+    return JsonMembers(resolved(description, member)).text_or_empty("description");
   };
   const bool is_explained = std::any_of(members.begin(), members.end(), [&](const auto& member) {
     return !meaning_of(member.value()).empty();
@@ -316,8 +312,8 @@ std::string api_page(const Exchange& exchange, const JsonObject& description) {
   View view = page_view(&exchange, "The HTTP API", "", "");
   for (const Json& tag : description.at("tags").as_array()) {
     View& group = view.add("GROUP");
-    group.set("NAME", text_member_of(tag.as_object(), "name"));
-    group.set("TEXT", text_member_of(tag.as_object(), "description"));
+    group.set("NAME", JsonMembers(tag.as_object()).text_or_empty("name"));
+    group.set("TEXT", JsonMembers(tag.as_object()).text_or_empty("description"));
     for (const auto& [path, methods] : description.at("paths").as_object())
       for (const auto& [method, value] : methods.as_object()) {
         const JsonObject& operation = value.as_object();
@@ -325,8 +321,10 @@ std::string api_page(const Exchange& exchange, const JsonObject& description) {
         View& part = group.add("OPERATION");
         std::string verb(method);
         for (char& c : verb) c = static_cast<char>(c - 32);
-        part.set("ID", text_member_of(operation, "operationId")).set("METHOD", verb).set("PATH", path);
-        part.set("SUMMARY", text_member_of(operation, "summary"));
+        part.set("ID", JsonMembers(operation).text_or_empty("operationId"))
+            .set("METHOD", verb)
+            .set("PATH", path);
+        part.set("SUMMARY", JsonMembers(operation).text_or_empty("summary"));
         const JsonArray& security = operation.at("security").as_array();
         if (!security.empty() && !security.back().as_object().empty()) part.add("ADMIN");
         add_parameters(description, operation, part);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "fetchers/answers/answer_text.h"
 
@@ -41,31 +42,24 @@ std::string said_by(const HttpAnswer& answer) {
   return text.empty() ? "" : ": " + text;
 }
 
-/// The value of a key if `json` is an object that has it, else nullptr.
-const Json* member(const Json* json, std::string_view key) {
-  const JsonObject* object = json == nullptr ? nullptr : json->if_object();
-  return object == nullptr ? nullptr : object->if_contains(key);
-}
-
 /// The list of vectors in an answer: `data`, a list of objects with `embedding`; `embeddings`; or the
 /// answer itself.
 std::vector<const Json*> vectors_in(const Embedding& embedding, const Json& answer) {
   const bool is_openai = embedding.api == Embedding::Api::openai;
-  const Json* list = is_openai                                 ? member(&answer, "data")
-                     : embedding.api == Embedding::Api::ollama ? member(&answer, "embeddings")
-                                                               : &answer;
+  const JsonArray* array = is_openai                                 ? JsonMembers(answer).array("data")
+                           : embedding.api == Embedding::Api::ollama ? JsonMembers(answer).array("embeddings")
+                                                                     : answer.if_array();
   std::vector<const Json*> vectors;
-  const JsonArray* array = list == nullptr ? nullptr : list->if_array();
   if (array == nullptr) return vectors;
   vectors.resize(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
     const Json& item = (*array)[i];
     // OpenAI's API gives the index of each vector.
-    const Json* index = is_openai ? member(&item, "index") : nullptr;
-    const bool has_index = index != nullptr && index->is_int64() && index->as_int64() >= 0 &&
-                           index->as_int64() < static_cast<std::int64_t>(array->size());
-    vectors[has_index ? static_cast<std::size_t>(index->as_int64()) : i] =
-        is_openai ? member(&item, "embedding") : &item;
+    const auto* index = is_openai ? JsonMembers(item).integer("index") : nullptr;
+    const bool has_index =
+        index != nullptr && *index >= 0 && *index < static_cast<std::int64_t>(array->size());
+    vectors[has_index ? static_cast<std::size_t>(*index) : i] =
+        is_openai ? JsonMembers(item).find("embedding") : &item;
   }
   return vectors;
 }

@@ -23,11 +23,6 @@
 namespace metafuse::fetchers {
 namespace {
 
-double number_in(const JsonMembers& members, std::string_view key) {
-  const Json* value = members.number(key);
-  return value == nullptr ? 0 : value->to_number<double>();
-}
-
 bool is_secret_header(std::string_view name) {
   const std::string lower = ascii_lower(name);
   for (const std::string_view part : {"authorization", "cookie", "key", "token", "secret", "password"})
@@ -160,9 +155,9 @@ Result<RecordedExchange> read_har_entry(const Json& json, const std::string& pla
   RecordedExchange exchange;
   exchange.key = exchange_key(request);
   HttpAnswer& answer = exchange.answer;
-  answer.status = static_cast<int>(number_in(received, "status"));
+  answer.status = static_cast<int>(received.number_or("status"));
   answer.elapsed = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double, std::milli>(std::clamp(number_in(entry, "time"), 0.0, 1e9)));
+      std::chrono::duration<double, std::milli>(std::clamp(entry.number_or("time"), 0.0, 1e9)));
   if (const std::string failure = received.text_or_empty("_failure"); !failure.empty()) {
     answer.failure = failure_named(failure);
     answer.message = received.text_or_empty("_message");
@@ -381,7 +376,7 @@ Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
     hit.snippet = members.text_or_empty("snippet");
     hit.published = members.text_or_empty("published");
     hit.language = members.text_or_empty("language");
-    if (members.find("score") != nullptr) hit.score = number_in(members, "score");
+    if (members.find("score") != nullptr) hit.score = members.number_or("score");
     const std::string fingerprint = members.text_or_empty("fingerprint");
     std::from_chars(fingerprint.data(), fingerprint.data() + fingerprint.size(), hit.fingerprint);
     list.hits.push_back(std::move(hit));

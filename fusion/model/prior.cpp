@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_members.h"
 #include "fusion/data/features.h"
 #include "fusion/model/sum_ranker.h"
 
@@ -101,8 +102,7 @@ Opinion opinion_of(const Model& model, const SumRanker& ranker, const std::vecto
 
 /// The number of queries that a model was trained on; 1 if its file does not say.
 double queries_of(const Model& model) {
-  const Json* queries = model.training.if_contains("queries");
-  return queries != nullptr && queries->is_number() ? std::max(1.0, queries->to_number<double>()) : 1.0;
+  return std::max(1.0, JsonMembers(model.training).number_or("queries"));
 }
 
 /// The weak rankings that add up to a shape.

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_members.h"
 #include "core/parallel.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/features.h"
@@ -108,7 +109,7 @@ struct Trials {
   std::string measure;
   std::vector<Candidate> candidates;
   std::vector<TrainingSet> training = {};  ///< one per fold
-  std::vector<MeasuredQuery> queries = {};
+  std::vector<HeldOutQuery> queries = {};
   std::vector<std::size_t> fold_of = {};  ///< for each query, the fold whose models have not seen it
 
   bool can_compare() const { return !training.empty() && queries.size() >= 2; }
@@ -124,7 +125,7 @@ Result<void> make_folds(const AutoOptions& options, Trials& trials) {
   if (validate != nullptr) trials.training.push_back(set);
   if (validate != nullptr || trials.queries.size() < 2) return {};
   std::vector<std::string_view> ids;
-  for (const MeasuredQuery& query : trials.queries) ids.push_back(query.set.queries.front().id);
+  for (const HeldOutQuery& query : trials.queries) ids.push_back(query.set.queries.front().id);
   const std::size_t most = has_many_lists(set) || ids.size() >= kFewestForRich ? kRichFolds : kMostFolds;
   const std::size_t count = std::min({most, options.folds, ids.size()});
   TRY(const auto folds, evaluation::random_folds(ids, count, trials.request.seed));
@@ -392,55 +393,40 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   return *problem;
 }
 
-/// A whole number in a model's record, 0 if there is none. Model files are untrusted.
-std::size_t count_in(const JsonObject& record, std::string_view key) {
-  const Json* value = record.if_contains(key);
-  return value != nullptr && value->is_number() && value->to_number<double>() >= 0.0
-             ? static_cast<std::size_t>(value->to_number<double>())
-             : 0;
-}
-
-double number_in(const JsonObject& record, std::string_view key) {
-  const Json* value = record.if_contains(key);
-  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
-}
-
 /// A candidate's row if it has a name and a value; else nullptr.
 const JsonObject* measured_row(const Json& item) {
-  if (!item.is_object()) return nullptr;
-  const Json* name = item.get_object().if_contains("name");
-  const Json* value = item.get_object().if_contains("value");
-  const bool is_measured = name != nullptr && name->is_string() && value != nullptr && value->is_number();
-  return is_measured ? &item.get_object() : nullptr;
+  const JsonMembers row(item);
+  return row.text("name") != nullptr && row.number("value") != nullptr ? item.if_object() : nullptr;
+}
+
+double lead_in(const JsonObject& row) {
+  return JsonMembers(row).number_or("lead");
 }
 
 }  // namespace
 
 JsonObject brief_choice(const JsonObject& training) {
   JsonObject out;
-  const Json* found = training.if_contains("auto");
-  if (found == nullptr || !found->is_object()) return out;
-  const JsonObject& record = found->get_object();
-  const Json* chosen = record.if_contains("chosen");
-  if (chosen == nullptr || !chosen->is_string()) return out;
+  const JsonMembers record = JsonMembers(training).inner("auto");  // of a file, which may say anything
+  const auto* chosen = record.text("chosen");
+  if (chosen == nullptr) return out;
   out["chosen"] = *chosen;
-  out["queries"] = count_in(record, "measured_queries");
-  const Json* among = record.if_contains("among");
-  if (among == nullptr || !among->is_array()) return out;
+  out["queries"] = static_cast<std::size_t>(std::max(0.0, record.number_or("measured_queries")));
+  const JsonArray* among = record.array("among");
+  if (among == nullptr) return out;
   const JsonObject* leader = nullptr;
-  for (const Json& item : among->get_array()) {
+  for (const Json& item : *among) {
     const JsonObject* row = measured_row(item);
     if (row == nullptr) continue;
-    if (row->at("name") == *chosen) out["value"] = row->at("value");
-    if (row->at("name") == Json(kRrfCandidate)) out["rrf"] = row->at("value");
-    if (row->contains("lead") && (leader == nullptr || number_in(*row, "lead") > number_in(*leader, "lead")))
-      leader = row;
+    if (row->at("name").get_string() == *chosen) out["value"] = row->at("value");
+    if (row->at("name").get_string() == kRrfCandidate) out["rrf"] = row->at("value");
+    if (row->contains("lead") && (leader == nullptr || lead_in(*row) > lead_in(*leader))) leader = row;
   }
-  if (leader != nullptr && number_in(*leader, "lead") > 0.0)
+  if (leader != nullptr && lead_in(*leader) > 0.0)
     out["lead"] = JsonObject{{"name", leader->at("name")},
-                             {"by", number_in(*leader, "lead")},
-                             {"error", number_in(*leader, "error_of_difference")}};
-  if (const Json* measure = record.if_contains("measure"); measure != nullptr && out.contains("value"))
+                             {"by", lead_in(*leader)},
+                             {"error", JsonMembers(*leader).number_or("error_of_difference")}};
+  if (const Json* measure = record.find("measure"); measure != nullptr && out.contains("value"))
     out["measure"] = *measure;
   return out;
 }

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_members.h"
 #include "core/parallel.h"
 #include "evaluation/reports/plots.h"
 #include "evaluation/significance/significance.h"
@@ -215,15 +216,8 @@ JsonObject report_of(const std::vector<HeldOutFold>& folds, std::size_t queries)
           {"bins", std::move(rows)}};
 }
 
-/// A number in a model's record, 0 if there is none.
-double record_number(const JsonObject& record, std::string_view key) {
-  const Json* value = record.if_contains(key);
-  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
-}
-
-const JsonObject* record_of_calibration(const JsonObject& training) {
-  const Json* found = training.if_contains("calibration");
-  return found == nullptr ? nullptr : found->if_object();
+JsonMembers record_of_calibration(const JsonObject& training) {
+  return JsonMembers(training).inner("calibration");
 }
 
 }  // namespace
@@ -277,28 +271,25 @@ Result<void> calibrate_if_possible(const TrainingRequest& request, const Learner
 }
 
 std::string calibration_text(const JsonObject& training) {
-  const JsonObject* record = record_of_calibration(training);
-  if (record == nullptr) return {};
+  const JsonMembers record = record_of_calibration(training);
+  if (!record.is_object()) return {};
   return fmt::format(
       "relevance: expected calibration error {:.4f}, Brier score {:.4f} (a constant's: {:.4f}) on {:.0f} "
       "documents of {:.0f} queries that were held out\n",
-      record_number(*record, "expected_calibration_error"), record_number(*record, "brier"),
-      record_number(*record, "brier_of_constant"), record_number(*record, "documents"),
-      record_number(*record, "queries"));
+      record.number_or("expected_calibration_error"), record.number_or("brier"),
+      record.number_or("brier_of_constant"), record.number_or("documents"), record.number_or("queries"));
 }
 
 std::string reliability_plot(const JsonObject& training) {
-  const JsonObject* record = record_of_calibration(training);
-  const Json* bins = record == nullptr ? nullptr : record->if_contains("bins");
-  if (bins == nullptr || !bins->is_array()) return {};
+  const JsonArray* bins = record_of_calibration(training).array("bins");
+  if (bins == nullptr) return {};
   evaluation::Curve measured{"held-out documents", {}, {}};
-  for (const Json& item : bins->get_array()) {
-    if (!item.is_object()) continue;
-    const JsonObject& bin = item.get_object();
-    const double count = record_number(bin, "documents");
-    const double share = record_number(bin, "share");
+  for (const Json& item : *bins) {
+    const JsonMembers bin(item);
+    const double count = bin.number_or("documents");
+    const double share = bin.number_or("share");
     if (!(count > 0.0) || !(share >= 0.0 && share <= 1.0)) continue;
-    measured.x.push_back(record_number(bin, "predicted"));
+    measured.x.push_back(bin.number_or("predicted"));
     measured.y.push_back(share);
     measured.half_widths.push_back(1.96 * std::sqrt(share * (1.0 - share) / count));
   }

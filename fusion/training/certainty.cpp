@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_members.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
@@ -108,7 +109,7 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
 }
 
 /// The measure of held-out queries, by models that have not seen them and by RRF.
-Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<MeasuredQuery>& queries,
+Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<HeldOutQuery>& queries,
                                      const std::map<std::string_view, const Model*>& model_of,
                                      const CertaintyOptions& options) {
   TrainingRequest plain;
@@ -117,7 +118,7 @@ Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<M
   double value = 0.0;
   double of_rrf = 0.0;
   std::vector<double> differences;
-  for (const MeasuredQuery& query : queries) {
+  for (const HeldOutQuery& query : queries) {
     const Model& model = *model_of.at(query.set.queries.front().id);
     const double own = query.measure.value(model.ranker->score(query.set.matrix));
     const double other = query.measure.value(rrf.model.ranker->score(query.set.matrix));
@@ -161,32 +162,28 @@ Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& 
 }
 
 std::string certainty_text(const JsonObject& training) {
-  const Json* found = training.if_contains("certainty");
-  if (found == nullptr || !found->is_object()) return {};
-  const JsonObject& record = found->get_object();
-  const auto number = [](const JsonObject& object, std::string_view key) {
-    const Json* value = object.if_contains(key);
-    return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
-  };
-  const auto text_of = [](const JsonObject& object, std::string_view key) {
-    const Json* value = object.if_contains(key);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string("?");
+  const JsonMembers record = JsonMembers(training).inner("certainty");
+  if (!record.is_object()) return {};
+  const auto text_of = [](const JsonMembers& object, std::string_view key) {
+    const auto* value = object.text(key);
+    return value == nullptr ? std::string("?") : std::string(*value);
   };
   std::string text = fmt::format(
       "certainty: {} {:.4f} on {:.0f} queries that were held out, RRF {:.4f}; better than RRF with {:.1f} % "
       "(difference {:+.4f} to {:+.4f})\n",
-      text_of(record, "measure"), number(record, "value"), number(record, "queries"), number(record, "rrf"),
-      100.0 * number(record, "better_than_rrf"), number(record, "low"), number(record, "high"));
-  const Json* lists = record.if_contains("lists");
-  if (lists == nullptr || !lists->is_array()) return text;
+      text_of(record, "measure"), record.number_or("value"), record.number_or("queries"),
+      record.number_or("rrf"), 100.0 * record.number_or("better_than_rrf"), record.number_or("low"),
+      record.number_or("high"));
+  const JsonArray* lists = record.array("lists");
+  if (lists == nullptr) return text;
   text += fmt::format("share of each list in the weight, over {:.0f} samples of the queries\n",
-                      number(record, "bags"));
-  for (const Json& item : lists->get_array()) {
-    if (!item.is_object()) continue;
-    const JsonObject& list = item.get_object();
+                      record.number_or("bags"));
+  for (const Json& item : *lists) {
+    const JsonMembers list(item);
+    if (!list.is_object()) continue;
     text += fmt::format("  {}: {:.3f} ({:.3f} to {:.3f}), above 0 in {:.0f} %\n", text_of(list, "name"),
-                        number(list, "share"), number(list, "low"), number(list, "high"),
-                        100.0 * number(list, "positive"));
+                        list.number_or("share"), list.number_or("low"), list.number_or("high"),
+                        100.0 * list.number_or("positive"));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/encoding.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/http/exchange.h"
@@ -200,8 +201,7 @@ bool may_hold_key(const RouteRules& rules, const HttpRequest& request) {
 
 std::string key_in_body(const HttpRequest& request) {
   const auto body = json_body(request);
-  const Json* key = body ? body->if_contains("api_key") : nullptr;
-  return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
+  return body ? JsonMembers(*body).text_or_empty("api_key") : std::string();
 }
 
 /// The API key that a program shows, or "": `Authorization: Bearer KEY` or `X-API-Key: KEY`.

@@ -7,6 +7,7 @@
 #include <boost/json/string.hpp>
 
 #include "core/json.h"
+#include "core/json_members.h"
 #include "service/access/gate.h"
 #include "service/api/finder.h"
 #include "service/api/handlers.h"
@@ -190,11 +191,8 @@ void add_cache_hints(Era era, bool is_for_all, JsonObject& result) {
 }
 
 JsonObject initialize(const Message& message) {
-  const Json* wanted = message.params.if_contains("protocolVersion");
-  const bool is_spoken =
-      wanted != nullptr && wanted->is_string() && mcp::is_session_version(wanted->as_string());
   JsonObject result;
-  result["protocolVersion"] = is_spoken ? *wanted : Json(mcp::kLatestSessionVersion);
+  result["protocolVersion"] = mcp::agreed_version(message);
   result["capabilities"] = JsonObject{{"tools", JsonObject{{"listChanged", false}}}};
   result["serverInfo"] = server_info();
   result["instructions"] = kInstructions;
@@ -230,16 +228,17 @@ boost::system::result<JsonObject, RpcError> run_method(const mcp::Tools& parts, 
     result["tools"] = mcp::tool_list(*exchange.snapshot, exchange.key);
     add_cache_hints(era, exchange.key == nullptr, result);
   } else if (method == "tools/call") {
-    const Json* name = message.params.if_contains("name");
-    const Json* arguments = message.params.if_contains("arguments");
-    if (name == nullptr || !name->is_string() || (arguments != nullptr && !arguments->is_object()))
+    const JsonMembers params(message.params);
+    const auto* name = params.text("name");
+    const Json* arguments = params.find("arguments");
+    if (name == nullptr || (arguments != nullptr && !arguments->is_object()))
       return RpcError{mcp::ErrorCode::invalid_params, 200,
                       "tools/call needs a name and an object of arguments"};
-    auto called = mcp::call_tool(parts, name->as_string(),
-                                 arguments == nullptr ? JsonObject() : arguments->as_object(), found);
+    auto called =
+        mcp::call_tool(parts, *name, arguments == nullptr ? JsonObject() : arguments->as_object(), found);
     if (!called)
       return RpcError{mcp::ErrorCode::invalid_params, 200,
-                      "unknown tool: " + std::string(name->as_string()) + "; tools are " +
+                      "unknown tool: " + std::string(*name) + "; tools are " +
                           mcp::tool_names(*exchange.snapshot, exchange.key)};
     result = std::move(*called);
   } else {
@@ -269,8 +268,7 @@ Outcome answer_message(const mcp::Tools& parts, const Json& value) {
 }
 
 bool is_call(const Json& message) {
-  const Json* method = message.is_object() ? message.get_object().if_contains("method") : nullptr;
-  return method != nullptr && method->is_string() && method->get_string() == "tools/call";
+  return JsonMembers(message).text_or_empty("method") == "tools/call";
 }
 
 /// Answers a batch, which only version 2025-03-26 has. Each call costs the same as a call outside of a batch.

@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
+#include "core/json_members.h"
 #include "core/text.h"
 
 namespace metafuse::service::mcp {
@@ -16,9 +17,8 @@ constexpr std::array<std::string_view, 4> kSessionVersions = {"2025-11-25", "202
                                                               "2024-11-05"};
 constexpr std::string_view kMetaVersion = "io.modelcontextprotocol/protocolVersion";
 
-std::string text_member(const JsonObject& object, std::string_view name) {
-  const Json* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+bool is_session_version(std::string_view version) {
+  return std::find(kSessionVersions.begin(), kSessionVersions.end(), version) != kSessionVersions.end();
 }
 
 RpcError unsupported(std::string_view version) {
@@ -40,7 +40,8 @@ std::optional<RpcError> check_stateless(const HttpRequest& request, const Messag
     return mismatch("MCP-Protocol-Version and _meta's protocolVersion differ");
   if (request.header("Mcp-Method") != message.method)
     return mismatch("Mcp-Method is missing or differs from the method");
-  if (message.method == "tools/call" && request.header("Mcp-Name") != text_member(message.params, "name"))
+  if (message.method == "tools/call" &&
+      request.header("Mcp-Name") != JsonMembers(message.params).text_or_empty("name"))
     return mismatch("Mcp-Name is missing or differs from the tool's name");
   return std::nullopt;
 }
@@ -52,12 +53,12 @@ Result<Json> read_body(const HttpRequest& request) {
 }
 
 std::string meta_version(const Message& message) {
-  const Json* meta = message.params.if_contains("_meta");
-  return meta != nullptr && meta->is_object() ? text_member(meta->as_object(), kMetaVersion) : std::string();
+  return JsonMembers(message.params).inner("_meta").text_or_empty(kMetaVersion);
 }
 
-bool is_session_version(std::string_view version) {
-  return std::find(kSessionVersions.begin(), kSessionVersions.end(), version) != kSessionVersions.end();
+std::string agreed_version(const Message& message) {
+  const std::string wanted = JsonMembers(message.params).text_or_empty("protocolVersion");
+  return is_session_version(wanted) ? wanted : std::string(kLatestSessionVersion);
 }
 
 JsonArray supported_versions() {
@@ -68,18 +69,19 @@ JsonArray supported_versions() {
 
 std::optional<RpcError> read_message(const Json& value, Message& out) {
   const auto wrong = [](const char* what) { return RpcError{ErrorCode::invalid_request, 400, what}; };
-  if (!value.is_object()) return wrong("a message must be a JSON object");
-  const JsonObject& object = value.as_object();
-  if (text_member(object, "jsonrpc") != "2.0") return wrong("jsonrpc must be \"2.0\"");
-  const Json* id = object.if_contains("id");
+  const JsonMembers object(value);
+  if (!object.is_object()) return wrong("a message must be a JSON object");
+  if (object.text_or_empty("jsonrpc") != "2.0") return wrong("jsonrpc must be \"2.0\"");
+  const Json* id = object.find("id");
   if (id != nullptr && !id->is_string() && !id->is_int64() && !id->is_uint64())
     return wrong("id must be a string or a whole number");
   out.is_notification = id == nullptr;
   if (id != nullptr) out.id = *id;
-  out.method = text_member(object, "method");
-  out.is_response = out.method.empty() && (object.contains("result") || object.contains("error"));
+  out.method = object.text_or_empty("method");
+  out.is_response =
+      out.method.empty() && (object.find("result") != nullptr || object.find("error") != nullptr);
   if (out.method.empty() && !out.is_response) return wrong("method is missing");
-  if (const Json* params = object.if_contains("params"); params != nullptr) {
+  if (const Json* params = object.find("params")) {
     if (!params->is_object()) return wrong("params must be an object");
     out.params = params->as_object();
   }

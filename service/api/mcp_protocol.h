@@ -21,7 +21,6 @@ inline constexpr std::string_view kLatestSessionVersion = "2025-11-25";
 /// The version of requests without MCP-Protocol-Version.
 inline constexpr std::string_view kAssumedVersion = "2025-03-26";
 
-bool is_session_version(std::string_view version);
 /// All versions, the latest first.
 JsonArray supported_versions();
 
@@ -60,6 +59,8 @@ Result<Json> read_body(const HttpRequest& request);
 
 /// The version that a message's _meta names, or "".
 std::string meta_version(const Message& message);
+/// The version that a session begins with: the one that `initialize` asks for, else the latest.
+std::string agreed_version(const Message& message);
 
 /// errors: -32600 for anything that is no JSON-RPC 2.0 message
 std::optional<RpcError> read_message(const Json& value, Message& out);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/url.h"
 #include "fetchers/http/transport.h"
 #include "service/api/mcp_protocol.h"
@@ -152,17 +153,12 @@ class Poster {
     if (const std::string version = mcp::meta_version(message); !version.empty()) {
       headers.push_back({"MCP-Protocol-Version", version});
       headers.push_back({"Mcp-Method", message.method});
-      const Json* name = message.params.if_contains("name");
-      if (name != nullptr && name->is_string())
-        headers.push_back({"Mcp-Name", std::string(name->as_string())});
+      if (const auto* name = JsonMembers(message.params).text("name"))
+        headers.push_back({"Mcp-Name", std::string(*name)});
       return;
     }
     if (message.method == "initialize") {
-      const Json* wanted = message.params.if_contains("protocolVersion");
-      const bool is_spoken =
-          wanted != nullptr && wanted->is_string() && mcp::is_session_version(wanted->as_string());
-      session_version_ =
-          is_spoken ? std::string(wanted->as_string()) : std::string(mcp::kLatestSessionVersion);
+      session_version_ = mcp::agreed_version(message);
     } else if (!session_version_.empty()) {
       headers.push_back({"MCP-Protocol-Version", session_version_});
     }

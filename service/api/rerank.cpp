@@ -15,6 +15,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "fetchers/engines/index/text_meaning.h"
 #include "fetchers/engines/index/text_ranking.h"
 #include "fetchers/engines/index/vector_engine.h"
@@ -59,10 +60,9 @@ struct RerankRequest {
 std::string document_text(JsonFields& fields, const Json& document, const std::vector<std::string>& names) {
   if (document.is_string()) return std::string(document.get_string());
   std::string out;
-  if (document.is_object())
-    for (const std::string& name : names)
-      if (const Json* part = document.get_object().if_contains(name); part != nullptr && part->is_string())
-        out += (out.empty() ? "" : "\n") + std::string(part->get_string());
+  for (const std::string& name : names)
+    if (const auto* part = JsonMembers(document).text(name))
+      out += (out.empty() ? "" : "\n") + std::string(*part);
   if (out.empty()) fields.set_mistake("each document is a string, or an object with a string in \"text\"");
   return out;
 }

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "core/json.h"
+#include "core/json_members.h"
 #include "service/api/handlers.h"
 #include "service/base/log.h"
 #include "service/config/reloader.h"
@@ -24,13 +25,12 @@ constexpr std::string_view kActivate = "activate-";
 /// The message for people in an action's answer: its own sentence, or else "Done and in use."
 std::string sentence_of(const HttpResponse& response) {
   const auto body = parse_json(response.body, "answer");
-  if (const Json* again = body ? body->as_object().if_contains("is_champion_again") : nullptr;
-      again != nullptr && again->is_bool() && again->get_bool())
+  if (!body) return "Done and in use.";
+  const JsonMembers members(*body);
+  if (const bool* again = members.flag("is_champion_again"); again != nullptr && *again)
     return "Nothing changed since the last training: the same judgments and clicks make the champion again.";
   for (const char* name : {"reason", "gain", "data"})
-    if (const Json* text = body ? body->as_object().if_contains(name) : nullptr;
-        text != nullptr && text->is_string())
-      return std::string(text->get_string());
+    if (const auto* text = members.text(name)) return std::string(*text);
   return "Done and in use.";
 }
 

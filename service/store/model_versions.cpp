@@ -69,16 +69,12 @@ std::vector<ChangedPlace> read_places(const JsonArray* array) {
 std::optional<JudgedGain> read_gain(const JsonObject* object) {
   if (object == nullptr) return std::nullopt;
   const JsonMembers members(*object);
-  const auto number = [&](std::string_view name) {
-    const Json* value = members.number(name);
-    return value == nullptr ? 0.0 : value->to_number<double>();
-  };
   JudgedGain gain;
   if (const auto* version = members.text("version")) gain.version = std::string(*version);
-  gain.queries = static_cast<std::size_t>(std::max(0.0, number("queries")));
-  gain.before = number("before");
-  gain.after = number("after");
-  gain.error = number("error");
+  gain.queries = static_cast<std::size_t>(std::max(0.0, members.number_or("queries")));
+  gain.before = members.number_or("before");
+  gain.after = members.number_or("after");
+  gain.error = members.number_or("error");
   gain.better = read_places(members.array("better"));
   gain.worse = read_places(members.array("worse"));
   return gain;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/text.h"
 #include "fetchers/engines/http/http_readers.h"
 
@@ -46,22 +47,18 @@ Error wrong(const std::string& what) {
 /// The list of scores in an answer; nullptr if there is none.
 const JsonArray* scores_in(RerankApi api, const Json& answer) {
   if (api == RerankApi::tei) return answer.if_array();
-  const JsonObject* object = answer.if_object();
-  const Json* list =
-      object == nullptr ? nullptr : object->if_contains(api == RerankApi::voyage ? "data" : "results");
-  return list == nullptr ? nullptr : list->if_array();
+  return JsonMembers(answer).array(api == RerankApi::voyage ? "data" : "results");
 }
 
 Result<std::pair<std::size_t, double>> read_score(RerankApi api, const Json& item, std::size_t documents) {
-  const JsonObject* object = item.if_object();
-  if (object == nullptr) return wrong("has a result that is no object");
-  const Json* index = object->if_contains("index");
-  const Json* score = object->if_contains(api == RerankApi::tei ? "score" : "relevance_score");
+  const JsonMembers result(item);
+  if (!result.is_object()) return wrong("has a result that is no object");
+  const Json* index = result.find("index");
   boost::system::error_code error;
   const auto at = index == nullptr ? 0 : index->to_number<std::uint64_t>(error);
   if (index == nullptr || error) return wrong("has a result without an index");
   if (at >= documents) return wrong(fmt::format("names document {} of {}", at, documents));
-  const double value = score != nullptr && score->is_number() ? score->to_number<double>() : std::nan("");
+  const double value = result.number_or(api == RerankApi::tei ? "score" : "relevance_score", std::nan(""));
   if (!std::isfinite(value)) return wrong(fmt::format("has no number as the score of document {}", at));
   return std::pair(static_cast<std::size_t>(at), value);
 }

@@ -10,6 +10,7 @@
 
 #include "core/child_process.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/module.h"
 #include "core/text.h"
 #include "fetchers/engines/sql/database.h"
@@ -21,11 +22,11 @@ constexpr const char* kOdbcProgram = "metafuse_odbc";
 constexpr std::size_t kMaxOdbcAnswerBytes = std::size_t{8} << 20;
 
 Error odbc_answer_error(const JsonObject& line) {
-  const Json* code = line.if_contains("code");
-  const Json* text = line.if_contains("error");
-  if (code == nullptr || !code->is_int64() || text == nullptr || !text->is_string())
+  const auto* code = JsonMembers(line).integer("code");
+  const auto* text = JsonMembers(line).text("error");
+  if (code == nullptr || text == nullptr)
     return fail(Code::bad_data, "ODBC: malformed answer from metafuse_odbc");
-  return fail(static_cast<Code>(code->get_int64()), std::string(text->get_string()));
+  return fail(static_cast<Code>(*code), std::string(*text));
 }
 
 std::vector<std::string_view> texts_of_line(const JsonArray& line) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/atomic_file.h"
+#include "core/json_members.h"
 #include "core/text_file.h"
 #include "fusion/data/communicator.h"
 
@@ -42,13 +43,10 @@ bool read_round(const Json& item, Round& round) {
   return true;
 }
 
-bool is_checkpoint(const JsonObject& root) {
-  const Json* format = root.if_contains("format");
-  const Json* version = root.if_contains("version");
-  return format != nullptr && format->is_string() && format->get_string() == kFormat && version != nullptr &&
-         version->is_int64() && root.contains("options") && root.at("options").is_object() &&
-         root.contains("data") && root.at("data").is_object() && root.contains("rounds") &&
-         root.at("rounds").is_array();
+bool is_checkpoint(const JsonMembers& root) {
+  return root.text_or_empty("format") == kFormat && root.integer("version") != nullptr &&
+         root.object("options") != nullptr && root.object("data") != nullptr &&
+         root.array("rounds") != nullptr;
 }
 
 /// The option as written on the command line.
@@ -88,7 +86,8 @@ Result<JsonObject> read_checkpoint(const std::string& path) {
   limits.max_bytes = std::size_t{1} << 30;
   TRY(auto document, parse_json(text, path, Code::bad_data, limits));
   const JsonObject* root = document.if_object();
-  if (root == nullptr || !is_checkpoint(*root)) return bad(path, "not a checkpoint of metafuse train");
+  if (root == nullptr || !is_checkpoint(JsonMembers(*root)))
+    return bad(path, "not a checkpoint of metafuse train");
   if (root->at("version").get_int64() != kVersion)
     return bad(path, "a checkpoint of another version of metafuse");
   for (const auto& part : root->at("data").get_object())

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_members.h"
 #include "fusion/learners/rankboost/kernels.h"
 
 namespace metafuse::fusion::rankboost {
@@ -153,19 +154,6 @@ void sort_by_score(std::span<std::uint32_t> rows, std::span<const double> scores
 
 constexpr double kDelta = 0.05;
 
-double count_at(const JsonObject& object, const char* key) {
-  const Json* value = object.if_contains(key);
-  return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
-}
-
-bool is_value_ranking(const JsonObject& training) {
-  const Json* options = training.if_contains("options");
-  const Json* form = options != nullptr && options->is_object()
-                         ? options->get_object().if_contains("weak_ranking")
-                         : nullptr;
-  return form != nullptr && form->is_string() && form->get_string() == "value";
-}
-
 }  // namespace
 
 bool is_tie(double a, double b) {
@@ -302,14 +290,14 @@ double generalisation_bound(double d, std::uint64_t rounds, std::uint64_t m, std
 
 std::string generalisation_text(const JsonObject& training, std::uint64_t features) {
   if (!training.contains("crucial_pairs")) return {};
-  const Json* single = training.if_contains("single_bipartite");
-  if (single == nullptr || !single->is_object())
-    return "theorem 3 does not apply: feedback is a sum over queries\n";
-  if (is_value_ranking(training))
+  const JsonMembers record(training);
+  const JsonMembers single = record.inner("single_bipartite");
+  if (!single.is_object()) return "theorem 3 does not apply: feedback is a sum over queries\n";
+  if (record.inner("options").text_or_empty("weak_ranking") == "value")
     return "theorem 3 does not apply: the weak rankings are not {0, 1}-valued\n";
-  const auto below = static_cast<std::uint64_t>(count_at(single->get_object(), "below"));
-  const auto above = static_cast<std::uint64_t>(count_at(single->get_object(), "above"));
-  const auto rounds = static_cast<std::uint64_t>(count_at(training, "rounds"));
+  const auto below = static_cast<std::uint64_t>(single.number_or("below"));
+  const auto above = static_cast<std::uint64_t>(single.number_or("above"));
+  const auto rounds = static_cast<std::uint64_t>(record.number_or("rounds"));
   const double documents = static_cast<double>(below + above);
   const double d =
       std::max(2.0, std::floor(std::log2(2.0 * static_cast<double>(features) * (documents + 1.0))));
