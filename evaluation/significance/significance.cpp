@@ -7,7 +7,6 @@
 
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/beta.hpp>
-#include <boost/math/special_functions/gamma.hpp>
 
 #include "core/contract.h"
 #include "core/number.h"
@@ -31,31 +30,6 @@ std::vector<std::size_t> sorted_places(std::size_t count, Precedes precedes) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, precedes);
   return order;
-}
-
-/// Ranks of values in ascending order; values within `tolerance` of the least of them tie and share their
-/// mean rank.
-struct MeanRanks {
-  std::vector<double> ranks;
-  double tie_sum = 0.0;  ///< the tie correction: sum of t^3 - t over groups of t ties
-};
-
-MeanRanks mean_ranks(std::span<const double> values, double tolerance) {
-  const auto order =
-      sorted_places(values.size(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  MeanRanks out{std::vector<double>(values.size())};
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    const double first = values[order[begin]];
-    const auto is_tied = [&](double value) { return value == first || value - first <= tolerance; };
-    while (end < order.size() && is_tied(values[order[end]])) ++end;
-    for (std::size_t i = begin; i < end; ++i)
-      out.ranks[order[i]] = 0.5 * static_cast<double>(begin + 1 + end);
-    const auto size = static_cast<double>(end - begin);
-    out.tie_sum += size * size * size - size;
-    begin = end;
-  }
-  return out;
 }
 
 /// The exact two-sided p value of a signed-rank sum, by counting the subsets of {1..n} with each sum.
@@ -107,11 +81,25 @@ constexpr std::int64_t kMostFolds = 1000;
 /// Differences of measures that are no further apart than this differ by rounding alone.
 constexpr double kSameValue = 1e-12;
 
-// Critical values of the studentised range over sqrt(2), level .05, for 2 to 10 methods (Demsar 2006, table
-// 5a).
-constexpr double kNemenyi[] = {1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164};
-
 }  // namespace
+
+MeanRanks mean_ranks(std::span<const double> values, double tolerance) {
+  const auto order =
+      sorted_places(values.size(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  MeanRanks out{std::vector<double>(values.size())};
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    const double first = values[order[begin]];
+    const auto is_tied = [&](double value) { return value == first || value - first <= tolerance; };
+    while (end < order.size() && is_tied(values[order[end]])) ++end;
+    for (std::size_t i = begin; i < end; ++i)
+      out.ranks[order[i]] = 0.5 * static_cast<double>(begin + 1 + end);
+    const auto size = static_cast<double>(end - begin);
+    out.tie_sum += size * size * size - size;
+    begin = end;
+  }
+  return out;
+}
 
 double student_tail(double t, double degrees) {
   return boost::math::ibeta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
@@ -292,45 +280,6 @@ Result<Folds> read_folds(const std::string& path, std::span<const std::string_vi
     return fail(Code::bad_data,
                 path + ": the folds must be 1, 2, ... without a gap, and there must be at least two");
   return folds;
-}
-
-bool RankComparison::differ(std::size_t a, std::size_t b) const {
-  return critical_difference > 0.0 && std::abs(average_ranks[a] - average_ranks[b]) > critical_difference;
-}
-
-double chi_square_tail(double x, std::size_t degrees) {
-  return x <= 0.0 ? 1.0 : boost::math::gamma_q(0.5 * static_cast<double>(degrees), 0.5 * x);
-}
-
-RankComparison compare_ranks(const std::vector<std::vector<double>>& values, bool is_cost) {
-  RankComparison result;
-  const std::size_t methods = values.empty() ? 0 : values.front().size();
-  result.average_ranks.assign(methods, values.empty() || methods < 2 ? 1.0 : 0.0);
-  if (values.empty() || methods < 2) return result;
-  const auto n = static_cast<double>(values.size());
-  const auto k = static_cast<double>(methods);
-  double squares = 0.0;
-  for (const std::vector<double>& row : values) {
-    require(row.size() == methods, "every task has a value of every method");
-    std::vector<double> costs = row;
-    for (double& value : costs) value = is_cost ? value : -value;
-    const std::vector<double> ranks = mean_ranks(costs, 0.0).ranks;
-    for (std::size_t m = 0; m < methods; ++m) {
-      result.average_ranks[m] += ranks[m] / n;
-      squares += ranks[m] * ranks[m];
-    }
-  }
-  const double middle = 0.5 * (k + 1.0);
-  double between = 0.0;
-  for (const double rank : result.average_ranks) between += (rank - middle) * (rank - middle);
-  const double within = squares - n * k * middle * middle;
-  if (within > 1e-12) {
-    result.chi_square = (k - 1.0) * n * n * between / within;
-    result.p_value = chi_square_tail(result.chi_square, methods - 1);
-  }
-  if (methods <= 10)
-    result.critical_difference = kNemenyi[methods - 2] * std::sqrt(k * (k + 1.0) / (6.0 * n));
-  return result;
 }
 
 }  // namespace metafuse::evaluation

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/text_file.h"
-#include "evaluation/significance/significance.h"
+#include "lab/experiments/average_ranks.h"
 #include "lab/experiments/data_sets.h"
 #include "lab/experiments/experiment.h"
 #include "lab/experiments/report.h"
@@ -185,7 +185,7 @@ namespace {
 double fisher(const std::vector<double>& p) {
   double sum = 0.0;
   for (const double each : p) sum -= 2.0 * std::log(std::max(each, 1e-300));
-  return evaluation::chi_square_tail(sum, 2 * p.size());
+  return chi_square_tail(sum, 2 * p.size());
 }
 
 std::string table_of(const DataSet& set, const SetResult& result) {

@@ -12,8 +12,8 @@
 
 #include "core/contract.h"
 #include "evaluation/measures/measure.h"
-#include "evaluation/significance/significance.h"
 #include "fusion/data/fused_order.h"
+#include "lab/experiments/average_ranks.h"
 #include "lab/experiments/report.h"
 #include "lab/experiments/trials.h"
 #include "lab/learners/rankboost_plus/boost.h"
@@ -195,9 +195,7 @@ struct Outcome {
     }
     return rows;
   }
-  evaluation::RankComparison ranks(std::size_t metric) const {
-    return evaluation::compare_ranks(values(metric), is_cost(metric));
-  }
+  RankComparison ranks(std::size_t metric) const { return compare_ranks(values(metric), is_cost(metric)); }
 };
 
 /// Trains the three algorithms on every task and fold.

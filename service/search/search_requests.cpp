@@ -15,21 +15,21 @@ namespace {
 
 constexpr std::size_t kMaxQueryBytes = 4096;
 
-const std::string* find(const Fields& fields, std::string_view name) {
+const std::string* given(const Fields& fields, std::string_view name) {
   for (const auto& [key, value] : fields)
     if (key == name && !value.empty()) return &value;
   return nullptr;
 }
 
 bool is_set(const Fields& fields, std::string_view name) {
-  const std::string* text = find(fields, name);
+  const std::string* text = given(fields, name);
   return text != nullptr && *text != "0" && *text != "false";
 }
 
 template <class Number>
 Result<Number> read_number(const Fields& fields, std::string_view name, Number low, Number high,
                            Number fallback) {
-  const std::string* text = find(fields, name);
+  const std::string* text = given(fields, name);
   if (text == nullptr) return fallback;
   Number value{};
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
@@ -42,7 +42,7 @@ Result<Number> read_number(const Fields& fields, std::string_view name, Number l
 Result<Format> read_format(const Fields& fields) {
   static constexpr std::array<std::pair<std::string_view, Format>, 4> kFormats = {
       {{"html", Format::html}, {"json", Format::json}, {"csv", Format::csv}, {"rss", Format::rss}}};
-  const std::string* text = find(fields, "format");
+  const std::string* text = given(fields, "format");
   if (text == nullptr) return Format::html;
   for (const auto& [name, format] : kFormats)
     if (name == *text) return format;
@@ -60,7 +60,7 @@ Result<void> read_numbers(const Fields& fields, const Snapshot& snapshot, Search
 }
 
 Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
-  const std::string* text = find(fields, "time_range");
+  const std::string* text = given(fields, "time_range");
   if (text == nullptr || *text == "None") return {};  // SearXNG's clients in Python send their None
   if (days_of_time_range(*text) == 0) return fail(Code::usage, "time_range must be day, week, month or year");
   out.search.time_range = *text;
@@ -70,20 +70,20 @@ Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
 /// Reads the parameters that name domain, language and engines. A category with a domain's name chooses that
 /// domain, as SearXNG's tabs choose engines.
 void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters& out) {
-  if (const std::string* domain = find(fields, "domain")) out.search.domain = *domain;
-  const std::string* language = find(fields, "language");
+  if (const std::string* domain = given(fields, "domain")) out.search.domain = *domain;
+  const std::string* language = given(fields, "language");
   out.search.language = language == nullptr                         ? snapshot.engines.language
                         : *language == "all" || *language == "auto" ? ""
                                                                     : *language;
-  if (const std::string* categories = find(fields, "categories"); categories != nullptr)
+  if (const std::string* categories = given(fields, "categories"); categories != nullptr)
     for (const std::string& name : split(*categories, ','))
       if (out.search.domain.empty() && snapshot.domains.contains(name)) out.search.domain = name;
-  if (const std::string* engines = find(fields, "engines"))
+  if (const std::string* engines = given(fields, "engines"))
     for (std::string& name : split(*engines, ','))
       if (std::find(snapshot.engines.names.begin(), snapshot.engines.names.end(), name) !=
           snapshot.engines.names.end())
         out.search.engines.push_back(std::move(name));
-  if (const std::string* lists = find(fields, "lists")) out.search.lists = split(*lists, ',');
+  if (const std::string* lists = given(fields, "lists")) out.search.lists = split(*lists, ',');
 }
 
 /// Reads a plain query and the marks in it. What the request's other parameters name is kept.
@@ -138,12 +138,12 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
   TRY_VOID(read_numbers(fields, snapshot, out));
   TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);
-  if (const std::string* q = find(fields, "q")) read_query(*q, snapshot, out.search);
+  if (const std::string* q = given(fields, "q")) read_query(*q, snapshot, out.search);
   for (const auto& [key, value] : fields)
     if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
   out.wants_explanation = is_set(fields, "explain");
   out.is_verbatim = is_set(fields, "verbatim");
-  if (const std::string* by = find(fields, "fusion")) {
+  if (const std::string* by = given(fields, "fusion")) {
     if (*by != "rrf" && *by != "model") return fail(Code::usage, "fusion must be model or rrf");
     out.is_by_rrf = *by == "rrf";
   }

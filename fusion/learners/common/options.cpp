@@ -124,7 +124,7 @@ std::vector<LearnerOption> OptionTable::rows() const {
   return rows;
 }
 
-JsonObject OptionTable::json(char separator, const OptionTable& defaults) const {
+JsonObject OptionTable::json(const OptionTable& defaults) const {
   JsonObject object;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
@@ -132,7 +132,7 @@ JsonObject OptionTable::json(char separator, const OptionTable& defaults) const 
     Json value = entry.value();
     if (entry.is_default_hidden && value == defaults.entries_[i].value()) continue;
     std::string key = entry.row.name;
-    std::replace(key.begin(), key.end(), '-', separator);
+    std::replace(key.begin(), key.end(), '-', '_');  // as all keys of a model file
     object[key] = std::move(value);
   }
   return object;

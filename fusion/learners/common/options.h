@@ -92,8 +92,8 @@ class OptionTable {
   Result<void> read(const std::map<std::string, std::string>& given) const;
   std::vector<LearnerOption> rows() const;
   /// The values of all options except custom ones, in the order of declaration.
-  /// in: separator - replaces '-' in the keys; defaults - the same table, bound to default values
-  JsonObject json(char separator, const OptionTable& defaults) const;
+  /// in: defaults - the same table, bound to default values
+  JsonObject json(const OptionTable& defaults) const;
 
  private:
   struct Entry {
@@ -134,13 +134,13 @@ std::vector<LearnerOption> option_rows(Options options = {}) {
 
 /// The options as stored in a model's "training" record.
 template <class Options>
-JsonObject options_json(Options options, char separator) {
+JsonObject options_json(Options options) {
   Options defaults;
   OptionTable plain;
   declare_options(plain, defaults);
   OptionTable table;
   declare_options(table, options);
-  return table.json(separator, plain);
+  return table.json(plain);
 }
 
 }  // namespace metafuse::fusion

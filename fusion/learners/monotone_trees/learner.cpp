@@ -102,7 +102,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   result.model.learner = "monotone-trees";
   result.model.features = request.train->matrix.features();
   result.model.ranker = std::make_shared<TreeRanker>(mean_of(bags, rounds), result.model.features);
-  result.model.training["options"] = options_json(options, '-');
+  result.model.training["options"] = options_json(options);
   result.model.training["seed"] = request.seed;
   result.model.training["queries"] = feedback.query_count;
   result.model.training["crucial_pairs"] = feedback.crucial_pairs;

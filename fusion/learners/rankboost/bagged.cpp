@@ -99,7 +99,7 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
     for (Bag& bag : bags) bag.resize(std::min(best.rounds(), bag.size()));
     choice = record_best_rounds(request, best, training);
   }
-  training["options"] = options_json(options.boost, '_');
+  training["options"] = options_json(options.boost);
   training["bags"] = options.bags;
   training["seed"] = request.seed;
   training["queries"] = request.train->queries.size();

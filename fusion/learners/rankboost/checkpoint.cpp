@@ -106,7 +106,7 @@ JsonObject given_thresholds_json(const Options& options) {
 
 const JsonObject& Checkpoints::identity() {
   if (identity_) return *identity_;
-  JsonObject options = options_json(options_, '_');
+  JsonObject options = options_json(options_);
   options.erase("rounds");
   if (options_.thresholds.given != nullptr) options["thresholds"] = given_thresholds_json(options_);
   if (request_.measure.value) options["metric"] = request_.measure.name;

@@ -206,7 +206,7 @@ class Run {
 
   JsonObject training(double loss) const {
     JsonObject training;
-    training["options"] = options_json(problem_.options, '_');
+    training["options"] = options_json(problem_.options);
     if (problem_.options.thresholds.given != nullptr)
       training["thresholds"] = given_thresholds_json(problem_.options);
     training["rounds"] = rounds_.size();

@@ -128,7 +128,7 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
       "a blend of RankBoost of thresholds, RankBoost of values and RankBoost from reciprocal rank fusion\n";
   result.model.learner = "rankboost-blend";
   result.model.features = features;
-  result.model.training["options"] = options_json(options, '-');
+  result.model.training["options"] = options_json(options);
   result.model.training["queries"] = set.queries.size();
   result.model.training["crucial_pairs"] = feedback.crucial_pairs;
   result.model.training["share_of_learned"] = share;

@@ -312,7 +312,7 @@ Result<FusedTraining> train_fused(const TrainingRequest& request) {
     TRY(rankings, boosted(request, options, out.fused, out.record));
   }
   out.rounds = rankings.size();
-  out.record["options"] = options_json(options, '-');
+  out.record["options"] = options_json(options);
   out.record["k"] = out.fused.k;
   out.record["queries"] = set.queries.size();
   if (request.prior != nullptr) out.record["prior"] = prior_record(*request.prior);

@@ -104,7 +104,7 @@ Result<TrainingResult> train_ordering(const TrainingRequest& request) {
     return fail(Code::bad_data,
                 "adaboost-ordering needs relevant and other documents that differ in some feature; check the "
                 "judgments and --relevance-level");
-  JsonObject training{{"options", options_json(options, '_')}, {"queries", set.queries.size()}};
+  JsonObject training{{"options", options_json(options)}, {"queries", set.queries.size()}};
   std::string summary =
       fmt::format("{} rounds over {} documents, relevant from grade {} on\n", rankings.size(),
                   judged_documents(set).size(), set.feedback.relevance_level);

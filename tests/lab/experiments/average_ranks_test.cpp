@@ -1,16 +1,16 @@
+#include "lab/experiments/average_ranks.h"
+
 #include <cmath>
 #include <limits>
 
 #include <catch2/catch.hpp>
 
-#include "evaluation/significance/significance.h"
-
-using namespace metafuse::evaluation;
+using namespace metafuse::lab::experiments;
 
 // Demsar 2006, sec. 3.2.2: four algorithms on 14 data sets (one value is unrounded to give its rank). The
 // average ranks are 3.143, 2.000, 2.893, 1.964, chi-square 9.28 without a correction for ties, and the
 // critical difference of Nemenyi's test at .05 is 2.569 sqrt(4 * 5 / (6 * 14)) = 1.25.
-TEST_CASE("Average ranks and the critical difference equal those of Demsar's example", "[evaluation]") {
+TEST_CASE("Average ranks and the critical difference equal those of Demsar's example", "[experiments]") {
   const std::vector<std::vector<double>> auc = {
       {.763, .768, .771, .798},  {.599, .591, .590, .569}, {.954, .971, .968, .967}, {.628, .661, .654, .657},
       {.882, .888, .886, .898},  {.936, .931, .916, .931}, {.661, .668, .609, .685}, {.583, .583, .563, .625},
@@ -27,14 +27,14 @@ TEST_CASE("Average ranks and the critical difference equal those of Demsar's exa
   CHECK(!comparison.differ(0, 2));
 }
 
-TEST_CASE("Average ranks without ties give Friedman's statistic of a worked example", "[evaluation]") {
+TEST_CASE("Average ranks without ties give Friedman's statistic of a worked example", "[experiments]") {
   // Ranks 1 2 3, 1 2 3, 2 1 3: sums 4, 5, 9. 12 / (3*3*4) (16 + 25 + 81) - 3*3*4 = 14/3.
   const RankComparison comparison = compare_ranks({{1, 2, 3}, {4, 5, 9}, {2, 1, 3}}, true);
   CHECK(comparison.chi_square == Approx(14.0 / 3.0));
   CHECK(comparison.p_value == Approx(std::exp(-7.0 / 3.0)));
 }
 
-TEST_CASE("Ties everywhere and empty comparisons show no difference", "[evaluation]") {
+TEST_CASE("Ties everywhere and empty comparisons show no difference", "[experiments]") {
   const RankComparison tied = compare_ranks({{1, 1}, {2, 2}}, true);
   CHECK(tied.average_ranks == std::vector<double>{1.5, 1.5});
   CHECK(tied.p_value == 1.0);
@@ -44,7 +44,7 @@ TEST_CASE("Ties everywhere and empty comparisons show no difference", "[evaluati
   CHECK(compare_ranks({}, true).average_ranks.empty());
 }
 
-TEST_CASE("The chi-square tail agrees with tables", "[evaluation]") {
+TEST_CASE("The chi-square tail agrees with tables", "[experiments]") {
   CHECK(chi_square_tail(3.841, 1) == Approx(0.05).margin(1e-4));
   CHECK(chi_square_tail(5.991, 2) == Approx(0.05).margin(1e-4));
   CHECK(chi_square_tail(7.815, 3) == Approx(0.05).margin(1e-4));
