@@ -1,5 +1,6 @@
 #include "fusion/training/training_options.h"
 
+#include <boost/json/object.hpp>
 #include <catch2/catch.hpp>
 
 #include "fusion/learners/common/options.h"
@@ -18,7 +19,21 @@ Result<TrainingInput> read_input(const std::map<std::string, std::string>& given
   return input;
 }
 
+struct DashedOptions {
+  std::size_t tree_depth = 2;
+};
+
+void declare_options(OptionTable& table, DashedOptions& options) {
+  table.count("tree-depth", options.tree_depth, 1, 8, "questions on the path to a leaf");
+}
+
 }  // namespace
+
+TEST_CASE("A model file has a learner's options with _ in their keys", "[fusion][training_options]") {
+  const JsonObject stored = options_json(DashedOptions{3});
+  REQUIRE(stored.contains("tree_depth"));
+  CHECK(stored.at("tree_depth").to_number<int>() == 3);
+}
 
 TEST_CASE("The options of the input are read into the input and its feedback", "[fusion][training_options]") {
   const auto input = read_input({{"depth", "20"},
