@@ -8,7 +8,8 @@ import { startServer } from "./server.mjs";
 
 const pages = ["/", "/search?q=text+editor", "/search?q=text+editor+-emacs", "/search?q=nothing+of+this",
   "/search?q=text+editor&pageno=9", "/preferences", "/preferences?set=theme%3Ddark", "/templates", "/templates/software",
-  "/evaluation", "/models", "/judge", "/judge/software", "/analytics", "/analytics/software", "/no-such-page"];
+  "/evaluation", "/models", "/judge", "/judge/software", "/curation", "/curation/software", "/engines", "/docs", "/analytics",
+  "/analytics/software", "/no-such-page"];
 const server = await startServer();
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
