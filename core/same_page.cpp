@@ -1,6 +1,9 @@
 #include "core/same_page.h"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -115,6 +118,8 @@ struct SamePageRules::Rule {
       }
     }
     if (!in_parameter.empty()) return page_in_parameter(parts);
+    const bool only_drops = host.empty() && dropped_label.empty() && !has_hyphens_for_dots && !is_small;
+    if (only_drops && parts.parameters.empty()) return std::nullopt;
     const std::string host_out = new_host(parts.host);
     parts.host = host_out;
     if (is_small) parts.path = path_out = ascii_lower(parts.path);
@@ -179,10 +184,80 @@ struct SamePageRules::Rule {
   }
 };
 
-/// Which rules may concern a host: by the whole name, by the last two labels, by the first label, or all.
+/// Which rules may concern a host: by the whole name, by the last labels, by the first label, or all.
 struct SamePageRules::Index {
-  std::map<std::string, std::vector<const Rule*>, std::less<>> by_host, by_end, by_first;
-  std::vector<const Rule*> everywhere;
+  /// Tells which of several texts occur in a text, in one pass over it: a bit of the state says that the last
+  /// bytes are the beginning of one of them.
+  ///
+  /// source: Baeza-Yates and Gonnet 1992
+  class OccurringTexts {
+   public:
+    /// out: the bit of the text in those of found(); 0 if it has none, being empty or without room
+    std::uint64_t add(std::string_view text) {
+      if (text.empty() || used_ + text.size() > 64) return 0;
+      first_ |= std::uint64_t{1} << used_;
+      for (const char c : text) at_[static_cast<unsigned char>(c)] |= std::uint64_t{1} << used_++;
+      last_ |= std::uint64_t{1} << (used_ - 1);
+      return std::uint64_t{1} << (used_ - 1);
+    }
+    std::uint64_t found(std::string_view text) const {
+      std::uint64_t state = 0, out = 0;
+      for (const char c : text) {
+        state = (state << 1 | first_) & at_[static_cast<unsigned char>(c)];
+        out |= state & last_;
+      }
+      return out;
+    }
+
+   private:
+    std::array<std::uint64_t, 256> at_{};  ///< by byte: where it stands in the texts
+    std::uint64_t first_ = 0, last_ = 0;
+    std::size_t used_ = 0;
+  };
+
+  /// Tells of most names that they are not among those added, without comparing them.
+  class NameFilter {
+   public:
+    void add(std::string_view name) {
+      if (!name.empty()) places_.set(place_of(name));
+    }
+    bool may_have(std::string_view name) const { return !name.empty() && places_.test(place_of(name)); }
+
+   private:
+    static std::size_t place_of(std::string_view name) {
+      std::size_t sum = name.size();
+      for (const char c : {name.front(), name[name.size() / 2], name.back()})
+        sum = sum * 131 + static_cast<unsigned char>(c);
+      return sum % kPlaces;
+    }
+
+    static constexpr std::size_t kPlaces = 8192;
+    std::bitset<kPlaces> places_;
+  };
+
+  using Rules = std::vector<std::pair<const Rule*, std::uint64_t>>;  ///< with the bit of `has`
+
+  /// The rules by a part of the host.
+  class Named {
+   public:
+    void add(std::string name, const Rule* rule) {
+      filter_.add(name);
+      rules_[std::move(name)].emplace_back(rule, 0);
+    }
+    const Rules* find(std::string_view name) const {
+      if (!filter_.may_have(name)) return nullptr;
+      const auto at = rules_.find(name);
+      return at == rules_.end() ? nullptr : &at->second;
+    }
+
+   private:
+    NameFilter filter_;
+    std::map<std::string, Rules, std::less<>> rules_;
+  };
+
+  Named by_host, by_end, by_first;
+  Rules everywhere;
+  OccurringTexts texts;  ///< that keys must contain for the rules of `everywhere`
 };
 
 namespace {
@@ -265,25 +340,26 @@ void SamePageRules::index() {
   for (const auto& rule : rules_)
     for (const std::string& host : rule->hosts) {
       if (host == "*")
-        index->everywhere.push_back(rule.get());
+        index->everywhere.emplace_back(rule.get(), index->texts.add(rule->has));
       else if (host.ends_with(".*"))
-        index->by_first[host.substr(0, host.find('.'))].push_back(rule.get());
+        index->by_first.add(host.substr(0, host.find('.')), rule.get());
       else if (host.starts_with("*."))
-        index->by_end[host.substr(2)].push_back(rule.get());
+        index->by_end.add(host.substr(2), rule.get());
       else
-        index->by_host[host].push_back(rule.get());
+        index->by_host.add(host, rule.get());
     }
   index_ = std::move(index);
 }
 
 bool SamePageRules::apply(std::string& key) const {
   const std::string_view whole = key;
-  const std::string_view host = whole.substr(0, whole.find_first_of("/?#"));
+  const std::string_view host(whole.begin(), std::find_if(whole.begin(), whole.end(), [](char c) {
+                                return c == '/' || c == '?' || c == '#';
+                              }));
   std::optional<KeyParts> parts;
-  const auto try_all = [&](const std::vector<const Rule*>& rules) {
-    for (const Rule* rule : rules) {
-      if (!rule->has.empty() && whole.find(rule->has) == std::string_view::npos) continue;
-      if (!rule->is_of(host)) continue;
+  const auto try_all = [&](const Index::Rules& rules, std::uint64_t found) {
+    for (const auto& [rule, bit] : rules) {
+      if ((found & bit) != bit || !rule->is_of(host)) continue;
       if (!parts) parts = parts_of_key(whole);
       auto changed = rule->rewritten(key, *parts);
       if (!changed || *changed == key || changed->empty()) continue;
@@ -292,9 +368,9 @@ bool SamePageRules::apply(std::string& key) const {
     }
     return false;
   };
-  const auto try_named = [&](const auto& map, std::string_view name) {
-    const auto at = map.find(name);
-    return at != map.end() && try_all(at->second);
+  const auto try_named = [&](const Index::Named& named, std::string_view name) {
+    const Index::Rules* const rules = named.find(name);
+    return rules != nullptr && try_all(*rules, 0);
   };
   if (try_named(index_->by_host, host)) return true;
   for (std::size_t at = 0; at != std::string_view::npos && at < host.size();) {
@@ -302,7 +378,8 @@ bool SamePageRules::apply(std::string& key) const {
     const std::size_t dot = host.find('.', at);
     at = dot == std::string_view::npos ? dot : dot + 1;
   }
-  return try_named(index_->by_first, host.substr(0, host.find('.'))) || try_all(index_->everywhere);
+  return try_named(index_->by_first, host.substr(0, host.find('.'))) ||
+         try_all(index_->everywhere, index_->texts.found(whole));
 }
 
 const std::shared_ptr<const SamePageRules>& built_in_same_page_rules() {

@@ -293,7 +293,8 @@ constexpr int kMostRewrites = 6;
 /// Rewrites a key by the rules for its site until none changes it. What a rule writes is brought into
 /// canonical form again.
 void apply_same_page(std::string& key, const TrackingParameters& tracking) {
-  if (key.find("://") < key.find_first_of("/?#")) return;  // neither http nor https
+  const std::size_t scheme = key.find("://");
+  if (scheme != std::string::npos && scheme < key.find_first_of("/?#")) return;  // neither http nor https
   for (int i = 0; i < kMostRewrites && tracking.same_page->apply(key); ++i) {
     std::string again;
     if (append_plain(again, "http://" + key, tracking)) {

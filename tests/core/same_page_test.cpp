@@ -70,6 +70,26 @@ TEST_CASE("Rules of the user come before the built-in ones, and mistakes are nam
   CHECK(mistaken.error().text.find("unknown key \"hots\"") != std::string::npos);
 }
 
+TEST_CASE("Rules for all hosts apply where their text stands, however many rules there are",
+          "[core][same_page]") {
+  std::string text = "version: 1\nrules:\n";
+  const auto mark = [](int i) { return "-mark" + std::to_string(i) + "-"; };
+  for (int i = 10; i < 40; ++i)
+    text += "  - {hosts: [\"*\"], has: " + mark(i) + ", path: \"(.*)" + mark(i) + ".*\", to: '@host\\1/" +
+            std::to_string(i) + "'}\n";
+  TrackingParameters tracking;
+  tracking.same_page = *SamePageRules::parse(text, "own.yaml");
+  for (int i = 10; i < 40; ++i) {
+    const std::string number = std::to_string(i);
+    CHECK(*canonical_url_key("http://a.example/x" + mark(i) + "y", tracking) == "a.example/x/" + number);
+    CHECK(*canonical_url_key("http://a.example/x-mark" + number + "y", tracking) ==
+          "a.example/x-mark" + number + "y");
+  }
+  // texts that overlap, and the first of two rules that stand in one key
+  CHECK(*canonical_url_key("http://a.example/x-mark1-mark12-", tracking) == "a.example/x-mark1/12");
+  CHECK(*canonical_url_key("http://a.example/x-mark20-mark11-", tracking) == "a.example/x-mark20/11");
+}
+
 TEST_CASE("Shown links lose their tracking parameters and nothing else", "[core][same_page]") {
   const auto shown = [](const std::string& url) {
     return without_tracking(url, default_tracking_parameters());
