@@ -5,15 +5,16 @@
 
 #include <catch2/catch.hpp>
 
-#include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/recording/har_archive.h"
+#include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/scripted_transport.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
 using metafuse::test::answer_of;
+using metafuse::test::engines_of;
 using metafuse::test::Script;
 using metafuse::test::scripted_options;
 
@@ -31,12 +32,6 @@ const std::string kDetails = R"(
       - search_url: "https://library.example/find?q={query}&n={count}&from={offset}"
         ids_query: $/found/*/number
 )";
-
-std::vector<Engine> engines_of(const std::string& blocks) {
-  auto file = parse_engine_file("engines:\n" + blocks, "e.yaml");
-  if (!file) FAIL(file.error().text);
-  return file->engines;
-}
 
 std::string mistake_in(const std::string& blocks) {
   const auto file = parse_engine_file("engines:\n" + blocks, "e.yaml");

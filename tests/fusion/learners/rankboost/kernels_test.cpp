@@ -1,3 +1,5 @@
+#include "fusion/learners/rankboost/kernels.h"
+
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -6,7 +8,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/learners/rankboost/kernels.h"
 #include "tests/fusion/learners/rankboost/plain_kernels.h"
 
 using namespace metafuse;

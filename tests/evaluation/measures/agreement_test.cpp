@@ -1,9 +1,9 @@
+#include "evaluation/measures/agreement.h"
+
 #include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
-
-#include "evaluation/measures/agreement.h"
 
 using namespace metafuse::evaluation;
 

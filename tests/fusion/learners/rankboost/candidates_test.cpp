@@ -1,9 +1,10 @@
+#include "fusion/learners/rankboost/candidates.h"
+
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/learners/rankboost/candidates.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;

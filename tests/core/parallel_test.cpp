@@ -1,3 +1,5 @@
+#include "core/parallel.h"
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -6,7 +8,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/parallel.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -1,9 +1,10 @@
+#include "fusion/learners/monotone_trees/boost.h"
+
 #include <cmath>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include "fusion/learners/monotone_trees/boost.h"
 #include "tests/support/random_training_set.h"
 
 using namespace metafuse;

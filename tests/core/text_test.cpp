@@ -1,7 +1,8 @@
+#include "core/text.h"
+
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "core/text.h"
 
 using namespace metafuse;
 

@@ -17,10 +17,10 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kClock;
+const SteadyClock kSearchClock;
 
 Deadline soon() {
-  return {kClock, std::chrono::seconds(5)};
+  return {kSearchClock, std::chrono::seconds(5)};
 }
 
 std::vector<std::string> urls_of(const Result<RankedList>& list) {
@@ -393,7 +393,7 @@ TEST_CASE("A SQLite engine binds the query and only reads and keeps its deadline
   access.statement =
       "WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id+1 FROM c) "
       "SELECT id FROM c WHERE id < 0 AND :query != ''";
-  const Deadline short_time(kClock, std::chrono::milliseconds(30));
+  const Deadline short_time(kSearchClock, std::chrono::milliseconds(30));
   CHECK(search_sqlite(access, "x", 10, 0, short_time).error().code == Code::try_again);
 }
 
@@ -417,8 +417,9 @@ TEST_CASE("A command gets the query as one argument and nothing else", "[fetcher
 TEST_CASE("A command is stopped in time and its output is limited", "[fetchers][command]") {
   CommandAccess access;
   access.arguments = {"/bin/sleep", "{{QUERY}}"};
-  CHECK(search_command(access, "60", 10, Deadline(kClock, std::chrono::milliseconds(80))).error().code ==
-        Code::try_again);
+  CHECK(
+      search_command(access, "60", 10, Deadline(kSearchClock, std::chrono::milliseconds(80))).error().code ==
+      Code::try_again);
   access.arguments = {"/usr/bin/yes", "--", "{{QUERY}}"};
   access.max_bytes = 1000;
   access.fields = {"url"};
