@@ -206,13 +206,13 @@ class FileReader {
   }
 
   static void take_known_queries(EngineBlock& block) {
-    constexpr std::size_t kMostKnown = 20, kMostBytes = 400;
+    constexpr std::size_t kMostQueries = 20, kMostBytes = 400;
     block.engine.known_queries = block.texts("known_queries");
     const auto& known = block.engine.known_queries;
     const auto is_right = [](const std::string& query) {
       return !query.empty() && query.size() <= kMostBytes;
     };
-    if (known.size() > kMostKnown || !std::all_of(known.begin(), known.end(), is_right))
+    if (known.size() > kMostQueries || !std::all_of(known.begin(), known.end(), is_right))
       block.error_at("known_queries",
                      "known_queries must be at most 20 queries of 1 to 400 bytes, for which the engine has "
                      "results");

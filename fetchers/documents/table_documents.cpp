@@ -70,6 +70,7 @@ Result<void> read_csv(const std::string& path, const TakeDocument& take) {
     if (cells.size() == 1 && cells[0].empty()) continue;
     SourceDocument document;
     document.place = fmt::format("{}:{}", path, row);
+    document.file = path;
     if (cells.size() != names.size())
       return fail(Code::bad_data, fmt::format("{}: {} cells, but the first row names {} columns",
                                               document.place, cells.size(), names.size()));
@@ -97,6 +98,7 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
     if (object == nullptr)
       return fail(Code::bad_data, place + ": not a JSON object; write {\"url\":...,\"title\":...}");
     TRY(auto document, json_document(*object, place));
+    if (path != "-") document.file = path;
     return take(std::move(document));
   });
 }

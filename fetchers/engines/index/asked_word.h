@@ -2,8 +2,6 @@
 
 // One word of a query while its windows are visited.
 
-#include <array>
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,13 +12,12 @@
 #include "core/result.h"
 #include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/weighting.h"
+#include "fetchers/engines/index/window_set.h"
 #include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/index/word_search.h"
 
 namespace metafuse::fetchers {
 
-/// A set of documents within a window, one bit each.
-using WindowSet = std::bitset<PostingList::kWindow>;
 inline constexpr std::uint32_t kNoWindow = ~std::uint32_t{0};
 
 class AskedWord {
@@ -46,10 +43,12 @@ class AskedWord {
   /// Reads the documents of the current window that have the word in the columns asked for.
   Result<void> read();
   const std::vector<Document>& documents() const { return documents_; }
+  /// A document of the current window; nullptr if it does not have the word.
+  const Document* find(std::uint32_t place) const;
   const WindowSet& set() const { return set_; }
   void forget() {
     documents_.clear();
-    set_.reset();
+    set_ = {};
   }
 
   /// The word's places in a document of the current window that has the word, in the columns asked for.
@@ -57,38 +56,40 @@ class AskedWord {
   Result<void> places_of(std::uint32_t place, std::vector<std::uint64_t>& places);
 
  private:
-  Result<void> open_list(ListReader& reader, const AskedForm& form, const Scoring& scoring);
-  Result<void> open_beginning(ListReader& reader, const DocumentLengths& lengths, const AskedForm& form,
-                              const Scoring& scoring);
+  /// A list, and how often its codes say that a document has the word.
+  struct List {
+    std::int64_t id = 0;
+    std::shared_ptr<const PostingList> list;
+    PostingCursor cursor;
+    std::vector<double> frequencies;  ///< by code; below 0: not in the columns asked for
+    /// The largest frequency of the codes that share each bit.
+    std::vector<double> most;
+  };
+
+  Result<void> open_list(ListReader& reader, std::int64_t id, const Scoring& scoring, double documents);
   Result<void> move_places_to(std::size_t posting);
-  double most_frequent() const;
-  std::uint32_t shortest() const { return is_beginning_ ? 1 : cursor_->shortest(); }
+  static double most_frequent(const List& list);
+  Result<void> read_beginning();
 
   ListReader* reader_ = nullptr;
   ColumnSet columns_ = kAllColumns;
+  bool is_beginning_ = false;
+  std::vector<List> lists_;  ///< one, or those of all words that begin so
   std::uint32_t window_ = 0;
   std::optional<WordShare> share_;
   WordStatistics statistics_;
+  double without_ = 1;  ///< the share of documents that have none of the words, if these are independent
   std::vector<Document> documents_;
   WindowSet set_;
 
-  // of a word with a list
-  std::int64_t id_ = 0;
-  std::shared_ptr<const PostingList> list_;
-  std::optional<PostingCursor> cursor_;
-  std::vector<double> frequencies_;  ///< by code; below 0: not in the columns asked for
-  /// The largest frequency of the codes that share each bit.
-  std::array<double, PostingList::kCodeBits> most_{};
+  // of a word that is no beginning
   std::vector<PostingCursor::Posting> postings_;
+  std::uint32_t read_window_ = kNoWindow;  ///< whose postings these are
   std::string place_bytes_;
   std::optional<PlaceCursor> place_cursor_;
-  std::uint32_t placed_window_ = kNoWindow;  ///< where place_cursor_ stands
+  std::size_t placed_part_ = 0;              ///< of the list, whose places place_cursor_ reads
+  std::uint32_t placed_window_ = kNoWindow;  ///< where it stands
   std::size_t next_placed_ = 0;              ///< the posting of that window whose places it takes next
-
-  // of a beginning: all its words together
-  bool is_beginning_ = false;
-  std::vector<double> by_document_;     ///< frequency; below 0: none
-  std::vector<double> most_in_window_;  ///< below 0: none
 };
 
 }  // namespace metafuse::fetchers

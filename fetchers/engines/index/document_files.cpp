@@ -63,6 +63,7 @@ Result<std::vector<SourceDocument>> documents_in(const std::string& path, const 
   TRY(auto documents, kind.read(bytes));
   for (SourceDocument& document : documents) {
     document.place = path;
+    document.file = path;
     if (std::string& title = document.fields["title"]; title.empty()) title = title_from_path(path);
   }
   return documents;
@@ -206,9 +207,10 @@ bool begins_as_json_lines(const std::string& path) {
 Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOptions& options,
                                    const TakeDocument& take) {
   ReadReport report;
+  const auto is_known = [&] { return options.is_known && options.is_known(path); };
   if (path == "-" || begins_as_json_lines(path)) {
     ++report.files["JSON lines"];
-    TRY_VOID(read_json_lines(path, take));
+    if (path == "-" || !is_known()) TRY_VOID(read_json_lines(path, take));
     return report;
   }
   TRY(const auto kind, kind_of_file(path));
@@ -222,6 +224,7 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     TRY_VOID(read_files(std::move(sources), options, take, report));
     return report;
   }
+  if (is_known()) return report;
   if (has_rows(*kind)) {
     TRY_VOID(is_csv(*kind) ? read_csv(path, take) : read_json_lines(path, take));
     return report;

@@ -20,8 +20,7 @@ struct DocumentFileOptions {
   /// The beginning of a file's URL; its path below the folder is appended. Empty: file://localhost/PATH.
   std::string base_url;
   unsigned threads = 1;
-  /// True for a file of a folder or sitemap that need not be read again. Called on the caller's
-  /// thread; optional.
+  /// True for a file that need not be read again. Called on the caller's thread; optional.
   std::function<bool(const std::string& path)> is_known{};
   ProgressReport progress{};  ///< counts the files of a folder or sitemap
 };

@@ -1,6 +1,7 @@
 #include "fetchers/engines/index/index_update.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -28,15 +29,6 @@ namespace {
 constexpr std::size_t kSnippetBytes = 300;
 constexpr std::size_t kShortFields = 1024;  ///< bytes below which compression saves little
 constexpr std::size_t kMostFields = std::size_t{1} << 30;
-
-/// The size and time of a file; empty if it is not a file, such as a line of a file (FILE:LINE).
-std::string stamp_of(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return {};
-  const auto time = std::filesystem::last_write_time(path, error);
-  return error ? std::string() : fmt::format("{} {}", size, time.time_since_epoch().count());
-}
 
 Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char* sql) {
   std::vector<std::string> texts;
@@ -74,26 +66,40 @@ class IndexUpdate {
     if (lists.kinds != wanted_kinds(options_) || lists.keeps_terms != options_.keeps_terms ||
         (!options_.language.empty() && lists.language != options_.language))
       return false;
-    TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
+    TRY_VOID(
+        database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"
+                      "CREATE TEMP TABLE gone(id INTEGER PRIMARY KEY);"
+                      "CREATE TEMP TABLE known_files(id INTEGER PRIMARY KEY);"));
     TRY(writer_, DocumentWriter::make(database_, shape_, true));
-    TRY(known_, database_.prepare("SELECT id FROM sources WHERE file=? AND stamp=? AND stamp<>''"));
-    TRY(find_, database_.prepare("SELECT id, fields FROM sources WHERE url=?"));
+    TRY(file_, database_.prepare("SELECT id, stamp FROM files WHERE path=?"));
+    TRY(know_, database_.prepare("INSERT OR IGNORE INTO temp.known_files VALUES(?)"));
+    TRY(insert_file_, database_.prepare("INSERT INTO files VALUES(?, ?, '')"));
+    TRY(stamp_file_, database_.prepare("UPDATE files SET stamp=? WHERE id=?"));
+    TRY(find_, database_.prepare("SELECT id, fields, file FROM sources WHERE url=?"));
+    TRY(move_, database_.prepare("UPDATE sources SET file=? WHERE id=?"));
     TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
     TRY(source_, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
     TRY(const auto last_id, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
     last_id_ = static_cast<std::uint32_t>(last_id);
+    TRY(last_file_, number_from(database_, "SELECT max(id) FROM files"));
     TRY(added_step_, added_step(database_));
     return true;
   }
 
   bool needs_rebuild() const { return needs_rebuild_; }
 
-  bool is_known(const std::string& file) {
-    std::vector<std::int64_t> ids;
-    known_.bind(file, stamp_of(file));
-    static_cast<void>(known_.for_each_row([&](const SqliteRow& row) { ids.push_back(row.integer(0)); }));
-    for (const std::int64_t id : ids) static_cast<void>(see_.run(id));
-    return !ids.empty();
+  /// Whether a file is as it was when its documents were read; these are then kept.
+  bool is_known(const std::string& path) {
+    const auto file = stored_file(path);
+    if (!file || file->stamp.empty() || file->stamp != stamp_of(path)) return false;
+    static_cast<void>(know_.run(file->number));
+    return true;
+  }
+
+  /// Has a file read again by the next update.
+  Result<void> forget_stamp(const std::string& path) {
+    TRY(const auto file, stored_file(path));
+    return stamp_file_.run(std::string_view(), file.number);
   }
 
   Result<void> take(const SourceDocument& document) {
@@ -101,42 +107,30 @@ class IndexUpdate {
                      has_other_names(document.numbers, shape_.numbers);
     if (needs_rebuild_) return {};
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
+    TRY(const std::int64_t file, number_of(document.file));
     find_.bind(document.url);
     TRY(const auto found, find_.next());
-    const bool is_there = found.has_value();
-    const std::uint32_t id = is_there ? static_cast<std::uint32_t>(found->integer(0)) : last_id_ + 1;
-    const std::string before = is_there ? std::string(found->bytes(1)) : std::string();
-    find_.reset();
-    TRY_VOID(see_.run(id));
-    const bool is_same = is_there && before == kept_fields(document);
-    if (is_there) {
-      TRY(auto old, kept_document(before, path_));
-      // Unchanged text is stored again only to record its file's new stamp, if it has a file of its own.
-      if (is_same && stamp_of(document.place).empty()) return {};
-      TRY_VOID(writer_.remove(id));
-      // of a document that was read twice, the index has the words of neither
-      if (!is_same && !renewed_.contains(id)) before_.emplace(id, std::move(old));
-    } else {
-      last_id_ = id;
+    if (!found) {
+      find_.reset();
+      return add(document, file);
     }
-    TRY_VOID(writer_.insert(id, document));
-    if (is_same || !renewed_.insert(id).second) return {};
-    (is_there ? report_.changed : report_.added) += 1;
-    return {};
+    const Stored stored{static_cast<std::uint32_t>(found->integer(0)), std::string(found->bytes(1)),
+                        found->integer(2)};
+    find_.reset();
+    TRY_VOID(see_.run(stored.id));
+    if (stored.file != file) TRY_VOID(move(stored, file));
+    return stored.fields == kept_fields(document) ? Result<void>() : replace(stored, document, file);
   }
 
   /// Keeps the documents that are not read again.
-  Result<void> keep_others() {
-    return database_.run("INSERT OR IGNORE INTO temp.seen SELECT id FROM sources;");
-  }
+  void keep_others() { keeps_others_ = true; }
 
   /// Takes what programs added or removed; it comes after the documents of files.
   Result<void> apply(const std::vector<AddedDocuments::Change>& changes) {
-    TRY(auto unsee,
-        database_.prepare("DELETE FROM temp.seen WHERE id = (SELECT id FROM sources WHERE url=?)"));
+    TRY(auto remove, database_.prepare("INSERT OR IGNORE INTO temp.gone SELECT id FROM sources WHERE url=?"));
     for (const AddedDocuments::Change& change : changes) {
       TRY_VOID(check_interrupt(options_.is_interrupted));
-      TRY_VOID(change.document ? take(*change.document) : unsee.run(change.url));
+      TRY_VOID(change.document ? take(*change.document) : remove.run(change.url));
       added_step_ = std::max(added_step_, change.step);
     }
     return {};
@@ -148,10 +142,10 @@ class IndexUpdate {
     TRY_VOID(renew_lists());
     TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
-    TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
+    TRY(const auto count, count_documents(database_));
     if (count == 0 && !options_.follows_added) return fail(Code::bad_data, path_ + ": no document to index");
     TRY_VOID(database_.run("COMMIT;"));
-    report_.documents = static_cast<std::size_t>(count);
+    report_.documents = count;
     report_.columns = shape_.lists.columns;
     report_.language = shape_.lists.language;
     report_.is_update = true;
@@ -159,18 +153,91 @@ class IndexUpdate {
   }
 
  private:
+  struct StoredFile {
+    std::int64_t number = 0;
+    std::string stamp;
+  };
+  struct Stored {
+    std::uint32_t id;
+    std::string fields;
+    std::int64_t file;
+  };
+
+  /// out:    number 0 for a file that the index does not know
+  Result<StoredFile> stored_file(const std::string& path) {
+    StoredFile file;
+    file_.bind(path);
+    TRY_VOID(file_.for_each_row([&](const SqliteRow& row) {
+      file = {row.integer(0), std::string(row.text(1))};
+    }));
+    return file;
+  }
+
+  /// The number of a file whose documents are being read.
+  Result<std::int64_t> number_of(const std::string& path) {
+    const auto [known, is_new] = files_.try_emplace(path, 0);
+    if (!is_new || path.empty()) return known->second;
+    TRY(auto file, stored_file(path));
+    if (file.number == 0) {
+      file.number = ++last_file_;
+      TRY_VOID(insert_file_.run(file.number, path));
+    }
+    known->second = file.number;
+    TRY_VOID(stamp_file_.run(stamp_of(path), file.number));
+    return file.number;
+  }
+
+  Result<void> add(const SourceDocument& document, std::int64_t file) {
+    const std::uint32_t id = ++last_id_;
+    TRY_VOID(see_.run(id));
+    TRY_VOID(writer_.insert(id, document, file));
+    renewed_.insert(id);
+    ++report_.added;
+    return {};
+  }
+
+  /// If two files have a document, each update reads both, so that the last of them always counts.
+  Result<void> move(const Stored& stored, std::int64_t file) {
+    if (stored.file != 0 && file != 0)
+      for (const std::int64_t one : {stored.file, file}) TRY_VOID(stamp_file_.run(std::string_view(), one));
+    return move_.run(file, stored.id);
+  }
+
+  Result<void> replace(const Stored& stored, const SourceDocument& document, std::int64_t file) {
+    TRY(auto old, kept_document(stored.fields, path_));
+    TRY_VOID(writer_.remove(stored.id));
+    TRY_VOID(writer_.insert(stored.id, document, file));
+    // of a document that was read twice, the index has the words of neither
+    if (!renewed_.insert(stored.id).second) return {};
+    before_.emplace(stored.id, std::move(old));
+    ++report_.changed;
+    return {};
+  }
+
   Result<void> remove_unseen() {
-    std::vector<std::pair<std::int64_t, std::string>> gone;
+    if (!keeps_others_)
+      TRY_VOID(
+          database_.run("INSERT OR IGNORE INTO temp.gone SELECT sources.id FROM files CROSS JOIN sources "
+                        "ON sources.file = files.id WHERE files.id NOT IN (SELECT id FROM "
+                        "temp.known_files) AND sources.id NOT IN (SELECT id FROM temp.seen);"));
+    std::vector<Stored> gone;
     TRY(auto rows,
-        database_.prepare("SELECT id, fields FROM sources WHERE id NOT IN (SELECT id FROM temp.seen)"));
-    TRY_VOID(rows.for_each_row(
-        [&](const SqliteRow& row) { gone.emplace_back(row.integer(0), std::string(row.bytes(1))); }));
-    for (const auto& [id, fields] : gone) {
-      TRY(auto document, kept_document(fields, path_));
-      TRY_VOID(writer_.remove(id));
-      before_.emplace(static_cast<std::uint32_t>(id), std::move(document));
+        database_.prepare("SELECT id, fields, file FROM sources WHERE id IN (SELECT id FROM temp.gone)"));
+    TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
+      gone.push_back({static_cast<std::uint32_t>(row.integer(0)), std::string(row.bytes(1)), row.integer(2)});
+    }));
+    std::set<std::int64_t> files;
+    for (const Stored& one : gone) {
+      TRY(auto document, kept_document(one.fields, path_));
+      TRY_VOID(writer_.remove(one.id));
+      before_.emplace(one.id, std::move(document));
+      files.insert(one.file);
       ++report_.removed;
     }
+    TRY(auto remove,
+        database_.prepare("DELETE FROM files WHERE id=?1 AND id > 0 AND NOT EXISTS (SELECT 1 FROM "
+                          "sources WHERE file=?1)"));
+    for (const std::int64_t file : files) TRY_VOID(remove.run(file));
     return {};
   }
 
@@ -241,16 +308,27 @@ class IndexUpdate {
   const IndexOptions& options_;
   IndexShape shape_;
   DocumentWriter writer_;
-  SqliteStatement known_, find_, see_, source_;
+  SqliteStatement file_, know_, insert_file_, stamp_file_, find_, move_, see_, source_;
+  std::map<std::string, std::int64_t> files_;  ///< numbers of those whose documents were read
   std::set<std::uint32_t> renewed_;
   std::map<std::uint32_t, SourceDocument> before_;  ///< changed and removed documents as they were
   std::uint32_t last_id_ = 0;
-  std::int64_t added_step_ = 0;
-  bool needs_rebuild_ = false;
+  std::int64_t last_file_ = 0, added_step_ = 0;
+  bool needs_rebuild_ = false, keeps_others_ = false;
   IndexReport report_;
 };
 
 }  // namespace
+
+std::string stamp_of(const std::string& path) {
+  constexpr std::chrono::milliseconds kCoarsestTime(20);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return {};
+  const auto time = std::filesystem::last_write_time(path, error);
+  if (error || time + kCoarsestTime > std::filesystem::file_time_type::clock::now()) return {};
+  return fmt::format("{} {}", size, time.time_since_epoch().count());
+}
 
 Result<IndexShape> shape_of_index(SqliteDatabase& database) {
   IndexShape shape;
@@ -316,7 +394,7 @@ Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const Inde
   TRY(writer.text_, database.prepare("INSERT INTO texts VALUES(?, ?, ?)"));
   std::vector<std::string> tables = {"pages", "texts"};
   if (stores_sources) {
-    TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
+    TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?)"));
     tables.push_back("sources");
   }
   if (!shape.numbers.empty()) {
@@ -331,12 +409,8 @@ Result<DocumentWriter> DocumentWriter::make(SqliteDatabase& database, const Inde
   return writer;
 }
 
-Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& document) {
-  if (source_) {
-    const std::string stamp = stamp_of(document.place);
-    const std::string_view file = stamp.empty() ? std::string_view() : std::string_view(document.place);
-    TRY_VOID(source_->run(id, document.url, file, stamp, SqliteBytes{kept_fields(document)}));
-  }
+Result<void> DocumentWriter::insert(std::int64_t id, const SourceDocument& document, std::int64_t file) {
+  if (source_) TRY_VOID(source_->run(id, document.url, file, SqliteBytes{kept_fields(document)}));
   const std::string text = to_valid_utf8(field_of(document, "text"));
   const std::string_view date = field_of(document, "date");
   std::string language(field_of(document, "language"));
@@ -403,15 +477,16 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
                                                 const std::vector<AddedDocuments::Change>& added,
                                                 const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
-  TRY_VOID(database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"));
+  TRY_VOID(database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;"));
   IndexUpdate update(database, path, options);
   TRY(const bool can_update, update.begin());
   if (!can_update) return std::optional<IndexReport>();
   DocumentFileOptions files = options.files;
   files.is_known = [&](const std::string& file) { return update.is_known(file); };
-  if (options.follows_added) TRY_VOID(update.keep_others());
+  if (options.follows_added) update.keep_others();
   TRY(auto read, read_all(documents, files, options, urls_of(added),
                           [&](const SourceDocument& one) { return update.take(one); }));
+  for (const LeftOutFile& file : read.left_out) TRY_VOID(update.forget_stamp(file.path));
   TRY_VOID(update.apply(added));
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());

@@ -1,7 +1,9 @@
 #pragma once
 
-// Keeps an index up to date. Its table `sources` stores every document as it was indexed, with the file it
-// came from. When a document has changed or disappeared, this tells from which lists of words to remove it.
+// Keeps an index up to date. Its table `sources` stores every document as it was indexed, with the number of
+// the file it came from; number 0 stands for documents without one. When a document has changed or
+// disappeared, this tells from which lists of words to remove it. `files` stores how each file was when it
+// was read; a file that is still the same need not be read again.
 
 #include <optional>
 #include <set>
@@ -50,6 +52,10 @@ std::string kept_fields(const SourceDocument& document);
 /// errors: bad_data: damaged
 Result<SourceDocument> kept_document(std::string_view kept, const std::string& path);
 
+/// The size and time of a file. Empty, so that it will be read again, if there is no such file, or if it has
+/// changed so recently that another change could leave the same time.
+std::string stamp_of(const std::string& path);
+
 /// Inserts and removes documents in an index, all but their words.
 class DocumentWriter {
  public:
@@ -59,7 +65,8 @@ class DocumentWriter {
 
   /// Stores what a result shows, and the numbers. The date is the field `date`, else `published`;
   /// the language is `language`, else `lang`.
-  Result<void> insert(std::int64_t id, const SourceDocument& document);
+  /// in:     file - the number of the document's file
+  Result<void> insert(std::int64_t id, const SourceDocument& document, std::int64_t file);
   Result<void> remove(std::int64_t id);
 
  private:

@@ -1,7 +1,9 @@
 #include "fetchers/engines/index/list_builder.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/contract.h"
 #include "core/languages.h"
@@ -33,10 +35,30 @@ std::string language_of(const SourceDocument& document, const std::string& other
 /// What becomes of the folded words of one language, for every kind.
 struct ListBuilder::Forms {
   std::vector<WordForms> forms;  ///< by kind
-  /// The numbers of a word's forms, by kind.
-  TextMap<std::vector<std::vector<std::uint32_t>>> known;
+  /// Where the numbers of a word's forms begin in `numbers`; kept flat because every word of a text is
+  /// looked up.
+  boost::unordered_flat_map<std::string, std::size_t, KeyedHash, std::equal_to<>> known;
+  std::vector<std::uint32_t> numbers;  ///< of each word and kind: how many forms there are, and their numbers
   std::string folded;
 };
+
+/// Where the numbers of the forms of forms.folded begin.
+std::size_t ListBuilder::numbers_of_folded(Forms& forms) {
+  const auto found = forms.known.find(forms.folded);
+  if (found != forms.known.end()) return found->second;
+  if (forms.known.size() >= kMostRemembered) {
+    forms.known.clear();
+    forms.numbers.clear();
+  }
+  const std::size_t begin = forms.numbers.size();
+  forms.known.emplace(forms.folded, begin);
+  for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
+    const auto texts = forms.forms[kind].of(forms.folded);
+    forms.numbers.push_back(static_cast<std::uint32_t>(texts.size()));
+    for (const std::string& text : texts) forms.numbers.push_back(number_of(kind, text));
+  }
+  return begin;
+}
 
 std::uint32_t ListBuilder::number_of(std::size_t kind, const std::string& text) {
   numbers_.resize(shape_.kinds.size());
@@ -73,23 +95,15 @@ void ListBuilder::add_column(Forms& forms, std::uint32_t id, std::uint32_t colum
   std::uint32_t place = 0;
   for (WordCutter cutter(text); cutter.next(); place = std::min(place + 1, kLastPlace)) {
     forms.folded = cutter.word();
-    auto found = forms.known.find(forms.folded);
-    if (found == forms.known.end()) {
-      if (forms.known.size() >= kMostRemembered) forms.known.clear();
-      found = forms.known.try_emplace(forms.folded).first;
-      for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
-        auto& numbers = found->second.emplace_back();
-        for (const std::string& form : forms.forms[kind].of(forms.folded))
-          numbers.push_back(number_of(kind, form));
-      }
-    }
+    const std::size_t begin = numbers_of_folded(forms);
+    const std::uint32_t* next = forms.numbers.data() + begin;
+    if (shape_.keeps_terms) last_terms_.push_back(next[1]);
     for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
       const bool has_places = shape_.kinds[kind] != WordKind::parts;
-      for (const std::uint32_t number : found->second[kind])
-        append(words_[number], id, column, has_places ? place : 0);
-      lengths_[kind][id] += static_cast<std::uint32_t>(found->second[kind].size());
+      const std::uint32_t count = *next++;
+      for (std::uint32_t i = 0; i < count; ++i) append(words_[*next++], id, column, has_places ? place : 0);
+      lengths_[kind][id] += count;
     }
-    if (shape_.keeps_terms) last_terms_.push_back(found->second[0].front());
   }
 }
 
@@ -118,11 +132,11 @@ ListBuilder::Terms ListBuilder::terms_of_last() {
   return terms;
 }
 
-void ListBuilder::read(std::size_t word, std::vector<WordDocument>& documents) const {
-  documents.clear();
+void ListBuilder::read(std::size_t word,
+                       const std::function<void(const WordDocument& document)>& take) const {
   const auto columns = static_cast<std::uint32_t>(shape_.columns.size());
   const bool has_places = kind_of(word) != WordKind::parts;
-  std::uint32_t id = 0;
+  WordDocument document;
   std::uint32_t place = 0;
   std::string_view rest = words_[word].bytes;
   for (std::uint32_t number = 0; !rest.empty();) {
@@ -130,22 +144,24 @@ void ListBuilder::read(std::size_t word, std::vector<WordDocument>& documents) c
     std::uint32_t both = number >> 2;
     bool is_same_column = (number & 3) == 2;
     if ((number & 1) != 0) {
-      id += number >> 1;
-      documents.push_back({id, {}, {}});
+      if (!document.counts.empty()) take(document);
+      document.id += number >> 1;
+      document.counts.clear();
+      document.places.clear();
       require(take_number_bytes(rest, both), "a place behind each id");
       is_same_column = false;
     }
-    require(is_read && !documents.empty(), "occurrences as they were appended");
-    ColumnCounts& counts = documents.back().counts;
+    require(is_read && (!is_same_column || !document.counts.empty()), "occurrences as they were appended");
     if (is_same_column) {
       place += both;
     } else {
       place = both / columns;
-      counts.emplace_back(both % columns, 0);
+      document.counts.emplace_back(both % columns, 0);
     }
-    ++counts.back().second;
-    if (has_places) documents.back().places.push_back(place);
+    ++document.counts.back().second;
+    if (has_places) document.places.push_back(place);
   }
+  if (!document.counts.empty()) take(document);
 }
 
 }  // namespace metafuse::fetchers

@@ -3,6 +3,7 @@
 // Collects the words of documents in memory, by word, from which the lists of an index are written.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -58,8 +59,8 @@ class ListBuilder {
   std::size_t words() const { return words_.size(); }
   WordKind kind_of(std::size_t word) const { return shape_.kinds[words_[word].kind]; }
   const std::string& text_of(std::size_t word) const { return *words_[word].text; }
-  /// The documents of a word, in ascending order of ids.
-  void read(std::size_t word, std::vector<WordDocument>& documents) const;
+  /// Calls `take` with the documents of a word, in ascending order of ids.
+  void read(std::size_t word, const std::function<void(const WordDocument& document)>& take) const;
   void forget(std::size_t word) { words_[word].bytes = {}; }
 
   /// The number of words per document for a kind (by its place in the shape), by id; 0 for ids that
@@ -77,6 +78,7 @@ class ListBuilder {
   };
   struct Forms;  ///< of one language
 
+  std::size_t numbers_of_folded(Forms& forms);
   void add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text);
   void append(Word& word, std::uint32_t id, std::uint32_t column, std::uint32_t place) const;
   std::uint32_t number_of(std::size_t kind, const std::string& text);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,14 @@ Result<std::string> meta_text(SqliteDatabase& database, std::string_view name) {
   TRY(const auto row, statement.next());
   if (!row) return damaged_lists("descriptions");
   return std::string(row->text(0));
+}
+
+Result<std::int64_t> meta_number(SqliteDatabase& database, std::string_view name) {
+  TRY(const auto text, meta_text(database, name));
+  std::int64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || rest != text.data() + text.size()) return damaged_lists("descriptions");
+  return number;
 }
 
 Result<std::vector<std::string>> texts_of(const Json* value) {
@@ -61,6 +70,32 @@ Result<std::vector<std::string>> read_languages(SqliteDatabase& database) {
   return texts_of(&json);
 }
 
+Result<std::size_t> count_documents(SqliteDatabase& database) {
+  TRY(auto count, database.prepare("SELECT documents FROM lists LIMIT 1"));
+  TRY(const auto row, count.next());
+  if (!row) return damaged_lists("descriptions");
+  return static_cast<std::size_t>(row->integer(0));
+}
+
+namespace {
+
+constexpr std::string_view kPartsOfWord =
+    "SELECT id, postings FROM list_parts WHERE id BETWEEN ? AND ? ORDER BY id";
+
+/// The list of a word with these codes.
+Result<PostingList> read_list(SqliteStatement& parts, std::int64_t word, std::string_view codes) {
+  auto list = PostingList::read(codes);
+  if (!list) return damaged_lists("word lists");
+  parts.bind(part_id(word, 0), part_id(word + 1, 0) - 1);
+  TRY_VOID(parts.for_each_row([&](const SqliteRow& row) -> Result<void> {
+    if (!list->add_part(first_window_of(row.integer(0)), row.bytes(1))) return damaged_lists("word lists");
+    return {};
+  }));
+  return *std::move(list);
+}
+
+}  // namespace
+
 Result<ListReader> ListReader::open(SqliteDatabase& database, WordKind kind) {
   ListReader reader;
   reader.kind_ = kind;
@@ -77,12 +112,18 @@ Result<ListReader> ListReader::open(SqliteDatabase& database, WordKind kind) {
       database.prepare("SELECT id, documents FROM list_words INDEXED BY list_words_by_word WHERE kind=? "
                        "AND word=?",
                        true));
-  TRY(reader.begin_,
-      database.prepare("SELECT id, word, documents FROM list_words INDEXED BY list_words_by_word WHERE "
-                       "kind=? AND word>=? AND word<?",
-                       true));
-  TRY(reader.postings_, database.prepare("SELECT postings FROM list_words WHERE id=?", true));
-  TRY(reader.places_, database.prepare("SELECT places FROM list_words WHERE id=?", true));
+  TRY(const auto frequent, meta_number(database, "frequent"));
+  const auto begin_with = [&](std::string_view index, std::int64_t fewest) {
+    return database.prepare(fmt::format("SELECT id, documents FROM list_words INDEXED BY {} WHERE kind=? AND "
+                                        "word>=? AND word<? AND documents >= {} ORDER BY word",
+                                        index, fewest),
+                            true);
+  };
+  TRY(reader.begin_, begin_with("list_words_by_word", 0));
+  TRY(reader.begin_frequent_, begin_with("list_words_frequent", frequent));
+  TRY(reader.codes_, database.prepare("SELECT codes FROM list_words WHERE id=?", true));
+  TRY(reader.parts_, database.prepare(kPartsOfWord, true));
+  TRY(reader.places_, database.prepare("SELECT places FROM list_parts WHERE id=?", true));
   return reader;
 }
 
@@ -118,33 +159,43 @@ Result<ListedWord> ListReader::find(std::string_view word) {
   return out;
 }
 
-Result<std::vector<ListedWord>> ListReader::begin_with(std::string_view beginning, std::size_t most) {
-  std::vector<ListedWord> words;
-  begin_.bind(stored_number(kind_), beginning, std::string(beginning) + "\xf4\x8f\xbf\xbf");
-  TRY_VOID(begin_.for_each_row([&](const SqliteRow& row) {
-    words.push_back({row.integer(0), std::string(row.text(1)), static_cast<std::uint64_t>(row.integer(2))});
-  }));
+Result<std::vector<std::int64_t>> ListReader::begin_with(std::string_view beginning, std::size_t most) {
+  struct Word {
+    std::int64_t documents;
+    std::size_t place;  ///< in alphabetical order
+    std::int64_t id;
+  };
+  std::vector<Word> words;
+  const auto read = [&](SqliteStatement& statement) {
+    words.clear();
+    statement.bind(stored_number(kind_), beginning, std::string(beginning) + "\xf4\x8f\xbf\xbf");
+    return statement.for_each_row([&](const SqliteRow& row) {
+      words.push_back({row.integer(1), words.size(), row.integer(0)});
+    });
+  };
+  TRY_VOID(read(begin_frequent_));
+  if (words.size() < most) TRY_VOID(read(begin_));
   const std::size_t kept = std::min(most, words.size());
   std::partial_sort(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(kept), words.end(),
-                    [](const ListedWord& a, const ListedWord& b) {
-                      return a.documents != b.documents ? a.documents > b.documents : a.text < b.text;
+                    [](const Word& a, const Word& b) {
+                      return a.documents != b.documents ? a.documents > b.documents : a.place < b.place;
                     });
-  words.resize(kept);
-  return words;
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < kept; ++i) ids.push_back(words[i].id);
+  return ids;
 }
 
 Result<std::shared_ptr<const PostingList>> ListReader::list_of(std::int64_t id) {
-  std::string bytes(1, '\0');  // the list of a word that does not occur
-  postings_.bind(id);
-  TRY_VOID(postings_.for_each_row([&](const SqliteRow& row) { bytes = row.bytes(0); }));
-  auto list = PostingList::read(std::move(bytes));
-  if (!list) return damaged_lists("word lists");
-  return std::make_shared<const PostingList>(*std::move(list));
+  std::string codes(1, '\0');  // of a word that does not occur
+  codes_.bind(id);
+  TRY_VOID(codes_.for_each_row([&](const SqliteRow& row) { codes = row.bytes(0); }));
+  TRY(auto list, read_list(parts_, id, codes));
+  return std::make_shared<const PostingList>(std::move(list));
 }
 
-Result<std::string> ListReader::places_of(std::int64_t id) {
+Result<std::string> ListReader::places_of(std::int64_t id, std::uint32_t first_window) {
   std::string bytes;
-  places_.bind(id);
+  places_.bind(part_id(id, first_window));
   TRY_VOID(places_.for_each_row([&](const SqliteRow& row) { bytes = row.bytes(0); }));
   return bytes;
 }
@@ -152,14 +203,13 @@ Result<std::string> ListReader::places_of(std::int64_t id) {
 Result<void> for_each_list(
     SqliteDatabase& database, WordKind kind,
     const std::function<Result<void>(const ListedWord& word, const PostingList& list)>& take) {
+  TRY(auto parts, database.prepare(kPartsOfWord));
   TRY(auto rows,
-      database.prepare("SELECT id, word, documents, postings FROM list_words WHERE kind=? ORDER BY id"));
+      database.prepare("SELECT id, word, documents, codes FROM list_words WHERE kind=? ORDER BY id"));
   rows.bind(stored_number(kind));
   return rows.for_each_row([&](const SqliteRow& row) -> Result<void> {
-    const auto list = PostingList::read(std::string(row.bytes(3)));
-    if (!list) return damaged_lists("word lists");
-    return take({row.integer(0), std::string(row.text(1)), static_cast<std::uint64_t>(row.integer(2))},
-                *list);
+    TRY(const auto list, read_list(parts, row.integer(0), row.bytes(3)));
+    return take({row.integer(0), std::string(row.text(1)), static_cast<std::uint64_t>(row.integer(2))}, list);
   });
 }
 

@@ -168,7 +168,7 @@ Result<SqliteDatabase> open_index(const std::string& path, std::int64_t mapped_b
 /// True if the query is valid and finds a row.
 bool finds_row(SqliteDatabase& database, std::string_view sql);
 
-inline constexpr std::string_view kIndexVersion = "3";
+inline constexpr std::string_view kIndexVersion = "4";
 
 /// The version of the index in a database; empty if the database is something else.
 /// errors: bad_data: damaged, or no database at all; try_again: locked by another program

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/cosine_index.h"
@@ -34,9 +35,10 @@ constexpr const char* kCreatePages =
     "NULL, "
     "published TEXT NOT NULL, language TEXT NOT NULL, fingerprint INTEGER NOT NULL);";
 constexpr const char* kCreateSources =
-    "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
-    "NOT NULL, "
-    "fields BLOB NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
+    "CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);"
+    "INSERT INTO files VALUES(0, '', '');"
+    "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file INTEGER NOT NULL, fields "
+    "BLOB NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
 constexpr std::size_t kProgressEvery = 1000;
 
 /// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
@@ -67,6 +69,8 @@ class Collector {
     for (const auto& [name, value] : document.numbers)
       TRY_VOID(add_column(name, document.place, shape.numbers, shape.lists.columns));
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
+    if (!document.file.empty() && !stamps.contains(document.file))
+      stamps.emplace(document.file, stamp_of(document.file));
     keep(std::move(document));
     return {};
   }
@@ -80,7 +84,13 @@ class Collector {
     return {};
   }
 
+  /// Has a file read again by the next update.
+  void forget_stamp(const std::string& file) {
+    if (const auto stamp = stamps.find(file); stamp != stamps.end()) stamp->second.clear();
+  }
+
   std::vector<SourceDocument> documents;
+  std::map<std::string, std::string> stamps;  ///< of the files, as they were when they were read
   IndexShape shape;
   std::size_t replaced = 0;
   std::int64_t added_step = 0;
@@ -103,13 +113,16 @@ class Collector {
     const auto [entry, is_new] = position_.emplace(document.url, documents.size());
     if (is_new) {
       documents.push_back(std::move(document));
-    } else {
-      documents[entry->second] = std::move(document);
-      ++replaced;
+      return;
     }
+    SourceDocument& before = documents[entry->second];
+    if (before.file != document.file)  // both are read by each update, so that the last of them always counts
+      for (const std::string& file : {before.file, document.file}) forget_stamp(file);
+    before = std::move(document);
+    ++replaced;
   }
 
-  std::map<std::string, std::size_t, std::less<>> position_;
+  TextMap<std::size_t> position_;  ///< of each address, in documents
 };
 
 Result<void> create_tables(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options) {
@@ -136,14 +149,32 @@ std::string language_of_most(const std::vector<SourceDocument>& documents) {
   return most == count.end() ? std::string() : most->first;
 }
 
+/// Writes the files of the documents.
+/// out:    their numbers
+Result<std::map<std::string, std::int64_t>> insert_files(SqliteDatabase& database,
+                                                         const std::map<std::string, std::string>& stamps) {
+  std::map<std::string, std::int64_t> numbers = {{"", 0}};
+  TRY(auto insert, database.prepare("INSERT INTO files VALUES(?, ?, ?)"));
+  for (const auto& [path, stamp] : stamps) {
+    const auto number = static_cast<std::int64_t>(numbers.size());
+    TRY_VOID(insert.run(number, path, stamp));
+    numbers.emplace(path, number);
+  }
+  return numbers;
+}
+
 Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexShape& shape,
                         const IndexOptions& options) {
+  std::map<std::string, std::int64_t> files;
+  if (options.updates) {
+    TRY(files, insert_files(database, collected.stamps));
+  }
   TRY(auto writer, DocumentWriter::make(database, shape, options.updates));
   TRY(auto terms, database.prepare("INSERT INTO terms VALUES(?, ?)"));
   ListBuilder builder(shape.lists);
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
     const auto id = static_cast<std::uint32_t>(i + 1);
-    TRY_VOID(writer.insert(id, collected.documents[i]));
+    TRY_VOID(writer.insert(id, collected.documents[i], files[collected.documents[i].file]));
     builder.add(id, collected.documents[i]);
     if (shape.lists.keeps_terms) TRY_VOID(write_terms(terms, id, builder.terms_of_last()));
     TRY_VOID(check_interrupt(options.is_interrupted));
@@ -214,6 +245,7 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   Collector collected;
   TRY(auto read, read_all(documents, options.files, options, urls_of(added),
                           [&](SourceDocument one) { return collected.take(std::move(one)); }));
+  for (const LeftOutFile& file : read.left_out) collected.forget_stamp(file.path);
   TRY_VOID(collected.take_added(added));
   if (collected.documents.empty())
     return fail(
@@ -379,9 +411,7 @@ Result<IndexFacts> facts_of_index(const std::string& database) {
   if (!std::filesystem::exists(database, error)) return facts;
   TRY(auto index, open_index(database));
   TRY(facts.added_step, added_step(index));
-  TRY(auto count, index.prepare("SELECT count(*) FROM pages"));
-  TRY_VOID(count.for_each_row(
-      [&](const SqliteRow& row) { facts.documents = static_cast<std::size_t>(row.integer(0)); }));
+  TRY(facts.documents, count_documents(index));
   return facts;
 }
 

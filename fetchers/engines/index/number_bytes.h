@@ -2,6 +2,7 @@
 
 // Numbers in the BLOBs of an index.
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -15,8 +16,11 @@ namespace metafuse::fetchers {
 
 /// Appends a number in seven bits per byte, lowest first; every byte but the last has its top bit set.
 inline void append_number_bytes(std::string& out, std::uint32_t number) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>((number & 0x7f) | 0x80);
-  out += static_cast<char>(number);
+  std::array<char, 5> bytes{};
+  std::size_t count = 0;
+  for (; number >= 0x80; number >>= 7) bytes[count++] = static_cast<char>((number & 0x7f) | 0x80);
+  bytes[count++] = static_cast<char>(number);
+  out.append(bytes.data(), count);
 }
 
 /// Reads a number and removes it from `bytes`. False if the bytes end too early or the number exceeds

@@ -6,13 +6,13 @@
 
 #include "core/contract.h"
 #include "core/keyed_hash.h"
-#include "fetchers/engines/index/number_bytes.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::uint32_t kSmallCodes = 15;  ///< codes below this share a number with the step
 constexpr std::uint32_t kMaxListColumns = 64;
+constexpr std::uint32_t kLastWindow = 0xffffffff / PostingList::kWindow;
+constexpr std::size_t kPartBytes = 16'384;  ///< about the most that a part has
 
 void append_code(std::string& out, const PostingCode& code) {
   append_number_bytes(out, code.documents);
@@ -47,9 +47,21 @@ std::size_t PostingListWriter::KeyedHashOfCounts::operator()(const ColumnCounts&
   return KeyedHash()({reinterpret_cast<const char*>(counts.data()), counts.size() * 8});
 }
 
+void PostingListWriter::start_with(const std::vector<PostingCode>& codes) {
+  require(codes_.empty(), "an empty writer");
+  codes_ = codes;
+  for (std::uint32_t i = 0; i < codes.size(); ++i) numbers_.try_emplace(codes[i].counts, i);
+}
+
+void PostingListWriter::take_out(std::uint32_t code) {
+  if (codes_[code].documents > 0) --codes_[code].documents;
+}
+
 std::uint32_t PostingListWriter::code_of(const ColumnCounts& counts) {
   require(!counts.empty(), "counts of a word that is there");
-  return codes_.try_emplace(counts, static_cast<std::uint32_t>(codes_.size())).first->second;
+  const auto [known, is_new] = numbers_.try_emplace(counts, static_cast<std::uint32_t>(codes_.size()));
+  if (is_new) codes_.push_back({0, counts, 0});
+  return known->second;
 }
 
 void PostingListWriter::add(std::uint32_t document, std::uint32_t code, std::string_view places) {
@@ -57,52 +69,65 @@ void PostingListWriter::add(std::uint32_t document, std::uint32_t code, std::str
           "a document of the index and a code of the list");
   require(entries_.empty() || document > entries_.back().document, "documents in ascending order");
   places_ += places;
+  ++codes_[code].documents;
   entries_.push_back({document, code, places_.size()});
 }
 
-PostingBytes PostingListWriter::finish() {
-  std::vector<PostingCode> codes(codes_.size());
-  for (const auto& [counts, code] : codes_) codes[code].counts = counts;
-  for (const Entry& entry : entries_) ++codes[entry.code].documents;
-  std::vector<std::uint32_t> order(codes.size());
+/// out:    the new number of each code
+std::vector<std::uint32_t> PostingListWriter::write_codes(bool is_whole, PostingBytes& out) const {
+  std::vector<std::uint32_t> order(codes_.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return codes[a].documents != codes[b].documents ? codes[a].documents > codes[b].documents
-                                                    : codes[a].counts < codes[b].counts;
-  });
-  // codes that no longer have documents are dropped
-  while (!order.empty() && codes[order.back()].documents == 0) order.pop_back();
-  PostingBytes out;
-  append_number_bytes(out.postings, static_cast<std::uint32_t>(order.size()));
-  std::vector<std::uint32_t> code_places(codes.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    append_code(out.postings, codes[order[i]]);
-    code_places[order[i]] = i;
+  if (is_whole) {
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return codes_[a].documents != codes_[b].documents ? codes_[a].documents > codes_[b].documents
+                                                        : codes_[a].counts < codes_[b].counts;
+    });
+    // codes that no longer have documents are dropped
+    while (!order.empty() && codes_[order.back()].documents == 0) order.pop_back();
   }
+  append_number_bytes(out.codes, static_cast<std::uint32_t>(order.size()));
+  std::vector<std::uint32_t> code_places(codes_.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    append_code(out.codes, codes_[order[i]]);
+    code_places[order[i]] = i;
+    out.documents += codes_[order[i]].documents;
+  }
+  return code_places;
+}
+
+PostingBytes PostingListWriter::finish(bool is_whole) {
+  PostingBytes out;
+  const auto code_places = write_codes(is_whole, out);
   std::uint32_t next_window = 0;
-  std::size_t places_begin = 0;
+  auto part_end = part_ends_.begin();
+  bool begins_part = true;
   for (const Entry *begin = entries_.data(), *end = begin + entries_.size(); begin != end;) {
+    for (; part_end != part_ends_.end() && entries_.data() + *part_end <= begin; ++part_end)
+      begins_part = true;
     const std::uint32_t window = begin->document / PostingList::kWindow;
     const Entry* behind = std::find_if(
         begin, end, [&](const Entry& entry) { return entry.document / PostingList::kWindow != window; });
-    append_number_bytes(out.postings, window - next_window);
-    append_window(out.postings, begin, behind, code_places);
+    if (begins_part) {
+      out.parts.push_back({window, {}, {}});
+      next_window = window;
+    }
+    PostingPart& part = out.parts.back();
+    write_window(part, window - next_window, begin, behind, code_places);
     next_window = window + 1;
     begin = behind;
-    if (places_.empty()) continue;
-    const std::size_t places_end = std::prev(behind)->places_end;
-    append_number_bytes(out.places, static_cast<std::uint32_t>(places_end - places_begin));
-    out.places.append(places_, places_begin, places_end - places_begin);
-    places_begin = places_end;
+    begins_part = part.postings.size() + part.places.size() >= kPartBytes;
   }
+  numbers_.clear();
   codes_.clear();
   entries_.clear();
+  part_ends_.clear();
   places_.clear();
   return out;
 }
 
-void PostingListWriter::append_window(std::string& out, const Entry* begin, const Entry* end,
-                                      const std::vector<std::uint32_t>& code_places) const {
+void PostingListWriter::write_window(PostingPart& part, std::uint32_t step, const Entry* begin,
+                                     const Entry* end, const std::vector<std::uint32_t>& code_places) const {
+  constexpr std::uint32_t kSmallCodes = PostingCursor::kSmallCodes;
   std::uint64_t bits = 0;
   std::uint32_t shortest = ~std::uint32_t{0};
   std::string postings;
@@ -115,25 +140,41 @@ void PostingListWriter::append_window(std::string& out, const Entry* begin, cons
     if (code >= kSmallCodes) append_number_bytes(postings, code - kSmallCodes);
     next = entry->document + 1;
   }
-  append_number_bytes(out, static_cast<std::uint32_t>(bits));
-  append_number_bytes(out, static_cast<std::uint32_t>(bits >> 32));
-  append_number_bytes(out, shortest);
-  append_number_bytes(out, static_cast<std::uint32_t>(end - begin));
-  append_number_bytes(out, static_cast<std::uint32_t>(postings.size()));
-  out += postings;
+  const bool is_single = end - begin == 1;
+  append_number_bytes(part.postings, step * 2 + (is_single ? 1 : 0));
+  if (!is_single) {
+    append_number_bytes(part.postings, static_cast<std::uint32_t>(end - begin));
+    append_number_bytes(part.postings, static_cast<std::uint32_t>(bits));
+    append_number_bytes(part.postings, static_cast<std::uint32_t>(bits >> 32));
+  }
+  append_number_bytes(part.postings, shortest);
+  if (!is_single) append_number_bytes(part.postings, static_cast<std::uint32_t>(postings.size()));
+  part.postings += postings;
+  if (places_.empty()) return;
+  const std::size_t places_begin = begin == entries_.data() ? 0 : std::prev(begin)->places_end;
+  const std::size_t places = std::prev(end)->places_end - places_begin;
+  append_number_bytes(part.places, static_cast<std::uint32_t>(places));
+  part.places.append(places_, places_begin, places);
 }
 
-std::optional<PostingList> PostingList::read(std::string bytes) {
+std::optional<PostingList> PostingList::read(std::string_view codes) {
   PostingList list;
-  std::string_view rest = bytes;
-  std::uint32_t codes = 0;
-  if (!take_number_bytes(rest, codes) || codes > bytes.size()) return std::nullopt;
-  list.codes.resize(codes);
+  std::uint32_t count = 0;
+  if (!take_number_bytes(codes, count) || count > codes.size()) return std::nullopt;
+  list.codes.resize(count);
   for (PostingCode& code : list.codes)
-    if (!take_code(rest, code)) return std::nullopt;
-  list.blocks_at = bytes.size() - rest.size();
-  list.bytes = std::move(bytes);
+    if (!take_code(codes, code)) return std::nullopt;
+  if (!codes.empty()) return std::nullopt;
   return list;
+}
+
+bool PostingList::add_part(std::uint32_t first_window, std::string_view postings) {
+  if (postings.empty() || first_window > kLastWindow ||
+      (!parts.empty() && parts.back().first_window >= first_window))
+    return false;
+  parts.push_back({first_window, bytes.size()});
+  bytes += postings;
+  return true;
 }
 
 std::uint64_t PostingList::documents_in(ColumnSet columns) const {
@@ -145,66 +186,89 @@ std::uint64_t PostingList::documents_in(ColumnSet columns) const {
   return sum;
 }
 
-PostingCursor::PostingCursor(const PostingList& list)
-    : list_(&list), rest_(std::string_view(list.bytes).substr(list.blocks_at)) {}
+PostingCursor::PostingCursor(const PostingList& list) : list_(&list) {}
 
-bool PostingCursor::next() {
-  if (rest_.empty()) {
-    is_at_end_ = true;
-    return true;
-  }
-  std::uint32_t step = 0;
+bool PostingCursor::open_part(std::size_t part) {
+  const auto& parts = list_->parts;
+  const std::size_t end = part + 1 < parts.size() ? parts[part + 1].begin : list_->bytes.size();
+  rest_ = std::string_view(list_->bytes).substr(parts[part].begin, end - parts[part].begin);
+  part_ = part;
+  next_part_ = part + 1;
+  block_number_ = 0;
+  const bool is_behind = !has_begun_ || parts[part].first_window > window_;
+  next_window_ = parts[part].first_window;
+  return is_behind;
+}
+
+/// Reads the head of a block, all but its window.
+bool PostingCursor::open_block() {
   std::uint32_t low = 0;
   std::uint32_t high = 0;
   std::uint32_t size = 0;
-  if (!take_number_bytes(rest_, step) || !take_number_bytes(rest_, low) || !take_number_bytes(rest_, high) ||
-      !take_number_bytes(rest_, shortest_) || !take_number_bytes(rest_, documents_) ||
-      !take_number_bytes(rest_, size))
+  if (!take_number_bytes(rest_, documents_) || !take_number_bytes(rest_, low) ||
+      !take_number_bytes(rest_, high) || !take_number_bytes(rest_, shortest_) ||
+      !take_number_bytes(rest_, size) || documents_ < 2 || documents_ > PostingList::kWindow ||
+      size > rest_.size())
     return false;
-  const std::uint64_t window = std::uint64_t{window_} + (has_begun_ ? 1 : 0) + step;
-  constexpr std::uint64_t kMaxWindow = 0xffffffff / PostingList::kWindow;
-  if (window > kMaxWindow || documents_ == 0 || documents_ > PostingList::kWindow || size > rest_.size())
-    return false;
-  window_ = static_cast<std::uint32_t>(window);
   code_bits_ = low | std::uint64_t{high} << 32;
   block_ = rest_.substr(0, size);
-  block_number_ += has_begun_ ? 1 : 0;
   rest_.remove_prefix(size);
+  return true;
+}
+
+/// Reads a block with one document.
+bool PostingCursor::open_single() {
+  documents_ = 1;
+  if (!take_number_bytes(rest_, shortest_)) return false;
+  block_ = rest_;
+  std::uint32_t both = 0;
+  std::uint32_t further = 0;
+  if (!take_number_bytes(rest_, both)) return false;
+  const std::uint32_t code = both % (kSmallCodes + 1);
+  if (code == kSmallCodes && !take_number_bytes(rest_, further)) return false;
+  code_bits_ =
+      std::uint64_t{1} << std::min<std::uint64_t>(std::uint64_t{code} + further, PostingList::kCodeBits - 1);
+  block_.remove_suffix(rest_.size());
+  return true;
+}
+
+bool PostingCursor::next() {
+  bool is_first = false;
+  if (rest_.empty()) {
+    if (next_part_ == list_->parts.size()) {
+      is_at_end_ = true;
+      return true;
+    }
+    if (!open_part(next_part_)) return false;
+    is_first = true;
+  }
+  std::uint32_t step = 0;
+  if (!take_number_bytes(rest_, step)) return false;
+  const std::uint64_t window = next_window_ + (step >> 1);
+  if (window > kLastWindow || !((step & 1) != 0 ? open_single() : open_block())) return false;
+  window_ = static_cast<std::uint32_t>(window);
+  next_window_ = window + 1;
+  block_number_ += is_first ? 0 : 1;
   has_begun_ = true;
   return true;
 }
 
 bool PostingCursor::advance(std::uint32_t window) {
+  if (is_at_end_ || (has_begun_ && window_ >= window)) return true;
+  std::size_t part = next_part_;
+  while (part < list_->parts.size() && list_->parts[part].first_window <= window) ++part;
+  if (part > next_part_) {  // the parts before have only earlier windows
+    rest_ = {};
+    next_part_ = part - 1;
+  }
   while (!is_at_end_ && (!has_begun_ || window_ < window))
     if (!next()) return false;
   return true;
 }
 
 bool PostingCursor::read(std::vector<Posting>& postings) const {
-  std::string_view rest = block_;
-  postings.resize(documents_);
-  std::uint32_t next = 0;
-  for (std::uint32_t i = 0; i < documents_; ++i) {
-    std::uint32_t both = 0;
-    if (!rest.empty() && (static_cast<unsigned char>(rest.front()) & 0x80) == 0) {
-      both = static_cast<unsigned char>(rest.front());  // the most frequent case
-      rest.remove_prefix(1);
-    } else if (!take_number_bytes(rest, both)) {
-      return false;
-    }
-    std::uint32_t code = both % (kSmallCodes + 1);
-    if (code == kSmallCodes) {
-      std::uint32_t further = 0;
-      if (!take_number_bytes(rest, further) || further > list_->codes.size()) return false;
-      code += further;
-    }
-    const std::uint32_t step = both / (kSmallCodes + 1);
-    if (step >= PostingList::kWindow || next + step >= PostingList::kWindow || code >= list_->codes.size())
-      return false;
-    postings[i] = {next + step, code};
-    next += step + 1;
-  }
-  return rest.empty();
+  postings.clear();
+  return visit([&](std::uint32_t place, std::uint32_t code) { postings.push_back({place, code}); });
 }
 
 bool PlaceCursor::advance(std::size_t block) {

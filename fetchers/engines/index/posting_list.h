@@ -3,17 +3,19 @@
 // The documents that contain one word, encoded for ranking. A reader learns in which columns and how often
 // the word occurs in a document, and can skip whole windows of documents that cannot be among the best.
 //
-// A list begins with its codes. Documents in which the word occurs equally often in each column share one
-// code; the codes of the most documents come first. Then follow blocks, one for each window of kWindow
-// consecutive ids that contains documents. A block holds the distance from the previous window, the codes in
-// it as 64 bits (the last bit represents all further codes), the length of its shortest document, the number
-// of its documents, the number of its bytes, and then one number per document that combines the step from the
-// previous document with the code; the excess of a large code follows as a second number. All numbers are
-// encoded as in number_bytes.h.
+// A list has codes and parts. Documents in which the word occurs equally often in each column share one
+// code; the codes of the most documents come first, as far as updates keep that order. A part contains
+// blocks, one for each window of kWindow consecutive ids that contains documents; parts are small, so that
+// an update writes only those of its documents. A block begins with a number that combines the distance from
+// the previous window with whether the block has one document. If so, the document's length and its posting
+// follow. Otherwise the block holds the number of its documents, the codes in it as 64 bits (the last bit
+// represents all further codes), the length of its shortest document, the number of bytes of the postings,
+// and then the postings. A posting is a number that combines the step from the previous document with the
+// code; the excess of a large code follows as a second number. All numbers are encoded as in number_bytes.h.
 //
-// The places of the word in its documents, which only phrases need, are kept apart. For each block they hold
-// the number of bytes, and then for each document and each column of its code the first place in the column
-// and the distances between the others.
+// The places of the word in its documents, which only phrases need, are kept apart. For each block of a part
+// they hold the number of bytes, and then for each document and each column of its code the first place in
+// the column and the distances between the others.
 
 #include <cstdint>
 #include <functional>
@@ -24,6 +26,8 @@
 #include <utility>
 #include <vector>
 
+#include "fetchers/engines/index/number_bytes.h"
+
 namespace metafuse::fetchers {
 
 /// How often a word occurs in the columns of a document: (column, count > 0), in ascending order of columns.
@@ -33,26 +37,48 @@ using ColumnCounts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 using ColumnSet = std::uint64_t;
 inline constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
-/// An encoded list.
-struct PostingBytes {
+/// Consecutive blocks of a list, which are stored together.
+struct PostingPart {
+  std::uint32_t first_window = 0;
   std::string postings;
   std::string places;  ///< empty for a list without places
 };
 
-/// Encodes a list.
+/// An encoded list.
+struct PostingBytes {
+  std::uint64_t documents = 0;
+  std::string codes;
+  std::vector<PostingPart> parts;
+};
+
+/// What all documents with the same code have in common.
+struct PostingCode {
+  std::uint32_t documents = 0;
+  ColumnCounts counts;
+  std::uint64_t places = 0;  ///< in each of its documents: the sum of the counts
+};
+
+/// Encodes a list, or some parts of one.
 class PostingListWriter {
  public:
   /// in:     lengths - number of words per document, by id; must outlive the writer
   explicit PostingListWriter(const std::vector<std::uint32_t>& lengths) : lengths_(&lengths) {}
+
+  /// Goes on with a list that has these codes; they keep their numbers. Its documents that are written again
+  /// must be taken out.
+  void start_with(const std::vector<PostingCode>& codes);
+  void take_out(std::uint32_t code);
 
   /// The number that represents these counts, for add(). Requires counts that are not empty.
   std::uint32_t code_of(const ColumnCounts& counts);
   /// in:     places - encoded; empty if the list has none
   /// Requires ascending ids, each with a length.
   void add(std::uint32_t document, std::uint32_t code, std::string_view places = {});
-  std::size_t documents() const { return entries_.size(); }
-  /// Returns the bytes and leaves the writer empty.
-  PostingBytes finish();
+  /// The next document begins a new part.
+  void end_part() { part_ends_.push_back(entries_.size()); }
+  /// Returns the parts and leaves the writer empty.
+  /// in:     is_whole - there are no other parts, so that the codes can be put in order
+  PostingBytes finish(bool is_whole = true);
 
  private:
   struct KeyedHashOfCounts {
@@ -63,33 +89,36 @@ class PostingListWriter {
     std::size_t places_end;  ///< in places_; they begin where those of the entry before end
   };
 
-  void append_window(std::string& out, const Entry* begin, const Entry* end,
-                     const std::vector<std::uint32_t>& code_places) const;
+  std::vector<std::uint32_t> write_codes(bool is_whole, PostingBytes& out) const;
+  void write_window(PostingPart& part, std::uint32_t step, const Entry* begin, const Entry* end,
+                    const std::vector<std::uint32_t>& code_places) const;
 
   const std::vector<std::uint32_t>* lengths_;
-  std::unordered_map<ColumnCounts, std::uint32_t, KeyedHashOfCounts> codes_;
+  std::unordered_map<ColumnCounts, std::uint32_t, KeyedHashOfCounts> numbers_;  ///< of codes
+  std::vector<PostingCode> codes_;
   std::vector<Entry> entries_;
+  std::vector<std::size_t> part_ends_;  ///< in entries_
   std::string places_;
 };
 
-/// What all documents with the same code have in common.
-struct PostingCode {
-  std::uint32_t documents = 0;
-  ColumnCounts counts;
-  std::uint64_t places = 0;  ///< in each of its documents: the sum of the counts; of a list that was read
-};
-
-/// A decoded list: its codes, and the bytes of its blocks.
+/// A list whose codes are decoded, with the bytes of its parts.
 struct PostingList {
   static constexpr std::uint32_t kWindow = 1024;
   static constexpr std::size_t kCodeBits = 64;
 
-  std::string bytes;
-  std::size_t blocks_at = 0;  ///< offset in `bytes`
-  std::vector<PostingCode> codes;
+  struct Part {
+    std::uint32_t first_window = 0;
+    std::size_t begin = 0;  ///< of its blocks, in `bytes`; they end where those of the next part begin
+  };
 
-  /// nullopt if the bytes are not a valid list.
-  static std::optional<PostingList> read(std::string bytes);
+  std::vector<PostingCode> codes;
+  std::string bytes;  ///< the blocks of all parts
+  std::vector<Part> parts;
+
+  /// A list without parts. nullopt if the bytes are not valid codes.
+  static std::optional<PostingList> read(std::string_view codes);
+  /// Appends a part. False if it does not follow the others.
+  bool add_part(std::uint32_t first_window, std::string_view postings);
 
   /// The number of documents that have the word in at least one of the columns.
   std::uint64_t documents_in(ColumnSet columns) const;
@@ -112,25 +141,63 @@ class PostingCursor {
   std::uint64_t code_bits() const { return code_bits_; }
   std::uint32_t shortest() const { return shortest_; }
   std::uint32_t documents() const { return documents_; }
-  /// The number of blocks before this window's.
+  /// The part that the window's block is in, and the number of blocks before it there.
+  std::size_t part() const { return part_; }
   std::size_t block() const { return block_number_; }
 
+  /// Calls `take(place, code)` with the documents, in ascending order. False if the bytes are damaged.
+  template <class Take>
+  bool visit(const Take& take) const;
   /// Reads the window's documents, in ascending order. False if the bytes are damaged.
   /// out:    postings - documents() of them
   bool read(std::vector<Posting>& postings) const;
 
  private:
+  static constexpr std::uint32_t kSmallCodes = 15;  ///< codes below this share a number with the step
+  friend class PostingListWriter;
+
   bool next();
+  bool open_part(std::size_t part);
+  bool open_block();
+  bool open_single();
 
   const PostingList* list_;
-  std::string_view rest_, block_;
+  std::string_view rest_, block_;  ///< rest_: of the part
+  std::size_t part_ = 0, next_part_ = 0, block_number_ = 0;
   std::uint32_t window_ = 0, shortest_ = 0, documents_ = 0;
+  std::uint64_t next_window_ = 0;  ///< the first that the next block may be of
   std::uint64_t code_bits_ = 0;
-  std::size_t block_number_ = 0;
   bool is_at_end_ = false, has_begun_ = false;
 };
 
-/// Reads the places of a list, block by block.
+template <class Take>
+bool PostingCursor::visit(const Take& take) const {
+  const auto codes = static_cast<std::uint32_t>(list_->codes.size());
+  std::string_view rest = block_;
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < documents_; ++i) {
+    std::uint32_t both = 0;
+    if (!rest.empty() && (static_cast<unsigned char>(rest.front()) & 0x80) == 0) {
+      both = static_cast<unsigned char>(rest.front());  // the most frequent case
+      rest.remove_prefix(1);
+    } else if (!take_number_bytes(rest, both)) {
+      return false;
+    }
+    std::uint32_t code = both % (kSmallCodes + 1);
+    if (code == kSmallCodes) {
+      std::uint32_t further = 0;
+      if (!take_number_bytes(rest, further) || further > codes) return false;
+      code += further;
+    }
+    const std::uint32_t step = both / (kSmallCodes + 1);
+    if (step >= PostingList::kWindow || next + step >= PostingList::kWindow || code >= codes) return false;
+    take(next + step, code);
+    next += step + 1;
+  }
+  return rest.empty();
+}
+
+/// Reads the places of a part, block by block.
 class PlaceCursor {
  public:
   explicit PlaceCursor(std::string_view places) : rest_(places) {}

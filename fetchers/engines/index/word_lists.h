@@ -2,9 +2,11 @@
 
 // The lists of words in an index's file. `lists` has a row for each kind of list, with its numbers of
 // documents and words; `list_lengths` the number of words of each document. `list_words` has a row for each
-// word: the number of its documents, its postings and its places (posting_list.h). `terms` holds for each
-// document its words of the first kind as pairs of numbers: the step to the word's id and how often the
-// document contains it.
+// word with the number of its documents and the codes of its list (a word of as many documents as `meta` says
+// under "frequent" is also in the index list_words_frequent), and `list_parts` one for each part of a
+// list (posting_list.h); its id combines the word's id with the first window. `terms` holds for each document
+// its words of the first kind as pairs of numbers: the step to the word's id and how often the document
+// contains it.
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +32,14 @@ constexpr std::int64_t stored_number(WordKind kind) {
 /// The error for lists that no version of this program wrote.
 Error damaged_lists(std::string_view what);
 
+/// The id of a part of a word's list.
+constexpr std::int64_t part_id(std::int64_t word, std::uint32_t first_window) {
+  return word << 22 | static_cast<std::int64_t>(first_window);
+}
+constexpr std::uint32_t first_window_of(std::int64_t part) {
+  return static_cast<std::uint32_t>(part & ((1 << 22) - 1));
+}
+
 /// Creates the tables of lists and writes what `meta` says of them, inside the caller's transaction.
 Result<void> create_lists(SqliteDatabase& database, const ListShape& shape);
 
@@ -53,7 +63,7 @@ struct ChangedDocuments {
 /// Brings the lists up to date.
 ///
 /// errors: those of write_lists(), and bad_data: damaged
-/// cost:   decodes and encodes the lists of all words of the changed documents
+/// cost:   decodes and encodes the parts of lists in which the changed documents are or were
 Result<void> update_lists(SqliteDatabase& database, const ListShape& shape, const ChangedDocuments& changed,
                           const IsInterrupted& is_interrupted);
 
@@ -80,6 +90,10 @@ struct ListedWord {
   std::uint64_t documents = 0;
 };
 
+/// The number of an index's documents.
+/// errors: bad_data: damaged
+Result<std::size_t> count_documents(SqliteDatabase& database);
+
 /// Reads the lists of one kind. Not thread-safe.
 class ListReader {
  public:
@@ -94,16 +108,17 @@ class ListReader {
 
   /// out:    id 0 if no document has the word
   Result<ListedWord> find(std::string_view word);
-  /// The words that begin so, those of the most documents first, at most `most`.
-  Result<std::vector<ListedWord>> begin_with(std::string_view beginning, std::size_t most);
+  /// The ids of the words that begin so, those of the most documents first, at most `most`.
+  Result<std::vector<std::int64_t>> begin_with(std::string_view beginning, std::size_t most);
   /// errors: bad_data: damaged; those of SQLite
   Result<std::shared_ptr<const PostingList>> list_of(std::int64_t id);
-  Result<std::string> places_of(std::int64_t id);
+  /// The places of the part that begins with a window.
+  Result<std::string> places_of(std::int64_t id, std::uint32_t first_window);
 
  private:
   WordKind kind_ = WordKind::words;
   std::string version_;
-  SqliteStatement find_, begin_, postings_, places_;
+  SqliteStatement find_, begin_, begin_frequent_, codes_, parts_, places_;
 };
 
 /// Calls `take` with each word of a kind and its list, in the order of the ids.

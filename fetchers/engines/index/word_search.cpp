@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "fetchers/engines/index/asked_word.h"
 
@@ -17,7 +18,9 @@ class BestDocuments {
   explicit BestDocuments(std::size_t count) : count_(count) {}
 
   bool is_full() const { return kept_.size() >= count_; }
-  bool can_take(double score) const { return !is_full() || score > kept_.front().score; }
+  bool can_take(double score) const { return score > least(); }
+  /// What a score must exceed.
+  double least() const { return is_full() ? kept_.front().score : -std::numeric_limits<double>::infinity(); }
 
   void take(ScoredDocument document) {
     if (!can_take(document.score)) return;
@@ -80,8 +83,10 @@ class WindowSearch {
                {static_cast<double>(lengths.documents),
                 static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)}),
         weights_(words_.size()),
+        is_required_(words_.size()),
         best_(count) {
     add_weights(root);
+    note_required(root);
   }
 
   Result<std::vector<ScoredDocument>> run(const Deadline& deadline) {
@@ -144,55 +149,49 @@ class WindowSearch {
 
   Result<void> rank_window(std::uint32_t window) {
     TRY(wanted_, reachable(window));
-    if (wanted_.none()) return {};
+    if (wanted_.is_empty()) return {};
     sets_.clear();
     TRY_VOID(find_sets(root_));
-    const WindowSet matching = sets_.back() & wanted_;
-    if (matching.none()) return {};
+    WindowSet matching = sets_.back();
+    matching &= wanted_;
+    if (matching.is_empty()) return {};
     scores_.fill(0);
     next_set_ = sets_.size();
     add_scores(root_, matching, window);
+    bool is_damaged = false;
     const std::size_t first = std::size_t{window} * PostingList::kWindow;
-    for (std::uint32_t place = 0; place < PostingList::kWindow; ++place) {
-      if (!matching[place]) continue;
-      if (first + place >= lengths_.lengths.size()) return damaged_lists("word lists");
+    matching.for_each([&](std::uint32_t place) {
+      is_damaged = is_damaged || first + place >= lengths_.lengths.size();
       best_.take({static_cast<std::int64_t>(first + place), scores_[place]});
-    }
-    return {};
+    });
+    return is_damaged ? Result<void>(damaged_lists("word lists")) : Result<void>();
   }
 
-  /// Reads the words of a window. Returns its documents for a condition without phrases and NEAR; otherwise
-  /// those that would be among the best if all their words counted, because it costs much to read where words
-  /// stand. If there are none, some words were not read.
+  /// Reads the words of a window, first those that can add much. Returns the documents that would be among
+  /// the best if all their words counted. If there are none, some words were not read: often these are the
+  /// long lists of frequent words.
   Result<WindowSet> reachable(std::uint32_t window) {
-    WindowSet set;
-    set.set();
     addends_.clear();
-    double rest = 0;
     for (std::size_t i = 0; i < words_.size(); ++i) {
       words_[i]->forget();
       if (words_[i]->window() != window) continue;
       addends_.push_back({i, weights_[i] * words_[i]->bound(norms_)});
-      rest += addends_.back().bound;
     }
-    if (!has_places_ || !best_.is_full()) {
-      for (const Addend& one : addends_) TRY_VOID(words_[one.word]->read());
-      return set;
-    }
-    // what can add much comes first, so that often the long lists of frequent words need not be read
     std::sort(addends_.begin(), addends_.end(),
               [](const Addend& a, const Addend& b) { return a.bound > b.bound; });
+    for (std::size_t i = addends_.size(); i-- > 1;)
+      addends_[i - 1].rest = (addends_[i].rest + addends_[i].bound) * kBoundSlack;
+    WindowSet set = WindowSet::all();
     scores_.fill(0);
-    double most = 0;
     for (const Addend& one : addends_) {
-      if (!best_.can_take((most + rest) * kBoundSlack)) return WindowSet();
       TRY_VOID(words_[one.word]->read());
-      add_word(*words_[one.word], weights_[one.word], set, window);
-      most = *std::max_element(scores_.begin(), scores_.end());
-      rest = std::max(rest - one.bound, 0.0);
+      if (is_required_[one.word]) set &= words_[one.word]->set();
+      if (best_.is_full()) {
+        add_word(*words_[one.word], weights_[one.word], set, window);
+        set.keep_above(scores_, best_.least() / kBoundSlack - one.rest);
+      }
+      if (set.is_empty()) break;
     }
-    for (std::uint32_t place = 0; place < PostingList::kWindow; ++place)
-      set[place] = best_.can_take(scores_[place] * kBoundSlack);
     return set;
   }
 
@@ -207,21 +206,36 @@ class WindowSearch {
       else if (condition.kind == Kind::any)
         set |= other;
       else if (condition.kind == Kind::without)
-        set &= ~other;
+        set.remove(other);
       else if (condition.kind != Kind::maybe)
         set &= other;
     }
-    for (std::size_t i = 0; i < condition.forms.size(); ++i)
-      set = i == 0 ? words_[condition.forms[i]]->set() : set & words_[condition.forms[i]]->set();
-    if (condition.kind == Kind::phrase || condition.kind == Kind::near) {
-      set &= wanted_;
-      for (std::uint32_t place = 0; place < PostingList::kWindow; ++place) {
-        if (!set[place]) continue;
-        TRY(set[place], is_placed(condition, place));
-      }
+    for (std::size_t i = 0; i < condition.forms.size(); ++i) {
+      if (i == 0)
+        set = words_[condition.forms[i]]->set();
+      else
+        set &= words_[condition.forms[i]]->set();
     }
+    if (condition.kind == Kind::phrase || condition.kind == Kind::near) TRY_VOID(keep_placed(condition, set));
     sets_.push_back(set);
     return {};
+  }
+
+  /// Keeps the wanted documents in which the words of a phrase or NEAR stand as they have to.
+  Result<void> keep_placed(const Condition& condition, WindowSet& set) {
+    WindowSet placed;
+    Result<void> done;
+    set &= wanted_;
+    set.for_each([&](std::uint32_t document) {
+      if (!done) return;
+      const auto is_there = is_placed(condition, document);
+      if (!is_there)
+        done = is_there.error();
+      else if (*is_there)
+        placed.add(document);
+    });
+    set = placed;
+    return done;
   }
 
   /// Whether the words of a phrase or NEAR stand in a document as they have to.
@@ -256,7 +270,8 @@ class WindowSearch {
   /// Adds the scores of a condition's words to the documents where all conditions around it match. Takes the
   /// sets in the reverse of the order in which find_sets() appended them.
   void add_scores(const Condition& condition, const WindowSet& around, std::uint32_t window) {
-    const WindowSet counted = around & sets_[--next_set_];
+    WindowSet counted = around;
+    counted &= sets_[--next_set_];
     for (const std::size_t form : condition.forms) add_word(*words_[form], condition.weight, counted, window);
     for (std::size_t i = condition.children.size(); i-- > 0;) {
       const bool is_excluded = condition.kind == Kind::without && i > 0;
@@ -265,23 +280,42 @@ class WindowSearch {
   }
 
   void add_word(const AskedWord& word, double weight, const WindowSet& counted, std::uint32_t window) {
-    if (counted.none()) return;
+    constexpr std::size_t kFew = 16;  ///< that are rather looked up
     const std::size_t first = std::size_t{window} * PostingList::kWindow;
-    for (const auto& [place, frequency] : word.documents())
-      if (counted[place] && first + place < lengths_.lengths.size())
-        scores_[place] += weight * word.share(frequency, norms_.of(lengths_.lengths[first + place]));
+    const auto add = [&](const AskedWord::Document& document) {
+      if (first + document.place < lengths_.lengths.size())
+        scores_[document.place] +=
+            weight * word.share(document.frequency, norms_.of(lengths_.lengths[first + document.place]));
+    };
+    if (counted.size() > kFew) {
+      for (const AskedWord::Document& document : word.documents())
+        if (counted.contains(document.place)) add(document);
+      return;
+    }
+    counted.for_each([&](std::uint32_t place) {
+      if (const AskedWord::Document* document = word.find(place)) add(*document);
+    });
   }
 
   /// Adds up how much each word can count in a condition.
   void add_weights(const Condition& condition) {
-    has_places_ = has_places_ || condition.kind == Kind::phrase || condition.kind == Kind::near;
     for (const std::size_t form : condition.forms) weights_[form] += condition.weight;
     for (const Condition& child : condition.children) add_weights(child);
   }
 
+  /// Notes the words that every match has.
+  void note_required(const Condition& condition) {
+    for (const std::size_t form : condition.forms) is_required_[form] = true;
+    if (condition.kind == Kind::any && condition.children.size() > 1) return;
+    const bool has_all = condition.kind == Kind::all || condition.kind == Kind::near;
+    for (std::size_t i = 0; i < condition.children.size() && (i == 0 || has_all); ++i)
+      note_required(condition.children[i]);
+  }
+
   struct Addend {
     std::size_t word;
-    double bound;  ///< what it adds to a document of the window at most
+    double bound;     ///< what it adds to a document of the window at most
+    double rest = 0;  ///< what all behind it add at most
   };
 
   std::vector<std::unique_ptr<AskedWord>> words_;
@@ -289,9 +323,9 @@ class WindowSearch {
   const DocumentLengths& lengths_;
   LengthNorms norms_;
   std::vector<double> weights_;  ///< of each word, in all places of the condition together
+  std::vector<bool> is_required_;
   std::vector<Addend> addends_;
-  bool has_places_ = false;  ///< the condition asks where words stand
-  WindowSet wanted_;         ///< see reachable()
+  WindowSet wanted_;  ///< see reachable()
   std::vector<WindowSet> sets_;
   std::size_t next_set_ = 0;
   std::array<double, PostingList::kWindow> scores_{};

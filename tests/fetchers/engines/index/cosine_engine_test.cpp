@@ -191,7 +191,7 @@ TEST_CASE("An index without the cosine's tables gives an error that says how to 
 }
 
 TEST_CASE("A damaged index is an error of the cosine engine", "[fetchers][cosine]") {
-  for (const char* damage : {"UPDATE list_words SET postings=x'ffffffffffffff'",
+  for (const char* damage : {"UPDATE list_parts SET postings=x'ffffffffffffff'",
                              "UPDATE cosine_lengths SET lengths=x'00'", "UPDATE cosine_lengths SET first=7",
                              "DELETE FROM cosine_lengths", "DELETE FROM meta WHERE name='lists'",
                              "UPDATE cosine_lengths SET lengths=x'0000c07f0000c07f0000c07f'"}) {

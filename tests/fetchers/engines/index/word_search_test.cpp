@@ -136,15 +136,33 @@ class SlowSearch {
     return sum;
   }
 
-  /// The number of documents with the word, and its frequency in all of them.
+  /// The number of documents with the word, and its frequency in all of them. A beginning counts as if its
+  /// words were independent.
   std::pair<double, double> statistics(const std::string& word, bool is_beginning,
                                        const std::set<std::size_t>& wanted) const {
     const auto [known, is_new] = statistics_.try_emplace({word, is_beginning, wanted});
-    for (auto document = documents_.begin(); is_new && document != documents_.end(); ++document) {
-      const double there = frequency(document->second, word, is_beginning, wanted);
-      known->second.first += there >= 0 ? 1 : 0;
-      known->second.second += std::max(0.0, there);
+    if (!is_new) return known->second;
+    auto& [with_word, total] = known->second;
+    for (const auto& [url, columns] : documents_) {
+      const double there = frequency(columns, word, false, wanted);
+      with_word += there >= 0 ? 1 : 0;
+      total += std::max(0.0, there);
     }
+    if (!is_beginning) return known->second;
+    std::set<std::string> words;
+    for (const auto& [url, columns] : documents_)
+      for (const auto& column : columns)
+        for (const std::string& one : column)
+          if (one.starts_with(word)) words.insert(one);
+    const auto all = static_cast<double>(documents_.size());
+    double without = 1;
+    total = 0;
+    for (const std::string& one : words) {
+      const auto [with_one, frequency_of_one] = statistics(one, false, wanted);
+      without *= 1 - with_one / all;
+      total += frequency_of_one;
+    }
+    with_word = all * (1 - without);
     return known->second;
   }
 
@@ -374,6 +392,42 @@ TEST_CASE("Lists of words rank as a search that looks at every document", "[fetc
   }
 }
 
+TEST_CASE("Updates of long lists write parts of them and rank as a search that looks at every document",
+          "[fetchers][local][ranking]") {
+  WordDice dice(12);
+  RankedIndex index;
+  index.options.kinds = {WordKind::words};
+  index.add(dice, 0, 20'000);
+  index.write();
+  const auto parts = [&] {
+    auto database = SqliteDatabase::open(index.database, {});
+    auto rows = database->prepare("SELECT id, postings, places FROM list_parts");
+    std::map<std::int64_t, std::string> bytes;
+    REQUIRE(rows->for_each_row([&](const SqliteRow& row) {
+                  bytes[row.integer(0)] = std::string(row.bytes(1)) + std::string(row.bytes(2));
+                })
+                .has_value());
+    return bytes;
+  };
+  const auto before = parts();
+  index.documents[url_of(700)] = {{"search1", "search2"}, split("search1 search1 search399"), {}};
+  index.documents.erase(url_of(701));
+  CHECK(index.write().is_update);
+  const auto after = parts();
+  const auto kept = std::count_if(before.begin(), before.end(), [&](const auto& part) {
+    const auto found = after.find(part.first);
+    return found != after.end() && found->second == part.second;
+  });
+  CHECK(kept > 10);
+  CHECK(static_cast<std::size_t>(kept) < before.size());
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 900; ++i) index.documents.erase(url_of(static_cast<int>(dice.below(22'000))));
+    for (int i = 0; i < 900; ++i) index.add(dice, static_cast<int>(dice.below(22'000)), 1);
+    index.write();
+  }
+  index.check(dice, 4);
+}
+
 TEST_CASE("Equal scores are in the order of the documents", "[fetchers][local][ranking]") {
   RankedIndex index;
   for (int i = 0; i < 3000; ++i) index.documents[url_of(i)] = {{}, {"same", "words"}, {}};
@@ -400,12 +454,13 @@ TEST_CASE("Damaged word lists are an error and never give a wrong answer", "[fet
   index.add(dice, 0, 400);
   index.options.updates = false;
   for (const char* damage :
-       {"UPDATE list_words SET postings = substr(postings, 1, length(postings) - 3)",
-        "UPDATE list_words SET postings = x'ffffffffffff'", "UPDATE list_words SET postings = x''",
-        "UPDATE list_words SET places = x''", "UPDATE list_words SET places = x'ffffffffff'",
-        "UPDATE list_lengths SET lengths = x'010203'", "DELETE FROM list_lengths",
-        "UPDATE list_lengths SET lengths = substr(lengths, 1, 400)", "UPDATE lists SET documents = 0",
-        "UPDATE meta SET value = '{}' WHERE name = 'lists'",
+       {"UPDATE list_parts SET postings = substr(postings, 1, length(postings) - 3)",
+        "UPDATE list_parts SET postings = x'ffffffffffff'", "UPDATE list_parts SET postings = x''",
+        "UPDATE list_parts SET places = x''", "UPDATE list_parts SET places = x'ffffffffff'",
+        "UPDATE list_words SET codes = x''", "UPDATE list_words SET codes = x'ffffffffff'",
+        "UPDATE list_words SET codes = x'00'", "UPDATE list_lengths SET lengths = x'010203'",
+        "DELETE FROM list_lengths", "UPDATE list_lengths SET lengths = substr(lengths, 1, 400)",
+        "UPDATE lists SET documents = 0", "UPDATE meta SET value = '{}' WHERE name = 'lists'",
         "UPDATE meta SET value = '[1]' WHERE name = 'languages'"}) {
     INFO(damage);
     index.write();
@@ -479,12 +534,19 @@ TEST_CASE("A list of documents is read back unchanged", "[fetchers][local][ranki
     written.emplace_back(id, counts);
   }
   PostingListWriter writer(lengths);
-  for (const auto& [id, counts] : written) writer.add(id, writer.code_of(counts));
-  const std::string bytes = writer.finish().postings;
-  const auto list = PostingList::read(bytes);
+  for (const auto& [id, counts] : written) {
+    writer.add(id, writer.code_of(counts));
+    if (id % 4000 < 2) writer.end_part();
+  }
+  const PostingBytes bytes = writer.finish();
+  CHECK(bytes.documents == written.size());
+  CHECK(bytes.parts.size() > 1);
+  auto list = PostingList::read(bytes.codes);
   REQUIRE(list.has_value());
+  for (const PostingPart& part : bytes.parts) REQUIRE(list->add_part(part.first_window, part.postings));
   CHECK(list->documents_in(kAllColumns) == written.size());
   CHECK(list->documents_in(2) == 0);
+  CHECK_FALSE(PostingList(*list).add_part(bytes.parts.back().first_window, bytes.parts[0].postings));
   PostingCursor cursor(*list);
   std::vector<std::pair<std::uint32_t, ColumnCounts>> read;
   std::vector<PostingCursor::Posting> postings;
@@ -502,14 +564,31 @@ TEST_CASE("A list of documents is read back unchanged", "[fetchers][local][ranki
   }
   CHECK(read == written);
   CHECK_FALSE(PostingList::read("").has_value());
+  // A cursor that is advanced finds the window that follows.
+  for (int i = 0; i < 200; ++i) {
+    PostingCursor skipping(*list);
+    for (std::uint32_t wanted = 0; wanted < 20;) {
+      REQUIRE(skipping.advance(wanted));
+      const auto expected = std::find_if(written.begin(), written.end(), [&](const auto& one) {
+        return one.first >= wanted * PostingList::kWindow;
+      });
+      REQUIRE(skipping.is_at_end() == (expected == written.end()));
+      if (!skipping.is_at_end()) CHECK(skipping.window() == expected->first / PostingList::kWindow);
+      wanted += static_cast<std::uint32_t>(1 + dice.below(6));
+    }
+  }
   // Truncated or changed bytes are refused or read as another list, and never read beyond their end.
   for (int i = 0; i < 2000; ++i) {
-    std::string damaged = bytes.substr(0, dice.below(3) == 0 ? dice.below(bytes.size()) : bytes.size());
-    if (!damaged.empty())
-      damaged[dice.below(std::min<std::size_t>(damaged.size(), 3000))] ^=
-          static_cast<char>(1 + dice.below(255));
-    const auto other = PostingList::read(std::move(damaged));
+    const auto damaged = [&](std::string text) {
+      if (dice.below(3) == 0) text.resize(dice.below(text.size()));
+      if (!text.empty())
+        text[dice.below(std::min<std::size_t>(text.size(), 3000))] ^= static_cast<char>(1 + dice.below(255));
+      return text;
+    };
+    auto other = PostingList::read(dice.below(2) == 0 ? damaged(bytes.codes) : bytes.codes);
     if (!other) continue;
+    for (const PostingPart& part : bytes.parts)
+      static_cast<void>(other->add_part(part.first_window, damaged(part.postings)));
     PostingCursor at(*other);
     for (std::uint32_t window = 0; at.advance(window) && !at.is_at_end(); window = at.window() + 1)
       if (!at.read(postings)) break;

@@ -1,0 +1,141 @@
+#include "fetchers/engines/index/index_update.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+const SteadyClock kUpdateClock;
+
+std::string line_of(const std::string& url, const std::string& text) {
+  return "{\"url\":\"http://" + url + "/\",\"title\":\"page\",\"text\":\"" + text + "\"}\n";
+}
+
+/// A folder of files that were written some seconds ago, and its index.
+struct UpdatedFolder {
+  test::TemporaryFolder folder;
+  std::string database = folder.path("x.db");
+  std::chrono::seconds age{1000};
+
+  /// Writes a file that is newer than the files before.
+  void write(const std::string& name, const std::string& text) {
+    folder.write("pages/" + name, text);
+    std::filesystem::last_write_time(folder.path("pages/" + name),
+                                     std::filesystem::file_time_type::clock::now() - --age);
+  }
+
+  /// Writes a file that looks as it did before.
+  void write_unseen(const std::string& name, const std::string& text) {
+    const auto path = folder.path("pages/" + name);
+    const auto time = std::filesystem::last_write_time(path);
+    REQUIRE(std::filesystem::file_size(path) == text.size());
+    folder.write("pages/" + name, text);
+    std::filesystem::last_write_time(path, time);
+  }
+
+  IndexReport update(std::vector<std::string> names = {""}) const {
+    IndexOptions options;
+    options.updates = true;
+    for (std::string& name : names) name = folder.path("pages/" + name);
+    auto report = build_local_index(database, names, options);
+    if (!report) FAIL(report.error().text);
+    return *report;
+  }
+
+  std::set<std::string> found(const std::string& query) const {
+    const Deadline deadline(kUpdateClock, std::chrono::seconds(60));
+    const auto list = LocalEngine({database, {}}).search(query, 100, 0, deadline);
+    if (!list) FAIL(list.error().text);
+    std::set<std::string> urls;
+    for (const Hit& hit : list->hits) urls.insert(hit.url);
+    return urls;
+  }
+};
+
+using FoundUrls = std::set<std::string>;
+
+}  // namespace
+
+TEST_CASE("An update does not read a file of rows that is as it was", "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("a.jsonl", line_of("a1", "first") + line_of("a2", "first"));
+  files.write("b.csv", "url,text\nhttp://b/,first\n");
+  const bool is_named = GENERATE(true, false);
+  const std::vector<std::string> names =
+      is_named ? std::vector<std::string>{"a.jsonl", "b.csv"} : std::vector<std::string>{""};
+  files.update(names);
+  files.write_unseen("a.jsonl", line_of("a1", "other") + line_of("a2", "other"));
+  files.write("b.csv", "url,text\nhttp://b/,second\nhttp://c/,second\n");
+  const auto report = files.update(names);
+  CHECK(report.is_update);
+  CHECK(report.documents == 4);
+  CHECK(report.changed == 1);
+  CHECK(report.added == 1);
+  CHECK(report.removed == 0);
+  CHECK(files.found("first") == FoundUrls{"http://a1/", "http://a2/"});
+  CHECK(files.found("second") == FoundUrls{"http://b/", "http://c/"});
+  files.write("a.jsonl", line_of("a2", "third"));
+  CHECK(files.update(names).removed == 1);
+  CHECK(files.found("first").empty());
+  std::filesystem::remove(files.folder.path("pages/b.csv"));
+  CHECK(files.update({"a.jsonl"}).documents == 1);
+  CHECK(files.found("third OR second") == FoundUrls{"http://a2/"});
+}
+
+TEST_CASE("Of a document that two files have, an update finds the last", "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("a.jsonl", line_of("x", "early") + line_of("a", "early"));
+  files.write("b.jsonl", line_of("b", "later") + (GENERATE(true, false) ? line_of("x", "later") : ""));
+  files.update();
+  files.write("b.jsonl", line_of("b", "later") + line_of("x", "later"));
+  files.update();
+  CHECK(files.found("later") == FoundUrls{"http://b/", "http://x/"});
+  files.write("a.jsonl", line_of("x", "changed") + line_of("a", "early"));
+  files.update();
+  CHECK(files.found("later") == FoundUrls{"http://b/", "http://x/"});
+  CHECK(files.found("changed").empty());
+  files.write("b.jsonl", line_of("b", "later"));
+  files.update();
+  CHECK(files.found("changed") == FoundUrls{"http://x/"});
+  CHECK(files.found("later") == FoundUrls{"http://b/"});
+  files.write("c.jsonl", line_of("x", "new"));
+  files.update();
+  CHECK(files.found("new") == FoundUrls{"http://x/"});
+  CHECK(files.found("early") == FoundUrls{"http://a/"});
+}
+
+TEST_CASE("A file that could not be read to its end is read by the next update",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("a.jsonl", line_of("a", "first"));
+  files.write("b.jsonl", line_of("b", "first") + "{broken\n");
+  CHECK(files.update().read.left_out.size() == 1);
+  CHECK(files.update().read.left_out.size() == 1);
+  CHECK(files.update().read.left_out.size() == 1);
+  CHECK(files.found("first") == FoundUrls{"http://a/", "http://b/"});
+}
+
+TEST_CASE("A file that has just changed is read by the next update", "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("a.txt", "one");
+  CHECK(stamp_of(path).empty());
+  std::filesystem::last_write_time(path,
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::seconds(5));
+  const std::string stamp = stamp_of(path);
+  CHECK_FALSE(stamp.empty());
+  CHECK(stamp == stamp_of(path));
+  folder.write("a.txt", "three");
+  CHECK(stamp_of(path) != stamp);
+  CHECK(stamp_of(folder.path("none")).empty());
+}
