@@ -30,9 +30,9 @@ class ListFiller {
     writer.add(document.id, last_code_, places_);
   }
 
-  PostingBytes finish(bool is_whole = true) {
+  PostingBytes finish(bool orders_codes = true) {
     last_counts_.clear();
-    return writer.finish(is_whole);
+    return writer.finish(orders_codes);
   }
 
   PostingListWriter writer;

@@ -16,6 +16,7 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kNoWord = ~std::size_t{0};
+constexpr std::uint64_t kShortList = 64;  ///< documents up to which a list is written again as a whole
 
 /// A word that changed documents have or had.
 struct ChangedWord {
@@ -59,8 +60,8 @@ class KindUpdate {
   /// Renews the list of a word. Sets the id of a word that is new.
   Result<void> renew(ChangedWord& word, WordKind kind, std::int64_t& last_id) {
     read_documents(word);
-    TRY(const bool is_whole, fill(word.id));
-    const PostingBytes list = filler_.finish(is_whole);
+    TRY_VOID(fill(word.id));
+    const PostingBytes list = filler_.finish(orders_codes_);
     TRY_VOID(remove_parts(word.id, list));
     if (list.documents == 0) return word.id == 0 ? Result<void>() : statements_.remove_word.run(word.id);
     if (word.id != 0) {
@@ -91,8 +92,8 @@ class KindUpdate {
     next_ = documents_.begin();
   }
 
-  /// Reads the parts of a list in which the windows are, the last first. What is before the first part
-  /// becomes a part of it.
+  /// Reads the parts of a list in which the windows are. What is before the first part becomes
+  /// a part of it.
   /// out:    whether these are all parts of the list
   Result<bool> read_parts(std::int64_t word) {
     parts_.clear();
@@ -111,54 +112,74 @@ class KindUpdate {
       if (!passed) take(row);
       behind = here;
     }));
-    if (!passed) return is_whole;
-    if (behind == windows_.begin()) return false;
-    statements_.parts.bind(*passed, *passed);
-    TRY_VOID(statements_.parts.for_each_row(take));
-    return is_whole;
+    if (passed && behind != windows_.begin()) {
+      statements_.parts.bind(*passed, *passed);
+      TRY_VOID(statements_.parts.for_each_row(take));
+      passed.reset();
+    }
+    std::reverse(parts_.begin(), parts_.end());
+    return is_whole && !passed;
   }
 
-  /// Fills in the parts that have to be written again.
-  /// out:    as read_parts()
-  Result<bool> fill(std::int64_t word) {
+  /// Fills in the parts that have to be written again, and the renewed documents between.
+  Result<void> fill(std::int64_t word) {
     TRY(const bool is_whole, read_parts(word));
+    TRY_VOID(read_list(word));
+    orders_codes_ = is_whole && list_.documents_in(kAllColumns) <= kShortList;
+    filler_.writer.start_with(list_.codes);
+    PostingCursor cursor(list_);
+    PlaceCursor places({});
+    auto part = parts_.end();
+    for (std::uint32_t window = 0;; window = cursor.window() + 1) {
+      if (!cursor.advance(window)) return damaged_lists("word lists");
+      if (cursor.is_at_end()) break;
+      const auto here = parts_.begin() + static_cast<std::ptrdiff_t>(cursor.part());
+      if (here != part) {
+        part = here;
+        if (part != parts_.begin()) take_until(part->first_window * PostingList::kWindow);
+        filler_.writer.end_part();
+        places = PlaceCursor(part->places);
+      }
+      const bool has_places = !part->places.empty();
+      if (has_places && !places.advance(cursor.block())) return damaged_lists("word lists");
+      TRY_VOID(fill_block(cursor, has_places ? &places : nullptr));
+    }
+    take_until(~std::uint32_t{0});
+    return {};
+  }
+
+  /// Reads the codes of a list, and adds the parts that were read.
+  Result<void> read_list(std::int64_t word) {
     std::string codes(1, '\0');
     statements_.codes.bind(word);
     TRY_VOID(statements_.codes.for_each_row([&](const SqliteRow& row) { codes = row.bytes(0); }));
-    const auto list = PostingList::read(codes);
+    auto list = PostingList::read(codes);
     if (!list) return damaged_lists("word lists");
-    filler_.writer.start_with(list->codes);
-    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-      if (part != parts_.rbegin()) take_until(part->first_window * PostingList::kWindow);
-      filler_.writer.end_part();
-      TRY_VOID(fill_part(*list, *part));
-    }
-    take_until(~std::uint32_t{0});
-    return is_whole;
+    list_ = std::move(*list);
+    for (const PostingPart& part : parts_)
+      if (!list_.add_part(part.first_window, part.postings)) return damaged_lists("word lists");
+    return {};
   }
 
-  /// Fills in what is kept of a part, and the renewed documents between.
-  Result<void> fill_part(PostingList list, const PostingPart& part) {
-    if (!list.add_part(part.first_window, part.postings)) return damaged_lists("word lists");
-    const bool has_places = !part.places.empty();
-    PostingCursor cursor(list);
-    PlaceCursor places(part.places);
-    for (std::uint32_t window = 0;; window = cursor.window() + 1) {
-      if (!cursor.advance(window)) return damaged_lists("word lists");
-      if (cursor.is_at_end()) return {};
-      if (!cursor.read(postings_) || (has_places && !places.advance(cursor.block())))
-        return damaged_lists("word lists");
-      for (const auto& [place, code] : postings_) {
-        const std::uint32_t id = cursor.window() * PostingList::kWindow + place;
-        std::string_view taken;
-        if ((has_places && !places.take(list.codes[code].places, taken)) || id >= is_changed_.size())
-          return damaged_lists("word lists");
-        filler_.writer.take_out(code);
-        if (is_changed_[id]) continue;
-        take_until(id);
-        filler_.writer.add(id, code, taken);
-      }
+  /// Fills in what is kept of a block. One without changed documents is copied.
+  Result<void> fill_block(const PostingCursor& cursor, PlaceCursor* places) {
+    if (!orders_codes_ && !std::binary_search(windows_.begin(), windows_.end(), cursor.window())) {
+      take_until(cursor.window() * PostingList::kWindow);
+      filler_.writer.add_block(cursor, places == nullptr ? std::string_view() : places->block());
+      return {};
     }
+    if (!cursor.read(postings_)) return damaged_lists("word lists");
+    for (const auto& [place, code] : postings_) {
+      const std::uint32_t id = cursor.window() * PostingList::kWindow + place;
+      std::string_view taken;
+      if ((places != nullptr && !places->take(list_.codes[code].places, taken)) || id >= is_changed_.size())
+        return damaged_lists("word lists");
+      filler_.writer.take_out(code);
+      if (is_changed_[id]) continue;
+      take_until(id);
+      filler_.writer.add(id, code, taken);
+    }
+    return {};
   }
 
   /// Removes the parts that were read and are not written again.
@@ -184,7 +205,9 @@ class KindUpdate {
   std::vector<WordDocument> documents_;
   std::vector<WordDocument>::const_iterator next_;
   std::vector<std::uint32_t> windows_;  ///< ascending
-  std::vector<PostingPart> parts_;      ///< that were read, the last first
+  std::vector<PostingPart> parts_;      ///< that were read
+  PostingList list_;                    ///< of these parts
+  bool orders_codes_ = false;           ///< all of the list is written again
   std::vector<PostingCursor::Posting> postings_;
 };
 
@@ -283,8 +306,7 @@ class ListUpdate {
     for (ChangedWord& word : words) {
       TRY_VOID(check_interrupt(is_interrupted));
       TRY_VOID(update.renew(word, shape_.kinds[kind], last_id));
-      if (word.renewed != kNoWord)
-        ids_of_words_[word.renewed] = static_cast<std::uint32_t>(word.id);
+      if (word.renewed != kNoWord) ids_of_words_[word.renewed] = static_cast<std::uint32_t>(word.id);
     }
     return write_lengths(database_, shape_.kinds[kind], std::move(lengths));
   }
@@ -293,7 +315,7 @@ class ListUpdate {
   const ListShape& shape_;
   const ChangedDocuments& changed_;
   ListBuilder renewed_;
-  std::vector<bool> is_changed_;                                   ///< by id
+  std::vector<bool> is_changed_;             ///< by id
   std::vector<std::uint32_t> ids_of_words_;  ///< by their numbers in renewed_
 };
 

@@ -74,10 +74,10 @@ void PostingListWriter::add(std::uint32_t document, std::uint32_t code, std::str
 }
 
 /// out:    the new number of each code
-std::vector<std::uint32_t> PostingListWriter::write_codes(bool is_whole, PostingBytes& out) const {
+std::vector<std::uint32_t> PostingListWriter::write_codes(bool orders_codes, PostingBytes& out) const {
   std::vector<std::uint32_t> order(codes_.size());
   std::iota(order.begin(), order.end(), 0U);
-  if (is_whole) {
+  if (orders_codes) {
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return codes_[a].documents != codes_[b].documents ? codes_[a].documents > codes_[b].documents
                                                         : codes_[a].counts < codes_[b].counts;
@@ -95,31 +95,53 @@ std::vector<std::uint32_t> PostingListWriter::write_codes(bool is_whole, Posting
   return code_places;
 }
 
-PostingBytes PostingListWriter::finish(bool is_whole) {
+void PostingListWriter::add_block(const PostingCursor& block, std::string_view places) {
+  blocks_.push_back({block.window(), block.is_single(), block.bytes(), places});
+}
+
+void PostingListWriter::end_part() {
+  std::uint32_t behind = 0;
+  if (!blocks_.empty()) behind = blocks_.back().window + 1;
+  if (!entries_.empty()) behind = std::max(behind, entries_.back().document / PostingList::kWindow + 1);
+  part_ends_.push_back(behind);
+}
+
+PostingBytes PostingListWriter::finish(bool orders_codes) {
   PostingBytes out;
-  const auto code_places = write_codes(is_whole, out);
+  const auto code_places = write_codes(orders_codes, out);
   std::uint32_t next_window = 0;
   auto part_end = part_ends_.begin();
+  auto block = blocks_.begin();
   bool begins_part = true;
-  for (const Entry *begin = entries_.data(), *end = begin + entries_.size(); begin != end;) {
-    for (; part_end != part_ends_.end() && entries_.data() + *part_end <= begin; ++part_end)
-      begins_part = true;
-    const std::uint32_t window = begin->document / PostingList::kWindow;
-    const Entry* behind = std::find_if(
-        begin, end, [&](const Entry& entry) { return entry.document / PostingList::kWindow != window; });
+  const Entry* const end = entries_.data() + entries_.size();
+  for (const Entry* begin = entries_.data(); begin != end || block != blocks_.end();) {
+    const std::uint32_t entered = begin == end ? kLastWindow + 1 : begin->document / PostingList::kWindow;
+    const bool is_copied = block != blocks_.end() && block->window < entered;
+    const std::uint32_t window = is_copied ? block->window : entered;
+    for (; part_end != part_ends_.end() && *part_end <= window; ++part_end) begins_part = true;
     if (begins_part) {
       out.parts.push_back({window, {}, {}});
       next_window = window;
     }
     PostingPart& part = out.parts.back();
-    write_window(part, window - next_window, begin, behind, code_places);
+    if (is_copied) {
+      append_number_bytes(part.postings, (window - next_window) * 2 + (block->is_single ? 1 : 0));
+      part.postings += block->bytes;
+      write_places(part, block->places);
+      ++block;
+    } else {
+      const Entry* behind = std::find_if(
+          begin, end, [&](const Entry& entry) { return entry.document / PostingList::kWindow != window; });
+      write_window(part, window - next_window, begin, behind, code_places);
+      begin = behind;
+    }
     next_window = window + 1;
-    begin = behind;
     begins_part = part.postings.size() + part.places.size() >= kPartBytes;
   }
   numbers_.clear();
   codes_.clear();
   entries_.clear();
+  blocks_.clear();
   part_ends_.clear();
   places_.clear();
   return out;
@@ -150,11 +172,15 @@ void PostingListWriter::write_window(PostingPart& part, std::uint32_t step, cons
   append_number_bytes(part.postings, shortest);
   if (!is_single) append_number_bytes(part.postings, static_cast<std::uint32_t>(postings.size()));
   part.postings += postings;
-  if (places_.empty()) return;
   const std::size_t places_begin = begin == entries_.data() ? 0 : std::prev(begin)->places_end;
-  const std::size_t places = std::prev(end)->places_end - places_begin;
-  append_number_bytes(part.places, static_cast<std::uint32_t>(places));
-  part.places.append(places_, places_begin, places);
+  write_places(part,
+               std::string_view(places_).substr(places_begin, std::prev(end)->places_end - places_begin));
+}
+
+void PostingListWriter::write_places(PostingPart& part, std::string_view places) {
+  if (places.empty()) return;
+  append_number_bytes(part.places, static_cast<std::uint32_t>(places.size()));
+  part.places += places;
 }
 
 std::optional<PostingList> PostingList::read(std::string_view codes) {
@@ -245,7 +271,10 @@ bool PostingCursor::next() {
   std::uint32_t step = 0;
   if (!take_number_bytes(rest_, step)) return false;
   const std::uint64_t window = next_window_ + (step >> 1);
-  if (window > kLastWindow || !((step & 1) != 0 ? open_single() : open_block())) return false;
+  is_single_ = (step & 1) != 0;
+  bytes_ = rest_;
+  if (window > kLastWindow || !(is_single_ ? open_single() : open_block())) return false;
+  bytes_.remove_suffix(rest_.size());
   window_ = static_cast<std::uint32_t>(window);
   next_window_ = window + 1;
   block_number_ += is_first ? 0 : 1;

@@ -58,6 +58,8 @@ struct PostingCode {
   std::uint64_t places = 0;  ///< in each of its documents: the sum of the counts
 };
 
+class PostingCursor;
+
 /// Encodes a list, or some parts of one.
 class PostingListWriter {
  public:
@@ -74,11 +76,14 @@ class PostingListWriter {
   /// in:     places - encoded; empty if the list has none
   /// Requires ascending ids, each with a length.
   void add(std::uint32_t document, std::uint32_t code, std::string_view places = {});
-  /// The next document begins a new part.
-  void end_part() { part_ends_.push_back(entries_.size()); }
+  /// Adds a block of the list that the writer started with, as it is. Requires a window behind all others.
+  /// in:     block, places - must live until finish()
+  void add_block(const PostingCursor& block, std::string_view places);
+  /// The next window begins a new part.
+  void end_part();
   /// Returns the parts and leaves the writer empty.
-  /// in:     is_whole - there are no other parts, so that the codes can be put in order
-  PostingBytes finish(bool is_whole = true);
+  /// in:     orders_codes - by their numbers of documents; requires that all parts were added, without blocks
+  PostingBytes finish(bool orders_codes = true);
 
  private:
   struct KeyedHashOfCounts {
@@ -89,15 +94,23 @@ class PostingListWriter {
     std::size_t places_end;  ///< in places_; they begin where those of the entry before end
   };
 
-  std::vector<std::uint32_t> write_codes(bool is_whole, PostingBytes& out) const;
+  struct Block {
+    std::uint32_t window;
+    bool is_single;
+    std::string_view bytes, places;
+  };
+
+  std::vector<std::uint32_t> write_codes(bool orders_codes, PostingBytes& out) const;
   void write_window(PostingPart& part, std::uint32_t step, const Entry* begin, const Entry* end,
                     const std::vector<std::uint32_t>& code_places) const;
+  static void write_places(PostingPart& part, std::string_view places);
 
   const std::vector<std::uint32_t>* lengths_;
   std::unordered_map<ColumnCounts, std::uint32_t, KeyedHashOfCounts> numbers_;  ///< of codes
   std::vector<PostingCode> codes_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> part_ends_;  ///< in entries_
+  std::vector<Block> blocks_;             ///< that are copied
+  std::vector<std::uint32_t> part_ends_;  ///< the first windows that are behind each
   std::string places_;
 };
 
@@ -145,6 +158,10 @@ class PostingCursor {
   std::size_t part() const { return part_; }
   std::size_t block() const { return block_number_; }
 
+  /// The block as it lies in its part, but for the number at its beginning, which says `is_single`.
+  std::string_view bytes() const { return bytes_; }
+  bool is_single() const { return is_single_; }
+
   /// Calls `take(place, code)` with the documents, in ascending order. False if the bytes are damaged.
   template <class Take>
   bool visit(const Take& take) const;
@@ -162,12 +179,12 @@ class PostingCursor {
   bool open_single();
 
   const PostingList* list_;
-  std::string_view rest_, block_;  ///< rest_: of the part
+  std::string_view rest_, block_, bytes_;  ///< rest_: of the part
   std::size_t part_ = 0, next_part_ = 0, block_number_ = 0;
   std::uint32_t window_ = 0, shortest_ = 0, documents_ = 0;
   std::uint64_t next_window_ = 0;  ///< the first that the next block may be of
   std::uint64_t code_bits_ = 0;
-  bool is_at_end_ = false, has_begun_ = false;
+  bool is_at_end_ = false, has_begun_ = false, is_single_ = false;
 };
 
 template <class Take>
@@ -205,6 +222,8 @@ class PlaceCursor {
   /// Moves to the beginning of a block, by its number, which is at least that of the block before.
   /// False if the bytes are damaged.
   bool advance(std::size_t block);
+  /// The places of the whole block.
+  std::string_view block() const { return block_; }
   /// The next places of the block. False if the bytes are damaged.
   bool take(std::uint64_t places, std::string_view& bytes);
 

@@ -63,7 +63,7 @@ struct UpdatedFolder {
   }
 };
 
-using FoundUrls = std::set<std::string>;
+using FoundAfter = std::set<std::string>;
 
 }  // namespace
 
@@ -83,14 +83,14 @@ TEST_CASE("An update does not read a file of rows that is as it was", "[fetchers
   CHECK(report.changed == 1);
   CHECK(report.added == 1);
   CHECK(report.removed == 0);
-  CHECK(files.found("first") == FoundUrls{"http://a1/", "http://a2/"});
-  CHECK(files.found("second") == FoundUrls{"http://b/", "http://c/"});
+  CHECK(files.found("first") == FoundAfter{"http://a1/", "http://a2/"});
+  CHECK(files.found("second") == FoundAfter{"http://b/", "http://c/"});
   files.write("a.jsonl", line_of("a2", "third"));
   CHECK(files.update(names).removed == 1);
   CHECK(files.found("first").empty());
   std::filesystem::remove(files.folder.path("pages/b.csv"));
   CHECK(files.update({"a.jsonl"}).documents == 1);
-  CHECK(files.found("third OR second") == FoundUrls{"http://a2/"});
+  CHECK(files.found("third OR second") == FoundAfter{"http://a2/"});
 }
 
 TEST_CASE("Of a document that two files have, an update finds the last", "[fetchers][local][update]") {
@@ -100,19 +100,19 @@ TEST_CASE("Of a document that two files have, an update finds the last", "[fetch
   files.update();
   files.write("b.jsonl", line_of("b", "later") + line_of("x", "later"));
   files.update();
-  CHECK(files.found("later") == FoundUrls{"http://b/", "http://x/"});
+  CHECK(files.found("later") == FoundAfter{"http://b/", "http://x/"});
   files.write("a.jsonl", line_of("x", "changed") + line_of("a", "early"));
   files.update();
-  CHECK(files.found("later") == FoundUrls{"http://b/", "http://x/"});
+  CHECK(files.found("later") == FoundAfter{"http://b/", "http://x/"});
   CHECK(files.found("changed").empty());
   files.write("b.jsonl", line_of("b", "later"));
   files.update();
-  CHECK(files.found("changed") == FoundUrls{"http://x/"});
-  CHECK(files.found("later") == FoundUrls{"http://b/"});
+  CHECK(files.found("changed") == FoundAfter{"http://x/"});
+  CHECK(files.found("later") == FoundAfter{"http://b/"});
   files.write("c.jsonl", line_of("x", "new"));
   files.update();
-  CHECK(files.found("new") == FoundUrls{"http://x/"});
-  CHECK(files.found("early") == FoundUrls{"http://a/"});
+  CHECK(files.found("new") == FoundAfter{"http://x/"});
+  CHECK(files.found("early") == FoundAfter{"http://a/"});
 }
 
 TEST_CASE("A file that could not be read to its end is read by the next update",
@@ -123,7 +123,7 @@ TEST_CASE("A file that could not be read to its end is read by the next update",
   CHECK(files.update().read.left_out.size() == 1);
   CHECK(files.update().read.left_out.size() == 1);
   CHECK(files.update().read.left_out.size() == 1);
-  CHECK(files.found("first") == FoundUrls{"http://a/", "http://b/"});
+  CHECK(files.found("first") == FoundAfter{"http://a/", "http://b/"});
 }
 
 TEST_CASE("A file that has just changed is read by the next update", "[fetchers][local][update]") {
