@@ -62,19 +62,28 @@ std::optional<PartText> changed_part(const PartRule& rule, std::optional<PartTex
   return PartText(std::move(*text));
 }
 
-/// The first path that finds a text, or all of them joined.
-std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
+/// Everything that the paths find, joined.
+std::optional<PartText> read_joined_part(const PartRule& rule, const PartOf& part_of) {
   std::optional<PartText> found;
   std::vector<std::string> texts;
   for (const std::string& path : rule.paths) {
-    auto part = part_of(path, rule.is_joined ? &rule.separator : nullptr);
-    if (!rule.is_joined) part = changed_part(rule, std::move(part));
-    if (!part) continue;
-    if (!part->empty() && !rule.is_joined) return part;
-    if (!part->empty()) texts.emplace_back(part->view());
+    auto part = part_of(path, &rule.separator);
+    if (part && !part->empty()) texts.emplace_back(part->view());
     if (!found) found = std::move(part);
   }
   if (!texts.empty()) return changed_part(rule, PartText(joined_texts(texts, rule.separator)));
+  return found;
+}
+
+/// The first path that finds a text, or all of them joined.
+std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
+  if (rule.is_joined) return read_joined_part(rule, part_of);
+  std::optional<PartText> found;
+  for (const std::string& path : rule.paths) {
+    auto part = changed_part(rule, part_of(path, nullptr));
+    if (part && (!part->empty() || rule.paths.size() == 1)) return part;
+    if (!found) found = std::move(part);
+  }
   return found;
 }
 
@@ -118,7 +127,7 @@ void note_findings(AnswerFindings* findings, const RawHit& raw) {
 /// The absolute URL of a link in an answer, without user name and password.
 std::optional<std::string> linked_url(std::string_view link, const std::string& base) {
   auto url = resolved_url(link, base);
-  if (!url) return std::nullopt;
+  if (!url || url->find('@') == std::string::npos) return url;
   const std::size_t begin = std::min(url->find("://"), url->size() - 3) + 3;
   const std::size_t end = std::min(url->find_first_of("/?#", begin), url->size());
   const std::size_t at = url->rfind('@', end);
