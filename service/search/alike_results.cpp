@@ -71,9 +71,9 @@ bool are_alike(const Traits& a, const Traits& b) {
   if (a.fingerprint != 0 || b.fingerprint != 0) return false;
   if (std::min(a.pairs.size() + a.title.all.size(), b.pairs.size() + b.title.all.size()) < kFewestWords)
     return false;
-  const bool have_alike_snippets = (a.pairs.empty() && b.pairs.empty() && a.title.all == b.title.all) ||
-                                   fetchers::common_share(a.pairs, b.pairs) >= kLeastCommonPairs;
-  return have_alike_snippets && have_alike_titles(a.title, b.title);
+  if (!have_alike_titles(a.title, b.title)) return false;  // first, because titles are shorter
+  return (a.pairs.empty() && b.pairs.empty() && a.title.all == b.title.all) ||
+         fetchers::common_share(a.pairs, b.pairs) >= kLeastCommonPairs;
 }
 
 /// Finds, among the results seen so far, one that a further result is alike.
