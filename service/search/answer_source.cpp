@@ -1,8 +1,10 @@
 #include "service/search/answer_source.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "core/keyed_hash.h"
 #include "service/base/dates.h"
 #include "service/search/health_keeper.h"
 #include "service/search/search_spans.h"
@@ -90,7 +92,7 @@ void AnswerSource::judge_lists(const SearchPlan& plan, SearchAnswer& answer) {
   if (plan.prepared.snapshot.config.recordings.mode == RecordingsConfig::Mode::replay) return;
   const bool is_plain = request.time_range.empty() && request.language.empty() && request.forwarded.empty();
   const Duration patience = plan.prepared.end - plan.began;
-  if (is_plain) {
+  if (is_plain && compared_.take(plan.exchange.sender(), clock_.now())) {
     const auto changes = telemetry_.health.note(answer.lists, std::chrono::duration<double>(patience).count(),
                                                 machine_milliseconds() / 1000, plan.exchange.sender());
     report_changes(changes, [this](std::string_view event, JsonObject fields) {
@@ -98,6 +100,17 @@ void AnswerSource::judge_lists(const SearchPlan& plan, SearchAnswer& answer) {
     });
   }
   telemetry_.health.mark_broken(answer.lists);
+}
+
+bool ComparedSearches::take(std::string_view sender, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  Sender& own = senders_[KeyedHash()(sender) % senders_.size()];
+  const double seconds = std::chrono::duration<double>(now - own.at).count();
+  own.left = std::min(kAtOnce, own.left + kPerSecond * seconds);
+  own.at = now;
+  if (own.left < 1) return false;
+  own.left -= 1;
+  return true;
 }
 
 void AnswerSource::trace(const SearchPlan& plan, const SearchAnswer& answer, bool was_cached,

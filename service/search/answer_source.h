@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/deadline.h"
@@ -18,6 +21,26 @@ namespace metafuse::service {
 
 /// The part of the cache's bytes for rendered answers. Each is much smaller than the lists behind it.
 std::size_t rendered_bytes(const CacheConfig& config);
+
+/// Chooses the searches whose lists are compared with earlier ones: all of a sender's until there are many,
+/// and then some per second. Comparing takes as long as half of a search, and engines do not change that
+/// fast. Every search has the same chance, whatever is in its lists, because engines are judged by shares.
+/// Safe from any thread.
+class ComparedSearches {
+ public:
+  static constexpr double kAtOnce = 128;
+  static constexpr double kPerSecond = 8;
+
+  bool take(std::string_view sender, TimePoint now);
+
+ private:
+  struct Sender {  // or several that hash alike
+    double left = kAtOnce;
+    TimePoint at;
+  };
+  std::mutex mutex_;
+  std::array<Sender, 64> senders_;
+};
 
 /// Where fused answers come from: this process's cache, the one that processes share, or the engines. It
 /// counts what it does and learns the engines' suggestions. Safe from any thread; window() blocks.
@@ -53,6 +76,7 @@ class AnswerSource {
   AnswerCache cache_;
   std::unique_ptr<SharedAnswers> shared_;
   RareEvents engine_failures_;
+  ComparedSearches compared_;
 };
 
 }  // namespace metafuse::service

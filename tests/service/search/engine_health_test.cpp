@@ -5,6 +5,7 @@
 
 #include "core/text_file.h"
 #include "fetchers/definition/engine_file.h"
+#include "service/search/answer_source.h"
 #include "service/search/health_keeper.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/temporary_folder.h"
@@ -55,6 +56,24 @@ TEST_CASE("An engine that finds nothing any more is named as broken wherever an 
   is_broken = false;
   for (int i = 0; i < 10; ++i) search();
   CHECK(server.get("/readyz").find("engines:") == std::string::npos);
+}
+
+TEST_CASE("Of a sender's many searches some per second are compared, and others' all the same",
+          "[service][search][health]") {
+  ComparedSearches compared;
+  const TimePoint begin{};
+  const auto taken = [&](const std::string& sender, int searches, TimePoint now) {
+    int out = 0;
+    for (int i = 0; i < searches; ++i) out += compared.take(sender, now) ? 1 : 0;
+    return out;
+  };
+  CHECK(taken("busy", 1000, begin) == 128);
+  CHECK(taken("busy", 1000, begin + std::chrono::seconds(2)) == 16);
+  CHECK(taken("busy", 1000, begin + std::chrono::hours(1)) == 128);
+  int others = 0;
+  for (int i = 0; i < 100; ++i)
+    others += taken("other " + std::to_string(i), 1, begin + std::chrono::hours(1));
+  CHECK(others > 80);  // of 64 places, the busy sender has one
 }
 
 TEST_CASE("Engines are tried once a day at random times, and profiles outlive the server",
