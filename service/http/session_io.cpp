@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <linux/sockios.h>
@@ -20,6 +21,10 @@ constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kMaxBufferBytes = kMaxHeadBytes + 2 * kReadBytes;
 constexpr std::size_t kMaxLingerReads = 16;
 constexpr std::size_t kMaxChunkExtensionBytes = 256;
+
+Refusal late_body() {
+  return Refusal{408, "the body did not arrive in time"};
+}
 
 }  // namespace
 
@@ -166,10 +171,6 @@ void RequestReader::take_head(std::string_view text, Hold hold) {
 }
 
 void RequestReader::read_body(Hold hold) {
-  parser_.emplace();
-  parser_->body_limit(limits_->max_body_bytes);
-  parser_->header_limit(kMaxHeadBytes);
-  parser_->on_chunk_header(chunk_check_);
   deadline_.set(limits_->body_seconds, hold);
   if (!head_.wants_continue) return read_rest_of_body(std::move(hold));
   asio::async_write(socket_, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
@@ -180,12 +181,41 @@ void RequestReader::read_body(Hold hold) {
 }
 
 void RequestReader::read_rest_of_body(Hold hold) {
+  if (!head_.is_chunked) return read_known_body(std::move(hold));
+  parser_.emplace();
+  parser_->body_limit(limits_->max_body_bytes);
+  parser_->header_limit(kMaxHeadBytes);
+  parser_->on_chunk_header(chunk_check_);
   beast::http::async_read(socket_, buffer_, *parser_,
-                          [this, hold = std::move(hold)](ErrorCode error, std::size_t) { on_body(error); });
+                          [this, hold = std::move(hold)](ErrorCode error, std::size_t) { on_chunks(error); });
 }
 
-void RequestReader::on_body(ErrorCode failure) {
-  if (deadline_.has_passed()) return events_.on_refusal(Refusal{408, "the body did not arrive in time"});
+/// Reads a body whose length the head states, which is within the limits.
+void RequestReader::read_known_body(Hold hold) {
+  buffer_.consume(*head_end(received()));
+  std::string& body = head_.request.body;
+  body.reserve(head_.content_length);
+  body = received().substr(0, head_.content_length);
+  buffer_.consume(body.size());
+  read_missing_part(std::move(hold));
+}
+
+/// Memory is touched as bytes arrive, so that a length that is merely stated takes none.
+void RequestReader::read_missing_part(Hold hold) {
+  std::string& body = head_.request.body;
+  const std::size_t arrived = body.size();
+  if (arrived == head_.content_length) return events_.on_request();
+  body.resize(std::min<std::size_t>(head_.content_length, 2 * arrived + kReadBytes));
+  asio::async_read(socket_, asio::buffer(body.data() + arrived, body.size() - arrived),
+                   [this, hold = std::move(hold)](ErrorCode error, std::size_t) mutable {
+                     if (deadline_.has_passed()) return events_.on_refusal(late_body());
+                     if (error) return events_.on_end(false);
+                     read_missing_part(std::move(hold));
+                   });
+}
+
+void RequestReader::on_chunks(ErrorCode failure) {
+  if (deadline_.has_passed()) return events_.on_refusal(late_body());
   if (failure == beast::http::error::body_limit)
     return events_.on_refusal(Refusal{413, "the body is too long"});
   if (failure.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&

@@ -168,7 +168,9 @@ class RequestReader {
   void take_head(std::string_view text, Hold hold);
   void read_body(Hold hold);
   void read_rest_of_body(Hold hold);
-  void on_body(ErrorCode failure);
+  void read_known_body(Hold hold);
+  void read_missing_part(Hold hold);
+  void on_chunks(ErrorCode failure);
   void forget_rest(std::size_t reads_left, Hold hold);
 
   SessionSocket& socket_;
