@@ -69,6 +69,14 @@ class JsonWriter {
     needs_comma_ = false;
   }
 
+  /// Appends again the members of an object that were written from one size() to another.
+  void members_again(std::size_t begin, std::size_t end) {
+    char* const at = room(end - begin);
+    std::memcpy(at, bytes_.get() + begin, end - begin);
+    end_ = at + (end - begin);
+    needs_comma_ = true;
+  }
+
   std::size_t size() const { return static_cast<std::size_t>(end_ - bytes_.get()); }
   /// A place in the text to which the writer can return, between two values.
   struct Place {

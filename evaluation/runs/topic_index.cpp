@@ -8,8 +8,12 @@
 
 namespace metafuse::evaluation {
 
-void IdTable::grow() {
-  const std::size_t size = std::max<std::size_t>(64, slots_.size() * 2);
+void IdTable::reserve(std::size_t ids) {
+  if (ids * 2 > slots_.size()) resize(std::bit_ceil(ids * 2));
+}
+
+void IdTable::resize(std::size_t slots) {
+  const std::size_t size = std::max<std::size_t>(64, slots);
   slots_.assign(size, {});
   mask_ = size - 1;
   generation_ = 1;

@@ -79,6 +79,8 @@ class IdTable {
     }
   }
 
+  /// Makes room for so many ids, so that the table need not grow.
+  void reserve(std::size_t ids);
   const std::vector<std::string_view>& ids() const { return ids_; }
   std::size_t size() const { return ids_.size(); }
 
@@ -129,7 +131,8 @@ class IdTable {
     return mix(hash ^ last[0], secret_.third ^ last[1]);
   }
 
-  void grow();
+  void grow() { resize(slots_.size() * 2); }
+  void resize(std::size_t slots);
   std::uint32_t insert_new(std::string_view id, std::size_t at, std::uint32_t check, bool& is_new);
 
   HashSecret secret_ = hash_secret();

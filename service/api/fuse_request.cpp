@@ -1,22 +1,19 @@
 #include <algorithm>
-#include <set>
+#include <iterator>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <fmt/format.h>
 
-#include "core/keyed_hash.h"
 #include "core/text.h"
 #include "core/url.h"
-#include "service/api/fusing.h"
+#include "service/api/fuse_reading.h"
 #include "service/http/json_fields.h"
 
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMaxIdBytes = 1024;
 constexpr std::size_t kMostNotices = 20;
 /// Most documents for the methods below, which compare each document with every other one.
 constexpr std::size_t kMaxPairwiseDocuments = 4096;
@@ -38,24 +35,23 @@ Result<const fusion::FusionMethod*> method_named(const std::string& name) {
   return method;
 }
 
-/// Reads the lists of one request and numbers their documents.
+/// Reads the lists of one request.
 class ListReader {
  public:
   ListReader(FuseRequest& request, const TrackingParameters& tracking)
-      : request_(request), tracking_(tracking) {}
+      : request_(request), tracking_(tracking), lists_(request) {}
 
   Result<void> read(const JsonArray& lists) {
     if (lists.empty()) return fail(Code::usage, "lists: give at least one list");
     if (lists.size() > kMaxFuseLists)
       return fail(Code::usage,
                   fmt::format("lists: {} lists; at most {} are allowed", lists.size(), kMaxFuseLists));
-    request_.lists.reserve(lists.size());
     for (std::size_t i = 0; i < lists.size(); ++i) {
       if (!lists[i].is_object())
         return fail(Code::usage, fmt::format("lists[{}] must be an object with name and results", i));
       TRY_VOID(read_list(lists[i].get_object(), i));
     }
-    fill_ranks();
+    lists_.finish();
     return {};
   }
 
@@ -63,8 +59,8 @@ class ListReader {
   Result<void> read_list(const JsonObject& object, std::size_t at) {
     JsonFields fields(object);
     CallerList list;
-    list.name = fields.text("name", 200).value_or("");
-    const auto weight = fields.number("weight", 0, 1e9);
+    list.name = fields.text("name", kMaxListNameBytes).value_or("");
+    const auto weight = fields.number("weight", 0, kMaxListWeight);
     list.weight = weight.value_or(1);
     list.has_weight = weight.has_value();
     const JsonArray* results = fields.array("results");
@@ -72,39 +68,40 @@ class ListReader {
     if (list.name.empty()) fields.set_mistake("give it a name");
     if (results == nullptr) fields.set_mistake("\"results\" must be a list");
     if (fields.has_failed()) return fail(Code::usage, fmt::format("lists[{}]: {}", at, fields.error().text));
-    if (!names_.insert(list.name).second)
+    if (lists_.has_list(list.name))
       return fail(Code::usage, fmt::format("two lists are named \"{}\"; names must be unique", list.name));
     if (results->size() > kMaxFuseResults)
       return fail(Code::usage, fmt::format("lists[{}] ({}): {} results; at most {} are allowed", at,
                                            list.name, results->size(), kMaxFuseResults));
-    list.results.reserve(results->size());
-    if (numbers_.empty()) numbers_.reserve(kExpectedOfFirst * results->size());
+    lists_.begin(std::move(list), results->size());
     for (std::size_t i = 0; i < results->size(); ++i)
-      if (auto read = read_result((*results)[i], list); !read)
+      if (auto read = read_result((*results)[i]); !read)
         return fail(Code::usage, fmt::format("lists[{}].results[{}]{}", at, i, read.error().text));
-    request_.lists.push_back(std::move(list));
     return {};
   }
 
-  Result<void> read_result(const Json& value, CallerList& list) {
-    CallerResult result;
+  Result<void> read_result(const Json& value) {
     std::string_view id;
-    bool has_score = false;
+    std::optional<double> score;
+    CallerMembers own;
     if (const auto* text = value.if_string()) {
       id = *text;
     } else if (const auto* members = value.if_object()) {
-      TRY(id, identity_of(*members, result, has_score));
+      TRY(id, identity_of(*members, own, score));
     } else {
       return fail(Code::usage, " must be an id, or an object with \"id\" or \"url\"");
     }
-    if (id.empty() || id.size() > kMaxIdBytes)
-      return fail(Code::usage, fmt::format(": an id must have 1 to {} bytes", kMaxIdBytes));
-    list.has_scores = list.has_scores && has_score;
-    add(id, result, list);
+    if (id.empty() || id.size() > kMaxFusedIdBytes)
+      return fail(Code::usage, fmt::format(": an id must have 1 to {} bytes", kMaxFusedIdBytes));
+    if (!score) request_.lists.back().has_scores = false;
+    if (!own.is_empty()) request_.members.push_back(own);
+    lists_.add(id, score.value_or(0),
+               own.is_empty() ? 0 : static_cast<std::uint32_t>(request_.members.size()));
     return {};
   }
 
-  Result<std::string_view> identity_of(const JsonObject& members, CallerResult& result, bool& has_score) {
+  Result<std::string_view> identity_of(const JsonObject& members, CallerMembers& own,
+                                       std::optional<double>& score) {
     const Json* id = nullptr;
     const Json* url = nullptr;
     for (const auto& [name, value] : members) {
@@ -112,17 +109,15 @@ class ListReader {
         id = &value;
       } else if (name == "url") {
         url = &value;
-        result.members = &members;
       } else if (name == "score") {
         if (!value.is_number()) return fail(Code::usage, ": \"score\" must be a number");
-        result.score = value.to_number<double>();
-        has_score = true;
+        score = value.to_number<double>();
       } else if (name == "title" || name == "snippet") {
         if (!value.is_string())
           return fail(Code::usage, fmt::format(": \"{}\" must be a string", std::string_view(name)));
-        result.members = &members;
+        (name == "title" ? own.title : own.snippet) = std::string_view(value.get_string());
       } else if (name == "fields") {
-        result.members = &members;
+        own.fields = &value;
       } else {
         return fail(Code::usage, fmt::format(": unknown member \"{}\"; put your own data into \"fields\"",
                                              std::string_view(name)));
@@ -130,55 +125,20 @@ class ListReader {
     }
     if (id == nullptr && url == nullptr) return fail(Code::usage, " has neither \"id\" nor \"url\"");
     if (url != nullptr && !url->is_string()) return fail(Code::usage, ": \"url\" must be a string");
+    if (url != nullptr) own.url = std::string_view(url->get_string());
     if (id != nullptr) {
       if (!id->is_string()) return fail(Code::usage, ": \"id\" must be a string");
       return std::string_view(id->get_string());
     }
-    auto key = canonical_url_key(std::string_view(url->get_string()), tracking_);
+    auto key = canonical_url_key(*own.url, tracking_);
     if (!key) return fail(Code::usage, ": \"url\": " + key.error().text);
     request_.keys.push_back(std::move(*key));
     return std::string_view(request_.keys.back());
   }
 
-  void add(std::string_view id, CallerResult result, CallerList& list) {
-    const auto [at, is_new] = numbers_.try_emplace(id, static_cast<std::uint32_t>(request_.documents.size()));
-    result.document = at->second;
-    if (is_new) {
-      request_.documents.push_back(id);
-      last_list_.push_back(0);
-    }
-    const std::size_t list_number = request_.lists.size() + 1;
-    if (last_list_[result.document] == list_number) return note_twice(id, list);
-    last_list_[result.document] = list_number;
-    list.results.push_back(result);
-  }
-
-  void note_twice(std::string_view id, const CallerList& list) {
-    if (request_.notices.size() == kMostNotices) request_.notices.emplace_back("more results occur twice");
-    if (request_.notices.size() > kMostNotices) return;
-    const std::uint32_t document = numbers_.at(id);
-    const auto first = std::find_if(list.results.begin(), list.results.end(),
-                                    [&](const CallerResult& item) { return item.document == document; });
-    request_.notices.push_back(fmt::format("list {} names {} twice; its better rank, {}, counts", list.name,
-                                           id, first - list.results.begin() + 1));
-  }
-
-  void fill_ranks() {
-    request_.ranks.assign(request_.documents.size() * request_.lists.size(), 0);
-    for (std::size_t l = 0; l < request_.lists.size(); ++l)
-      for (std::size_t i = 0; i < request_.lists[l].results.size(); ++i)
-        request_.ranks[request_.lists[l].results[i].document * request_.lists.size() + l] =
-            static_cast<std::uint32_t>(i + 1);
-  }
-
-  /// Documents of all lists per result of the first one, about; growing a table hashes all keys again.
-  static constexpr std::size_t kExpectedOfFirst = 4;
-
   FuseRequest& request_;
   const TrackingParameters& tracking_;
-  boost::unordered_flat_map<std::string_view, std::uint32_t, KeyedHash> numbers_;
-  std::vector<std::size_t> last_list_;  // by document: the last list that named it, from 1
-  std::set<std::string> names_;
+  ListCollector lists_;
 };
 
 /// Reads a method's options {"k", "normalise"}.
@@ -197,8 +157,68 @@ Result<void> read_options(const JsonObject* object, FuseRequest& out) {
   return {};
 }
 
-/// Checks that the lists hold what the method needs.
-Result<void> check_method(FuseRequest& request) {
+}  // namespace
+
+bool compares_documents(const fusion::FusionMethod& method) {
+  return std::find(std::begin(kPairwiseMethods), std::end(kPairwiseMethods), method.name) !=
+         std::end(kPairwiseMethods);
+}
+
+std::uint32_t FuseRequest::best_rank(std::size_t document) const {
+  std::uint32_t best = 0;
+  for (std::size_t l = 0; l < lists.size(); ++l)
+    if (const std::uint32_t at = rank(document, l); at > 0 && (best == 0 || at < best)) best = at;
+  return best;
+}
+
+bool ListCollector::has_list(std::string_view name) const {
+  return std::any_of(request_.lists.begin(), request_.lists.end(),
+                     [&](const CallerList& list) { return list.name == name; });
+}
+
+void ListCollector::begin(CallerList list, std::size_t results) {
+  if (request_.lists.empty()) numbers_.reserve(kExpectedOfFirst * results);
+  request_.lists.push_back(std::move(list));
+  request_.query.lists.emplace_back().reserve(results);
+}
+
+void ListCollector::add(std::string_view id, double score, std::uint32_t members) {
+  bool is_new = false;
+  const std::uint32_t document = numbers_.insert(id, is_new);
+  if (is_new) last_list_.push_back(0);
+  const auto list_number = static_cast<std::uint32_t>(request_.lists.size());
+  if (last_list_[document] == list_number) return note_twice(document);
+  last_list_[document] = list_number;
+  auto& entries = request_.query.lists.back();
+  entries.push_back({document, score});
+  if (members == 0) return;
+  auto& places = request_.lists.back().members;
+  places.resize(entries.size());
+  places.back() = members;
+}
+
+void ListCollector::note_twice(std::uint32_t document) {
+  if (request_.notices.size() == kMostNotices) request_.notices.emplace_back("more results occur twice");
+  if (request_.notices.size() > kMostNotices) return;
+  const auto& entries = request_.query.lists.back();
+  const auto first = std::find_if(entries.begin(), entries.end(),
+                                  [&](const fusion::ListEntry& entry) { return entry.document == document; });
+  request_.notices.push_back(fmt::format("list {} names {} twice; its better rank, {}, counts",
+                                         request_.lists.back().name, numbers_.ids()[document],
+                                         first - entries.begin() + 1));
+}
+
+void ListCollector::finish() {
+  const auto& lists = request_.query.lists;
+  request_.query.documents = numbers_.ids();
+  request_.ranks.assign(request_.query.size() * lists.size(), 0);
+  for (std::size_t l = 0; l < lists.size(); ++l)
+    for (std::size_t i = 0; i < lists[l].size(); ++i)
+      request_.ranks[lists[l][i].document * lists.size() + l] = static_cast<std::uint32_t>(i + 1);
+}
+
+Result<void> check_fused_lists(FuseRequest& request) {
+  if (request.method == nullptr) return {};
   const fusion::FusionMethod& method = *request.method;
   const bool has_weights = std::any_of(request.lists.begin(), request.lists.end(),
                                        [](const CallerList& list) { return list.has_weight; });
@@ -222,29 +242,15 @@ Result<void> check_method(FuseRequest& request) {
                   fmt::format("the method {} adds up scores, and list {} has results without one; give "
                               "every result a score, or name a method that uses ranks",
                               method.name, list.name));
-  if (compares_documents(method) && request.documents.size() > kMaxPairwiseDocuments)
+  if (compares_documents(method) && request.query.size() > kMaxPairwiseDocuments)
     return fail(
         Code::usage,
         fmt::format("the method {} compares documents with each other and takes at most {}; there are {}",
-                    method.name, kMaxPairwiseDocuments, request.documents.size()));
+                    method.name, kMaxPairwiseDocuments, request.query.size()));
   return {};
 }
 
-}  // namespace
-
-bool compares_documents(const fusion::FusionMethod& method) {
-  return std::find(std::begin(kPairwiseMethods), std::end(kPairwiseMethods), method.name) !=
-         std::end(kPairwiseMethods);
-}
-
-std::uint32_t FuseRequest::best_rank(std::size_t document) const {
-  std::uint32_t best = 0;
-  for (std::size_t l = 0; l < lists.size(); ++l)
-    if (const std::uint32_t at = rank(document, l); at > 0 && (best == 0 || at < best)) best = at;
-  return best;
-}
-
-Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingParameters& tracking) {
+Result<FuseRequest> read_fuse_head(const JsonObject& body) {
   JsonFields fields(body);
   FuseRequest out;
   out.domain = fields.text("domain", 64).value_or("");
@@ -269,10 +275,13 @@ Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingPara
   if (out.domain.empty()) {
     TRY(out.method, method_named(method.value_or("rrf")));
   }
-  TRY_VOID(ListReader(out, tracking).read(*lists));
-  if (out.method != nullptr) {
-    TRY_VOID(check_method(out));
-  }
+  return out;
+}
+
+Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingParameters& tracking) {
+  TRY(auto out, read_fuse_head(body));
+  TRY_VOID(ListReader(out, tracking).read(body.at("lists").get_array()));
+  TRY_VOID(check_fused_lists(out));
   return out;
 }
 

@@ -1,8 +1,9 @@
 #include "service/api/fusing.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <numeric>
+#include <span>
 
 #include <boost/json/array.hpp>
 #include <boost/json/monotonic_resource.hpp>
@@ -13,7 +14,9 @@
 #include "core/json_writer.h"
 #include "core/keyed_hash.h"
 #include "core/text.h"
+#include "fusion/data/fused_order.h"
 #include "fusion/unsupervised/fusion_method.h"
+#include "service/api/fuse_reading.h"
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
 #include "service/search/relevance_cut.h"
@@ -24,6 +27,10 @@ namespace {
 
 /// Methods whose score is a sum over the lists, so that a result can be explained by list.
 constexpr std::string_view kSums[] = {"rrf", "rbc", "borda", "weighted_borda", "combsum", "weighted_sum"};
+
+bool is_sum(const fusion::FusionMethod& method) {
+  return std::find(std::begin(kSums), std::end(kSums), method.name) != std::end(kSums);
+}
 
 /// One result of the answer, fused by a method or by a model.
 struct FusedPlace {
@@ -37,6 +44,8 @@ struct FusedAnswer {
   JsonWriter out;
   std::size_t most_bytes;
 };
+
+constexpr std::size_t kMostExpectedBytes = std::size_t{64} << 10;
 
 std::size_t most_answer_bytes(std::size_t request_bytes) {
   return kMaxFuseAnswerBytes + kMaxFuseAnswerFactor * request_bytes;
@@ -63,13 +72,12 @@ class FusedWriter {
   /// Each member that callers sent is returned unchanged, from the best-ranking list that has it.
   void open(const FusedPlace& place, std::size_t rank) {
     find_holders(place.document);
-    const Own own = own_members();
+    const CallerMembers own = own_members();
     out_.open_object();
     out_.key("rank").whole(rank);
-    out_.key("id").text(request_.documents[place.document]);
-    if (own[0] != nullptr) out_.key(kOwn[0]).json(*own[0]);
-    out_.key("score").number(place.score);
-    out_.key("relative_score").number(place.relative_score);
+    out_.key("id").text(request_.query.documents[place.document]);
+    if (own.url) out_.key("url").text(*own.url);
+    write_scores(place);
     out_.key("lists").open_array();
     for (const auto& [at, list] : holders_) {
       out_.begin_as(places_[list]);
@@ -77,14 +85,26 @@ class FusedWriter {
       out_.close_object();
     }
     out_.close_array();
-    for (std::size_t i = 1; i < kOwn.size(); ++i)
-      if (own[i] != nullptr) out_.key(kOwn[i]).json(*own[i]);
+    if (own.title) out_.key("title").text(*own.title);
+    if (own.snippet) out_.key("snippet").text(*own.snippet);
+    if (own.fields != nullptr) out_.key("fields").json(*own.fields);
   }
 
  private:
-  static constexpr std::array<JsonKey, 4> kOwn = {"url", "title", "snippet", "fields"};
-  using Own = std::array<const Json*, 4>;
   using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank and list
+
+  /// Results of equal score follow each other, and finding the digits of a number takes longer than all else.
+  void write_scores(const FusedPlace& place) {
+    const bool is_same = scores_end_ > 0 && place.score == last_.score &&
+                         place.relative_score == last_.relative_score &&
+                         std::signbit(place.score) == std::signbit(last_.score);
+    if (is_same) return out_.members_again(scores_begin_, scores_end_);
+    scores_begin_ = out_.size();
+    out_.key("score").number(place.score);
+    out_.key("relative_score").number(place.relative_score);
+    scores_end_ = out_.size();
+    last_ = place;
+  }
 
   void find_holders(std::uint32_t document) {
     holders_.clear();
@@ -92,19 +112,21 @@ class FusedWriter {
       if (const std::uint32_t at = request_.rank(document, l); at > 0)
         holders_.emplace_back(at, static_cast<std::uint32_t>(l));
   }
-  Own own_members() {
-    Own own{};
-    by_rank_.clear();
-    for (const Holder& holder : holders_)
-      if (members_of(holder) != nullptr) by_rank_.push_back(holder);
-    std::sort(by_rank_.begin(), by_rank_.end());  // at equal ranks the first list's
-    for (const Holder& holder : by_rank_)
-      for (std::size_t i = 0; i < kOwn.size(); ++i)
-        if (own[i] == nullptr) own[i] = members_of(holder)->if_contains(kOwn[i].name());
+  /// Each member from the best-ranking list that has it; at equal ranks from the first of them.
+  CallerMembers own_members() {
+    CallerMembers own;
+    if (request_.members.empty()) return own;
+    by_rank_ = holders_;
+    std::sort(by_rank_.begin(), by_rank_.end());
+    for (const auto& [at, list] : by_rank_) {
+      const CallerMembers* const members = request_.members_of(list, at);
+      if (members == nullptr) continue;
+      if (!own.url) own.url = members->url;
+      if (!own.title) own.title = members->title;
+      if (!own.snippet) own.snippet = members->snippet;
+      if (own.fields == nullptr) own.fields = members->fields;
+    }
     return own;
-  }
-  const JsonObject* members_of(const Holder& holder) const {
-    return request_.lists[holder.second].results[holder.first - 1].members;
   }
 
   const FuseRequest& request_;
@@ -112,11 +134,14 @@ class FusedWriter {
   std::size_t most_bytes_;
   std::vector<std::string> places_;  ///< by list: its JSON in a result's placements, up to the rank
   std::vector<Holder> holders_, by_rank_;
+  FusedPlace last_;                                ///< whose scores stand between the next two
+  std::size_t scores_begin_ = 0, scores_end_ = 0;  ///< in the answer; 0 if there are none yet
 };
 
 /// What each list adds to each score, [list][document]; empty if the method is not a sum over lists.
-std::vector<std::vector<double>> shares_of(const FuseRequest& request, const fusion::QueryLists& query) {
-  if (std::find(std::begin(kSums), std::end(kSums), request.method->name) == std::end(kSums)) return {};
+std::vector<std::vector<double>> shares_of(const FuseRequest& request) {
+  const fusion::QueryLists& query = request.query;
+  if (!is_sum(*request.method)) return {};
   std::vector<std::vector<double>> shares;
   for (std::size_t l = 0; l < query.lists.size(); ++l) {
     fusion::QueryLists alone{query.documents,
@@ -139,7 +164,7 @@ JsonArray shares_json(const FuseRequest& request, const std::vector<std::vector<
 }
 
 std::size_t shown_count(const FuseRequest& request) {
-  return request.limit == 0 ? request.documents.size() : std::min(request.limit, request.documents.size());
+  return request.limit == 0 ? request.query.size() : std::min(request.limit, request.query.size());
 }
 
 void write_notices(const FuseRequest& request, JsonWriter& out) {
@@ -153,10 +178,15 @@ void write_notices(const FuseRequest& request, JsonWriter& out) {
 /// first name them.
 std::vector<std::uint32_t> callers_order(const FuseRequest& request, const std::vector<double>& scores) {
   std::vector<std::uint32_t> order(scores.size());
-  std::vector<std::uint32_t> best(scores.size());
-  for (std::size_t i = 0; i < best.size(); ++i) best[i] = request.best_rank(i);
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::vector<std::uint32_t> best(scores.size(), fusion::Standing::kNever);
+  for (const auto& list : request.query.lists)
+    for (std::uint32_t i = 0; i < list.size(); ++i)
+      best[list[i].document] = std::min(best[list[i].document], i);
+  std::vector<std::uint64_t> keys;
+  keys.reserve(scores.size());
+  for (const double score : scores) keys.push_back(~fusion::ordered_bits(score));
+  fusion::sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) {
     if (scores[a] != scores[b]) return scores[a] > scores[b];
     return best[a] != best[b] ? best[a] < best[b] : a < b;
   });
@@ -176,15 +206,9 @@ AccessRefusal too_long() {
 }
 
 OrRefusal<void> fuse_by_method(const FuseRequest& request, FusedAnswer& answer) {
-  fusion::QueryLists query{request.documents, {}};
-  for (const CallerList& list : request.lists) {
-    auto& entries = query.lists.emplace_back();
-    entries.reserve(list.results.size());
-    for (const CallerResult& result : list.results) entries.push_back({result.document, result.score});
-  }
-  const auto scores = fuse_scores(*request.method, query, request.options);
+  const auto scores = fuse_scores(*request.method, request.query, request.options);
   const auto order = callers_order(request, scores);
-  const auto shares = request.is_explained ? shares_of(request, query) : std::vector<std::vector<double>>();
+  const auto shares = request.is_explained ? shares_of(request) : std::vector<std::vector<double>>();
   const double high = order.empty() ? 0 : scores[order.front()];
   const double low = order.empty() ? 0 : scores[order.back()];
   JsonWriter& out = answer.out;
@@ -238,17 +262,18 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
 /// The caller's lists as if engines had delivered them, with the documents' identities as keys.
 std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
   std::vector<fetchers::FetchedList> out;
-  for (const CallerList& list : request.lists) {
+  for (std::size_t l = 0; l < request.lists.size(); ++l) {
+    const CallerList& list = request.lists[l];
     fetchers::FetchedList& fetched = out.emplace_back();
     const std::size_t at = list.name.find('@');
     fetched.query.template_id = list.name.substr(0, at);
     if (at != std::string::npos) fetched.query.engine = list.name.substr(at + 1);
     fetched.query.text = request.text;
-    for (const CallerResult& result : list.results) {
+    for (const fusion::ListEntry& entry : request.query.lists[l]) {
       Hit& hit = fetched.list.hits.emplace_back();
-      hit.key = request.documents[result.document];
+      hit.key = request.query.documents[entry.document];
       hit.url = hit.key;
-      if (list.has_scores) hit.score = result.score;
+      if (list.has_scores) hit.score = entry.score;
     }
   }
   return out;
@@ -257,8 +282,8 @@ std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
 /// The document number of each result.
 std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAnswer& answer) {
   TextViewMap<std::uint32_t> numbers;
-  for (std::size_t i = 0; i < request.documents.size(); ++i)
-    numbers.emplace(request.documents[i], static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < request.query.size(); ++i)
+    numbers.emplace(request.query.documents[i], static_cast<std::uint32_t>(i));
   std::vector<std::uint32_t> out;
   for (const FusedResult& result : answer.results) out.push_back(numbers.at(result.key));
   return out;
@@ -339,38 +364,39 @@ OrRefusal<void> fuse_for_domain(const FuseRequest& request, const LoadedDomain* 
 double price_of(const FuseRequest& request) {
   constexpr double kLeast = 0.1;
   double tokens = kLeast;
-  for (const CallerList& list : request.lists) tokens += static_cast<double>(list.results.size()) / 16'000;
-  const auto documents = static_cast<double>(request.documents.size());
+  for (const auto& list : request.query.lists) tokens += static_cast<double>(list.size()) / 16'000;
+  const auto documents = static_cast<double>(request.query.size());
   if (request.method != nullptr && compares_documents(*request.method)) tokens += documents * documents / 1e5;
   if (request.is_explained)
     tokens += static_cast<double>(shown_count(request) * request.lists.size()) / 25'000;
   return tokens;
 }
 
-/// Fuses one request and writes its answer.
-OrRefusal<void> try_to_fuse(const JsonObject& body, const FusingPlace& place, FusedAnswer& answer) {
-  const TrackingParameters& tracking =
-      place.snapshot == nullptr ? default_tracking_parameters() : place.snapshot->config.tracking;
-  const auto request = read_fuse_request(body, tracking);
-  if (!request) return refusal(400, request.error().text);
-  Result<const LoadedDomain*> domain = nullptr;
-  if (request->method == nullptr) domain = checked_domain(*request, place);
-  if (!domain) return refusal(400, domain.error().text);
-  const std::size_t cells = shown_count(*request) * request->lists.size();
-  if (request->is_explained && cells > kMaxExplainedCells)
-    return refusal(422, fmt::format("explain: {} results of {} lists; at most {} of results times lists are "
-                                    "explained, so give a smaller \"limit\"",
-                                    shown_count(*request), request->lists.size(), kMaxExplainedCells));
-  if (place.admit)
-    if (auto refused = place.admit(price_of(*request))) return std::move(*refused);
-  return *domain == nullptr ? fuse_by_method(*request, answer)
-                            : fuse_for_domain(*request, *domain, place, answer);
+const TrackingParameters& tracking_of(const FusingPlace& place) {
+  return place.snapshot == nullptr ? default_tracking_parameters() : place.snapshot->config.tracking;
 }
 
-/// As try_to_fuse(), but writes nothing if the request is refused.
+OrRefusal<void> try_to_fuse(const FuseRequest& request, const FusingPlace& place, FusedAnswer& answer) {
+  Result<const LoadedDomain*> domain = nullptr;
+  if (request.method == nullptr) domain = checked_domain(request, place);
+  if (!domain) return refusal(400, domain.error().text);
+  const std::size_t cells = shown_count(request) * request.lists.size();
+  if (request.is_explained && cells > kMaxExplainedCells)
+    return refusal(422, fmt::format("explain: {} results of {} lists; at most {} of results times lists are "
+                                    "explained, so give a smaller \"limit\"",
+                                    shown_count(request), request.lists.size(), kMaxExplainedCells));
+  if (place.admit)
+    if (auto refused = place.admit(price_of(request))) return std::move(*refused);
+  return *domain == nullptr ? fuse_by_method(request, answer)
+                            : fuse_for_domain(request, *domain, place, answer);
+}
+
+/// Writes the answer to a request, or nothing if it is refused.
 OrRefusal<void> fuse_one(const JsonObject& body, const FusingPlace& place, FusedAnswer& answer) {
+  const auto request = read_fuse_request(body, tracking_of(place));
+  if (!request) return refusal(400, request.error().text);
   const JsonWriter::Place begin = answer.out.place();
-  auto done = try_to_fuse(body, place, answer);
+  auto done = try_to_fuse(*request, place, answer);
   if (!done) answer.out.return_to(begin);
   return done;
 }
@@ -398,15 +424,35 @@ OrRefusal<void> fuse_batch(const JsonObject& body, const FusingPlace& place, Fus
   return {};
 }
 
+/// About the bytes of an answer: rather too many, so that the text need not move.
+std::size_t expected_bytes(const FuseRequest& request) {
+  constexpr std::size_t kPerResult = 100;
+  constexpr std::size_t kPerPlacement = 24;
+  std::size_t bytes = 256;
+  for (const std::string_view id : request.query.documents) bytes += id.size() + kPerResult;
+  for (std::size_t l = 0; l < request.lists.size(); ++l)
+    bytes += request.query.lists[l].size() * (request.lists[l].name.size() + kPerPlacement);
+  return std::min(bytes, kMostExpectedBytes);
+}
+
 /// in: most_bytes - longest answer
+OrRefusal<std::string> fused_text(const FuseRequest& request, const FusingPlace& place,
+                                  std::size_t most_bytes) {
+  FusedAnswer answer{JsonWriter(expected_bytes(request)), most_bytes};
+  if (auto done = try_to_fuse(request, place, answer); !done) return std::move(done).error();
+  return answer.out.take();
+}
+
 OrRefusal<std::string> fused_text(std::string_view text, const FusingPlace& place, std::size_t most_bytes) {
   if (text.size() > kMaxFuseBytes) return refusal(400, "a request may have at most 4 MiB");
+  if (const PlainFuseText plain(text, tracking_of(place)); plain.request() != nullptr)
+    return fused_text(*plain.request(), place, most_bytes);
   boost::json::monotonic_resource memory(2 * text.size() + 1024);
   const auto document = parse_json(text, "body", Code::usage, {.max_depth = 32, .memory = &memory});
   if (!document) return refusal(400, document.error().text);
   const JsonObject* body = document->if_object();
   if (body == nullptr) return refusal(400, "the body must be a JSON object");
-  FusedAnswer answer{JsonWriter(std::min(4 * text.size(), std::size_t{64} << 10)), most_bytes};
+  FusedAnswer answer{JsonWriter(std::min(4 * text.size(), kMostExpectedBytes)), most_bytes};
   if (auto done =
           body->contains("requests") ? fuse_batch(*body, place, answer) : fuse_one(*body, place, answer);
       !done)
@@ -414,7 +460,24 @@ OrRefusal<std::string> fused_text(std::string_view text, const FusingPlace& plac
   return answer.out.take();
 }
 
+constexpr std::size_t kMostSmallResults = 640;
+
+bool is_small(const FuseRequest& request) {
+  if (request.method == nullptr || !is_sum(*request.method) || request.is_explained) return false;
+  std::size_t results = 0;
+  for (const auto& list : request.query.lists) results += list.size();
+  return results <= kMostSmallResults;
+}
+
 }  // namespace
+
+std::optional<std::string> small_fuse_text(std::string_view text, const FusingPlace& place) {
+  const PlainFuseText plain(text, tracking_of(place));
+  if (plain.request() == nullptr || !is_small(*plain.request())) return std::nullopt;
+  auto answer = fused_text(*plain.request(), place, most_answer_bytes(text.size()));
+  if (!answer) return std::nullopt;
+  return std::move(*answer);
+}
 
 OrRefusal<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
   return fused_text(text, place, most_answer_bytes(text.size()));
