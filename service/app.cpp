@@ -224,6 +224,9 @@ std::optional<HttpResponse> App::answer_again(Exchange& exchange) {
 
 void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
   if (call->route->where == Where::inline_thread) return run(*call, reply);
+  if (call->route->handle_small != nullptr && !call->exchange.awaits_key)
+    if (auto answered = call->route->handle_small(parts_for(*call, reply)))
+      return send_found(call->exchange, std::move(*answered), reply);
   const auto too_busy = [this](const Call& late, Reply& to) {
     telemetry_.metrics.refused("overload");
     to.send(error_response(error_dialect(late.route, late.exchange.request), 503,
@@ -241,15 +244,19 @@ void App::run(Call& call, Reply& reply) {
   const Dialect dialect = error_dialect(call.route, call.exchange.request);
   if (const auto refusal = gate_.check_key_in_body(call.route->rules, call.exchange))
     return reply.send(refusal_response(dialect, *refusal, &call.exchange));
-  Answered answered =
-      call.route->handle({call.exchange, reply, finder_, suggester_, reloader_, gate_, *records_, operations_,
-                          telemetry_.metrics, log(), clock_, readers_.pages, readers_.pictures, documents_});
+  Answered answered = call.route->handle(parts_for(call, reply));
   if (reply.has_begun()) return reply.end();
   if (answered) return send_found(call.exchange, std::move(*answered), reply);
   const auto why = answered.error();
   if (const auto* refused = std::get_if<AccessRefusal>(&why))
     return reply.send(refusal_response(dialect, *refused, &call.exchange));
   reply.send(failure_response(dialect, call.exchange, log(), std::get<Error>(why)));
+}
+
+Parts App::parts_for(const Call& call, Reply& reply) {
+  return {call.exchange, reply,          finder_,           suggester_,         reloader_,
+          gate_,         *records_,      operations_,       telemetry_.metrics, log(),
+          clock_,        readers_.pages, readers_.pictures, documents_};
 }
 
 void App::send_found(const Exchange& exchange, HttpResponse response, Reply& reply) {

@@ -73,6 +73,7 @@ class App {
   std::optional<HttpResponse> answer_again(Exchange& exchange);
   void dispatch(const std::shared_ptr<Call>& call, Reply& reply);
   void run(Call& call, Reply& reply);
+  Parts parts_for(const Call& call, Reply& reply);
   /// Sends a handler's answer, which is kept if it is a search that may be repeated.
   void send_found(const Exchange& exchange, HttpResponse response, Reply& reply);
   void guarded(Call& call, const std::function<void(Reply&)>& work) noexcept;

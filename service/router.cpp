@@ -16,15 +16,21 @@ using enum Cost;
 using enum Where;
 using Body = BodyType;
 
-template <class Made, class... Needs>
-Answered call_with(Made (*handle)(Needs...), const Parts& parts) {
+template <class Answer, class Made, class... Needs>
+Answer call_with(Made (*handle)(Needs...), const Parts& parts) {
   return handle(std::get<Needs>(parts)...);
 }
 
 /// Adapts a handler for the table: calls it with the parts whose types its parameters have.
 template <auto Handle>
 Answered with(const Parts& parts) {
-  return call_with(Handle, parts);
+  return call_with<Answered>(Handle, parts);
+}
+
+/// The same for a handler that answers small requests only.
+template <auto Handle>
+std::optional<HttpResponse> if_small(const Parts& parts) {
+  return call_with<std::optional<HttpResponse>>(Handle, parts);
 }
 
 /// Clients without the role still get the editor's preview of the file in use.
@@ -78,7 +84,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/search", "v1_search", asking(native, Body::json), worker, with<handle_native_search>,
      "Search with slots, query variants, deadline and explanation"},
     {"POST", "/v1/fuse", "v1_fuse", asking(native, Body::json_or_lines), worker, with<handle_fuse>,
-     "Fuses the caller's lists, by a domain's model or a method"},
+     "Fuses the caller's lists, by a domain's model or a method", if_small<handle_small_fuse>},
     {"GET", "/v1/templates/{domain}", "v1_templates", reads(native, Access::search), inline_thread,
      with<handle_get_templates>, "The search templates of a domain"},
     {"PUT", "/v1/templates/{domain}", "v1_templates", changing(native, admin, Body::yaml, much), worker,

@@ -27,6 +27,7 @@ Answered handle_picture(PictureReader& pictures, const Exchange& exchange);
 Answered handle_file(PictureReader& pictures, const Exchange& exchange);
 Answered handle_native_search(Finder& finder, const Exchange& exchange);
 Answered handle_fuse(Finder& finder, Gate& gate, const Clock& clock, const Exchange& exchange);
+std::optional<HttpResponse> handle_small_fuse(Gate& gate, const Clock& clock, const Exchange& exchange);
 Answered handle_get_templates(const Exchange& exchange);
 Answered handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange);
 Answered handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange);

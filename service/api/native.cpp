@@ -143,7 +143,21 @@ AdmitFusion admission_of_fusion(Gate& gate, const Clock& clock, const Exchange& 
   };
 }
 
+constexpr std::size_t kMostSmallBytes = std::size_t{32} << 10;
+
 }  // namespace
+
+/// Whoever has a key is charged a quota, which another program may count.
+std::optional<HttpResponse> handle_small_fuse(Gate& gate, const Clock& clock, const Exchange& exchange) {
+  const std::string& text = exchange.request.body;
+  if (exchange.key != nullptr || text.size() > kMostSmallBytes ||
+      media_type(exchange.request.header("Content-Type")) != "application/json")
+    return std::nullopt;
+  auto answer = small_fuse_text(
+      text, {exchange.snapshot.get(), nullptr, {}, admission_of_fusion(gate, clock, exchange)});
+  if (!answer) return std::nullopt;
+  return make_response(200, "application/json", std::move(*answer));
+}
 
 Answered handle_fuse(Finder& finder, Gate& gate, const Clock& clock, const Exchange& exchange) {
   const std::string& text = exchange.request.body;

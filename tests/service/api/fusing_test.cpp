@@ -1,8 +1,10 @@
 #include "service/api/fusing.h"
 
 #include <algorithm>
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -358,6 +360,25 @@ TEST_CASE("Fusing over HTTP gives the same answer as the command line", "[servic
   CHECK(status_in(fuse_over_http(server, one, "text/plain")) == 415);
   CHECK(status_in(fuse_over_http(server, std::string(service::kMaxFuseBytes + 1, ' '))) == 413);
   CHECK(status_in(fuse_over_http(server, "{}")) == 400);
+}
+
+TEST_CASE("A short request is fused while searches occupy every worker", "[service][fusing]") {
+  std::promise<void> engines_answer;
+  const std::shared_future<void> answered = engines_answer.get_future().share();
+  TestServer server(
+      [&](const ExpandedQuery& query) {
+        answered.wait();
+        return TestServer::default_answer(query);
+      },
+      "workers: 1\n");
+  RawClient searching(server.port());
+  searching.send("GET /search?q=ada&format=json HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  while (server.fetcher().ends().empty()) std::this_thread::yield();
+  const std::string fused = fuse_over_http(server, R"({"lists":[{"name":"a","results":["x","y"]}]})");
+  engines_answer.set_value();
+  CHECK(status_in(fused) == 200);
+  CHECK(ids_of(*parse_json(body_in(fused), "answer")) == "x y");
+  CHECK(status_in(searching.read_response()) == 200);
 }
 
 TEST_CASE("Explanations are limited in results times lists", "[service][fusing][security]") {
