@@ -1,5 +1,6 @@
 #!/bin/bash
-# Starts nginx on a free port with 16 answers of 30 results (11 KB) and runs bench/fetch_lists against it.
+# Starts nginx (Debian's nginx-light) on a free port with 16 answers of 30 results (11 KB) and runs bench/fetch_lists
+# against it.
 # usage: bench/fetch_lists.sh [BUILD_FOLDER]
 set -euo pipefail
 build=${1:-build/release}
