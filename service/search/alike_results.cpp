@@ -22,22 +22,20 @@ constexpr std::size_t kComparedBytes = 600;  ///< of a snippet
 /// Sets that share four fifths of their members almost surely share one of their smallest eight.
 constexpr std::size_t kSmallest = 8;
 
-/// The words of a title, and those of them that hold a digit; sorted.
+/// The words of a title, and those of them that hold a digit, each once and in order.
 struct TitleWords {
-  std::vector<std::string> all, numbers;
+  std::vector<std::string> all;
+  std::string numbers;  ///< with a line end behind each
 };
 
 TitleWords title_words(const std::string& title) {
   TitleWords out;
-  for (fetchers::WordCutter cutter(truncate_utf8(title, kComparedBytes)); cutter.next();) {
+  for (fetchers::WordCutter cutter(truncate_utf8(title, kComparedBytes)); cutter.next();)
     out.all.emplace_back(cutter.word());
-    if (std::any_of(out.all.back().begin(), out.all.back().end(), is_ascii_digit))
-      out.numbers.push_back(out.all.back());
-  }
-  for (auto* words : {&out.all, &out.numbers}) {
-    std::sort(words->begin(), words->end());
-    words->erase(std::unique(words->begin(), words->end()), words->end());
-  }
+  std::sort(out.all.begin(), out.all.end());
+  out.all.erase(std::unique(out.all.begin(), out.all.end()), out.all.end());
+  for (const std::string& word : out.all)
+    if (std::any_of(word.begin(), word.end(), is_ascii_digit)) out.numbers += word + '\n';
   return out;
 }
 
@@ -82,7 +80,8 @@ class SeenResults {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   /// out: the number of the result alike, or kNone
-  std::size_t find(const Traits& traits) const {
+  std::size_t find(const Traits& traits) {
+    ++turn_;
     if (traits.fingerprint != 0) {
       for (const std::size_t i : with_fingerprint_)
         if (are_alike(seen_[i], traits)) return i;
@@ -93,7 +92,7 @@ class SeenResults {
       const auto others = by_hash_.find(hash);
       if (others == by_hash_.end()) continue;
       for (const std::size_t i : others->second)
-        if (i < best && are_alike(seen_[i], traits)) best = i;
+        if (std::exchange(turn_of_[i], turn_) != turn_ && i < best && are_alike(seen_[i], traits)) best = i;
     }
     return best;
   }
@@ -102,6 +101,7 @@ class SeenResults {
     if (traits.fingerprint == 0)
       for (const std::uint64_t hash : smallest_of(traits)) by_hash_[hash].push_back(seen_.size());
     seen_.push_back(std::move(traits));
+    turn_of_.push_back(0);
   }
 
  private:
@@ -112,6 +112,8 @@ class SeenResults {
   }
 
   std::vector<Traits> seen_;
+  std::vector<std::size_t> turn_of_;  ///< by result: the search for which it was compared last
+  std::size_t turn_ = 0;              ///< the search under way, from 1
   std::vector<std::size_t> with_fingerprint_;
   std::map<std::uint64_t, std::vector<std::size_t>> by_hash_;
 };
