@@ -267,6 +267,7 @@ Result<void> run_show(const std::string& path) {
   for (const auto& [key, value] : model.training)
     if (key != "certainty" && key != "calibration") std::cout << key << "  " << to_text(value) << '\n';
   std::cout << fusion::certainty_text(model.training) << fusion::calibration_text(model.training);
+  if (model.choice) std::cout << '\n' << fusion::choice_text(*model.choice, model.features);
   std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
   if (const fusion::SumRanker* sum = model.ranker->sum())
     std::cout << '\n' << fusion::rank_table(*sum, model.features);

@@ -244,6 +244,16 @@ void add_calibration(CLI::App& verb, TrainArguments& arguments) {
       ->needs(calibrate);
 }
 
+void add_list_choice(CLI::App& verb, TrainArguments& arguments) {
+  verb.add_option_function<double>(
+          "--choose-lists", [&arguments](double may_lose) { arguments.choice.emplace().may_lose = may_lose; },
+          "also learn which lists a domain with `select` asks for first, and when they suffice: they may "
+          "cost "
+          "this much of a ranking's mean worth, such as 0.002 (see templates.md); 5 more trainings")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("MAY_LOSE");
+}
+
 void add_memory(CLI::App& verb, TrainArguments& arguments) {
   CLI::Option* memory =
       verb.add_option("--memory-limit", arguments.memory.bytes,
@@ -308,6 +318,7 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
                 "also cross-validate against RRF and train on samples of the queries, and keep in the model "
                 "how sure it is and each list's weight; 25 more trainings");
   add_calibration(verb, arguments);
+  add_list_choice(verb, arguments);
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
   add_start(verb, arguments);

@@ -13,6 +13,7 @@
 
 #include "core/result.h"
 #include "fusion/input/input_files.h"
+#include "fusion/training/list_ordering.h"
 #include "fusion/training/registry.h"
 #include "fusion/training/training_options.h"
 #include "service/learning/store_training.h"
@@ -59,6 +60,8 @@ struct TrainArguments {
   bool wants_certainty = false;
   std::optional<bool> wants_calibration;  ///< absent: with a learner that chooses, if the queries suffice
   std::string reliability_plot;
+  std::optional<fusion::ListChoiceOptions>
+      choice;  ///< absent: the model says nothing about asking fewer lists
 };
 
 /// Adds the options with their help and examples; `arguments` must outlive the parsing.

@@ -219,12 +219,15 @@ Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner
   return {};
 }
 
-/// Calibration trains anew on parts of the queries, which this process must hold in memory.
+/// Calibration and the choice of lists train anew on parts of the queries, which this process must hold
+/// in memory.
 Result<void> check_calibration(const TrainArguments& arguments, const fusion::Communicator* communicator) {
-  const auto refused = [](const std::string& what) {
-    return fail(Code::usage, "--calibrate " + what + "; leave out one of them");
+  const bool is_calibrated = arguments.wants_calibration.value_or(false);
+  const auto refused = [&](const std::string& what) {
+    return fail(Code::usage,
+                (is_calibrated ? "--calibrate " : "--choose-lists ") + what + "; leave out one of them");
   };
-  if (!arguments.wants_calibration.value_or(false)) return {};
+  if (!is_calibrated && !arguments.choice) return {};
   if (communicator != nullptr) return refused("does not work with several processes (mpirun)");
   if (arguments.memory.bytes > 0)
     return refused("needs all columns in memory and cannot obey --memory-limit");
@@ -320,6 +323,16 @@ Result<void> add_calibration(const TrainArguments& arguments, const fusion::Lear
                                      : fusion::calibrate_if_possible(request, learner, result);
 }
 
+Result<void> add_list_choice(const fusion::ListChoiceOptions& options, const fusion::Learner& learner,
+                             fusion::TrainingRequest request, fusion::TrainingResult& result) {
+  if (request.progress) request.progress = terminal_progress("choose lists");
+  TRY_VOID(fusion::choose_lists(request, learner, options, result));
+  if (!result.model.choice)
+    return fail(Code::bad_data,
+                "--choose-lists: no list holds a relevant document; judge more, or train without it");
+  return {};
+}
+
 Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communicator* communicator) {
   TRY(const auto learner, chosen_learner(arguments.learner));
   TRY_VOID(check_outputs(arguments));
@@ -351,6 +364,7 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   TRY(auto result, learner->train(request));
   if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));
   TRY_VOID(add_calibration(arguments, *learner, request, result));
+  if (arguments.choice) TRY_VOID(add_list_choice(*arguments.choice, *learner, request, result));
   result.model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
   return is_first ? write_outcome(arguments, result, data.report) : Result<void>();
 }

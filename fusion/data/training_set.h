@@ -19,6 +19,8 @@ struct QueryRange {
   std::size_t begin = 0;
   std::size_t end = 0;
   double weight = 1.0;  ///< relative to other queries (--query-weights)
+  /// Rank features whose lists were not asked for: that they rank nothing says nothing about them.
+  std::vector<std::uint32_t> unasked = {};
 };
 
 /// One pair of general feedback: row `above` belongs above row `below`; both are documents of the same query.

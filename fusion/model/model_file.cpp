@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "core/atomic_file.h"
 #include "core/contract.h"
@@ -46,13 +50,19 @@ Result<void> check_derived(const std::vector<Feature>& features, std::string_vie
   return {};
 }
 
-Result<std::optional<RelevanceCurve>> read_relevance(const JsonObject& root, std::string_view name) {
-  if (!root.contains("relevance")) return std::optional<RelevanceCurve>();
-  const JsonObject* object = object_at(root, "relevance");
-  if (object == nullptr) return bad(name, "\"relevance\" must be an object");
-  auto curve = read_relevance_curve(*object);
-  if (!curve) return fail(curve.error().code, std::string(name) + ": " + curve.error().text);
-  return std::optional<RelevanceCurve>(std::move(*curve));
+/// Reads an optional member of a model.
+///
+/// in:     read - makes the value from the member's object
+template <class Read>
+auto read_optional(const JsonObject& root, std::string_view member, std::string_view name, const Read& read)
+    -> Result<std::optional<typename std::invoke_result_t<Read, const JsonObject&>::value_type>> {
+  using Value = typename std::invoke_result_t<Read, const JsonObject&>::value_type;
+  if (!root.contains(member)) return std::optional<Value>();
+  const JsonObject* object = object_at(root, member);
+  if (object == nullptr) return bad(name, fmt::format("\"{}\" must be an object", member));
+  auto value = read(*object);
+  if (!value) return fail(value.error().code, std::string(name) + ": " + value.error().text);
+  return std::optional<Value>(std::move(*value));
 }
 
 Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_view name) {
@@ -127,6 +137,7 @@ std::string model_text(const Model& model) {
   root["unranked"] = model.is_absent_zero ? "null" : "absent";
   root["body"] = model.ranker->body();
   if (model.relevance) root["relevance"] = to_json(*model.relevance);
+  if (model.choice) root["choice"] = to_json(*model.choice);
   root["training"] = model.training;
   return to_pretty_text(root);
 }
@@ -153,7 +164,10 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Re
   auto ranker = read_body(*body, model.features);
   if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
   model.ranker = std::move(*ranker);
-  TRY(model.relevance, read_relevance(*root, name));
+  TRY(model.relevance, read_optional(*root, "relevance", name, read_relevance_curve));
+  TRY(model.choice, read_optional(*root, "choice", name, [&](const JsonObject& object) {
+        return read_list_choice(object, count_lists(model.features));
+      }));
   if (const JsonObject* training = object_at(*root, "training")) model.training = *training;
   return model;
 }

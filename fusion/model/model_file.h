@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
+#include "fusion/model/list_choice.h"
 #include "fusion/model/relevance_curve.h"
 
 namespace metafuse::fusion {
@@ -55,9 +56,10 @@ using SharedRanker = std::shared_ptr<const Ranker>;
 
 /// The content of a model file:
 /// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],
-/// "unranked","body","relevance","training"}
+/// "unranked","body","relevance","choice","training"}
 /// "unranked" says which cells of an input are unranked: "absent" (not named, or NULL) or "null" (only NULL;
-/// a cell that is not named is 0). "relevance" is there only if the scores were calibrated.
+/// a cell that is not named is 0). "relevance" is there only if the scores were calibrated,
+/// "choice" only if it was learned which lists to ask for first.
 struct Model {
   std::string learner;
   std::vector<Feature> features;
@@ -65,6 +67,7 @@ struct Model {
   JsonObject training;  ///< options, counts and final losses; nothing that differs between equal runs
   bool is_absent_zero = false;
   std::optional<RelevanceCurve> relevance{};  ///< what the scores mean, if they were calibrated
+  std::optional<ListChoice> choice{};         ///< which lists to ask for first, if that was learned
 };
 
 /// The text of a model file; equal models have equal texts. Requires finite numbers.

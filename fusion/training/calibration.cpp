@@ -1,36 +1,27 @@
 #include "fusion/training/calibration.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <map>
 #include <set>
-#include <span>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/json_members.h"
-#include "core/parallel.h"
 #include "evaluation/reports/plots.h"
-#include "evaluation/significance/significance.h"
 #include "fusion/model/relevance_curve.h"
+#include "fusion/training/held_out.h"
 
 namespace metafuse::fusion {
 namespace {
 
-constexpr std::size_t kCalibrationFolds = 5;
 constexpr std::size_t kBins = 10;
 
 bool is_relevant_row(const TrainingSet& set, std::size_t row) {
   return set.grades[row] >= set.feedback.relevance_level;
 }
-
-/// How a store's sets name the queries of clicks, which may have lost their pairs.
-constexpr std::string_view kClicked = "clicked ";
 
 /// Whether each query has judged documents.
 std::vector<bool> are_judged(const TrainingSet& set) {
@@ -47,118 +38,25 @@ std::vector<bool> are_judged(const TrainingSet& set) {
       has_relevant = has_relevant || is_relevant_row(set, row);
       has_judged = has_judged || set.in_feedback[row] != 0;
     }
-    const bool has_clicks = has_pairs[q] || set.queries[q].id.starts_with(kClicked);
+    const bool has_clicks = has_pairs[q] || set.queries[q].id.starts_with(kClickedRow);
     out[q] = has_judged && (has_relevant || !has_clicks);
   }
   return out;
 }
-
-/// The name of the base query: a store's sets name queries "judged DIGEST" and "clicked DIGEST#SEARCH".
-std::string_view base_query_of(std::string_view id) {
-  id = id.substr(0, id.find('#'));
-  for (const std::string_view origin : {std::string_view("judged "), kClicked})
-    if (id.starts_with(origin)) id.remove_prefix(origin.size());
-  return id;
-}
-
-/// The fold of each query; all searches of a base query have the same one. Judged base queries are spread
-/// evenly over the folds.
-Result<std::vector<std::size_t>> folds_of(const TrainingSet& set, const std::vector<bool>& judged,
-                                          std::uint64_t seed) {
-  std::set<std::string_view> bases;
-  for (std::size_t q = 0; q < judged.size(); ++q)
-    if (judged[q]) bases.insert(base_query_of(set.queries[q].id));
-  const std::vector<std::string_view> names(bases.begin(), bases.end());
-  TRY(const auto folds, evaluation::random_folds(names, kCalibrationFolds, seed));
-  std::map<std::string_view, std::size_t> fold_of;
-  for (std::size_t i = 0; i < names.size(); ++i) fold_of[names[i]] = folds.fold_of[i];
-  std::vector<std::size_t> out;
-  for (const QueryRange& query : set.queries) {
-    const auto at = fold_of.find(base_query_of(query.id));
-    out.push_back(at == fold_of.end() ? kCalibrationFolds : at->second);  // always trained on
-  }
-  return out;
-}
-
-/// Maps scores of one model to those of another at the same quantile of documents that both have scored.
-class QuantileMap {
- public:
-  QuantileMap(std::vector<double> from, std::vector<double> to) : from_(std::move(from)), to_(std::move(to)) {
-    std::ranges::sort(from_);
-    std::ranges::sort(to_);
-  }
-
-  double operator()(double score) const {
-    const auto [first, last] = std::ranges::equal_range(from_, score);
-    const auto below = static_cast<double>(first - from_.begin());
-    if (first != last) return at(below + static_cast<double>(last - first - 1) / 2);
-    if (first == from_.begin() || first == from_.end())
-      return first == from_.begin() ? to_.front() : to_.back();
-    const double low = *(first - 1);
-    return at(below - 1 + (score / 2 - low / 2) / (*first / 2 - low / 2));
-  }
-
- private:
-  /// The value at a place between two positions.
-  double at(double place) const {
-    const auto low = std::min(static_cast<std::size_t>(place), to_.size() - 1);
-    const auto high = std::min(low + 1, to_.size() - 1);
-    return std::lerp(to_[low], to_[high], place - static_cast<double>(low));
-  }
-
-  std::vector<double> from_, to_;
-};
 
 /// The held-out documents of one fold, on the scale of the model.
 struct HeldOutFold {
   std::vector<ScoredRelevance> documents;
 };
 
-/// What every fold is trained from.
-struct Calibration {
-  const TrainingRequest& request;
-  const TrainAgain& train;
-  const Ranker& ranker;  ///< of the model to calibrate
-  std::vector<bool> judged;
-  std::vector<std::size_t> fold_of;
-};
-
-Result<HeldOutFold> score_fold(const Calibration& parts, std::size_t fold) {
-  const TrainingSet& all = *parts.request.train;
-  std::vector<std::size_t> inside, outside;
-  for (std::size_t q = 0; q < all.queries.size(); ++q)
-    if (parts.fold_of[q] != fold)
-      outside.push_back(q);
-    else if (parts.judged[q])
-      inside.push_back(q);
-  const TrainingSet seen = select_queries(all, outside);
-  TrainingRequest request = parts.request;
-  request.train = &seen;
-  request.threads = 1;
-  request.progress = nullptr;
-  request.trace.is_wanted = false;
-  request.checkpoints = {};
-  TRY(const auto trained, parts.train(request));
-  const QuantileMap on_scale(trained.model.ranker->score(seen.matrix), parts.ranker.score(seen.matrix));
-  const TrainingSet unseen = select_queries(all, inside);
-  const std::vector<double> scores = trained.model.ranker->score(unseen.matrix);
-  HeldOutFold out;
-  for (std::size_t row = 0; row < scores.size(); ++row)
-    if (unseen.in_feedback[row] != 0)
-      out.documents.push_back({on_scale(scores[row]), is_relevant_row(unseen, row)});
-  return out;
-}
-
-Result<std::vector<HeldOutFold>> score_folds(const Calibration& parts) {
-  std::vector<HeldOutFold> folds(kCalibrationFolds);
-  std::atomic<std::size_t> done{0};
-  const auto caller = std::this_thread::get_id();
-  TRY_VOID(try_parallel_for(folds.size(), parts.request.threads, [&](std::size_t fold) -> Result<void> {
-    TRY(folds[fold], score_fold(parts, fold));
-    ++done;
-    if (parts.request.progress && std::this_thread::get_id() == caller)
-      parts.request.progress(done, folds.size());
-    return {};
+Result<std::vector<HeldOutFold>> score_folds(const TrainingRequest& request, const Learner& learner,
+                                             const TrainingResult& result, const std::vector<bool>& judged) {
+  std::vector<HeldOutFold> folds(kHeldOutFolds);
+  TRY_VOID(hold_out(request, learner, result, judged, [&](const HeldOut& out) {
+    const std::vector<double> scores = out.ranker.score(out.unseen.matrix);
+    for (std::size_t row = 0; row < scores.size(); ++row)
+      if (out.unseen.in_feedback[row] != 0)
+        folds[out.fold].documents.push_back({out.on_scale(scores[row]), is_relevant_row(out.unseen, row)});
   }));
   return folds;
 }
@@ -252,10 +150,7 @@ Result<void> calibrate(const TrainingRequest& request, const Learner& learner, T
     return fail(Code::bad_data,
                 "calibration needs relevant and irrelevant documents, and all judged ones are alike; judge "
                 "more, or train without --calibrate");
-  Calibration parts{
-      request, result.again ? result.again : learner.train, *result.model.ranker, are_judged(set), {}};
-  TRY(parts.fold_of, folds_of(set, parts.judged, request.seed));
-  TRY(const auto folds, score_folds(parts));
+  TRY(const auto folds, score_folds(request, learner, result, are_judged(set)));
   result.model.relevance = fit_relevance(all_but(folds, folds.size()));
   result.model.training["calibration"] = report_of(folds, queries);
   result.summary += calibration_text(result.model.training);

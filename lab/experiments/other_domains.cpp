@@ -1,7 +1,8 @@
 // What the models of other domains are worth to a domain that has judged few queries or none. The
 // demonstration's base queries are divided into domains by SECTION; half of each domain's queries test. For
-// each number of own judged queries: RRF, `auto`, and `auto` that starts from the models which `auto` trained
-// on all queries of the other domains. Quick: one draw. Normal: 3. Full: 10.
+// each number of own judged queries: RRF, `auto`, `auto` that starts from the models which `auto` trained on
+// all queries of the other domains, and a training on these queries together with the own ones. Quick: one
+// draw. Normal: 3. Full: 10.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,6 +11,8 @@
 
 #include "core/random.h"
 #include "fusion/model/prior.h"
+#include "fusion/training/pooling.h"
+#include "fusion/training/registry.h"
 #include "lab/experiments/home_pages/home_pages.h"
 #include "lab/experiments/judged_queries.h"
 
@@ -21,8 +24,8 @@ constexpr std::array<std::size_t, 6> kCounts = {0, 5, 10, 20, 50, 100};
 constexpr std::size_t kFewestQueries = 60;  // of a domain; sections with fewer make one domain, "others"
 constexpr const char* kMeasure = "recip_rank";
 
-enum Column : std::size_t { kRrf, kAuto, kPrior, kColumns };
-constexpr std::array<const char*, kColumns> kNames = {"RRF", "auto", "auto from other domains"};
+enum Column : std::size_t { kRrf, kAuto, kPrior, kPooled, kColumns };
+constexpr std::array<const char*, kColumns> kNames = {"RRF", "auto", "auto from other domains", "pooled"};
 
 using Row = std::array<double, kColumns>;
 
@@ -95,6 +98,27 @@ Result<fusion::Prior> prior_for(const Recorded& recorded, std::size_t domain) {
   return fusion::prior_of(sources, recorded.queries.set.matrix.features());
 }
 
+fusion::TrainingSet queries_of_others(const Recorded& recorded, std::size_t domain) {
+  std::vector<std::size_t> queries;
+  for (std::size_t d = 0; d < recorded.domains.size(); ++d)
+    if (d != domain)
+      queries.insert(queries.end(), recorded.domains[d].queries.begin(), recorded.domains[d].queries.end());
+  std::sort(queries.begin(), queries.end());
+  return fusion::select_queries(recorded.queries.set, queries);
+}
+
+Result<fusion::Model> train_with_others(const fusion::TrainingSet& set, const fusion::TrainingSet& others,
+                                        const fusion::Prior& prior, std::uint64_t seed) {
+  fusion::TrainingRequest request;
+  request.train = &set;
+  request.seed = seed;
+  request.measure.name = kMeasure;
+  request.prior = &prior;
+  request.trace.is_wanted = false;
+  TRY(auto result, fusion::pooled_learner(*fusion::find_learner("auto"), others).train(request));
+  return std::move(result.model);
+}
+
 /// One draw of one domain: the means of the test half, for every number of own judged queries that there is.
 Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, std::size_t number,
                                   std::uint64_t seed) {
@@ -108,12 +132,13 @@ Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, 
   const Trial trial(recorded.queries, std::move(division), kMeasure, seed);
   TRY(const auto prior, prior_for(recorded, domain));
   TRY(const auto rrf, train({"reciprocal-ranks"}, trial.test_set));
+  const fusion::TrainingSet others = queries_of_others(recorded, domain);
   std::vector<Row> rows;
   for (const std::size_t count : kCounts) {
     if (count > own.size()) break;
     Row& row = rows.emplace_back();
     row.fill(trial.value(rrf));
-    row[kPrior] = trial.value(fusion::model_of(prior, trial.test_set.matrix.features()));
+    row[kPrior] = row[kPooled] = trial.value(fusion::model_of(prior, trial.test_set.matrix.features()));
     if (count == 0) continue;
     std::vector<std::size_t> judged(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     std::sort(judged.begin(), judged.end());
@@ -122,6 +147,8 @@ Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, 
     TRY(const auto started, train_auto(set, &prior, seed));
     row[kAuto] = trial.value(alone);
     row[kPrior] = trial.value(started);
+    TRY(const auto pooled, train_with_others(set, others, prior, seed));
+    row[kPooled] = trial.value(pooled);
   }
   return rows;
 }
@@ -131,7 +158,7 @@ struct Mean {
   std::size_t draws = 0;
   Row row{};
 
-  double lead(Column over) const { return row[kPrior] - row[over]; }
+  double lead(Column over, Column of = kPrior) const { return row[of] - row[over]; }
 };
 
 /// in: is_wanted - of each draw
@@ -154,9 +181,11 @@ void describe(const std::string& name, const std::map<std::size_t, Mean>& means,
   Table table{{{name + ": MRR, own judged queries"}}};
   for (const char* column : kNames) table.rows[0].emplace_back(column);
   table.rows[0].emplace_back("ahead of auto");
+  table.rows[0].emplace_back("pooled, ahead of auto");
   for (const auto& [count, mean] : means) {
     table.add(fmt::format("{} (x{})", count, mean.draws), mean.row, 4);
     table.rows.back().push_back(signed_text(mean.lead(kAuto)));
+    table.rows.back().push_back(signed_text(mean.lead(kAuto, kPooled)));
   }
   report.add(table);
   report.text += "\n";

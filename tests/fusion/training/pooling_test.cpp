@@ -1,0 +1,76 @@
+#include "fusion/training/pooling.h"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/training/registry.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+/// Two lists of six documents in random orders; the relevant one is the first of the list `trusted`.
+TrainingSet queries_trusting(std::uint32_t trusted, int queries, std::uint64_t seed) {
+  Random random(seed);
+  TrainingSetBuilder builder;
+  for (int q = 0; q < queries; ++q) {
+    std::vector<double> ranks[2] = {{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}};
+    for (auto& list : ranks) random.shuffle(list);
+    for (std::size_t d = 0; d < 6; ++d)
+      builder.add({"q" + std::to_string(100 + q), "d" + std::to_string(d), ranks[trusted][d] == 1 ? 1.0 : 0.0,
+                   true, std::vector<Cell>{{0, -ranks[0][d]}, {1, -ranks[1][d]}}});
+  }
+  return builder.finish({{"a", FeatureKind::rank, 6}, {"b", FeatureKind::rank, 6}}, {}).value();
+}
+
+TrainingResult pooled(const TrainingSet& own, const TrainingSet& others) {
+  TrainingRequest request;
+  request.train = &own;
+  return pooled_learner(*find_learner("auto"), others).train(request).value();
+}
+
+double precision_on(const TrainingResult& result, const TrainingSet& set) {
+  return validation_measure(set, "map").value().value(result.model.ranker->score(set.matrix));
+}
+
+double weight_in(const TrainingResult& result) {
+  return result.model.training.at("pooled").at("weight").to_number<double>();
+}
+
+}  // namespace
+
+TEST_CASE("With a single own query, other domains' queries say which list to trust", "[fusion][pooling]") {
+  const TrainingSet own = queries_trusting(1, 1, 7);
+  const TrainingSet fresh = queries_trusting(1, 40, 8);
+  TrainingRequest request;
+  request.train = &own;
+  const auto alone = find_learner("auto")->train(request).value();
+  const auto joint = pooled(own, queries_trusting(1, 40, 9));
+  CHECK(weight_in(joint) == 0.05);
+  CHECK(precision_on(joint, fresh) > precision_on(alone, fresh) + 0.1);
+  CHECK(joint.model.training.at("pooled").at("queries") == 40);
+  CHECK(joint.summary.find("40 judged queries of other domains count 0.05") != std::string::npos);
+}
+
+TEST_CASE("Other domains' queries that contradict the own ones are left", "[fusion][pooling]") {
+  const TrainingSet own = queries_trusting(1, 30, 7);
+  const auto joint = pooled(own, queries_trusting(0, 100, 9));
+  CHECK(weight_in(joint) == 0.0);
+  CHECK(precision_on(joint, queries_trusting(1, 40, 8)) > 0.9);
+  CHECK(joint.model.training.at("pooled").at("among").as_array().size() == 3);
+  CHECK(joint.model.training.at("pooled").at("measured_queries") == 30);
+}
+
+TEST_CASE("Training again in the same way counts the other domains as much", "[fusion][pooling]") {
+  const TrainingSet own = queries_trusting(1, 3, 7);
+  const auto joint = pooled(own, queries_trusting(1, 20, 9));
+  TrainingRequest request;
+  request.train = &own;
+  const auto again = joint.again(request).value();
+  CHECK(again.model.ranker->score(own.matrix) == joint.model.ranker->score(own.matrix));
+}
