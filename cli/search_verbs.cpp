@@ -24,6 +24,7 @@
 #include "fetchers/engines/index/local_engine.h"
 #include "service/api/native.h"
 #include "service/pages/result_text.h"
+#include "service/search/list_selection.h"
 #include "service/search/reasons.h"
 #include "service/search/result_passages.h"
 #include "service/search/search_answer.h"
@@ -278,6 +279,8 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   if (!answer.fusion.notice.empty() && arguments.is_explained)
     std::cerr << "metafuse: " << answer.fusion.notice << '\n';
   print_failures(answer);
+  if (const std::string left = service::not_asked_text(answer); !left.empty() && arguments.is_explained)
+    std::cerr << "metafuse: " << left << '\n';
   if (answer.results.empty()) std::cerr << "metafuse: no result\n";
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   const auto words = service::words_to_mark(answer);

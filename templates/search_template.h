@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,13 @@ struct RerankList {
   std::string feature_name() const { return engine.empty() ? id : id + "@" + engine; }
 };
 
+/// Which lists of a domain a search asks for.
+struct Selection {
+  int first = 5;            ///< asked at once; the others only if these do not settle the top
+  double explore = 0.05;    ///< share of the queries for which all lists are asked
+  double may_lose = 0.002;  ///< of the mean worth of a ranking, by what is not asked for
+};
+
 /// The search templates of one domain (one YAML file).
 struct Domain {
   std::string name;
@@ -49,6 +57,7 @@ struct Domain {
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
   std::vector<RerankList> rerank;
+  std::optional<Selection> select{};    ///< absent: every search asks for all lists
   std::vector<std::string> lists;       ///< names of the lists that callers submit to POST /v1/fuse
   std::vector<std::string> examples{};  ///< plain queries that the home page offers
 

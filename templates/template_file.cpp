@@ -62,6 +62,7 @@ bool is_template_id(std::string_view id) {
 constexpr std::string_view kLikeTop = "like-top";
 constexpr std::size_t kMaxRerankers = 8;
 constexpr int kMostReranked = 200;
+constexpr int kMostFirstLists = 63;  // of the 64 queries that a search may send
 
 bool is_engine_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && std::none_of(name.begin(), name.end(), [](char c) {
@@ -84,6 +85,8 @@ class FileReader {
     domain_.searches_web = map.take_bool("searches_web").value_or(false);
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
     read_group(map);
+    const YamlNode* select = map.take("select");
+    if (select != nullptr) read_select(*select);
     domain_.rrf_k = map.take_number("rrf_k", 0, kMaxRrfK).value_or(domain_.rrf_k);
     const bool has_lists = root.find("lists") != nullptr;  // then no other key is required
     const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");
@@ -96,6 +99,7 @@ class FileReader {
     if (templates != nullptr) read_templates(*templates);
     if (const YamlNode* rerank = map.take("rerank")) read_rerank(*rerank);
     if (has_lists) read_lists(map);
+    if (select != nullptr) warn_about_select(select->place);
     map.finish();
     return std::move(domain_);
   }
@@ -128,6 +132,26 @@ class FileReader {
     if (node == nullptr) return;
     domain_.groups_sites = yaml_string(*node, "group", diagnostics_).value_or("") == "site";
     if (!domain_.groups_sites) diagnostics_.error(node->place, "group must be site");
+  }
+
+  void read_select(const YamlNode& node) {
+    YamlMap map(node, "select", diagnostics_);
+    Selection& select = domain_.select.emplace();
+    select.first = static_cast<int>(map.take_integer("first", 1, kMostFirstLists).value_or(select.first));
+    select.explore = map.take_number("explore", 0, 1).value_or(select.explore);
+    select.may_lose = map.take_number("may_lose", 0, 1).value_or(select.may_lose);
+    if (node.is_map()) map.finish();
+  }
+
+  void warn_about_select(const Place& place) {
+    std::size_t lists = 0;
+    for (const SearchTemplate& item : domain_.templates) lists += item.engines.size();
+    if (static_cast<std::size_t>(domain_.select->first) >= lists)
+      diagnostics_.warning(place,
+                           fmt::format("select asks {} lists first, and the domain has {}: nothing is saved",
+                                       domain_.select->first, lists));
+    if (domain_.select->explore == 0)
+      diagnostics_.warning(place, "explore is 0, so lists that are left out are never tried again");
   }
 
   void read_slots(const YamlNode& slots) {

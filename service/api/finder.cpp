@@ -15,10 +15,14 @@ namespace metafuse::service {
 
 namespace {
 
-/// How many requests to engines a search may cost, for its expanded queries and its rerankers.
+/// How many requests to engines a search costs at first, for its expanded queries and its rerankers.
 std::size_t requests_of(const SearchPlan& plan) {
   const PreparedSearch& prepared = plan.prepared;
   return prepared.queries.size() + rerankers_asked(prepared.domain.domain, prepared.request);
+}
+
+std::size_t lists_asked(const SearchAnswer& answer) {
+  return answer.lists.size() - answer.second_stage;
 }
 
 }  // namespace
@@ -63,6 +67,7 @@ std::optional<FoundSearch> Finder::find_corrected(const Exchange& exchange, cons
 OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const WantedSearch& wanted,
                                           const SearchEvents& events) {
   SearchRequest request = wanted.search;
+  request.asks_all = request.asks_all || wanted.is_for_judge;
   for (std::string& synonym : synonyms_of(records_, exchange, request))
     request.alternatives.push_back(std::move(synonym));
   TRY(const SearchPlan plan, plan_search(exchange, std::move(request), clock_));
@@ -93,9 +98,12 @@ Result<SharedAnswer> Finder::search(const SearchPlan& plan, const SitePreference
                                     const PartialAnswer& on_partial) {
   TRY(auto answer, source_.window(plan, 1, on_partial));
   const PreparedSearch& prepared = plan.prepared;
+  // the lists that the first ones made necessary; a used-up quota refuses the next search
+  if (const std::size_t asked = lists_asked(*answer); asked > prepared.queries.size())
+    static_cast<void>(gate_.admit_search(plan.exchange, asked - prepared.queries.size(), plan.has_raw()));
   while (wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites))) {
     if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
-    if (gate_.admit_search(plan.exchange, prepared.queries.size(), plan.has_raw())) break;
+    if (gate_.admit_search(plan.exchange, lists_asked(*answer), plan.has_raw())) break;
     auto deeper = source_.window(plan, answer->windows + 1);
     if (!deeper) break;
     answer = std::move(*deeper);

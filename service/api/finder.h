@@ -35,8 +35,9 @@ struct WantedSearch {
   int limit = 0;  ///< results to show; 0 if the dialect chooses among all results, and then nothing is stored
   SitePreferences sites = {};  ///< blocked results are replaced by asking the engines for more
   Correction correction = Correction::none;
-  bool is_stored = true;      ///< false for a search that must not be learned from
-  bool is_for_judge = false;  ///< in the ranker's order, without what judges and operators decided
+  bool is_stored = true;  ///< false for a search that must not be learned from
+  /// In the ranker's order, without what judges and operators decided, and of all lists.
+  bool is_for_judge = false;
 };
 
 /// A search that was answered, and the results shown.

@@ -16,6 +16,7 @@
 #include "service/learning/feedback.h"
 #include "service/learning/records.h"
 #include "service/search/list_fusion.h"
+#include "service/search/list_selection.h"
 #include "service/search/reasons.h"
 #include "service/search/relevance_cut.h"
 #include "service/search/search_requests.h"
@@ -35,6 +36,13 @@ JsonArray texts_json(const std::vector<std::string>& texts) {
 JsonArray folded_json(const std::vector<Hit>& hits) {
   JsonArray out;
   for (const Hit& hit : hits) out.push_back(JsonObject{{"url", hit.url}, {"title", hit.title}});
+  return out;
+}
+
+JsonArray not_asked_json(const SearchAnswer& answer) {
+  JsonArray out;
+  for (const NotAsked& each : answer.not_asked)
+    out.push_back(JsonObject{{"feature", each.feature}, {"engine", each.engine}, {"why", name_of(each.why)}});
   return out;
 }
 
@@ -106,6 +114,7 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   out["corrections"] = texts_json(shown.corrections);
   if (!shown.typed.empty()) out["typed"] = shown.typed;
   out["failed"] = std::move(failed);
+  if (!answer.not_asked.empty()) out["not_asked"] = not_asked_json(answer);
   out["fusion"] = fusion_json(answer);
   if (is_explained) out["queries"] = std::move(queries);
   out["timing"] =

@@ -45,6 +45,8 @@ constexpr FamilyRow kRequests{"metafuse_http_requests_total", "Requests answered
                               "route", "status"};
 constexpr FamilyRow kEngineLists{"metafuse_engine_lists_total", "Lists asked of an engine, by outcome.",
                                  "engine", "outcome"};
+constexpr FamilyRow kSavedLists{"metafuse_engine_lists_saved_total",
+                                "Lists of an engine that a search did without, by reason.", "engine", "why"};
 constexpr FamilyRow kSearches{"metafuse_searches_total", "Searches, by domain and fusion method.", "domain",
                               "method"};
 constexpr FamilyRow kLookups{"metafuse_cache_lookups_total", "Look-ups in the cache of answers, by outcome.",
@@ -191,6 +193,10 @@ void Metrics::engine_health(std::string_view engine, std::string_view state,
 
 void Metrics::search(std::string_view domain, std::string_view method) {
   body_->counters.at(kSearches, domain, method).Increment();
+}
+
+void Metrics::saved(std::string_view engine, std::string_view why) {
+  body_->counters.at(kSavedLists, engine, why).Increment();
 }
 
 void Metrics::cache(std::string_view outcome) {

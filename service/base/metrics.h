@@ -22,6 +22,8 @@ class Metrics {
   /// stage is "fetch", "fuse" or "render".
   void stage(std::string_view stage, double seconds);
   void engine(std::string_view engine, std::string_view outcome, double seconds);
+  /// Counts a list that a search of a domain with `select` did without.
+  void saved(std::string_view engine, std::string_view why);
   /// Whether an engine's circuit breaker was open when the engine was last asked.
   void breaker(std::string_view engine, bool is_open);
   /// An engine's state, one of `states`.

@@ -138,6 +138,16 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   snapshot.domains.emplace(name, std::move(out));
 }
 
+/// Whether a domain asks all lists of another one.
+bool asks_lists_of(const LoadedDomain& domain, const LoadedDomain& other) {
+  const auto own = features_of(domain.domain);
+  return std::ranges::all_of(other.domain.templates, [&](const templates::SearchTemplate& item) {
+    return std::ranges::all_of(item.engines, [&](const std::string& engine) {
+      return std::ranges::find(own, item.id + '@' + engine, &fusion::Feature::name) != own.end();
+    });
+  });
+}
+
 /// Gives every domain what the others' own models say about its lists. Where a domain has no model, this
 /// serves it.
 void add_priors(Snapshot& snapshot) {
@@ -146,6 +156,9 @@ void add_priors(Snapshot& snapshot) {
     for (const auto& [other, loaded] : snapshot.domains)
       if (other != name && loaded.model && loaded.model->ranker->sum() != nullptr)
         sources.push_back({other, &*loaded.model});
+    for (const auto& [other, loaded] : snapshot.domains)
+      if (other != name && !domain.domain.templates.empty() && asks_lists_of(loaded, domain))
+        domain.same_lists.push_back(other);
     if (auto prior = fusion::prior_of(sources, features_of(domain.domain)))
       domain.prior = std::make_shared<const fusion::Prior>(std::move(*prior));
   }

@@ -65,6 +65,8 @@ struct LoadedDomain {
   std::string model_digest;
   /// What the models of the other domains say about this domain's lists; null if nothing.
   std::shared_ptr<const fusion::Prior> prior = {};
+  /// Names of the other domains that ask all its lists, if it may learn from them.
+  std::vector<std::string> same_lists = {};
   bool is_model_prior = false;             ///< `model` is made of `prior`, because there is none of its own
   bool is_model_left_out = false;          ///< the domain has a model, but this search asked for RRF
   std::optional<Challenger> challenger;    ///< loaded only while searches are interleaved

@@ -24,6 +24,7 @@ Result<void> pool_query(const Snapshot& snapshot, const LoadedDomain& domain, co
                         const JudgePoolOptions& options, const Clock& clock, JudgePool& pool) {
   SearchRequest request;
   request.domain = domain.domain.name;
+  request.asks_all = true;
   if (is_plain_query(query, plain_slot(domain.domain)))
     request.text = query.slots.begin()->second;
   else

@@ -38,6 +38,13 @@ RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig&
   options.training.judges = {learning.judge_model, learning.judge_weight, learning.is_judge_only,
                              learning.is_judge_calibrated};
   options.prior = domain.prior;
+  options.pooled = domain.same_lists;
+  if (domain.domain.select) {
+    options.choice.emplace();
+    options.choice->may_lose = domain.domain.select->may_lose;
+    for (const templates::RerankList& list : domain.domain.rerank)
+      options.choice->others.push_back(list.feature_name());
+  }
   options.rules = promotion_rules(domain);
   return options;
 }

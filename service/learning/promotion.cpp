@@ -11,6 +11,7 @@
 #include "evaluation/significance/significance.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/calibration.h"
+#include "fusion/training/pooling.h"
 #include "fusion/training/registry.h"
 #include "service/learning/model_comparison.h"
 #include "service/learning/store_training.h"
@@ -19,6 +20,8 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
+constexpr std::size_t kMostPooled =
+    200;  // the latest judged queries of other domains, so that training stays quick
 
 double mean(const std::vector<double>& values) {
   double sum = 0;
@@ -105,6 +108,35 @@ std::map<std::string, std::string> learner_options(const RetrainOptions& options
   return out;
 }
 
+/// What people judged in the domains that ask the same lists, the latest queries first, without those that
+/// are held out there.
+Result<fusion::TrainingSet> pooled_queries(Store& store, const RetrainOptions& options) {
+  StoreTrainingOptions training = options.training;
+  training.domain.clear();
+  training.judges = {};
+  training.are_held_out_used = false;
+  for (const std::string& domain : options.pooled) {
+    TRY(const auto judged, judged_by_people(store, domain));
+    for (const JudgedQuery& query : judged) {
+      TRY(auto search, search_to_learn(store, domain, query, training.features));
+      if (search) training.offline.push_back({std::move(*search), grades_of(query)});
+    }
+  }
+  std::ranges::stable_sort(training.offline, std::greater<>(),
+                           [](const OfflineQuery& query) { return query.search.at; });
+  if (training.offline.size() > kMostPooled) training.offline.resize(kMostPooled);
+  return training_set_from_store(store, training);
+}
+
+/// The learner, which also takes over other domains' judged queries if there are any.
+Result<fusion::Learner> learner_with_others(Store& store, const RetrainOptions& options) {
+  TRY(const fusion::Learner* const learner, fusion::learner_named(options.learner));
+  if (options.pooled.empty() || !learner->can.start_from) return *learner;
+  TRY(auto others, pooled_queries(store, options));
+  if (others.queries.empty()) return *learner;
+  return fusion::pooled_learner(*learner, std::move(others));
+}
+
 Result<JudgedGain> gain_of(Store& store, ModelVersions& versions, const RetrainOptions& options,
                            const fusion::TrainingSet& set, const fusion::Learner& learner) {
   const std::string& domain = options.training.domain;
@@ -130,7 +162,8 @@ double level_of_test(double level, std::uint32_t test) {
 }
 
 Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const RetrainOptions& options) {
-  TRY(const fusion::Learner* const learner, fusion::learner_named(options.learner));
+  TRY(const fusion::Learner own_learner, learner_with_others(store, options));
+  const fusion::Learner* const learner = &own_learner;
   RetrainOutcome outcome;
   StoreTrainingOptions training = options.training;
   TRY(const std::size_t held_out, held_out_queries(store, training.domain));
@@ -155,6 +188,7 @@ Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const Retr
   }
   TRY_VOID(trained);
   TRY_VOID(fusion::calibrate_if_possible(request, *learner, *trained));
+  if (options.choice) TRY_VOID(fusion::choose_lists(request, *learner, *options.choice, *trained));
   if (is_early) {
     TRY(outcome.gain, gain_of(store, versions, options, set, *learner));
   }

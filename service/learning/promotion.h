@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "fusion/data/features.h"
 #include "fusion/model/model_file.h"
 #include "fusion/model/prior.h"
+#include "fusion/training/list_ordering.h"
 #include "fusion/training/registry.h"
 #include "service/learning/store_training.h"
 #include "service/store/model_versions.h"
@@ -40,6 +42,11 @@ struct RetrainOptions {
   /// What other domains have learned, from which a learner that can starts. It also is what serves the domain
   /// while it has no champion. Null: nothing, so RRF serves it.
   std::shared_ptr<const fusion::Prior> prior;
+  /// Other domains that ask the same lists: what people judged there counts, too, as far as the domain's own
+  /// judgments say that it helps.
+  std::vector<std::string> pooled;
+  /// Also learn which lists to ask for first; nothing if the domain does not select lists.
+  std::optional<fusion::ListChoiceOptions> choice;
   PromotionRules rules;
   std::uint64_t seed = 1;
   unsigned threads = 1;

@@ -258,6 +258,7 @@ Result<std::vector<FetchedList>> fetched_lists(const Snapshot& snapshot, const L
   SearchRequest request;
   request.domain = domain.domain.name;
   request.slots = query.slots;
+  request.asks_all = true;
   auto prepared = prepare_search(snapshot, domain, request, clock);
   if (!prepared) return fail(prepared.error().code, "base query " + query.id + ": " + prepared.error().text);
   prepared->end = clock.now() + wait;

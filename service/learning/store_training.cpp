@@ -13,6 +13,7 @@
 #include "core/contract.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/training/held_out.h"
 #include "service/search/list_fusion.h"
 
 namespace metafuse::service {
@@ -87,8 +88,6 @@ constexpr UnixTime kHarvestSeconds = 90 * 86400;
 /// counts as.
 constexpr double kTrustBefore = 0.5;
 constexpr double kTrustWeight = 20;
-/// What the ids of judged queries in a training set begin with.
-constexpr std::string_view kJudgedRow = "judged ";
 
 /// A clicked search's pairs, kept until the rows of its documents are known.
 struct PendingPairs {
@@ -229,7 +228,7 @@ class Collector {
     }
     TRY(const auto search, search_to_learn(store_, options_.domain, query, features_));
     if (!search) return leave_out();
-    add_rows(std::string(kJudgedRow) + query.query, *search, learned_grades(query));
+    add_rows(std::string(fusion::kJudgedRow) + query.query, *search, learned_grades(query));
     ++(is_of_model ? report_.model_queries : report_.judged_queries);
     return {};
   }
@@ -263,7 +262,7 @@ class Collector {
     } else if (common_features(query.search, features_) == 0) {
       ++report_.foreign_searches;
     } else {
-      add_rows(std::string(kJudgedRow) + query.search.query, query.search,
+      add_rows(std::string(fusion::kJudgedRow) + query.search.query, query.search,
                {query.grades.begin(), query.grades.end()});
       ++report_.offline_queries;
     }
@@ -292,7 +291,7 @@ class Collector {
     if (sum <= 0) return {};
     // The part before '#' names the base query, so that its searches stay together when queries are split
     // into folds.
-    const std::string name = "clicked " + found.query + '#' + id;
+    const std::string name = std::string(fusion::kClickedRow) + found.query + '#' + id;
     add_rows(name, found, {});
     pending_.push_back({name, found.documents, std::move(pairs)});
     ++report_.clicked_searches;
@@ -320,6 +319,7 @@ class Collector {
   void add_rows(const std::string& query, const StoredSearch& search,
                 const std::map<std::string, double>& grades) {
     const auto instances = stored_instances(search, features_);
+    note_unasked(query, search);
     const auto matrix = fusion::feature_matrix(features_, instances);
     std::vector<fusion::Cell> cells;
     for (std::size_t i = 0; i < instances.documents.size(); ++i) {
@@ -333,8 +333,17 @@ class Collector {
     }
   }
 
+  /// Notes for which features the search has no list, as a domain with `select` leaves some out.
+  void note_unasked(const std::string& query, const StoredSearch& search) {
+    auto& unasked = unasked_[query];
+    for (std::uint32_t f = 0; f < features_.size(); ++f)
+      if (!fusion::is_derived(features_[f]) && common_features(search, {features_[f]}) == 0)
+        unasked.push_back(f);
+  }
+
   Result<fusion::TrainingSet> finish() {
     TRY(auto set, builder_.finish(features_, options_.feedback));
+    for (fusion::QueryRange& query : set.queries) query.unasked = std::move(unasked_[query.id]);
     weigh_model(set);
     report_.click_trust = trust();
     for (const PendingPairs& pending : pending_) add_pairs(pending, report_.click_trust, set);
@@ -349,7 +358,8 @@ class Collector {
   void weigh_model(fusion::TrainingSet& set) const {
     if (options_.judges.is_only) return;
     for (fusion::QueryRange& query : set.queries)
-      if (query.id.starts_with(kJudgedRow) && of_model_.contains(query.id.substr(kJudgedRow.size())))
+      if (query.id.starts_with(fusion::kJudgedRow) &&
+          of_model_.contains(query.id.substr(fusion::kJudgedRow.size())))
         query.weight = options_.judges.weight;
   }
 
@@ -384,6 +394,7 @@ class Collector {
   std::map<std::string, std::vector<Click>> clicks_;                          ///< by search
   std::map<std::string, std::map<std::string, int>> held_out_grades_;         ///< by query and document
   std::map<std::string, double> used_by_query_;
+  std::map<std::string, std::vector<std::uint32_t>> unasked_;  ///< features, by query
   std::vector<PendingPairs> pending_;
 };
 

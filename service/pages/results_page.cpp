@@ -16,6 +16,7 @@
 #include "service/pages/result_text.h"
 #include "service/pages/texts.h"
 #include "service/search/list_fusion.h"
+#include "service/search/list_selection.h"
 #include "service/search/reasons.h"
 #include "service/search/search_pipeline.h"
 
@@ -244,6 +245,9 @@ std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer, co
                                            : texts.counted("how_model", answer.lists.size(), method,
                                                            fmt::arg("model", fusion.version));
   if (is_about(domain, answer)) out += ' ' + std::string(texts.raw("how_more"));
+  for (const NotAskedGroup& group : not_asked_groups(answer))
+    out += ' ' + texts.counted(fmt::format("how_{}", name_of(group.why)), group.count,
+                               fmt::arg("lists", group.names));
   if (answer.left_out > 0) out += ' ' + texts.counted("how_left_out", answer.left_out);
   if (!domain.model && !domain.is_model_left_out) return out + ' ' + std::string(texts.raw("how_untrained"));
   if (!fusion.notice.empty()) out += ' ' + texts.say("how_notice", fmt::arg("notice", fusion.notice));

@@ -9,6 +9,7 @@
 #include "core/json_members.h"
 #include "service/search/alike_results.h"
 #include "service/search/list_fusion.h"
+#include "service/search/list_selection.h"
 #include "service/search/typed_conditions.h"
 
 namespace metafuse::service {
@@ -42,6 +43,8 @@ std::size_t memory_of(const SearchAnswer& answer) {
     for (const Hit& hit : list.list.hits) bytes += memory_of(hit) + hit.url.size() + kObjectBytes;
     for (const std::string& text : list.list.suggestions) bytes += kObjectBytes + text.size();
   }
+  for (const NotAsked& each : answer.not_asked)
+    bytes += sizeof(NotAsked) + each.feature.size() + each.engine.size();
   for (const FusedResult& result : answer.results)
     bytes += sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
              result.placements.size() * sizeof(Placement) + answer.lists.size() * sizeof(std::uint32_t);
@@ -148,7 +151,7 @@ std::size_t AnswerCache::waiting() const {
 
 namespace {
 
-constexpr std::int64_t kVersion = 5;
+constexpr std::int64_t kVersion = 6;
 constexpr std::size_t kHitFields = 11;
 
 JsonArray hit_json(const Hit& hit) {
@@ -230,13 +233,29 @@ Result<fetchers::FetchedList> read_list(const Json& json) {
   return list;
 }
 
+Result<NotAsked> read_not_asked(const Json& json) {
+  if (!json.is_array() || json.get_array().size() != 3) return damaged();
+  const JsonArray& fields = json.get_array();
+  if (!std::ranges::all_of(fields, [](const Json& field) { return field.is_string(); })) return damaged();
+  for (const WhyNotAsked why : kWhysNotAsked)
+    if (fields[2].get_string() == name_of(why))
+      return NotAsked{std::string(fields[0].get_string()), std::string(fields[1].get_string()), why};
+  return damaged();
+}
+
 }  // namespace
 
 std::string answer_text(const SearchAnswer& answer) {
   require(!answer.has_failures(), "only whole answers are shared");
   JsonArray lists;
   for (const fetchers::FetchedList& list : answer.lists) lists.emplace_back(list_json(list));
-  return to_text(JsonObject{{"version", kVersion}, {"query", answer.query}, {"lists", std::move(lists)}});
+  JsonArray not_asked;
+  for (const NotAsked& each : answer.not_asked)
+    not_asked.emplace_back(JsonArray{each.feature, each.engine, name_of(each.why)});
+  return to_text(JsonObject{{"version", kVersion},
+                            {"query", answer.query},
+                            {"lists", std::move(lists)},
+                            {"not_asked", std::move(not_asked)}});
 }
 
 Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
@@ -246,7 +265,10 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   const auto* version = members.integer("version");
   const auto* query = members.text("query");
   const JsonArray* lists = members.array("lists");
-  if (version == nullptr || *version != kVersion || query == nullptr || lists == nullptr) return damaged();
+  const JsonArray* not_asked = members.array("not_asked");
+  if (version == nullptr || *version != kVersion || query == nullptr || lists == nullptr ||
+      not_asked == nullptr)
+    return damaged();
   SearchAnswer answer;
   answer.domain = domain.domain.name;
   answer.query = std::string(*query);
@@ -257,6 +279,10 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   for (const Json& entry : *lists) {
     TRY(auto list, read_list(entry));
     read.push_back(std::move(list));
+  }
+  for (const Json& entry : *not_asked) {
+    TRY(auto each, read_not_asked(entry));
+    answer.not_asked.push_back(std::move(each));
   }
   fuse_lists(domain, std::move(read), answer);
   fold_results(domain, answer);
@@ -316,6 +342,7 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   for (const std::string& engine : request.engines) append_part(key, engine);
   append_part(key, std::to_string(request.lists.size()));
   for (const std::string& list : request.lists) append_part(key, list);
+  if (request.asks_all) append_part(key, "all lists");
   append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
   append_part(key, request.language);
   append_part(key, request.time_range);

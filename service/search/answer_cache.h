@@ -80,7 +80,8 @@ class AnswerCache {
 /// An answer's lists as JSON, for a cache shared by several processes. It holds what is needed to fuse the
 /// lists again, which every process does by its own model. Requires an answer without failed lists.
 ///
-/// {"version":5,"query","lists":[{"template","engine","text","suggestions":[...],
+/// {"version":6,"query","not_asked":[[list,engine,why]...],
+///  "lists":[{"template","engine","text","suggestions":[...],
 ///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null,
 ///  fingerprint,kind,{details}]...]}...]}
 std::string answer_text(const SearchAnswer& answer);

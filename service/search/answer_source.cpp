@@ -7,6 +7,7 @@
 #include "core/keyed_hash.h"
 #include "service/base/dates.h"
 #include "service/search/health_keeper.h"
+#include "service/search/list_selection.h"
 #include "service/search/search_spans.h"
 #include "service/store/redis_client.h"
 #include "service/store/shared_state.h"
@@ -56,6 +57,7 @@ Result<SharedAnswer> AnswerSource::window(const SearchPlan& plan, int windows,
   telemetry_.metrics.stage("fetch", answer->fetch_seconds);
   telemetry_.metrics.stage("fuse", answer->fuse_seconds);
   note_lists(answer->lists);
+  for (const NotAsked& each : answer->not_asked) telemetry_.metrics.saved(each.engine, name_of(each.why));
   return answer;
 }
 

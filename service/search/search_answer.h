@@ -61,6 +61,16 @@ struct FusionNote {
   JsonObject choice;  ///< the candidates from which `auto` chose the model; empty for other models
 };
 
+/// Why a list of a domain with `select` was not asked for: the first lists settled the top, the search's time
+/// was over, or it may send no more queries.
+enum class WhyNotAsked : std::uint8_t { settled, deadline, limit };
+
+struct NotAsked {
+  std::string feature;
+  std::string engine;
+  WhyNotAsked why = WhyNotAsked::settled;
+};
+
 /// The fused ranking as the ranker computed it, with the keys that it refers to.
 struct FusionState {
   std::vector<std::vector<std::string>> keys;  ///< by list, best first
@@ -83,6 +93,7 @@ struct SearchAnswer {
   std::size_t left_out = 0;                  ///< results that did not meet them
   std::vector<fusion::Feature> features;     ///< one per requested list
   std::vector<fetchers::FetchedList> lists;  ///< one per feature, failed ones empty
+  std::vector<NotAsked> not_asked{};         ///< the request's other lists
   std::size_t second_stage = 0;              ///< how many lists at the end are orders by rerankers
   std::shared_ptr<const FusionState> state;  ///< used to explain results
   std::vector<FusedResult> results;          ///< all results, best first

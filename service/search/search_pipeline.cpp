@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "service/base/dates.h"
 #include "service/search/alike_results.h"
 #include "service/search/list_fusion.h"
+#include "service/search/list_selection.h"
 #include "service/search/second_stage.h"
 #include "service/search/typed_conditions.h"
 
@@ -18,7 +20,6 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMaxVariants = 16;
-constexpr std::size_t kMaxExpandedQueries = 64;
 constexpr std::string_view kVariantSlot = "QUERY";
 
 /// The base query of a request: from its slots, its plain text, or both together.
@@ -114,7 +115,7 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
                                  " has no search templates: callers bring its lists, to POST /v1/fuse");
   if (queries.empty())
     return fail(Code::usage, "no template of the domain uses any of the named engines or lists");
-  if (queries.size() > kMaxExpandedQueries)
+  if (queries.size() > kMaxExpandedQueries && !is_selective(domain, request))
     return fail(Code::usage, "more than 64 expanded queries; give fewer variants or name fewer engines");
   return queries;
 }
@@ -188,13 +189,13 @@ struct Fetched {
 
 /// Fetches one window of every list. An engine may send more than it was asked for; hits below the depth are
 /// cut off.
-Fetched fetch_lists(const PreparedSearch& search, int window, const Clock& clock,
-                    const std::function<void(const FetchedList&)>& on_list) {
+Fetched fetch_lists(const PreparedSearch& search, const std::vector<ExpandedQuery>& queries, int window,
+                    const Clock& clock, const std::function<void(const FetchedList&)>& on_list) {
   const auto options = fetch_options(search, window, clock);
   const auto depth = static_cast<std::size_t>(options.depth);
   Fetched out;
   out.begin = clock.now();
-  out.lists = search.snapshot.engines.fetcher->fetch(search.queries, options, on_list);
+  out.lists = search.snapshot.engines.fetcher->fetch(queries, options, on_list);
   out.end = clock.now();
   for (FetchedList& list : out.lists)
     if (list.list.hits.size() > depth) list.list.hits.resize(depth);
@@ -208,13 +209,60 @@ void note_times(const Snapshot& snapshot, const Fetched& fetched, TimePoint fuse
   answer.fuse_seconds = std::chrono::duration<double>(fused - fetched.end).count();
 }
 
+void note_not_asked(const std::vector<ExpandedQuery>& queries, WhyNotAsked why, SearchAnswer& answer) {
+  for (const ExpandedQuery& query : queries)
+    answer.not_asked.push_back({query.feature_name(), query.engine, why});
+}
+
+/// Asks for the lists that were put off, round by round until the top is settled.
+///
+/// in:     answer - fused of the first lists
+void ask_later(const PreparedSearch& search, const Clock& clock, const PartialAnswer& on_partial,
+               Fetched& fetched, SearchAnswer& answer) {
+  note_not_asked(search.never, WhyNotAsked::limit, answer);
+  std::size_t wanted = search.queries.size();
+  for (const auto& round : search.rounds) wanted += round.size();
+  for (std::size_t i = 0; i < search.rounds.size(); ++i) {
+    const bool is_done = is_settled(search.domain, answer, i);
+    if (is_done || clock.now() >= search.end) {  // an engine without any time left would count as failed
+      for (std::size_t left = i; left < search.rounds.size(); ++left)
+        note_not_asked(search.rounds[left], is_done ? WhyNotAsked::settled : WhyNotAsked::deadline, answer);
+      return;
+    }
+    if (on_partial) {
+      SearchAnswer so_far = answer;
+      fold_results(search.domain, so_far);
+      on_partial(so_far, answer.lists.size(), wanted);
+    }
+    Fetched more = fetch_lists(search, search.rounds[i], 1, clock, {});
+    std::vector<FetchedList> lists = std::move(answer.lists);
+    std::move(more.lists.begin(), more.lists.end(), std::back_inserter(lists));
+    fuse_lists(search.domain, std::move(lists), answer);
+    fetched.end = more.end;
+  }
+}
+
+/// What was sent for the lists of an answer, without those of rerankers.
+std::vector<ExpandedQuery> queries_of(const SearchAnswer& answer) {
+  std::vector<ExpandedQuery> out;
+  for (std::size_t i = 0; i + answer.second_stage < answer.lists.size(); ++i)
+    out.push_back(answer.lists[i].query);
+  return out;
+}
+
 }  // namespace
 
 Result<PreparedSearch> prepare_search(const Snapshot& snapshot, const LoadedDomain& domain,
                                       SearchRequest request, const Clock& clock) {
   TRY(auto queries, expand_request(snapshot, domain, request));
   const TimePoint end = clock.now() + deadline_of(snapshot.config, request);
-  return PreparedSearch{snapshot, domain, std::move(request), std::move(queries), end, {}};
+  ListSelection lists;
+  if (is_selective(domain, request))
+    lists = select_lists(domain, request, queries);
+  else
+    lists.first = std::move(queries);
+  return PreparedSearch{snapshot, domain, std::move(request),      std::move(lists.first),
+                        end,      {},     std::move(lists.rounds), std::move(lists.never)};
 }
 
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
@@ -234,8 +282,9 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   Partials partials(search.domain, answer, search.queries, on_partial);
   std::function<void(const FetchedList&)> on_list;
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };
-  Fetched fetched = fetch_lists(search, 1, clock, on_list);
+  Fetched fetched = fetch_lists(search, search.queries, 1, clock, on_list);
   fuse_lists(search.domain, std::move(fetched.lists), answer);
+  ask_later(search, clock, on_partial, fetched, answer);
   const TimePoint fused = clock.now();
   add_second_stage(search, clock, answer);
   fold_results(search.domain, answer);
@@ -247,7 +296,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
 SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, const SearchAnswer& so_far) {
   SearchAnswer answer = so_far;
   ++answer.windows;
-  Fetched fetched = fetch_lists(search, answer.windows, clock, {});
+  Fetched fetched = fetch_lists(search, queries_of(so_far), answer.windows, clock, {});
   // rerankers order only the first window
   std::vector<FetchedList> lists = so_far.lists;
   const auto reranked = lists.end() - static_cast<std::ptrdiff_t>(so_far.second_stage);

@@ -24,7 +24,8 @@ Result<const LoadedDomain*> named_domain(const Snapshot& snapshot, std::string_v
 ///
 /// in:     domain - the one that the request names, or an edited form of it
 /// errors: usage: no query, unknown or missing slots, a variant of an undeclared template, more than 16
-///         variants or 64 expanded queries, or more or longer ones than `limits` allows
+///         variants, more than 64 expanded queries in a domain without `select`, or more or longer ones than
+///         `limits` allows
 Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const LoadedDomain& domain,
                                                   const SearchRequest& request,
                                                   const templates::ExpansionLimits& limits = {});
@@ -44,6 +45,8 @@ struct PreparedSearch {
   std::vector<ExpandedQuery> queries;
   TimePoint end;         ///< deadline for all windows together: the request's, else the configuration's
   std::string sender{};  ///< Exchange::sender(); empty for what the program itself searches
+  std::vector<std::vector<ExpandedQuery>> rounds{};  ///< sent one after another until the top is settled
+  std::vector<ExpandedQuery> never{};                ///< more than one search may send
 };
 
 /// errors: those of expand_request()

@@ -25,6 +25,7 @@ struct SearchRequest {
   std::vector<std::string> alternatives{};  ///< plain queries that mean the same, asked by the same templates
   std::vector<std::string> engines;         ///< only these engines' features; empty for all
   std::vector<std::string> lists;           ///< only these features, "TEMPLATE@ENGINE"; empty for all
+  bool asks_all = false;                    ///< asks for all lists, even if the domain selects some
   int depth = 0;                            ///< results per list, 0 for the domain's depth
   int page = 1;
   std::size_t results = 0;  ///< how far down the answer the reader looks; 0: no further than the lists

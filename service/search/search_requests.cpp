@@ -143,6 +143,7 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
     if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
   out.wants_explanation = is_set(fields, "explain");
   out.is_verbatim = is_set(fields, "verbatim");
+  out.search.asks_all = is_set(fields, "all_lists");
   if (const std::string* by = given(fields, "fusion")) {
     if (*by != "rrf" && *by != "model") return fail(Code::usage, "fusion must be model or rrf");
     out.is_by_rrf = *by == "rrf";
@@ -212,6 +213,7 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   out.search.depth = fields.integer("depth", 1, 1000).value_or(0);
   out.is_explained = fields.flag("explain").value_or(false);
   out.is_verbatim = fields.flag("verbatim").value_or(false);
+  out.search.asks_all = fields.flag("all_lists").value_or(false);
   out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;
   out.search.language = fields.text("language", 40).value_or("");
   out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
@@ -220,7 +222,7 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   read_sites(fields, out);
   fields.refuse_others({"query", "domain", "slots", "variants", "engines", "limit", "page", "depth",
                         "explain", "verbatim", "deadline_ms", "language", "safe_search", "time_range",
-                        "sites", "min_relevance"});
+                        "sites", "min_relevance", "all_lists"});
   if (out.search.text.empty() && out.search.slots.slots.empty() && out.search.variants.empty())
     fields.set_mistake("give \"query\", \"slots\" or \"variants\"");
   if (fields.has_failed()) return fields.error();

@@ -48,8 +48,8 @@ struct SearchParameters {
 bool has_known_format(const Fields& fields);
 
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
-/// lists, fusion, verbatim, categories, min_relevance and timeout_limit; other parameters are ignored, as
-/// SearXNG does.
+/// lists, all_lists, fusion, verbatim, categories, min_relevance and timeout_limit; other parameters are
+/// ignored, as SearXNG does.
 ///
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
@@ -70,7 +70,7 @@ struct NativeSearch {
 };
 
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
-/// "verbatim","min_relevance","deadline_ms","depth","language","time_range","safe_search",
+/// "verbatim","all_lists","min_relevance","deadline_ms","depth","language","time_range","safe_search",
 /// "sites":{"raise":[],"lower":[],"block":[]}}.
 ///
 /// errors: usage that names the member; unknown members are refused

@@ -430,3 +430,62 @@ TEST_CASE("Three in ten base queries are held out", "[service][learning]") {
     held += is_held_out(query_digest("s", "d", {{{"Q", std::to_string(i)}}})) ? 1 : 0;
   CHECK(std::abs(held - 3000) < 140);
 }
+
+TEST_CASE("A list that a search did not ask for is noted as such", "[service][learning]") {
+  World world;
+  const StoredSearch clicked = world.add_clicked("00000005");
+  StoreTrainingOptions options;
+  options.domain = "shoes";
+  options.now = kNewYear;
+  for (const char* name : {"a@e1", "left@out", "c@e3"})
+    options.features.push_back({name, fusion::FeatureKind::rank, 10});
+  const auto set = training_set_from_store(*world.store, options);
+  REQUIRE(set.has_value());
+  REQUIRE(set->queries.size() == 1);
+  CHECK(set->queries[0].unasked == std::vector<std::uint32_t>{1});  // c@e3 was asked, and failed
+}
+
+TEST_CASE("A model of a domain also learns from what people judged of the same lists elsewhere",
+          "[service][learning]") {
+  World world;
+  std::filesystem::create_directories(world.folder.path("models"));
+  ModelVersions versions(world.folder.path("models"));
+  for (int i = 0; i < 12; ++i) world.judge(false);
+  for (int i = 0; i < 3; ++i) world.judge(true);  // held out for that domain's own models
+  std::set<std::uint32_t> relevant;
+  StoredSearch own = world.search(relevant, "00000005");
+  own.domain = "boots";
+  REQUIRE(world.store->searches.add({&own, 1}).has_value());
+  for (std::uint32_t d = 0; d < 10; ++d)
+    REQUIRE(world.store->judgments
+                .set({"boots", own.query, own.documents[d], "ann", relevant.contains(d) ? 1 : 0, own.id,
+                      kNewYear})
+                .has_value());
+  RetrainOptions options = world.options();
+  options.training.domain = "boots";
+  options.training.features = rank_features(own);
+  options.learner = "rankboost-blend";
+  options.options = {};
+  const auto alone = retrain(*world.store, versions, options);
+  REQUIRE(alone.has_value());
+  CHECK_FALSE(versions.read("boots", alone->version)->training.contains("pooled"));
+  options.pooled = {"shoes"};
+  const auto joint = retrain(*world.store, versions, options);
+  if (joint.has_error()) FAIL(joint.error().text);
+  CHECK(versions.read("boots", joint->version)->training.at("pooled").at("queries") == 12);
+}
+
+TEST_CASE("A domain that selects lists learns which ones to ask first", "[service][learning]") {
+  World world;
+  std::filesystem::create_directories(world.folder.path("models"));
+  ModelVersions versions(world.folder.path("models"));
+  for (int i = 0; i < 30; ++i) world.judge(false);
+  RetrainOptions options = world.options();
+  options.choice.emplace();
+  const auto trained = retrain(*world.store, versions, options);
+  if (trained.has_error()) FAIL(trained.error().text);
+  const auto model = versions.read("shoes", trained->version).value();
+  REQUIRE(model.choice.has_value());
+  CHECK(model.choice->queries == 30);
+  CHECK(model.features[model.choice->order.front()].name == "good@g");
+}
