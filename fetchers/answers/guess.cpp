@@ -145,7 +145,13 @@ std::string definition_text(const AnswerRules& rules, const std::string& name,
     if (!path.empty()) out += "    " + std::string(part) + suffix + ": " + in_quotes(path) + "\n";
   };
   const auto write_part = [&](std::string_view part, const PartRule& rule) {
-    if (!rule.empty()) write(part, rule.first());
+    if (rule.paths.size() < 2) return write(part, rule.empty() ? "" : rule.first());
+    std::string paths;
+    for (const std::string& path : rule.paths) paths += (paths.empty() ? "" : ", ") + in_quotes(path);
+    out += "    " + std::string(part) + suffix + ": " +
+           (rule.is_joined ? "{join: [" + paths + "], with: " + in_quotes(rule.separator) + "}"
+                           : "[" + paths + "]") +
+           "\n";
   };
   write("results", rules.results);
   write_part("url", rules.url);

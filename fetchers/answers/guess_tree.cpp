@@ -7,237 +7,25 @@
 #include <set>
 #include <vector>
 
-#include "core/languages.h"
 #include "core/text.h"
-#include "fetchers/answers/answer_dates.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
+#include "fetchers/answers/guess_worth.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMostItems = 200;  ///< items per list that are examined
 constexpr int kDeepestList = 7;
-constexpr int kDeepestPart = 4;
+constexpr int kDeepestPart = 5;
 constexpr std::size_t kMostParts = 400;
-
-/// The values at one path in the items of a list.
-struct Part {
-  std::vector<std::string> keys;
-  std::vector<std::string> values;
-  bool is_chosen = false;  ///< the first address was chosen among several values of an item
-};
+constexpr double kClearTitle = 6;  ///< the worth of a title whose key says so
 
 struct List {
   std::string path;
   int depth = 0;
   std::vector<const Json*> items;
 };
-
-// What the last key of a path suggests, in lower case without - and _ and prefixes. A number is the worth of
-// the words behind it. A match of the whole key counts fully, a word within a longer key counts half.
-constexpr std::string_view kUrlWords =
-    "7 htmlurl weburl permalink webviewlink externalurls resourceurl webui 6 url link landingurl concepturi "
-    "5 href apid ee 4 "
-    "guid uri 3 doi 2 homepage";
-constexpr std::string_view kTitleWords =
-    "7 title headline 6 fullname displayname subject shortdescription modelid 5 name 4 label heading package "
-    "3 summary 2 caption";
-constexpr std::string_view kTextWords =
-    "7 description snippet abstract 6 excerpt fragment summary desc blurb selftext extract body teaser "
-    "overview firstsentence 5 content text intro 4 comment message note 3 lead info";
-constexpr std::string_view kDateNames =
-    "7 published pubdate 6 date 5 created 4 updated modified 3 time year ts";
-constexpr std::int64_t kAnyMoment = 1'000'000'000;  ///< "3 hours ago" is a date, whenever that was
-constexpr std::string_view kPictureWords = "7 thumbnail 6 thumb 5 image 4 picture artwork 2 icon";
-constexpr std::string_view kIdWords = "7 slug 6 id identifier 5 path key 4 uuid 3 number code";
-constexpr std::string_view kLanguageWords = "7 language lang 5 locale languages";
-
-/// Keys inside a path that belong to something other than the result itself.
-constexpr std::string_view kOthers =
-    "author user owner avatar channel publisher source license creator profile image thumb icon picture logo "
-    "account album api self sub status priority issuetype assignee reporter repository parent bugs license "
-    "location address geonames employment affiliation barcode";
-
-std::string plain_key(std::string_view key) {
-  std::string out;
-  for (const char c : key.substr(key.rfind(':') == std::string_view::npos ? 0 : key.rfind(':') + 1))
-    if (c != '_' && c != '-' && c != '@' && c != '$') out += ascii_lower(c);
-  return out;
-}
-
-double worth_of_key(std::string_view key, std::string_view words) {
-  double best = 0, worth = 0;
-  while (!words.empty()) {
-    const std::string_view word = take_until(words, ' ');
-    if (is_ascii_digit(word.front()))
-      worth = word.front() - '0';
-    else if (key == word)
-      best = std::max(best, worth);
-    else if (word.size() > 3 && key.find(word) != std::string_view::npos)
-      best = std::max(best, worth / 2);
-  }
-  return best;
-}
-
-/// The score of a path's keys: the last key says what the value is, the others say what it belongs to.
-double worth_of_path(const Part& part, std::string_view words) {
-  double worth = worth_of_key(plain_key(part.keys.back()), words);
-  // In "title/rendered" and "thumbnail/url", the previous key says what it is.
-  if (part.keys.size() > 1) {
-    std::size_t before = part.keys.size() - 1;
-    while (before > 0 && (part.keys[before - 1] == "*")) --before;
-    if (before > 0) worth = std::max(worth, worth_of_key(plain_key(part.keys[before - 1]), words) * 0.8);
-  }
-  if (worth == 0) return 0;
-  for (const std::string& key : part.keys) {
-    if (key != "*") worth -= 0.4;
-    const std::string plain = plain_key(key);
-    for (std::string_view others = words == kPictureWords ? "" : kOthers; !others.empty();)
-      if (plain.find(take_until(others, ' ')) != std::string::npos) worth -= 2;
-  }
-  return worth;
-}
-
-bool is_address(std::string_view text) {
-  return text.starts_with("http://") || text.starts_with("https://") || text.starts_with("//");
-}
-
-bool is_picture(std::string_view text) {
-  const std::string lower = ascii_lower(text.substr(0, text.find('?')));
-  for (const std::string_view ending : {".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".mp3", ".mp4"})
-    if (lower.ends_with(ending)) return true;
-  return false;
-}
-
-/// A URL meant for programs.
-bool is_interface(std::string_view text) {
-  return text.find("/api/") != std::string_view::npos || text.find("//api") != std::string_view::npos ||
-         text.find("/services/data/") != std::string_view::npos;
-}
-
-/// A URL that cannot be a page for people.
-bool is_data(std::string_view text) {
-  return text.substr(0, text.find('?')).ends_with(".json") ||
-         text.find("/services/data/") != std::string_view::npos;
-}
-
-template <class Holds>
-double share_of(const Part& part, std::size_t items, const Holds& holds) {
-  return static_cast<double>(std::count_if(part.values.begin(), part.values.end(), holds)) /
-         static_cast<double>(std::max<std::size_t>(items, 1));
-}
-
-double share_distinct(const Part& part) {
-  const std::set<std::string_view> distinct(part.values.begin(), part.values.end());
-  return static_cast<double>(distinct.size()) /
-         static_cast<double>(std::max<std::size_t>(part.values.size(), 1));
-}
-
-double mean_size(const Part& part) {
-  double sum = 0;
-  for (const std::string& value : part.values) sum += static_cast<double>(value.size());
-  return sum / static_cast<double>(std::max<std::size_t>(part.values.size(), 1));
-}
-
-double url_worth(const Part& part, std::size_t items) {
-  const double key = worth_of_path(part, kUrlWords);
-  const double absolute = share_of(part, items, is_address);
-  const double pictures = share_of(part, items, is_picture);
-  const double interfaces = share_of(part, items, is_interface);
-  const double relative =
-      key > 3 ? share_of(part, items, [](std::string_view text) { return text.starts_with('/'); }) : 0;
-  const double share = std::max(absolute, 0.7 * relative);
-  if (share < 0.4 || share_distinct(part) < 0.6) return 0;
-  return std::max(0.0,
-                  (key + 2) * share - 6 * pictures - 4 * interfaces - 6 * share_of(part, items, is_data));
-}
-
-double title_worth(const Part& part, std::size_t items) {
-  const double key = worth_of_path(part, kTitleWords);
-  const double share = share_of(part, items, [](std::string_view text) {
-    return text.size() > 1 && text.size() < 400 && !is_address(text) && !text.starts_with('{');
-  });
-  if (key <= 0 || share < 0.5) return 0;
-  const double blanks =
-      share_of(part, items, [](std::string_view text) { return text.find(' ') != std::string_view::npos; });
-  const double distinct = share_distinct(part);
-  return key * share * (items < 3 ? 1 : 0.4 + 0.6 * distinct) + blanks + distinct;
-}
-
-/// Words rather than a code or a URL.
-bool is_prose(std::string_view text) {
-  return text.size() > 8 && !is_address(text) && text.find(' ') != std::string_view::npos;
-}
-
-double text_worth(const Part& part, std::size_t items) {
-  const double key = worth_of_path(part, kTextWords);
-  const double share = share_of(part, items, is_prose);
-  const bool is_constant = part.values.size() >= 3 && share_distinct(part) < 0.4;
-  if (key <= 0 || share <= 0.2 || is_constant) return 0;
-  return key * (0.5 + share / 2) + std::min(3.0, mean_size(part) / 60);
-}
-
-/// The score of a part that its key names, if at least `least` of the items hold such a value.
-template <class Holds>
-double named_worth(const Part& part, std::size_t items, std::string_view words, double least,
-                   const Holds& holds) {
-  const double key = worth_of_path(part, words);
-  const double share = share_of(part, items, holds);
-  return key <= 0 || share < least ? 0 : key * share;
-}
-
-double date_worth(const Part& part, std::size_t items) {
-  return named_worth(part, items, kDateNames, 0.4,
-                     [](const std::string& text) { return !clean_date(text, kAnyMoment).empty(); });
-}
-
-double language_worth(const Part& part, std::size_t items) {
-  return named_worth(part, items, kLanguageWords, 0.4,
-                     [](const std::string& text) { return !language_tag(text).empty(); });
-}
-
-double picture_worth(const Part& part, std::size_t items) {
-  return named_worth(part, items, kPictureWords, 0.3, is_address);
-}
-
-/// The score of a value that identifies an item, and from which its URL may be built.
-double id_worth(const Part& part, std::size_t items) {
-  const std::string last = plain_key(part.keys.back());
-  const double key =
-      std::max(worth_of_path(part, kIdWords), last.size() > 2 && last.ends_with("id") ? 4.0 : 0.0);
-  const double share = share_of(part, items, [](std::string_view text) {
-    return text.size() < 200 && text.find(' ') == std::string_view::npos && !is_address(text);
-  });
-  return share < 0.9 || share_distinct(part) < 0.9 ? 0 : key;
-}
-
-// If no key says what the texts are, their appearance decides: titles are short, distinct, and not codes.
-
-double title_looks(const Part& part, std::size_t items) {
-  const double share = share_of(part, items, [](const std::string& text) {
-    return text.size() > 2 && text.size() < 200 && !is_address(text) &&
-           clean_date(text, kAnyMoment).empty() && std::any_of(text.begin(), text.end(), [](char c) {
-             return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z';
-           });
-  });
-  if (share < 0.8 || share_distinct(part) < 0.7) return 0;
-  const double with_digits = share_of(part, items, [](std::string_view text) {
-    return text.find_first_of("0123456789") != std::string_view::npos;
-  });
-  return std::max(0.1, 2 - mean_size(part) / 200 - with_digits);
-}
-
-double text_looks(const Part& part, std::size_t items) {
-  const double share = share_of(part, items, is_prose);
-  return share < 0.4 || mean_size(part) < 30 ? 0 : 0.5 + std::min(3.0, mean_size(part) / 60);
-}
-
-bool holds_markup(const std::string& text) {
-  return text.find("</") != std::string::npos || text.find("<br") != std::string::npos ||
-         text.find("&amp;") != std::string::npos || text.find("&quot;") != std::string::npos ||
-         text.find("&#") != std::string::npos;
-}
 
 std::optional<std::string> scalar_text(const Json& value) {
   if (value.is_string()) return std::string(value.as_string());
@@ -253,6 +41,7 @@ class PartCollector {
 
   void add(const Json& item) {
     seen_.clear();
+    ++item_;
     std::vector<std::string> keys;
     const JsonArray* row = item.if_array();
     if (row == nullptr) return walk(item, keys, 0);
@@ -303,10 +92,12 @@ class PartCollector {
     Part& part = parts_[path];
     part.keys = keys;
     part.values.push_back(text);
+    part.items.push_back(item_);
     part.is_chosen = part.is_chosen || is_chosen;
   }
 
   bool chooses_addresses_;
+  std::size_t item_ = 0;
 
   std::map<std::string, Part> parts_;
   std::set<std::string> seen_;
@@ -334,19 +125,37 @@ class ListCollector {
         walk(item, path + "/*", depth + 1);
       }
     } else if (const JsonObject* object = value.if_object()) {
-      const bool is_map =
-          object->size() > 1 &&
-          std::all_of(object->begin(), object->end(), [](const auto& m) { return m.value().is_object(); });
+      const auto objects = static_cast<std::size_t>(
+          std::count_if(object->begin(), object->end(), [](const auto& m) { return m.value().is_object(); }));
+      const bool is_map = object->size() > 1 && objects == object->size();
+      // One member may say something about the others, such as their order.
+      const bool is_mixed_map = objects > 1 && objects + 1 == object->size() && are_alike(*object);
       for (const auto& member : *object) {
         if (is_map) add(path, depth, member.value());
+        if (is_mixed_map && member.value().is_object()) add(path + "/*", depth, member.value());
         const std::string key(member.key());
-        if (key.find('/') == std::string::npos) walk(member.value(), path + '/' + key, depth + 1);
+        if (key.find('/') == std::string::npos && !leads_elsewhere(key))
+          walk(member.value(), path + '/' + key, depth + 1);
       }
     }
   }
   const std::map<std::string, List>& lists() const { return lists_; }
 
  private:
+  /// Whether the objects in an object have at least two keys in common.
+  static bool are_alike(const JsonObject& object) {
+    const JsonObject* first = nullptr;
+    for (const auto& member : object) {
+      const JsonObject* one = member.value().if_object();
+      if (one == nullptr) continue;
+      if (first == nullptr) first = one;
+      const auto common =
+          std::count_if(one->begin(), one->end(), [&](const auto& m) { return first->contains(m.key()); });
+      if (common < 2) return false;
+    }
+    return true;
+  }
+
   void add(const std::string& path, int depth, const Json& item) {
     List& list = lists_[path];
     list.path = path;
@@ -368,8 +177,7 @@ Choice best_of(const std::vector<Part>& parts, std::size_t items, const Worth& w
                const std::string& taken = {}) {
   Choice best;
   for (const Part& part : parts) {
-    std::string path = "$";
-    for (const std::string& key : part.keys) path += '/' + key;
+    const std::string path = path_of(part);
     const double value = path == taken ? 0 : worth(part, items);
     if (value > best.worth) best = {path, value, part.is_chosen, share_of(part, items, holds_markup) > 0.3};
   }
@@ -386,10 +194,54 @@ struct Guess {
 /// True if the values at a path are paths themselves.
 bool has_slash(const std::vector<Part>& parts, const PartRule& rule) {
   return std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
-    std::string path = "$";
-    for (const std::string& key : part.keys) path += '/' + key;
-    return !rule.empty() && path == rule.first() && part.values.front().find('/') != std::string::npos;
+    const std::string path = path_of(part);
+    return !rule.empty() && path == rule.first() &&
+           std::any_of(part.values.begin(), part.values.end(),
+                       [](const std::string& value) { return value.find('/') != std::string::npos; });
   });
+}
+
+/// The part of that path; nullptr if there is none.
+const Part* part_at(const std::vector<Part>& parts, std::string_view path) {
+  const auto found =
+      std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return path_of(part) == path; });
+  return found == parts.end() ? nullptr : &*found;
+}
+
+/// A person's name in two parts, which make a title together.
+std::optional<PartRule> name_of_person(const std::vector<Part>& parts) {
+  const auto path_named = [&](std::initializer_list<std::string_view> names) -> std::string {
+    for (const Part& part : parts)
+      if (part.keys.size() <= 2 && title_key_worth(part) > 0 &&
+          std::find(names.begin(), names.end(), plain_key(part.keys.back())) != names.end())
+        return path_of(part);
+    return {};
+  };
+  PartRule name(path_named({"givenname", "givennames", "firstname"}));
+  const std::string family = path_named({"familyname", "familynames", "lastname", "surname"});
+  if (name.empty() || family.empty()) return std::nullopt;
+  name.paths.push_back(family);
+  name.is_joined = true;
+  name.separator = " ";
+  return name;
+}
+
+/// The title of the items that lack the chosen one, where a list has items of several kinds.
+std::string other_title(const std::vector<Part>& parts, std::size_t items, const Part& title) {
+  if (title.values.size() >= items) return {};
+  const Part* best = nullptr;
+  double best_worth = 0;
+  for (const Part& part : parts) {
+    const double worth = title_key_worth(part);
+    const bool fits =
+        worth > best_worth && std::none_of(part.values.begin(), part.values.end(), is_address) &&
+        std::find_first_of(part.items.begin(), part.items.end(), title.items.begin(), title.items.end()) ==
+            part.items.end();
+    if (!fits) continue;
+    best = &part;
+    best_worth = worth;
+  }
+  return best == nullptr ? std::string() : path_of(*best);
 }
 
 Guess guess_of(const List& list, AnswerRules::Format format) {
@@ -412,11 +264,22 @@ Guess guess_of(const List& list, AnswerRules::Format format) {
   title.worth = title.path.empty() ? 0 : title.worth;
   Choice text = best_of(parts, items, text_worth, title.path);
   if (text.path.empty() && !url.path.empty()) text = best_of(parts, items, text_looks, title.path);
+  if (text.path.empty() && plain_key(title.path.substr(title.path.rfind('/') + 1)) == "shortdescription") {
+    text = title;  // nothing longer is there to be described
+    title = best_of(parts, items, title_worth, text.path);
+  }
   Guess guess;
   guess.rules.results = "$" + list.path;
   guess.rules.url = url.path;
   guess.rules.title = title.path;
   guess.rules.content = text.path;
+  if (const auto name = name_of_person(parts); name && title.worth < kClearTitle)
+    guess.rules.title = *name;
+  else if (const Part* chosen = part_at(parts, title.path); chosen != nullptr)
+    if (const std::string other = other_title(parts, items, *chosen); !other.empty()) {
+      guess.rules.title.paths.push_back(other);
+      guess.rules.title.has_fallbacks = true;
+    }
   guess.rules.is_title_html = title.is_html;
   guess.rules.is_content_html = text.is_html;
   guess.chooses_address = url.is_chosen;
@@ -461,7 +324,7 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
     rules.results = as_xpath(rules.results, false);
     for (PartRule* part : {&rules.url, &rules.title, &rules.content, &rules.published, &rules.language,
                            &rules.thumbnail, &rules.id})
-      if (!part->empty()) *part = PartRule(as_xpath(part->first(), true));
+      for (std::string& path : part->paths) path = as_xpath(path, true);
     if (best.chooses_address)
       rules.url = PartRule(rules.url.first() + "[starts-with(normalize-space(.), 'http')]");
   }

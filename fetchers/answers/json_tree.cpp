@@ -242,8 +242,13 @@ KeyPath parse_key_path(std::string_view text) {
 bool has_member(element value, std::string_view name, std::string_view text) {
   element member;
   if (!value.is_object() || value[name].get(member) != simdjson::SUCCESS) return false;
-  const auto found = text_of(member);
-  return found && found->view() == text;
+  const auto is_it = [&](element one) {
+    const auto found = text_of(one);
+    return found && found->view() == text;
+  };
+  if (!member.is_array()) return is_it(member);
+  const simdjson::dom::array list = member;
+  return std::any_of(list.begin(), list.end(), is_it);
 }
 
 std::optional<element> find_first(element value, const KeyPath& path) {

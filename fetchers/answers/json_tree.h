@@ -38,6 +38,7 @@ inline bool is_container(element value) {
   return value.is_object() || value.is_array();
 }
 
+/// Whether the member is that text, or a list that contains it.
 bool has_member(element value, std::string_view name, std::string_view text);
 
 /// True when the value has the member that the key asks for.

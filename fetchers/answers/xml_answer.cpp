@@ -117,6 +117,28 @@ void remove_prefixes(pugi::xml_document& document) {
   document.traverse(walker);
 }
 
+/// True for a path such as "./dc:title", which names a prefix; "::" and "https://" do not.
+bool names_prefix(std::string_view path) {
+  const auto is_letter = [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; };
+  for (std::size_t at = path.find(':'); at != std::string_view::npos; at = path.find(':', at + 1))
+    if (at > 0 && at + 1 < path.size() && is_letter(path[at - 1]) && is_letter(path[at + 1])) return true;
+  return false;
+}
+
+/// Whether a definition names elements without the prefixes that this document has: of its results, or of
+/// all their children.
+bool lacks_prefixes(const pugi::xml_document& document, const AnswerRules& rules) {
+  bool is_prefixed = names_prefix(rules.results);
+  for (const ResultPart& part : kResultParts)
+    for (const std::string& path : (rules.*part.rule).paths) is_prefixed = is_prefixed || names_prefix(path);
+  if (is_prefixed) return false;
+  const pugi::xml_node first = document.select_node(rules.results.c_str()).node();
+  const auto children = first.children();
+  return std::none_of(children.begin(), children.end(), [](const pugi::xml_node& child) {
+    return child.type() == pugi::node_element && without_prefix(child.name()) == child.name();
+  });
+}
+
 std::optional<std::string> declared_language(const pugi::xml_node& node) {
   if (const auto element = child_named(node, {"language"})) return text_of_element(element);
   if (const auto attribute = node.attribute("xml:lang")) return attribute.value();
@@ -261,8 +283,7 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
   TRY_VOID(load_xml(document, body, context));
   try {
     if (rules.results.empty()) return read_feed(document, rules, context);
-    if (rules.results.find(':') == std::string::npos && !document.select_node(rules.results.c_str()))
-      remove_prefixes(document);
+    if (lacks_prefixes(document, rules)) remove_prefixes(document);
     auto list = read_by_xpath(document, rules, context);
     if (list)
       for (const std::string& text : texts(rules.suggestion, document)) append_suggestion(*list, text);

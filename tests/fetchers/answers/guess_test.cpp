@@ -7,6 +7,7 @@
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
@@ -191,4 +192,78 @@ TEST_CASE("Definitions guessed from 20 recorded answers read at least 15 of them
   INFO(missed);
   CHECK(answers.size() == 20);
   CHECK(read >= 15);
+}
+
+TEST_CASE("Answers that were once guessed wrongly are read", "[fetchers][guess]") {
+  const auto folder = test::data_folder("answers-2", test::kAnswersSource);
+  if (!folder) return;
+  struct Example {
+    const char* file;
+    const char* results;
+    const char* url;    ///< the path of the address, or the `url_format`
+    const char* title;  ///< its paths
+  };
+  const std::vector<Example> examples = {
+      {"jira", "$/issues", "https://host.example/{$/id}", "$/fields/summary"},
+      {"ghcode", "$/items", "$/html_url", "$/path"},
+      {"zendesk", "$/results", "https://host.example/{$/id}", "$/name $/subject"},
+      {"discourse", "$/topics", "https://host.example/{$/slug}", "$/title"},
+      {"notion", "$/results", "$/url", "$/title/*/plain_text $/properties/Name/title/*/plain_text"},
+      {"npm", "$/objects", "$/package/links/npm", "$/package/name"},
+      {"spotify", "$/tracks/items", "$/external_urls/spotify", "$/name"},
+      {"osv", "$/vulns", "https://host.example/{$/id}", "$/summary"},
+      {"youtube", "$/items", "https://host.example/{$/id/videoId}", "$/snippet/title"},
+      {"stackex", "$/items", "$/link", "$/title"},
+      {"discogs", "$/results", "$/uri", "$/title"},
+      {"zotero", "$", "$/links/alternate/href", "$/data/title"},
+      {"datacite", "$/data", "$/attributes/url", "$/attributes/titles/*/title"},
+      {"ror", "$/items", "$/links/*/value", "$/names/*/value"},
+      {"orcid", "$/expanded-result", "https://host.example/{$/orcid-id}", "$/given-names $/family-names"},
+      {"huggingface", "$", "https://host.example/{$/_id}", "$/modelId"},
+      {"sharepoint", "$/value/*/hitsContainers/*/hits", "$/resource/webUrl",
+       "$/resource/fields/title $/summary"},
+      {"openlibrary", "$/docs", "https://host.example/{$/key|raw}", "$/title"},
+      {"dockerhub_v2", "$/results", "https://host.example/{$/repo_name|raw}", "$/repo_name"},
+  };
+  std::string missed;
+  int right = 0;
+  for (const Example& example : examples) {
+    const auto body = read_text(*folder + "/guess-wrong/" + example.file + ".json", 1 << 24);
+    REQUIRE(body.has_value());
+    const auto rules = guess_rules(*body, {"https://e.example/", "", ""});
+    REQUIRE(rules.has_value());
+    const std::string title = fmt::format("{}", fmt::join(rules->title.paths, " "));
+    const std::string url = rules->url.empty() ? rules->url_format : rules->url.first();
+    const bool is_right = rules->results == example.results && url == example.url && title == example.title;
+    right += is_right ? 1 : 0;
+    if (!is_right)
+      missed += std::string(example.file) + ": " + rules->results + " " + url + " " + title + "\n";
+  }
+  INFO(missed);
+  CHECK(examples.size() == 19);
+  CHECK(right >= 15);
+}
+
+TEST_CASE("A guess tells apart what belongs to a result and what lies beside it", "[fetchers][guess]") {
+  // a name in two parts; items of two kinds; members by their identifiers, beside their order
+  const AnswerRules people = guess_of_text(
+      R"({"r":[{"id":"a1","given-names":"Ada","family-names":"Otter"},{"id":"b2","given-names":"Bo","family-names":"Weir"}]})");
+  CHECK(people.title.paths == std::vector<std::string>{"$/given-names", "$/family-names"});
+  CHECK(people.title.is_joined);
+  const AnswerRules mixed = guess_of_text(
+      R"({"r":[{"id":1,"title":"One of two","link":"https://e.example/1"},{"id":2,"name":"Somebody Else","link":"https://e.example/2"}]})");
+  CHECK(mixed.title.paths == std::vector<std::string>{"$/title", "$/name"});
+  CHECK(mixed.title.has_fallbacks);
+  const AnswerRules by_key = guess_of_text(
+      R"({"result":{"uids":["7","8"],"7":{"uid":"7","title":"Diet of otters"},"8":{"uid":"8","title":"Of rivers"}}})");
+  CHECK(by_key.results == "$/result/*");
+  const auto file = parse_engine_file(definition_text(people, "p", "https://e.example/?q={query}"), "g.yaml");
+  REQUIRE(file.has_value());
+  CHECK(std::get<HttpAccess>(file->engines.front().access).answer.title == people.title);
+  // a thumbnail and references are not the page
+  const AnswerRules film = guess_of_text(
+      R"({"items":[{"key":"a7","title":"An otter swims","thumbs":{"small":{"url":"https://i.example/a7"}},"references":[{"url":"https://o.example/1"}]},
+                   {"key":"b8","title":"An otter dives","thumbs":{"small":{"url":"https://i.example/b8"}},"references":[{"url":"https://o.example/2"}]}]})");
+  CHECK(film.url.empty());
+  CHECK(film.url_format == "https://host.example/{$/key}");
 }

@@ -297,3 +297,42 @@ TEST_CASE("A stream of events is the list of their documents", "[fetchers][parse
   CHECK(titles_of("{\"url\":\"http://a/\",\"title\":\"A\"}\n{\"url\":\"http://b/\",\"title\":\"B\"}\n") ==
         Titles{"A", "B"});
 }
+
+TEST_CASE("XML is read by names without prefixes where only the document has them", "[fetchers][parsers]") {
+  const AnswerContext context{"http://e.example/", "application/xml", ""};
+  AnswerRules rules;
+  rules.format = AnswerRules::Format::xml;
+  rules.url = "./link[starts-with(., 'http://')]";
+  rules.title = "./title";
+  const auto first_of = [&](const std::string& results, const std::string& document) {
+    rules.results = results;
+    const auto list = parse_answer(rules, document, context);
+    return list && !list->hits.empty() ? list->hits.front().url + ' ' + list->hits.front().title : "none";
+  };
+  const std::string own = "<r><d:link>http://a/</d:link><d:title>A</d:title></r>";
+  CHECK(first_of("//r", "<x xmlns:d='d'>" + own + "</x>") == "http://a/ A");
+  CHECK(first_of(
+            "//r",
+            "<z:x xmlns:z='z' xmlns:d='d'><z:r><d:link>http://a/</d:link><d:title>A</d:title></z:r></z:x>") ==
+        "http://a/ A");
+  // a document that has both names keeps them apart, and a definition with prefixes is taken at its word
+  CHECK(first_of("//r",
+                 "<x xmlns:d='d'><r><d:title>D</d:title><title>A</title><link>http://a/</link></r></x>") ==
+        "http://a/ A");
+  rules.title = "./d:title";
+  rules.url = "./d:link";
+  CHECK(first_of("//r", "<x xmlns:d='d'>" + own + "</x>") == "http://a/ A");
+}
+
+TEST_CASE("A path may ask for objects with a list that contains a text", "[fetchers][parsers]") {
+  AnswerRules rules;
+  rules.results = "$";
+  rules.url = "$/url";
+  rules.title = "$/names/*[types=shown]/value";
+  const auto list = parse_answer(
+      rules,
+      R"([{"url":"http://a/","names":[{"types":["short"],"value":"RU"},{"types":["label","shown"],"value":"River"}]}])",
+      {"http://e.example/", "", ""});
+  REQUIRE(list.has_value());
+  CHECK(list->hits.front().title == "River");
+}
