@@ -99,7 +99,9 @@ Blame blame_for(const HttpAnswer& answer) {
 }
 
 bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
-  return format == AnswerRules::Format::html ||
+  constexpr std::size_t kBegin = 64;
+  const bool has_tag = ascii_trimmed(std::string_view(answer.body).substr(0, kBegin)).starts_with('<');
+  return format == AnswerRules::Format::html || (format == AnswerRules::Format::json && has_tag) ||
          answer.header("content-type").find("html") != std::string_view::npos;
 }
 

@@ -59,9 +59,16 @@ class FileReader {
  private:
   /// A file in our own format.
   EngineFile read_own(const YamlNode& root) {
+    if (root.is_map() && root.find("engines") == nullptr) {
+      diagnostics_.error(
+          root.place,
+          "the file has no `engines:`, and no section of SearXNG's settings.yml: it is neither "
+          "of them");
+      return {};
+    }
     YamlMap map(root, "the file", diagnostics_);
     map.take_integer("version", 1, 1);
-    const YamlNode* list = map.take_required("engines");
+    const YamlNode* list = map.take("engines");
     if (list != nullptr && !list->is_list())
       diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block per engine");
     if (const YamlNode* proxy = map.take("proxy")) proxy_ = *proxy;
@@ -206,13 +213,13 @@ class FileReader {
   }
 
   static void take_known_queries(EngineBlock& block) {
-    constexpr std::size_t kMostQueries = 20, kMostBytes = 400;
+    constexpr std::size_t kMostKnownQueries = 20, kMostBytes = 400;
     block.engine.known_queries = block.texts("known_queries");
     const auto& known = block.engine.known_queries;
     const auto is_right = [](const std::string& query) {
       return !query.empty() && query.size() <= kMostBytes;
     };
-    if (known.size() > kMostQueries || !std::all_of(known.begin(), known.end(), is_right))
+    if (known.size() > kMostKnownQueries || !std::all_of(known.begin(), known.end(), is_right))
       block.error_at("known_queries",
                      "known_queries must be at most 20 queries of 1 to 400 bytes, for which the engine has "
                      "results");

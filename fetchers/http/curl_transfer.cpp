@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "core/encoding.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "fetchers/http/answer_headers.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -48,6 +50,25 @@ Failure failure_of_transfer(CURLcode status) {
     default:
       return Failure::bad_answer;
   }
+}
+
+/// What happened, as a sentence that names the proxy if there is one. Nothing is ever sent around it.
+std::string message_of_transfer(CURLcode status, long connect_status, const std::string& proxy,
+                                Duration waited) {
+  const std::string name = proxy.substr(proxy.find_last_of("/@") + 1);
+  const bool is_of_proxy = !proxy.empty() && (status == CURLE_COULDNT_CONNECT || status == CURLE_PROXY ||
+                                              status == CURLE_COULDNT_RESOLVE_PROXY || connect_status >= 300);
+  if (is_of_proxy)
+    return fmt::format(
+        "the proxy {} refuses or cannot be reached ({}); nothing was sent another way", name,
+        connect_status >= 300 ? fmt::format("HTTP {}", connect_status) : curl_easy_strerror(status));
+  std::string message = curl_easy_strerror(status);
+  if (status == CURLE_UNSUPPORTED_PROTOCOL)
+    message = "the answer is not HTTP/1.1; the server may speak HTTP/2 without TLS, or another protocol";
+  if (status == CURLE_OPERATION_TIMEDOUT)
+    message = fmt::format("no complete answer within {} ms",
+                          std::chrono::duration_cast<std::chrono::milliseconds>(waited).count());
+  return proxy.empty() ? message : message + ", through the proxy " + name;
 }
 
 /// Headers that every client sends and that reveal nothing.
@@ -145,11 +166,14 @@ bool CurlTransfer::set_proxy(const UrlParts& parts) {
 }
 
 /// Headers, credentials and body are meant for the origin in the engine's definition. A redirect or a
-/// description document that leads elsewhere is followed without them.
+/// description document that leads elsewhere is followed without them, and without the cookies that the
+/// redirects of this request have set.
 void CurlTransfer::set_method() {
   curl_slist_free_all(headers_);
   headers_ = nullptr;
-  for (const auto& [name, value] : request_.headers)
+  StringPairs with_cookies;
+  if (!cookies_.empty() && !is_crossing()) add_cookies(with_cookies = request_.headers, cookies_);
+  for (const auto& [name, value] : with_cookies.empty() ? request_.headers : with_cookies)
     if (!is_crossing() || is_of_no_secret(name))
       headers_ = curl_slist_append(headers_, (value.empty() ? name + ";" : name + ": " + value).c_str());
   if (!is_crossing() && !request_.username.empty()) {
@@ -193,11 +217,14 @@ bool CurlTransfer::take_redirect() {
   if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308) return false;
   const std::string_view location = answer_.header("location");
   if (location.empty() || refused_.failure != Failure::none) return false;
+  auto next = resolved_url(location, answer_.url);
   if (++redirects_ > request_.max_redirects) {
-    refuse(Failure::bad_answer, "more than " + std::to_string(request_.max_redirects) + " redirects");
+    refuse(Failure::bad_answer, next && *next == answer_.url
+                                    ? "redirected from the page to itself, as for a visitor without cookies"
+                                    : fmt::format("more than {} redirects", request_.max_redirects));
     return false;
   }
-  auto next = resolved_url(location, answer_.url);
+  if (!is_crossing()) note_cookies(cookies_, answer_.headers);
   if (!next || !parts_of_url(*next)) {
     refuse(Failure::not_allowed, "redirected to something other than an http or https URL: " +
                                      std::string(location.substr(0, 200)));
@@ -209,25 +236,23 @@ bool CurlTransfer::take_redirect() {
   return true;
 }
 
+void CurlTransfer::note_proxy() {
+  if (!request_.proxy.empty()) curl_easy_getinfo(handle_, CURLINFO_HTTP_CONNECTCODE, &connect_status_);
+}
+
 void CurlTransfer::finish(CURLcode status, TimePoint now) {
   if (refused_.failure != Failure::none) return finish(refused_.failure, refused_.message, now);
   if (status == CURLE_OK) return finish(Failure::none, "", now);
-  std::string message = curl_easy_strerror(status);
-  if (!request_.proxy.empty() &&
-      (status == CURLE_COULDNT_CONNECT || status == CURLE_COULDNT_RESOLVE_PROXY || status == CURLE_PROXY))
-    message = "the proxy " + request_.proxy.substr(request_.proxy.find_last_of("/@") + 1) +
-              " refuses or cannot be reached (" + message + "); nothing was sent another way";
-  if (status == CURLE_OPERATION_TIMEDOUT) {
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
-    message = "no complete answer within " + std::to_string(waited) + " ms";
-  }
-  finish(failure_of_transfer(status), std::move(message), now);
+  finish(failure_of_transfer(status),
+         message_of_transfer(status, connect_status_, request_.proxy, now - start_), now);
 }
 
 void CurlTransfer::finish(Failure failure, std::string message, TimePoint now) {
   answer_.failure = failure;
   answer_.message = std::move(message);
   answer_.elapsed = now - start_;
+  for (const auto& [name, value] : cookies_)
+    answer_.headers.insert(answer_.headers.begin(), {"set-cookie", name + "=" + value});
   if (failure != Failure::none) answer_.body = std::string();
   if (Transport::Done done = std::exchange(done_, nullptr)) done(std::move(answer_));
 }

@@ -28,6 +28,8 @@ class CurlTransfer {
   bool prepare(CURL* handle, TimePoint now);
   /// If the answer is a redirect to follow, stores its target and returns true: call prepare() again.
   bool take_redirect();
+  /// Notes how a proxy answered, before the handle is given to another transfer.
+  void note_proxy();
   /// Ends the request; `status` is libcurl's result.
   void finish(CURLcode status, TimePoint now);
   void finish(Failure failure, std::string message, TimePoint now);
@@ -66,9 +68,11 @@ class CurlTransfer {
   CURL* handle_ = nullptr;
   curl_slist* headers_ = nullptr;
   HttpAnswer answer_;
+  StringPairs cookies_;  ///< set by redirects of our own origin
   std::string origin_, first_origin_;
   std::size_t header_bytes_ = 0;
   int redirects_ = 0;
+  long connect_status_ = 0;  ///< of the proxy's answer to CONNECT; 0: none
   bool has_first_byte_ = false;
   struct Refusal {
     Failure failure = Failure::none;

@@ -296,6 +296,7 @@ class CurlTransport final : public Transport {
         curl_multi_add_handle(multi_, handle);
         continue;
       }
+      (*found)->note_proxy();
       end(found, [&](CurlTransfer& transfer) { transfer.finish(status, now()); });
     }
   }

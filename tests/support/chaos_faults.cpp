@@ -281,6 +281,11 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
     answer = redirect(decoded(target));
   else if (name == "ok-vector")  // the answer of an embedding endpoint
     answer = response(R"({"data":[{"index":0,"embedding":[0.5,0.25]}]})");
+  else if (name == "cookie-wall")  // which only those pass who bring back its cookie
+    answer =
+        client.last_request().find("Cookie: passed=1\r\n") != std::string::npos
+            ? response(kBody)
+            : response("", "Location: /cookie-wall?q=x\r\nSet-Cookie: passed=1; Path=/\r\n", "302 Found");
   else if (name == "ok-nothing")
     answer = response(R"({"results":[]})");
   else if (name.starts_with("hops-"))  // /hops-3 redirects three times

@@ -25,6 +25,7 @@ class ChaosClient {
   virtual void half_close() = 0;
   virtual std::string origin() const = 0;
   virtual std::uint16_t closed_port() const = 0;
+  virtual std::string last_request() const = 0;
 };
 
 /// One way in which an engine can fail.

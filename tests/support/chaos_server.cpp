@@ -38,6 +38,7 @@ class ChaosServer::Connection final : public ChaosClient {
   void half_close() override { ::shutdown(socket_, SHUT_WR); }
   std::string origin() const override { return server_.origin(); }
   std::uint16_t closed_port() const override { return server_.closed_port_; }
+  std::string last_request() const override { return server_.last_request(); }
 
   /// The header of the next request; empty when there is none.
   std::string next_request() {

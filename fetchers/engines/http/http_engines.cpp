@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "core/json.h"
+#include "core/private_key.h"
+#include "core/text_file.h"
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/part_text.h"
@@ -287,12 +288,14 @@ void take_key_header(EngineBlock& block, HttpAccess& access, std::string_view he
 
 namespace {
 
-/// A required path of a file that can be opened now, so that a mistake is found before the first search.
-std::string readable_path(EngineBlock& block, std::string_view key) {
-  std::string path = block.required_path(key);
-  if (!path.empty() && !std::ifstream(path).good())
-    block.error_at(key, "client_certificate: cannot read " + path);
-  return path;
+/// Reads a required file now, so that a mistake is found before the first search; empty if it cannot be read.
+std::string text_of_file(EngineBlock& block, std::string_view key, std::string& path) {
+  constexpr std::size_t kMaxPemBytes = std::size_t{1} << 20;
+  path = block.required_path(key);
+  if (path.empty()) return {};
+  auto text = read_text(path, kMaxPemBytes);
+  if (!text) block.error_at(key, "client_certificate: " + text.error().text);
+  return text ? std::move(*text) : std::string();
 }
 
 }  // namespace
@@ -307,8 +310,11 @@ void take_certificates(EngineBlock& block, HttpAccess& access) {
   if (own == nullptr) return;
   EngineBlock reading = block.inner(*own, "client_certificate");
   if (!own->is_map()) return;
-  access.certificate_file = readable_path(reading, "certificate");
-  access.key_file = readable_path(reading, "key");
+  const std::string certificate = text_of_file(reading, "certificate", access.certificate_file);
+  const std::string key = text_of_file(reading, "key", access.key_file);
+  if (!certificate.empty() && !key.empty())
+    if (const auto checked = check_key_of_certificate(certificate, key); !checked)
+      reading.error("client_certificate: " + checked.error().text);
   reading.map.finish();
 }
 

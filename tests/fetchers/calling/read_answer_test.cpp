@@ -34,8 +34,9 @@ TEST_CASE("A CAPTCHA page is recognised by each of its marks", "[fetchers][captc
     CHECK(failure_of(200, html, page) == Failure::captcha);
     CHECK(failure_of(403, html, page) == Failure::captcha);
     CHECK(failure_of(429, html, page) == Failure::rate_limited);
-    CHECK(failure_of(403, {}, page) == Failure::http_status);
-    CHECK(failure_of(200, {}, page) == Failure::bad_answer);
+    CHECK(failure_of(403, {}, page) == Failure::captcha);  // a page, though the server does not say so
+    CHECK(failure_of(200, {{"content-type", "application/json"}}, page) == Failure::captcha);
+    CHECK(failure_of(403, {}, mark) == Failure::http_status);
   }
   CHECK(failure_of(200, html, "<p>Welcome</p>") == Failure::bad_answer);
   CHECK(failure_of(200, html, R"({"results":[],"see":"hcaptcha.com"})") == Failure::captcha);

@@ -138,7 +138,12 @@ TEST_CASE("Every mistake of an engine file is reported at once and with its plac
   INFO(errors);
   CHECK(errors_of("engines: 5").starts_with("e.yaml:1:10: engines must be a list"));
   CHECK(errors_of("engines: [5]").find("e.yaml:1:11: an engine must be a map") != std::string::npos);
-  CHECK(errors_of("{}").find("lacks the key \"engines\"") != std::string::npos);
+  for (const char* foreign :
+       {"{}", "services:\n  web: {image: nginx}\nvolumes: {}\n", "homeassistant: {name: x}\n"}) {
+    const std::string error = errors_of(foreign);
+    CHECK(error.find("it is neither of them") != std::string::npos);
+    CHECK(std::count(error.begin(), error.end(), '\n') == 0);
+  }
   CHECK(errors_of("engines: [").starts_with("e.yaml:"));
   const auto with_method = [](const std::string& method) {
     return errors_of(
