@@ -148,7 +148,8 @@ void add_catalogue(CLI::App& engines, Program& program) {
   auto [list, chosen] =
       add_verb(engines, "list", "list the engines of the built-in catalogue", list_engines, program);
   list.add_option("KIND", chosen.kind,
-                  "web, code, science, books, news, packages, questions, maps, media, work, archives");
+                  "answers, archives, books, code, files, indexes, maps, media, news, packages, pictures, "
+                  "questions, science, self-hosted, smaller-web, teams, videos, web, wikis or work");
   list.add_flag("--json", chosen.is_json, "as JSON, with home page, terms, rate and query syntax");
   list.footer("Example:\n  metafuse engines list science");
 

@@ -284,10 +284,12 @@ EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, con
     request.record_body = fill_request_template(templates.redacted_body, values, quoting);
   }
   set_headers(request, ready.access, options, templates.format, templates.content_type);
-  constexpr std::string_view kIds = "{ids}";
+  const std::pair<std::string_view, const std::string*> inserted[] = {
+      {"{ids}", &values.ids}, {"{lang}", &values.lang}, {"{locale}", &values.locale}};
   for (auto& [name, value] : request.headers)
-    if (const std::size_t at = value.find(kIds); at != std::string::npos)
-      value.replace(at, kIds.size(), values.ids);
+    for (const auto& [placeholder, text] : inserted)
+      if (const std::size_t at = value.find(placeholder); at != std::string::npos)
+        value.replace(at, placeholder.size(), *text);
   return request;
 }
 

@@ -45,20 +45,30 @@ std::map<std::string, Engine> engines_of_catalogue() {
   return engines;
 }
 
+std::string secret_named(std::string_view name) {
+  return "SECRET-" + std::string(name);
+}
+
 /// The URL and the body of the request for an engine's second page, or nothing if it has only one page.
 std::string second_page(const Engine& engine, std::string answer) {
-  test::Script script{[&](const EngineRequest&) { return test::answer_of(answer); }, {}};
+  test::Script script{[&](const EngineRequest& request) {
+                        const bool is_for_token = request.is_confidential;
+                        return test::answer_of(is_for_token ? R"({"access_token":"t"})" : answer);
+                      },
+                      {}};
   FetcherOptions options = test::scripted_options(script);
-  options.secret_of = [](std::string_view name) { return std::optional("SECRET-" + std::string(name)); };
+  options.secret_of = [](std::string_view name) { return std::optional(secret_named(name)); };
   const auto fetcher = make_fetcher({engine}, options);
   if (!fetcher) FAIL(fetcher.error().text);
   const SteadyClock clock;
   const ExpandedQuery query{"t", engine.name, "river otter"};
   const auto& access = std::get<HttpAccess>(engine.access);
   const bool is_by_cursor = !access.paging.next.cursor.empty();
+  const bool has_token = access.auth.kind == Authorization::Kind::oauth2;
   const int depth = is_by_cursor ? std::max(10, access.paging.results_per_page) : 10;
   (*fetcher)->fetch({&query, 1},
                     {.depth = depth, .deadline = Deadline(clock, std::chrono::seconds(5)), .page = 2}, {});
+  if (has_token && !script.requests.empty()) script.requests.erase(script.requests.begin());
   if (is_by_cursor && script.requests.size() < 2) return {};
   if (script.requests.empty()) return {};
   const EngineRequest& request = is_by_cursor ? script.requests[1] : script.requests.front();
@@ -104,9 +114,10 @@ TEST_CASE("Every definition of the catalogue has its documentation", "[fetchers]
     CHECK(alone->warnings.empty());
   }
   CHECK(catalogue().size() >= 320);
-  CHECK(kinds == std::set<std::string>{"answers", "archives", "books", "code", "files", "maps", "media",
-                                       "news", "packages", "pictures", "questions", "science", "smaller-web",
-                                       "videos", "web", "wikis", "work"});
+  CHECK(kinds == std::set<std::string>{"answers",  "archives",  "books",   "code",        "files",
+                                       "indexes",  "maps",      "media",   "news",        "packages",
+                                       "pictures", "questions", "science", "self-hosted", "smaller-web",
+                                       "teams",    "videos",    "web",     "wikis",       "work"});
 }
 
 TEST_CASE(
@@ -129,6 +140,53 @@ TEST_CASE(
     }
   }
   CHECK(untested == std::set<std::string>());
+}
+
+TEST_CASE("General search engines are asked in the searcher's language", "[fetchers][catalogue]") {
+  const auto engines = engines_of_catalogue();
+  struct Example {
+    const char* engine;
+    const char* german;
+    const char* brazilian;
+  };
+  const std::vector<Example> examples = {
+      {"bing", "mkt=de-DE", "mkt=pt-BR"},
+      {"bing-api", "mkt=de-DE", "mkt=pt-BR"},
+      {"brave", "search_lang=de", "search_lang=pt-br"},
+      {"brave-page", "country=de; ui_lang=de", "country=br; ui_lang=pt-BR"},
+      {"duckduckgo", "kl=de-de", "kl=br-pt"},
+      {"duckduckgo-lite", "kl=de-de", "kl=br-pt"},
+      {"google", "hl=de", "hl=pt"},
+      {"google-cse", "lr=lang_de", "lr=lang_pt"},
+      {"mojeek", "lb=de", "lb=pt"},
+      {"qwant", "locale=de_de", "locale=pt_pt"},
+      {"serper", "\"hl\":\"de\"", "\"hl\":\"pt-br\""},
+      {"serpapi", "hl=de", "hl=pt-br"},
+      {"searchapi", "hl=de", "hl=pt-br"},
+      {"startpage", "language=deutsch", "language=portugues_br"},
+      {"yahoo", "vl=lang_de", "vl=lang_pt"},
+  };
+  for (const Example& example : examples) {
+    INFO(example.engine);
+    const Engine& engine = engines.at(example.engine);
+    const auto ready =
+        ready_access(engine, [](std::string_view name) { return std::optional(secret_named(name)); });
+    REQUIRE(ready.has_value());
+    const auto asked = [&](const std::string& language) {
+      const SteadyClock clock;
+      FetchOptions options{.deadline = Deadline(clock, std::chrono::seconds(1))};
+      options.language = language;
+      const EngineRequest request = build_request(engine, *ready, "otter", options, 1);
+      std::string out = request.url + ' ' + request.body;
+      for (const auto& [name, value] : request.headers)
+        if (name == "Cookie") out += ' ' + value;
+      return out;
+    };
+    CHECK(asked("de").find(example.german) != std::string::npos);
+    CHECK(asked("de-LI").find(example.german) != std::string::npos);
+    CHECK(asked("pt-BR").find(example.brazilian) != std::string::npos);
+    CHECK(asked("").find("{l") == std::string::npos);
+  }
 }
 
 TEST_CASE("A block may name a definition of the catalogue and set its parameters", "[fetchers][catalogue]") {
