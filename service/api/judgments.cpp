@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/kind_text.h"
 #include "service/api/handlers.h"
 #include "service/base/log.h"
 #include "service/http/json_fields.h"
@@ -36,7 +37,7 @@ Result<ResultsToJudge> read_results(Store& store, const SearchAnswer& answer, co
   ResultsToJudge out{shown.search_id, search.query, answer.query, {}};
   for (std::size_t i = 0; i < std::min(shown.positions.size(), search.shown.size()); ++i) {
     const Hit& hit = answer.results[shown.positions[i]].hit;
-    ResultToJudge result{static_cast<std::uint32_t>(i + 1), hit.url, hit.title, hit.snippet, std::nullopt};
+    ResultToJudge result{static_cast<std::uint32_t>(i + 1), hit, std::nullopt};
     if (const auto known = grades.find(search.documents[search.shown[i].document]); known != grades.end())
       result.grade = known->second;
     out.results.push_back(std::move(result));
@@ -155,12 +156,17 @@ JsonObject queue_json(const std::string& domain, const std::string& judge, const
 
 JsonObject results_json(const ResultsToJudge& found) {
   JsonArray results;
-  for (const ResultToJudge& result : found.results)
-    results.push_back(JsonObject{{"position", result.position},
-                                 {"url", result.url},
-                                 {"title", result.title},
-                                 {"snippet", result.snippet},
-                                 {"grade", result.grade ? Json(*result.grade) : Json()}});
+  for (const ResultToJudge& result : found.results) {
+    const Hit& hit = result.hit;
+    JsonObject out{{"position", result.position},
+                   {"url", hit.url},
+                   {"title", hit.title},
+                   {"snippet", hit.snippet},
+                   {"grade", result.grade ? Json(*result.grade) : Json()}};
+    if (hit.kind != ResultKind::page) out["kind"] = name_of(hit.kind);
+    if (const std::string picture = picture_of(hit); !picture.empty()) out["picture"] = picture;
+    results.push_back(std::move(out));
+  }
   return {{"search_id", found.search},
           {"query", found.query},
           {"text", found.text},

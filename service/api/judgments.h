@@ -25,9 +25,7 @@ inline constexpr std::chrono::milliseconds kWrittenPatience{500};
 /// One result as a judge sees it.
 struct ResultToJudge {
   std::uint32_t position = 0;  ///< in the search's shown results, from 1
-  std::string url;
-  std::string title;
-  std::string snippet;
+  Hit hit;
   std::optional<int> grade;  ///< that this judge gave earlier
 };
 

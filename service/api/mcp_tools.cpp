@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/digest.h"
+#include "core/kind_text.h"
 #include "core/text.h"
 #include "service/http/json_fields.h"
 #include "service/search/reasons.h"
@@ -456,6 +457,7 @@ std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, b
 std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, const ToolSearch& wanted,
                       bool has_more) {
   constexpr std::size_t kLeast = 60;  // bytes for a result without its URL
+  constexpr std::size_t kMaxKind = 400;
   const std::string opening = correction_text(shown);
   const std::string closing = closing_text(answer, wanted, shown.positions.empty(), has_more);
   std::size_t budget = std::max<std::size_t>(kBytesPerResult * static_cast<std::size_t>(wanted.limit), 560);
@@ -467,6 +469,9 @@ std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, con
     const std::string number = std::to_string(shown.first + heads.size() + 1) + ". ";
     const std::string sure = relevance_text(answer.results[at]);
     std::string head = number + fitting(hit.title, kMaxTitle) + sure + '\n' + hit.url + '\n';
+    if (const std::string kind = kind_text(hit);
+        !kind.empty() && kind.size() <= kMaxKind && json_bytes(head + kind) + left * kLeast <= budget)
+      head += kind + '\n';
     if (json_bytes(head) + --left * kLeast > budget)
       head = number + fitting(hit.title, kLeast - 30) + "\n(long URL left out)\n";
     budget -= std::min(budget, json_bytes(head));

@@ -53,7 +53,10 @@ Result<GradesByPosition> chosen_grades(const Fields& form) {
 /// Answers one request of the page's form.
 class JudgeForm {
  public:
-  JudgeForm(const Judging& by, FileLinks files) : by_(by) { state_.files = std::move(files); }
+  JudgeForm(const Judging& by, FileLinks files, PictureLinks pictures) : by_(by) {
+    state_.files = std::move(files);
+    state_.pictures = std::move(pictures);
+  }
 
   HttpResponse answer() {
     state_.is_signed_in = true;
@@ -202,7 +205,7 @@ Answered handle_judge_form(Finder& finder, Records& records, PictureReader& pict
                            const Exchange& exchange) {
   TRY(const LoadedDomain* domain, domain_of_form(records, exchange, judging_page, JudgingPageState()));
   return JudgeForm({finder, records, log, exchange, *domain},
-                   {pictures.links().secret, exchange.snapshot->config.files})
+                   {pictures.links().secret, exchange.snapshot->config.files}, pictures.links())
       .answer();
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/kind_text.h"
 #include "service/pages/page.h"
 #include "service/pages/result_text.h"
 
@@ -34,19 +35,24 @@ void add_pool_choices(const JudgedPool& pool, View& view) {
   }
 }
 
-void add_results(const ResultsToJudge& open, const FileLinks& files, const std::string& domain, View& page) {
+void add_results(const ResultsToJudge& open, const JudgingPageState& state, const std::string& domain,
+                 View& page) {
   View& view = page.add("OPEN");
   view.set("QUERY_WORDS", open.text).set("SEARCH", open.search).set("QUERY_DIGEST", open.query);
   if (open.results.empty()) view.add("NOTHING");
   for (const ResultToJudge& result : open.results) {
     View& item = view.add("RESULT");
     const std::string position = std::to_string(result.position);
-    const std::string& title = result.title.empty() ? result.url : result.title;
-    const std::string file = files.link(domain, result.url);
-    const ReadableAddress address = readable_address(result.url);
-    item.set("LINK", file.empty() ? result.url : file).set("TITLE", title);
+    const Hit& hit = result.hit;
+    const std::string file = state.files.link(domain, hit.url);
+    const ReadableAddress address = readable_address(hit.url);
+    item.set("LINK", file.empty() ? hit.url : file).set("TITLE", hit.title.empty() ? hit.url : hit.title);
     item.set("HOST_TEXT", address.host).set("PATH", address.path);
-    item.set("SNIPPET", result.snippet).set("POSITION", position);
+    item.set("SNIPPET", hit.snippet).set("POSITION", position);
+    if (const std::string picture = state.pictures.link(PictureKind::thumbnail, picture_of(hit));
+        !picture.empty())
+      item.add("THUMBNAIL").set("PICTURE", picture);
+    if (const std::string kind = kind_text(hit); !kind.empty()) item.add("KIND").set("TEXT", kind);
     for (const GradeName& row : kGradeNames) {
       View& grade = item.add("GRADE");
       grade.set("AT", position).set("VALUE", std::to_string(row.grade)).set("NAME", row.name);
@@ -119,7 +125,7 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
     View& kept = inside.add("KEPT");
     for (const PoolChoice& choice : kPoolChoices)
       if (choice.pool == state.pool) kept.set("VALUE", choice.value);
-    add_results(*state.open, state.files, name, inside);
+    add_results(*state.open, state, name, inside);
     return render_page("judge", view);
   }
   add_story(state.story, inside);

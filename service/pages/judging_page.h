@@ -21,6 +21,7 @@ struct JudgingPageState : FormState {
   JudgedPool pool;
   std::optional<ResultsToJudge> open;  ///< the query being judged; nothing shows the queue
   FileLinks files = {};                ///< for results that are files
+  PictureLinks pictures = {};          ///< for the pictures of results
 };
 
 /// The base query in words: the values of its slots.

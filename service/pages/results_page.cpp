@@ -1,14 +1,13 @@
 #include "service/pages/results_page.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/kind_text.h"
 #include "core/languages.h"
-#include "core/number.h"
 #include "core/text.h"
 #include "service/base/addresses.h"
 #include "service/pages/result_filters.h"
@@ -66,42 +65,6 @@ void add_marked(std::string_view text, const std::vector<FoldedText>& words, std
   }
 }
 
-/// The details that are shown of a result, besides its picture, by its kind.
-std::span<const std::string_view> shown_details(ResultKind kind) {
-  static constexpr std::string_view kOfImage[] = {"resolution", "format", "source"};
-  static constexpr std::string_view kOfFilm[] = {"author", "album", "views"};
-  static constexpr std::string_view kOfFile[] = {"size", "format"};
-  static constexpr std::string_view kOfPlace[] = {"address"};
-  static constexpr std::string_view kOfPaper[] = {"authors", "journal", "publisher", "doi"};
-  switch (kind) {
-    case ResultKind::image:
-      return kOfImage;
-    case ResultKind::video:
-    case ResultKind::music:
-      return kOfFilm;
-    case ResultKind::file:
-      return kOfFile;
-    case ResultKind::map:
-      return kOfPlace;
-    case ResultKind::paper:
-      return kOfPaper;
-    default:
-      return {};
-  }
-}
-
-/// "3:42"; empty if it is not known how long the result plays.
-std::string length_of(const Hit& hit) {
-  double seconds = 0;
-  return to_double(detail(hit.details, "length"), seconds) ? shown_length(seconds) : std::string();
-}
-
-/// The picture of a result: small, or the one that it is about.
-std::string picture_of(const Hit& hit) {
-  const bool is_picture = hit.thumbnail.empty() && hit.kind == ResultKind::image;
-  return is_picture ? std::string(detail(hit.details, "image")) : hit.thumbnail;
-}
-
 /// "3:42 · Ada · 2024-05-01 · Deutsch · pdf": a result's length and further details, date, language and type,
 /// as far as known. The language that the reader prefers is not repeated, nor a length in the picture.
 std::string small_text(const Hit& hit, const Preferences& preferences, bool has_picture) {
@@ -110,7 +73,7 @@ std::string small_text(const Hit& hit, const Preferences& preferences, bool has_
     if (!text.empty()) out += std::string(out.empty() ? "" : " · ") + std::string(text);
   };
   if (!has_picture) add(length_of(hit));
-  for (const std::string_view name : shown_details(hit.kind))
+  for (const std::string_view name : told_details(hit.kind))
     add(cut_text(std::string(detail(hit.details, name)), kDetailBytes));
   add(std::string_view(hit.published).substr(0, 10));
   if (hit.language != preferences.language) add(language_name(hit.language));

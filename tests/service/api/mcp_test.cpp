@@ -232,6 +232,34 @@ TEST_CASE("Ten results for an agent fit in 3 kB whatever the engines send", "[se
   }
 }
 
+TEST_CASE("What a result is besides a page is told to agents", "[service][mcp][kinds]") {
+  TestServer server([](const ExpandedQuery&) {
+    fetchers::FetchedList list;
+    const auto add = [&](const std::string& name, ResultKind kind, Details details) {
+      Hit hit;
+      hit.url = "https://" + name + ".example/";
+      hit.title = name;
+      hit.kind = kind;
+      hit.details = std::move(details);
+      list.list.hits.push_back(std::move(hit));
+    };
+    add("page", ResultKind::page, {});
+    add("image", ResultKind::image, {{"image", "https://image.example/1.png"}, {"resolution", "800 x 600"}});
+    add("film", ResultKind::video, {{"length", "3723"}, {"author", "Ada"}});
+    add("place", ResultKind::map, {{"latitude", "52.5"}, {"longitude", "13.4"}, {"address", "Weir 1"}});
+    add("paper", ResultKind::paper,
+        {{"authors", "Otter; Weir"}, {"doi", "10.1/x"}, {"pdf", "https://p.example/x.pdf"}});
+    return list;
+  });
+  const std::string text = text_of(search_pages(server, R"("query":"ada")"));
+  CHECK(text.find("https://image.example/\nimage: 800 x 600, https://image.example/1.png\n") !=
+        std::string::npos);
+  CHECK(text.find("\nvideo: 1:02:03, Ada\n") != std::string::npos);
+  CHECK(text.find("\nmap: Weir 1, 52.5, 13.4\n") != std::string::npos);
+  CHECK(text.find("\npaper: Otter; Weir, 10.1/x, https://p.example/x.pdf\n") != std::string::npos);
+  CHECK(text.find("page:") == std::string::npos);
+}
+
 TEST_CASE("A tool's page and sites and time range select from all results", "[service][mcp]") {
   TestServer server([](const ExpandedQuery&) {
     auto list = list_of({"a.example", "b.example", "www.c.example", "d.example"});

@@ -98,6 +98,26 @@ TEST_CASE("A judge sees results without ranks and always in the same order of th
   CHECK(order("ann", R"({"slots":{"NAME":"ada"},"depth":7})").size() == 7);
 }
 
+TEST_CASE("A judge sees a film's picture, length and author", "[service][judging][kinds]") {
+  TestServer server(
+      [](const ExpandedQuery&) {
+        auto list = list_of({"film.example"});
+        Hit& hit = list.list.hits.front();
+        hit.kind = ResultKind::video;
+        hit.thumbnail = "https://film.example/small.png";
+        hit.details = {{"length", "222"}, {"author", "Ada Otter"}};
+        return list;
+      },
+      judging_config("pictures: {thumbnails: true}\n"));
+  const JsonObject found = results_of(server, "ann", R"({"query":"ada"})");
+  const JsonObject& result = found.at("results").at(0).as_object();
+  CHECK(result.at("kind").as_string() == "video");
+  CHECK(result.at("picture").as_string() == "https://film.example/small.png");
+  const std::string page = form_post(server, "key=ann-key&action=next&text=ada");
+  CHECK(page.find("<p class=\"by\">video: 3:42, Ada Otter</p>") != std::string::npos);
+  CHECK(page.find("<span class=\"thumbnail\"><img src=\"/picture?thumbnail=") != std::string::npos);
+}
+
 TEST_CASE("Grades sent through the API update the queue and the progress and the judges' kappa",
           "[service][judging]") {
   TestServer server(TestServer::default_answer, judging_config());
