@@ -74,7 +74,12 @@ class Copier {
 
   void copy_map(const YAML::Node& node, YamlNode& out, std::size_t depth) {
     out.kind = YamlNode::Kind::map;
-    std::map<std::string, Place> seen;
+    struct Seen {
+      Place first;
+      std::size_t entry = 0;  ///< of the last of equal keys
+    };
+    std::map<std::string, Seen> seen;
+    std::vector<bool> is_replaced;
     for (const auto& entry : node) {
       YamlNode key = copy(entry.first, depth + 1);
       YamlNode value = copy(entry.second, depth + 1);
@@ -83,14 +88,18 @@ class Copier {
         diagnostics_.error(key.place, "a key must be a plain word");
         continue;
       }
-      const auto [first, is_new] = seen.emplace(key.text, key.place);
+      const auto [at, is_new] = seen.try_emplace(key.text, Seen{key.place, 0});
       if (!is_new && limits_.may_repeat_keys)
-        std::erase_if(out.entries, [&](const YamlEntry& other) { return other.first.text == key.text; });
+        is_replaced[at->second.entry] = true;
       else if (!is_new)
         diagnostics_.error(key.place, "the key \"" + key.text + "\" occurs twice (first in line " +
-                                          std::to_string(first->second.line) + "); keep one");
+                                          std::to_string(at->second.first.line) + "); keep one");
+      at->second.entry = out.entries.size();
       out.entries.emplace_back(std::move(key), std::move(value));
+      is_replaced.push_back(false);
     }
+    std::size_t entry = 0;
+    std::erase_if(out.entries, [&](const YamlEntry&) { return is_replaced[entry++]; });
   }
 
   const YamlLimits& limits_;

@@ -25,8 +25,8 @@ constexpr std::size_t kMostAttributes = 300;
 constexpr std::size_t kMaxTagBytes = std::size_t{64} << 10;
 
 // A tag with its text takes some 400 bytes in libxml2's tree. Pages have one tag or attribute per 20 to 100
-// bytes, so a page ends where it has had more than one per 16 bytes of its whole.
-constexpr std::size_t kBytesPerMark = 16;
+// bytes, so a page ends where it has had more than one per 20 bytes of its whole.
+constexpr std::size_t kBytesPerMark = 20;
 constexpr std::size_t kMarksOfAnyPage = 20'000;
 
 /// Reads a page's text only as far as tags are concerned: where each begins and ends, and its attributes.

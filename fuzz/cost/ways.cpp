@@ -40,12 +40,15 @@ AnswerRules rules_of(AnswerRules::Format format) {
   rules.title = is_json ? "title" : "./title";
   rules.content = is_json ? "content" : ".//description";
   rules.suggestion = is_json ? "suggestions" : "//i";
+  rules.published = is_json ? "date" : "./date";
   rules.is_content_html = true;
   return rules;
 }
 
 void parse(const AnswerRules& rules, const std::string& text) {
-  (void)fetchers::parse_answer(rules, text, {"http://engine.example/search", "", ""});
+  fetchers::AnswerContext context{"http://engine.example/search", "", ""};
+  context.now = 1'740'000'000;
+  (void)fetchers::parse_answer(rules, text, context);
 }
 
 /// A reader of files, given texts.
@@ -148,6 +151,8 @@ std::vector<Growth> yaml_growths(const std::string& head, const std::string& ite
           {"dashes", "", "- ", ""},
           {"anchors", "a: &a b\nl:\n", " - *a\n", ""},
           {"members", "", "k%: v\n", ""},
+          {"repeated members", "", "k%: v\na: b\n", ""},
+          {"loops", "a: &a [", "*a, ", "*a]\n"},
           {"quotes", "a: \"", "\\n", "\"\n"},
           {"folded", "a: >\n", "  b\n\n", ""}};
 }
@@ -160,6 +165,12 @@ void add_answers(std::vector<Way>& out) {
                  {{"results", R"({"results":[)", R"({"url":"http://a.example/%","title":"t"},)", "{}]}"},
                   {"results without URL", R"({"results":[)", R"({"title":"<b>t</b>"},)", "{}]}"},
                   {"repaired", R"({"results":[)", R"({"url":NaN,"title":"\ud800"},)", "{}]}"},
+                  {"dates", R"({"results":[)", R"({"url":"http://a","date":"vor 3 a 4 b"},)", "{}]}"},
+                  {"a long date", R"({"results":[{"url":"http://a","date":")", "3 hours ", "\"}]}"},
+                  {"events", "", "data: {\"url\":\"http://a.example/%\"}\n\n", ""},
+                  {"lines of an event", "", "data: 1\n", "\n"},
+                  {"comments of events", "", ": a\n", "data: {}\n"},
+                  {"open events", "", "data: [\n\n", ""},
                   {"suggestions", R"({"results":[],"suggestions":[)", R"("a%",)", "0]}"},
                   {"content", R"({"results":[{"url":"http://a","content":")", "<b>a</b> &amp;", "\"}]}"}}});
   for (const Growth& growth : json_growths()) out.back().growths.push_back(growth);
@@ -303,6 +314,13 @@ void add_files(std::vector<Way>& out) {
            "engines:\n",
            "  - {name: e%, engine: json_engine, search_url: 'http://a/?q={query}', results_query: r, "
            "url_query: u, title_query: t}\n"),
+       kYamlMemory});
+  out.push_back(
+      {"settings of another program",
+       256 * kKilobyte,
+       6000,
+       [](const std::string& text) { (void)parse_yaml(text, "input.yaml", {.may_repeat_keys = true}); },
+       {{"two keys in turn", "", "k%: v\nk%: w\n", ""}, {"one key among others", "", "k%: v\na: b\n", ""}},
        kYamlMemory});
 }
 

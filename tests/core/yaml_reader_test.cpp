@@ -57,6 +57,26 @@ TEST_CASE("Excessive depth and bad syntax and bad encoding and second documents 
   CHECK(error_of_yaml(std::string(2 << 20, ' ')).find("split it into several files") != std::string::npos);
 }
 
+TEST_CASE("Where keys may repeat the last one counts and stands where it was written", "[core][yaml]") {
+  const auto root = parse_yaml("a: 1\nb: 2\na: 3\nc: 4\nb: 5\na: 6\n", "f.yaml", {.may_repeat_keys = true});
+  REQUIRE(root.has_value());
+  std::string all;
+  for (const YamlEntry& entry : root->entries) all += entry.first.text + entry.second.text;
+  CHECK(all == "c4b5a6");
+}
+
+TEST_CASE("The limits of a YAML document are reached and not exceeded", "[core][yaml]") {
+  const auto fits = [](const std::string& text, const YamlLimits& limits) {
+    return parse_yaml(text, "f.yaml", limits).has_value();
+  };
+  CHECK(fits("a: [1, 2]\n", {.max_bytes = 10}));
+  CHECK_FALSE(fits("a: [1, 2]\n", {.max_bytes = 9}));
+  CHECK(fits("a: [1, 2]\n", {.max_depth = 2}));  // the map, its list, and what is in it
+  CHECK_FALSE(fits("a: [1, 2]\n", {.max_depth = 1}));
+  CHECK(fits("a: [1, 2]\n", {.max_nodes = 5}));
+  CHECK_FALSE(fits("a: [1, 2]\n", {.max_nodes = 4}));
+}
+
 TEST_CASE("The fields of a map are read with every mistake reported at once", "[core][yaml]") {
   const auto root = parse_yaml("name: 3\nsize: 12\nflag: maybe\nextra: 1\n", "f.yaml");
   REQUIRE(root.has_value());

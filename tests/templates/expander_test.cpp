@@ -201,3 +201,13 @@ TEST_CASE("The shipped domains have as many templates as in the paper and no war
   REQUIRE(queries.has_value());
   CHECK(queries->at(3) == ExpandedQuery{"name-must-ml", "web", "+\"Joe Researcher\" +machine +learning"});
 }
+
+TEST_CASE("An expanded query has at most the bytes that its engine takes", "[templates][expander]") {
+  const auto fits = [](std::size_t bytes) {
+    const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("web"); };
+    return expand(domain_of("{NAME} xy"), BaseQuery{{{"NAME", "abcd"}}}, syntax_of, {64, bytes}).has_value();
+  };
+  CHECK(fits(7));
+  CHECK_FALSE(fits(6));
+  CHECK(expanded("{NAME|all}", "\u0100b c", "", "fts5") == "(\u0100b AND c)");  // a byte of \u0100 is 0x80
+}

@@ -344,3 +344,107 @@ TEST_CASE("Labels and examples are read and bounded", "[templates][yaml]") {
                                 "f")
                   .has_value());
 }
+
+TEST_CASE("The limits of a domain file are reached and not exceeded", "[templates][file][limits]") {
+  const auto is_good = [](const std::string& text, const DomainFileLimits& limits = {}) {
+    return parse_domain_file(text, "f", limits).has_value();
+  };
+  const auto with = [](const std::string& line) {
+    return std::string(kHead) + line + "\ntemplates: [{id: a, engine: e, query: '{NAME}'}]\n";
+  };
+  const auto names = [](std::size_t count) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i) out += (i > 0 ? ", n" : "n") + std::to_string(i);
+    return out;
+  };
+  const auto slots = [](const std::string& slot) {
+    return "version: 1\ndomain: d\nslots: {" + slot + "}\ntemplates: [{id: a, engine: e, query: '{S}'}]\n";
+  };
+  const auto lists = [&](std::size_t count) {
+    return is_good("version: 1\ndomain: d\nlists: [" + names(count) + "]\n");
+  };
+  const auto rerankers = [&](int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += "{id: r" + std::to_string(i) + ", engine: e}, ";
+    return is_good(with("rerank: [" + out + "]"));
+  };
+  const std::string name(64, 'n');
+  CHECK(is_good(with("examples: [" + names(12) + "]")));
+  CHECK_FALSE(is_good(with("examples: [" + names(13) + "]")));
+  CHECK(is_good(with("examples: [" + name + "]")));
+  CHECK_FALSE(is_good(with("examples: [" + name + "n]")));
+  CHECK(is_good(slots("S: {values: [" + names(200) + "]}")));
+  CHECK_FALSE(is_good(slots("S: {values: [" + names(201) + "]}")));
+  CHECK(is_good(slots("S: , " + name + ": ")));
+  CHECK_FALSE(is_good(slots("S: , " + name + "n: ")));
+  CHECK(lists(64));
+  CHECK_FALSE(lists(65));
+  CHECK(rerankers(8));
+  CHECK_FALSE(rerankers(9));
+  for (const auto& [top, is_right] : {std::pair(0, false), {1, true}, {200, true}, {201, false}})
+    CHECK(is_good(with("rerank: {id: r, engine: e, top: " + std::to_string(top) + "}")) == is_right);
+  for (const auto& [depth, is_right] : {std::pair(0, false), {1, true}, {1000, true}, {1001, false}})
+    CHECK(is_good(with("depth: " + std::to_string(depth))) == is_right);
+  for (const auto& [k, is_right] : {std::pair("-0.1", false), {"0", true}, {"1000", true}, {"1000.1", false}})
+    CHECK(is_good(with(std::string("rrf_k: ") + k)) == is_right);
+  CHECK(is_good("version: 1\ndomain: " + name + "\nlists: [a]\n"));
+  CHECK_FALSE(is_good("version: 1\ndomain: " + name + "n\nlists: [a]\n"));
+  CHECK(is_good("version: 1\ndomain: d\nlists: [" + name + "]\n"));
+  CHECK_FALSE(is_good("version: 1\ndomain: d\nlists: [" + name + "n]\n"));
+  CHECK_FALSE(is_good("version: 0\ndomain: d\nlists: [a]\n"));
+  CHECK_FALSE(is_good("version: 2\ndomain: d\nlists: [a]\n"));
+  const auto templates = [&](const std::string& label) {
+    return std::string(kHead) + "templates: [{id: a, engine: e, query: '{NAME}', label: " + label +
+           "}, {id: b, engine: e, query: '{PLACE} x'}]\n";
+  };
+  CHECK(is_good(templates(name)));
+  CHECK_FALSE(is_good(templates(name + "n")));
+  DomainFileLimits limits;
+  limits.max_templates = 2;
+  CHECK(is_good(templates("l"), limits));
+  limits.max_templates = 1;
+  CHECK_FALSE(is_good(templates("l"), limits));
+}
+
+TEST_CASE("Rerankers and names that are no names are refused", "[templates][file]") {
+  const auto error = [](const std::string& line) {
+    return error_of(std::string(kHead) + "templates: [{id: a, engine: e, query: '{NAME}'}]\n" + line + "\n");
+  };
+  begins(error("rerank: [like-top, like-top]"), "f:5:20: the reranker \"like-top\" occurs twice");
+  begins(error("rerank: other"), "f:5:9: rerank must be like-top, or {id, engine, top}");
+  begins(error("rerank: {id: r}"), "f:5:9: rerank must be like-top, or {id, engine, top}");
+  begins(error("rerank: {id: a, engine: f}"), "f:5:14: the id \"a\" occurs twice");
+  begins(error("rerank: {id: r, engine: 'e f'}"), "f:5:9: \"e f\" is not an engine name");
+  begins(error("rerank: {id: r, engine: e, bottom: 1}"), "f:5:");
+  begins(error("group: page"), "f:5:8: group must be site");
+  for (const char* bad : {"'a@b'", "'a/b'", "'a b'", "''", "\"a\\x7fb\""})
+    begins(error_of(std::string("version: 1\ndomain: d\nlists: [") + bad + "]\n"), "f:3:9: ");
+  begins(error_of("version: 1\ndomain: d\nlists: [a, b, a]\n"), "f:3:15: the list \"a\" occurs twice");
+  begins(error_of("version: 1\ndomain: d\nlists: []\n"), "f:3:8: no list");
+}
+
+TEST_CASE("Warnings name slots that may be empty or are never used", "[templates][file]") {
+  const auto warnings = [](const std::string& query,
+                           const std::string& slots = "{A: {required: true}, B: }") {
+    const auto file = parse_domain_file("version: 1\ndomain: d\nslots: " + slots +
+                                            "\ntemplates: [{id: a, engine: e, query: '" + query + "'}]\n",
+                                        "f");
+    REQUIRE(file.has_value());
+    std::string out;
+    for (const std::string& one : file->warnings) out += one.substr(one.find(": ") + 2) + "\n";
+    return out;
+  };
+  const auto has = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(warnings("{A} [{B}]").empty());
+  CHECK(has(warnings("{A} {B}"), "the slot B may be empty here"));
+  CHECK(has(warnings("{A}"), "the slot B is not used by any template"));
+  CHECK_FALSE(has(warnings("{A}"), "the slot A"));
+  CHECK(has(warnings("[{A} {B}]"), "the query is empty when its optional slots are empty"));
+  CHECK_FALSE(has(warnings("[{A}]"), "the query is empty"));
+  CHECK_FALSE(has(warnings("x [{B}]"), "the query is empty"));
+  CHECK(has(warnings("{B}"), "the query is empty"));
+  CHECK(has(warnings("{B} x", "{B: }"), "no slot is required or named QUERY"));
+  CHECK_FALSE(has(warnings("{QUERY} x", "{QUERY: }"), "no slot is required"));
+}

@@ -74,3 +74,22 @@ TEST_CASE("Every mistake in a query text is reported with its place", "[template
 TEST_CASE("All mistakes of a query text are found at once", "[templates]") {
   CHECK(parse_template_text("} {X|a|b} ] [c] {").mistakes.size() == 6);
 }
+
+TEST_CASE("Groups are nested up to sixteen levels", "[templates]") {
+  const auto is_good = [](int depth) {
+    std::string text = "{A}";
+    for (int i = 0; i < depth; ++i) text = "[ " + text + " ]";
+    return parse_template_text(text).mistakes.empty();
+  };
+  CHECK(is_good(16));
+  CHECK_FALSE(is_good(17));
+}
+
+TEST_CASE("A doubled character at the end of a query text is one character", "[templates]") {
+  for (const char* text : {"{A} {{", "{A} }}", "{A} [[", "{A} ]]"}) {
+    INFO(text);
+    const TemplateText parsed = parse_template_text(text);
+    REQUIRE(parsed.mistakes.empty());
+    CHECK(parsed.pieces.back().literal.size() == 2);
+  }
+}

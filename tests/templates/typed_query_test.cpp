@@ -267,3 +267,13 @@ TEST_CASE("Any typed text is read without losing letters", "[templates][typed][h
     CHECK(!typed.terms.empty() == templates::has_letter(typed.words()));
   }
 }
+
+TEST_CASE("Only words beside OR are alternatives", "[templates][typed]") {
+  // a syntax that reads a term as two words keeps them together as an alternative, and apart elsewhere
+  CHECK(typed_expansion("{A}", "gnu vi(m OR emacs", "google") == "gnu (\"vi m\" OR emacs)");
+  CHECK(typed_expansion("{A}", "gnu vim OR e(macs", "google") == "gnu (vim OR \"e macs\")");
+  CHECK(typed_expansion("{A}", "vi(m gnu", "google") == "vi m gnu");
+  CHECK(typed_expansion("{A}", "gnu vi(m", "google") == "gnu vi m");
+  CHECK(typed_expansion("{A|all}", "a OR b c OR d", "fts5") == "((a OR b) AND (c OR d))");
+  CHECK(typed_expansion("{A|all}", "vi\"text editor\" x", "fts5") == "(vi AND \"text editor\" AND x)");
+}

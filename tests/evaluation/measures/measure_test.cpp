@@ -183,3 +183,23 @@ TEST_CASE("Names of measures are parsed like trec_eval's and mistakes are named"
     CHECK(parsed.error().code == Code::usage);
   }
 }
+
+TEST_CASE("Parameters of measures are accepted up to their limits", "[evaluation][measure]") {
+  for (const char* good : {"P_1", "P_1000000000", "iprec_at_recall_0", "iprec_at_recall_1000000"}) {
+    INFO(good);
+    CHECK(parse_measures(good).has_value());
+  }
+  for (const char* bad : {"P_1000000001", "P_0.5", "iprec_at_recall_-0.1", "iprec_at_recall_1000001"}) {
+    INFO(bad);
+    CHECK(parse_measures(bad).has_error());
+  }
+}
+
+TEST_CASE("The string of grades shows zero to nine and what is more or was not judged",
+          "[evaluation][measure]") {
+  JudgedRanking ranking;
+  ranking.grades = {0, 9, 10, kUnjudged, kNotPooled, 1};
+  CHECK(relstring_of(ranking, 5) == "'09>.-'");
+  CHECK(relstring_of(ranking, 9) == "'09>.-1'");
+  CHECK(relstring_of(ranking, 0) == "''");
+}

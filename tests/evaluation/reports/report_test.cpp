@@ -211,3 +211,29 @@ TEST_CASE("Runs over other queries are not compared by Tukey's test", "[evaluati
   CHECK(compared("1 Q0 a 1 1 z\n2 Q0 a 1 1 z\n"));
   CHECK_FALSE(compared("2 Q0 a 1 1 z\n3 Q0 a 1 1 z\n"));
 }
+
+TEST_CASE("Without unjudged documents those that are judged not relevant stay", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 zero 0\n1 0 minus -1\n1 0 r 1\n"));
+  const auto run =
+      index_run(folder.write("r", "1 Q0 zero 1 4 t\n1 Q0 minus 2 3 t\n1 Q0 away 3 2 t\n1 Q0 r 4 1 t\n"));
+  const auto set = *parse_measures("num_ret,recip_rank,relstring_5");
+  EvaluationOptions options;
+  CHECK(evaluate_run(*run, *judgments, set, options)->summary[1] == 0.25);
+  options.judged_only = true;
+  const auto evaluated = evaluate_run(*run, *judgments, set, options);
+  CHECK(evaluated->summary[0] == 2.0);
+  CHECK(evaluated->summary[1] == 0.5);
+}
+
+TEST_CASE("A run in memory is ordered by its entries where scores are equal", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 z 0\n"));
+  const auto run = read_run(folder.write("r", "1 Q0 a 1 1 t\n1 Q0 z 2 1 t\n"));
+  const auto set = *parse_measures("recip_rank");
+  EvaluationOptions options;
+  const auto in_memory = evaluate_run(*run, *judgments, set, options);
+  const auto from_file = evaluate_run(*index_run(folder.path("r")), *judgments, set, options);
+  REQUIRE(in_memory.has_value());
+  CHECK(in_memory->summary == from_file->summary);
+}

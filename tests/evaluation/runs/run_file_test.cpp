@@ -154,3 +154,11 @@ TEST_CASE("Runs are named by their tags or by NAME=FILE and names are unique", "
   const std::vector<std::string> twice = {a, b};
   CHECK(read_runs(twice).error().code == Code::usage);
 }
+
+TEST_CASE("Ranks may begin at zero and have any number of digits", "[evaluation][run]") {
+  const test::TemporaryFolder folder;
+  const Run run =
+      run_of(folder, "1 Q0 b 0000000001 1 t\n1 Q0 a 0 1 t\n1 Q0 c 9999999999 1 t\n1 Q0 d 999999999 1 t\n");
+  CHECK(documents_of(run.topics.at(0)) == std::vector<std::string>{"a", "b", "d", "c"});
+  CHECK(error_of(folder, "1 Q0 a -1 1 t\n").find("is negative") != std::string::npos);
+}

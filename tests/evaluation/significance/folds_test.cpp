@@ -43,3 +43,19 @@ TEST_CASE("A fold file names a fold for every query", "[evaluation][folds]") {
   CHECK(error_of("7 1\n8 3\n9 1\n").find("without a gap") != std::string::npos);
   CHECK(error_of("7\n").find(":1: a line needs two columns") != std::string::npos);
 }
+
+TEST_CASE("Two folds are the fewest, and a fold needs a query", "[evaluation][folds]") {
+  const std::vector<std::string_view> queries{"7", "8"};
+  CHECK(random_folds(queries, 2, 1).has_value());
+  CHECK(random_folds(queries, 1, 1).error().code == Code::usage);
+  CHECK(random_folds(queries, 3, 1).error().code == Code::usage);
+  const test::TemporaryFolder folder;
+  CHECK(read_folds(folder.write("f", "7 1\n8 2\n"), queries)->count == 2);
+  CHECK(read_folds(folder.write("f", "7 1\n8 1\n"), queries).error().text.find("at least two") !=
+        std::string::npos);
+  CHECK(read_folds(folder.write("f", "7 1000\n8 1\n"), queries).error().text.find("without a gap") !=
+        std::string::npos);
+  for (const char* bad : {"7 1001\n8 1\n", "7 0\n8 1\n"})
+    CHECK(read_folds(folder.write("f", bad), queries).error().text.find(":1: the fold must be") !=
+          std::string::npos);
+}

@@ -108,3 +108,30 @@ TEST_CASE("Corrections and Tukey's test give the expected p values", "[evaluatio
   CHECK(tukey[1] < 0.01);
   CHECK(tukey[2] == Approx(1.0));
 }
+
+TEST_CASE("The randomisation test is exact up to sixteen pairs and counts the observed order once",
+          "[evaluation][significance]") {
+  const auto p_of = [](std::size_t pairs) {
+    return randomisation_test(std::vector<double>(pairs, 1.0), std::vector<double>(pairs, 0.0), 1);
+  };
+  CHECK(p_of(15) == 2.0 / 32768);
+  CHECK(p_of(16) == 2.0 / 65536);
+  // of 2^60 orders no draw is as extreme as the observed one
+  CHECK(p_of(60) == 1.0 / 100'001);
+}
+
+TEST_CASE("A p value is at most one and an interval of negated numbers is the negated interval",
+          "[evaluation][significance]") {
+  // The ranks of both signs sum to 3, so that half of the tail is 5 of 8.
+  CHECK(wilcoxon_test(std::vector<double>{1, 2, 0}, std::vector<double>{0, 0, 3}) == 1.0);
+  const std::vector<double> sample{0.11, 0.92, 0.35, 0.48, 0.77, 0.63, 0.29};
+  std::vector<double> negated;
+  for (const double value : sample) negated.push_back(-value);
+  for (const std::size_t trials : {40, 1000}) {
+    const Interval interval = bootstrap_interval(sample, 5, trials);
+    const Interval mirrored = bootstrap_interval(negated, 5, trials);
+    CHECK(interval.low < interval.high);
+    CHECK(mirrored.low == Approx(-interval.high).epsilon(1e-12));
+    CHECK(mirrored.high == Approx(-interval.low).epsilon(1e-12));
+  }
+}

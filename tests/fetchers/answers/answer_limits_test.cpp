@@ -210,3 +210,17 @@ TEST_CASE("Forbidden characters are removed or replaced and their neighbours are
   CHECK(cleaned("<script>x</script>") == "ab");
   CHECK(cleaned("</script>x") == "axb");  // an end tag whose beginning was cut off
 }
+
+TEST_CASE("Keys of a path may hold slashes and brackets inside a filter", "[fetchers][answers]") {
+  const auto first_url = [](const std::string& results, const std::string& body) {
+    const auto list = parse_answer(by_paths(Format::json, results, "u"), body, kLimitContext);
+    return list && !list->hits.empty() ? list->hits.front().url : std::string();
+  };
+  const std::string body = R"({"a":[{"k":"x/y","r":[{"u":"http://one/","t":"1"}]},)"
+                           R"({"k":"x]z","r":[{"u":"http://two/","t":"2"}]},)"
+                           R"({"k":"w","r":[{"u":"http://three/","t":"3"}]}]})";
+  CHECK(first_url("$/a/*[k=x/y]/r", body) == "http://one/");
+  CHECK(first_url("$/a/*[k=x]z]/r", body) == "http://two/");
+  CHECK(first_url("$/a/*[k=w]/r", body) == "http://three/");
+  CHECK(first_url("$/a/*[k=none]/r", body).empty());
+}

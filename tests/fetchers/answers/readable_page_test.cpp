@@ -198,7 +198,33 @@ TEST_CASE("A page ends where it has more tags than its bytes allow", "[fetchers]
   };
   CHECK(words_of("<p>w", 19'999) == 19'999);  // with the body's own tag as many as any page may have
   CHECK(words_of("<p>w", 20'000) == 19'999);
-  CHECK(words_of("<p>w", 90'000) == 22'499);  // one tag per 16 bytes of 360,006
-  CHECK(words_of("<p a='' b=''>w", 30'000) == 8'750);
-  CHECK(words_of("<!----><p>w", 30'000) == 10'312);
+  CHECK(words_of("<p>w", 120'000) == 23'999);  // one tag per 20 bytes of 480,006
+  CHECK(words_of("<p a='' b=''>w", 30'000) == 7'000);
+  CHECK(words_of("<!----><p>w", 50'000) == 13'749);
+}
+
+TEST_CASE("A link's address is kept up to its limit", "[fetchers][page][limits]") {
+  const auto is_link = [](std::size_t bytes) {
+    const std::string url = "http://a.example/" + std::string(bytes - 17, 'x');
+    const auto read = readable_page("<body><p><a href='" + url + "'>word</a>", "text/html",
+                                    "http://b.example/", PageForm::markdown);
+    return read.text == "[word](" + url + ")";
+  };
+  CHECK(is_link(2000));
+  CHECK_FALSE(is_link(2001));
+}
+
+TEST_CASE("Styles hide text however their names are escaped", "[fetchers][page][security]") {
+  const auto is_hidden = [](const std::string& style) {
+    return readable_page("<body><p>seen<p style='" + style + "'>secret", "text/html", "http://a.example/",
+                         PageForm::text)
+               .text.find("secret") == std::string::npos;
+  };
+  CHECK(is_hidden("display:n\\6fne"));      // digits end before a letter that is no hexadecimal digit
+  CHECK(is_hidden("display:n\\00006fne"));  // six digits are the most
+  CHECK(is_hidden("display:n\\6f ne"));     // one blank ends a number
+  CHECK_FALSE(is_hidden("display:n\\6f  ne"));
+  CHECK_FALSE(is_hidden("display:n\\000006fne"));
+  CHECK(is_hidden("opacity:0.04"));
+  CHECK_FALSE(is_hidden("opacity:0.06"));
 }

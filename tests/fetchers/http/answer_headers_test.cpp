@@ -21,3 +21,17 @@ TEST_CASE("Retry-After is read as seconds or as a date after the answer's own", 
     CHECK(read(none, ten) == std::nullopt);
   CHECK(read("Sun, 22 Nov 2026 10:02:00 GMT") == std::nullopt);
 }
+
+TEST_CASE("The next page is the one that the header Link names so", "[fetchers][http]") {
+  CHECK(next_link("<http://a/?p=2>; rel=\"next\"") == "http://a/?p=2");
+  CHECK(
+      next_link(
+          "<http://a/?p=1>; rel=\"prev\", <http://a/?p=3>; REL=next; title=\"x\", <http://a/9>; rel=last") ==
+      "http://a/?p=3");
+  CHECK(next_link("<http://a/?p=2>; title=\"rel=next\"") == "http://a/?p=2");
+  CHECK(next_link("<http://a/?p=1>; rel=prev, <http://a/?p=2>;rel=next") == "http://a/?p=2");
+  CHECK(next_link("<>;rel=next").empty());
+  for (const char* none : {"", "next", "<http://a/", "http://a/>; rel=next", "<http://a/>; rel=prev",
+                           "<http://a/>", "<a rel=next>; rel=prev"})
+    CHECK(next_link(none).empty());
+}

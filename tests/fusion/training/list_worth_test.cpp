@@ -132,3 +132,52 @@ TEST_CASE("Lists may go as long as their loss is at most the given one", "[fusio
     CHECK(dispensable(std::nextafter(report->steps[step].loss, -1.0)) == step);
   }
 }
+
+TEST_CASE("A query that only one list answers is lost with it", "[fusion][lists]") {
+  const ThreeLists lists;
+  const auto extra = [&](const std::string& name, const std::string& line) {
+    const std::string path = lists.folder.write(name, line);
+    return evaluation::read_runs(std::vector<std::string>{path}).value().front();
+  };
+  const std::vector<evaluation::Run> runs{extra("both", "1 Q0 r 1 9 both\n2 Q0 r 1 9 both\n"),
+                                          extra("half", "1 Q0 r 1 9 half\n")};
+  const auto judgments =
+      evaluation::read_qrels(lists.folder.write("of two", "1 0 r 1\n1 0 away 1\n2 0 r 2\n")).value();
+  ListWorthOptions options = with_rrf();
+  const auto report = worth_of_lists(runs, judgments, options);
+  REQUIRE(report.has_value());
+  CHECK(report->queries == 2);
+  CHECK(report->relevant == 3);
+  CHECK(report->found == 2);
+  CHECK(report->value == Approx(0.75));  // half of query 1's relevant documents, all of query 2's
+  CHECK(list_of(*report, "half").alone == Approx(0.25));
+  CHECK(list_of(*report, "both").loss == Approx(0.5));
+  CHECK(list_of(*report, "half").loss == Approx(0.0).margin(1e-12));
+  CHECK(list_of(*report, "both").only_here == 1);
+  options.comparison.evaluation.rules.relevance_level = 2;
+  const auto strict = worth_of_lists(runs, judgments, options);
+  REQUIRE(strict.has_value());
+  CHECK(strict->relevant == 1);
+  CHECK(list_of(*strict, "half").relevant == 0);
+}
+
+TEST_CASE("The worth of lists follows the depth and measures where lower is better", "[fusion][lists]") {
+  const ThreeLists lists;
+  ListWorthOptions options = with_rrf();
+  options.comparison.depth = 1;
+  auto report = worth_of_lists(lists.runs, lists.judgments, options);
+  REQUIRE(report.has_value());
+  CHECK(report->found == 2);  // r1 of each query; r2 and r3 stand below the depth
+  CHECK(list_of(*report, "good").relevant == 2);
+  CHECK(list_of(*report, "odd").relevant == 0);
+  options.comparison.depth = 2;
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options)->found == 6);
+  options = with_rrf();
+  options.comparison.set = evaluation::parse_measures("avg_rank").value();
+  const std::vector<evaluation::Run> two(lists.runs.begin() + 1, lists.runs.end());
+  report = worth_of_lists(two, lists.judgments, options);
+  REQUIRE(report.has_value());
+  CHECK(report->value == -1.0);  // costs are negated, so that a loss is a loss
+  CHECK(list_of(*report, "odd").alone == -2.0);
+  CHECK(list_of(*report, "twin").loss == Approx(1.0));
+}

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/temporary_folder.h"
+
 using namespace metafuse;
 using namespace metafuse::fusion;
 
@@ -102,4 +104,20 @@ TEST_CASE("Judgments without a relevant document in any list are refused", "[fus
   const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
   REQUIRE(trained.has_error());
   CHECK(trained.error().code == Code::bad_data);
+}
+
+TEST_CASE("Documents below the relevance level teach nothing, judged or not", "[fusion][supervised]") {
+  const test::TemporaryFolder folder;
+  const auto judgments =
+      evaluation::read_qrels(folder.write("q", "1 0 a 1\n1 0 b 2\n1 0 c 3\n1 0 away 2\n2 0 a 1\n")).value();
+  const auto items = judged_lists(judgments, 2, [](std::string_view) {
+    QueryLists lists;
+    lists.documents = {"a", "b", "c", "d"};
+    lists.lists = {{{0, 4.0}, {1, 3.0}, {2, 2.0}, {3, 1.0}}};
+    return lists;
+  });
+  REQUIRE(items.size() == 2);
+  CHECK(items[0].relevant == 3);
+  CHECK(items[0].is_relevant == std::vector<char>{0, 1, 1, 0});
+  CHECK(items[1].relevant == 0);
 }

@@ -51,3 +51,22 @@ TEST_CASE("The chi-square tail agrees with tables", "[experiments]") {
   CHECK(chi_square_tail(18.307, 10) == Approx(0.05).margin(1e-4));
   CHECK(chi_square_tail(0.0, 4) == 1.0);
 }
+
+TEST_CASE("Methods differ if their ranks differ by more than the critical difference", "[evaluation]") {
+  RankComparison comparison;
+  comparison.average_ranks = {1.0, 2.0};
+  comparison.critical_difference = 1.0;
+  CHECK_FALSE(comparison.differ(0, 1));
+  comparison.critical_difference = 0.999;
+  CHECK(comparison.differ(0, 1));
+  CHECK(comparison.differ(1, 0));
+  comparison.critical_difference = 0.0;  // unknown
+  CHECK_FALSE(comparison.differ(0, 1));
+  const auto of_methods = [](std::size_t methods) {
+    std::vector<double> row;
+    for (std::size_t m = 0; m < methods; ++m) row.push_back(static_cast<double>(m));
+    return compare_ranks(std::vector<std::vector<double>>(50, row), true).critical_difference;
+  };
+  CHECK(of_methods(10) == Approx(3.164 * std::sqrt(110.0 / 300.0)).epsilon(0.001));
+  CHECK(of_methods(11) == 0.0);
+}

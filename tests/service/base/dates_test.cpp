@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "service/api/searxng.h"
+#include "service/search/result_conditions.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -97,4 +98,34 @@ TEST_CASE("CSV keeps a negative score as a number but escapes text that begins l
   ShownResults shown;
   shown.positions = {0};
   CHECK(searxng_csv(answer, shown).ends_with("\r\n'-1+1,http://a.example/,,a.example,,-1.5,result\r\n"));
+}
+
+TEST_CASE("Conditions on dates include their first and last day", "[service][dates]") {
+  SearchAnswer answer;
+  for (const char* day : {"2025-02-27", "2025-02-28", "2025-03-01", "2025-03-02T10:00:00Z", ""})
+    answer.results.emplace_back().hit.published = day;
+  const auto passing = [&](const ResultConditions& conditions) {
+    return wanted_positions(answer, conditions, *moment_of("2025-03-02T12:00:00Z"));
+  };
+  using Positions = std::vector<std::size_t>;
+  ResultConditions conditions;
+  CHECK_FALSE(conditions.is_set());
+  conditions.days = 2;
+  CHECK(conditions.is_set());
+  CHECK(passing(conditions) == Positions{1, 2, 3, 4});
+  conditions.days = 1;
+  CHECK(passing(conditions) == Positions{2, 3, 4});
+  conditions = {};
+  conditions.start_date = "2025-02-28";
+  conditions.end_date = "2025-03-01";
+  CHECK(passing(conditions) == Positions{1, 2});
+  conditions = {};
+  conditions.least_score = 0.5;
+  answer.results[0].relative_score = 0.5;
+  answer.results[1].relative_score = 0.49;
+  answer.results[2].relevance = 0.6;
+  answer.results[3].decided = Decided::pinned;
+  CHECK(passing(conditions) == Positions{0, 2, 3});
+  answer.hidden = 3;
+  CHECK(passing(conditions) == Positions{0});
 }

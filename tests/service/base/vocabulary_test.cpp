@@ -160,3 +160,38 @@ TEST_CASE("Engines with the same index share its vocabulary", "[service][vocabul
   CHECK(engines->vocabularies.at("a") == engines->vocabularies.at("b"));
   CHECK(engines->vocabularies.at("a") != engines->vocabularies.at("c"));
 }
+
+TEST_CASE("Completion and correction keep their limits", "[service][vocabulary]") {
+  const std::string longest(120, 'x');
+  const Vocabulary vocabulary({longest, longest + "x", "abc def"}, {{"cat", 40}, {"zebra", 9}, {"a9c", 9}});
+  CHECK(vocabulary.complete("xx", 8) == std::vector<std::string>{longest});
+  const auto typed = [](std::size_t bytes) { return std::string(bytes - 7, ' ') + "abc def"; };
+  CHECK(vocabulary.complete(typed(200), 8) == std::vector<std::string>{"abc def"});
+  CHECK(vocabulary.complete(typed(201), 8).empty());
+  const std::vector<std::set<std::string>> documents = {{"cat"}, {"zebra"}, {"a9c"}};
+  const auto correct = [&](const std::string& query) {
+    const auto corrected = vocabulary.correct(query, count_in(documents));
+    return corrected ? corrected->text : "as typed";
+  };
+  CHECK(correct("caz") == "cat");  // three letters are the fewest
+  CHECK(correct("zebrz") == "zebra");
+  CHECK(correct("at") == "as typed");
+  CHECK(correct("a0c") == "as typed");  // words with digits are names
+  CHECK(correct("a8c") == "as typed");
+  CHECK(correct(std::string(195, ' ') + "zebrz").ends_with("zebra"));
+  CHECK(correct(std::string(196, ' ') + "zebrz") == "as typed");
+}
+
+TEST_CASE("Up to three doubtful words are corrected at once", "[service][vocabulary]") {
+  const std::vector<service::WordCount> words = {{"lemon", 9}, {"otter", 9}, {"river", 9}, {"tiger", 9}};
+  const std::vector<std::set<std::string>> documents = {{"lemon", "otter", "river", "tiger"}};
+  const Vocabulary vocabulary({}, words);
+  const auto correct = [&](const std::string& query) {
+    const auto corrected = vocabulary.correct(query, count_in(documents));
+    return corrected ? corrected->text + (corrected->is_sure ? "" : "?") : "as typed";
+  };
+  CHECK(correct("lemno") == "lemon");
+  CHECK(correct("lemno ottre") == "lemon otter");
+  CHECK(correct("lemno ottre rivre") == "lemon otter river");
+  CHECK(correct("lemno ottre rivre tigre") == "lemon otter river tiger?");
+}

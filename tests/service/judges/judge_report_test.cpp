@@ -110,3 +110,27 @@ TEST_CASE("A model without common judgments says so", "[service][judges]") {
           .has_value());
   CHECK(report_text(judged.report(), false).find("no common document") != std::string::npos);
 }
+
+TEST_CASE("One query says nothing of others and two are enough for an interval", "[service][judges]") {
+  ReportStore store;
+  store.add(1, {3, 0}, -1);
+  CHECK(store.report().low == -1);
+  CHECK(store.report().high == 1);
+  store.add(2, {3, 0}, -1);
+  CHECK(store.report().low == 1);
+  CHECK(store.report().high == 1);
+}
+
+TEST_CASE("Models learn from at least ten queries and at most so many as asked for", "[service][judges]") {
+  ReportStore store;
+  for (int i = 1; i <= 11; ++i) store.add(i, {3, 0}, -1);
+  const auto learned = [&](std::size_t most) {
+    const auto reports =
+        judge_reports(*store.store, {.domain = "shoes", .is_learned = true, .most_queries = most});
+    REQUIRE(reports.has_value());
+    return reports->front().learned ? reports->front().learned->queries : 0;
+  };
+  CHECK(learned(11) == 11);
+  CHECK(learned(10) == 10);
+  CHECK(learned(9) == 0);
+}

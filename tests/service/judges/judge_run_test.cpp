@@ -336,3 +336,20 @@ TEST_CASE("The key is sent as a bearer token and addresses are completed", "[ser
     CHECK_FALSE(holds(read_text(bench.folder.path("answers.jsonl"), 100000).value(), "secret-key"));
   }
 }
+
+TEST_CASE("A budget of tokens is spent to the last one", "[service][judges]") {
+  ChatServer server(honest_model);
+  const auto tasks = tasks_of({"good"});
+  Bench wide;
+  wide.options.budget.tokens = 1'000'000;
+  REQUIRE(wide.run(server.url(), tasks)->graded == 1);
+  // the highest cost of the one request: what the smallest sufficient budget is
+  std::uint64_t low = 0, high = 100'000;
+  while (high - low > 1) {
+    Bench bench;
+    bench.options.budget.tokens = (low + high) / 2;
+    (bench.run(server.url(), tasks)->graded == 1 ? high : low) = (low + high) / 2;
+  }
+  const std::string prompt = server.prompts().front();
+  CHECK(high == most_tokens(prompt.size()) + 64 + 24);  // for the answer, and for its one grade
+}

@@ -72,6 +72,79 @@ TEST_CASE("A mistake in a curation is named", "[service][curation]") {
         std::string::npos);
 }
 
+TEST_CASE("The limits of a curation are what its sentences say", "[service][curation]") {
+  const auto list = [](std::size_t count, const auto& item) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i) out += (i > 0 ? "," : "") + item(i);
+    return out;
+  };
+  const auto quoted = [](const std::string& text) { return '"' + text + '"'; };
+  const auto query = [&](std::size_t i) { return R"({"query":"q)" + std::to_string(i) + "\"}"; };
+  const auto url = [&](std::size_t i) { return quoted("http://a/" + std::to_string(i)); };
+  const auto word = [&](std::size_t i) { return quoted("w" + std::to_string(i)); };
+  const auto group = [&](std::size_t i) {
+    return '[' + word(i) + ',' + quoted("x" + std::to_string(i)) + ']';
+  };
+  const auto queries = [&](std::size_t n) { return mistake(R"({"queries":[)" + list(n, query) + "]}"); };
+  const auto pinned = [&](std::size_t n) {
+    return mistake(R"({"queries":[{"query":"a","pinned":[)" + list(n, url) + "]}]}");
+  };
+  const auto groups = [&](std::size_t n) { return mistake(R"({"synonyms":[)" + list(n, group) + "]}"); };
+  const auto words = [&](std::size_t n) { return mistake(R"({"synonyms":[[)" + list(n, word) + "]]}"); };
+  const auto typed = [&](std::size_t n) {
+    return mistake(R"({"queries":[{"query":)" + quoted(std::string(n, 'a')) + "}]}");
+  };
+  const auto address = [&](std::size_t n) {
+    return mistake(R"({"queries":[{"query":"a","hidden":[)" + quoted("http://a/" + std::string(n - 9, 'b')) +
+                   "]}]}");
+  };
+  CHECK(queries(10'000) == "");
+  CHECK(queries(10'001).find("at most 10000 entries") != std::string::npos);
+  CHECK(pinned(100) == "");
+  CHECK(pinned(101).find("at most 100 results") != std::string::npos);
+  CHECK(groups(2000) == "");
+  CHECK(groups(2001).find("at most 2000 entries") != std::string::npos);
+  CHECK(words(2) == "");
+  CHECK(words(20) == "");
+  CHECK(words(21).find("2 to 20 words") != std::string::npos);
+  CHECK(typed(2048) == "");
+  CHECK(typed(2049).find("at most 2048 bytes") != std::string::npos);
+  CHECK(address(2048) == "");
+  CHECK(address(2049).find("give the result's URL") != std::string::npos);
+  const std::string empty = R"({"queries":[]})";
+  CHECK(mistake(empty + std::string(kMaxCurationBytes - empty.size(), ' ')) == "");
+  CHECK(mistake(empty + std::string(kMaxCurationBytes + 1 - empty.size(), ' ')).find("more than") !=
+        std::string::npos);
+}
+
+TEST_CASE("Only an added result may bring texts and it needs a web address", "[service][curation]") {
+  const auto of_list = [](const char* list, const char* result) {
+    return mistake(std::string(R"({"queries":[{"query":"a",")") + list + "\":[" + result + "]}]}");
+  };
+  CHECK(of_list("pinned", R"("ftp://a.example/")") == "");
+  CHECK(of_list("hidden", R"({"url":"http://a.example/"})").find("give the result's URL") !=
+        std::string::npos);
+  CHECK(of_list("added", R"("http://a.example/")") == "");
+  CHECK(of_list("added", R"({"url":"http://a.example/","score":1})").find("unknown member \"score\"") !=
+        std::string::npos);
+  CHECK(of_list("added", R"({"url":"http://a.example/","title":1})").find("title: must be a text") !=
+        std::string::npos);
+  CHECK(of_list("added", R"({"title":"A"})").find("give the result's URL") != std::string::npos);
+  CHECK(mistake(R"({"queries":[{"query":"a","colour":"red"}]})").find("unknown member \"colour\"") !=
+        std::string::npos);
+  CHECK(mistake(R"({"queries":{}})").find("must be a list") != std::string::npos);
+  CHECK(mistake(R"({"queries":["a"]})").find("query 1: must be an object") != std::string::npos);
+}
+
+TEST_CASE("A query means the same as at most three others and each group replaces one phrase once",
+          "[service][curation]") {
+  const Synonyms many{{"a", "b", "c", "d", "e"}, {"x", "y"}};
+  CHECK(alternatives_of(many, "a x") == std::vector<std::string>{"b x", "c x", "d x"});
+  CHECK(alternatives_of({{"a", "b"}, {"x", "y"}}, "a x") == std::vector<std::string>{"b x", "a y"});
+  CHECK(alternatives_of({{"a", "b"}}, "a b a") == std::vector<std::string>{"b b a"});
+  CHECK(alternatives_of({{"motor car", "car"}}, "old motor car") == std::vector<std::string>{"old car"});
+}
+
 TEST_CASE("A query with a synonym means the same as the query with the other word", "[service][curation]") {
   const Synonyms synonyms{{"car", "automobile", "motor car"}, {"cheap", "low cost"}};
   CHECK(alternatives_of(synonyms, "Cheap CAR hire") ==
@@ -102,4 +175,40 @@ TEST_CASE("Pins and grades order the results of their query and hidden ones come
   CHECK(curated.results[0].decided == Decided::pinned);
   CHECK(curated.results[1].decided == Decided::added);
   CHECK(curated.results[1].document == FusedResult::kNoDocument);
+}
+
+TEST_CASE("Decided results keep falling scores and only undecided ones keep their team",
+          "[service][curation]") {
+  SearchAnswer answer = answer_of({"a", "b", "c"});
+  answer.results[0].relative_score = 1.0;
+  answer.results[1].relative_score = 0.5;
+  answer.results[2].relative_score = 0.25;
+  answer.teams = {Team::champion, Team::challenger, Team::champion};
+  QueryDecisions decisions;
+  decisions.curated.pinned = {{"http://c/", "", "", result_at("c").key}};
+  decisions.curated.added = {{"http://b/", "B", "text", result_at("b").key},
+                             {"http://x/", "X", "text", result_at("x").key}};
+  const SearchAnswer decided = decided_answer(answer, decisions, {"secret", false, ""});
+  CHECK(order_of(decided) == "cbxa");  // b was found, so that it is not added a second time
+  CHECK(decided.results[1].hit.title.empty());
+  CHECK(decided.results[2].hit.title == "X");
+  std::vector<double> scores;
+  for (const FusedResult& result : decided.results) scores.push_back(result.relative_score);
+  CHECK(scores == std::vector<double>{1.0, 0.5, 0.25, 0.25});
+  CHECK(decided.teams == std::vector<Team>{Team::none, Team::none, Team::none, Team::champion});
+}
+
+TEST_CASE("Grades are found by the stored name of a document", "[service][curation]") {
+  const SearchAnswer answer = answer_of({"a", "b", "c"});
+  const std::string key = result_at("c").key;
+  QueryDecisions decisions;
+  decisions.grades = {{hashed_document("secret", key), 1}};
+  CHECK(order_of(decided_answer(answer, decisions, {"secret", true, ""})) == "cab");
+  CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "abc");
+  decisions.grades = {{key, 1}};
+  CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "cab");
+  decisions.grades = {{key, 1}, {result_at("a").key, 3}, {result_at("b").key, 2}};
+  CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "abc");  // 1 is below half of 3
+  decisions.grades = {{key, 2}, {result_at("b").key, 3}};
+  CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "bca");
 }

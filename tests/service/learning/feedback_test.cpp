@@ -203,3 +203,26 @@ TEST_CASE("Every outcome has a status and a name and a sentence", "[service][fee
   CHECK(answer_to(FeedbackOutcome::not_judge).name == "not_judge");
   CHECK_FALSE(answer_to(FeedbackOutcome::capped).explanation.empty());
 }
+
+TEST_CASE("The parts of feedback have their limits", "[service][feedback]") {
+  const auto is_good = [](const std::string& part) {
+    return parsed_feedback(R"({"search_id":"x",)" + part + "}").has_value();
+  };
+  const auto text = [&](const char* name, std::size_t bytes) {
+    return is_good('"' + std::string(name) + "\":\"" + std::string(bytes, 'a') + '"');
+  };
+  CHECK(text("url", 8192));
+  CHECK_FALSE(text("url", 8193));
+  CHECK(text("id", 8192));
+  CHECK_FALSE(text("id", 8193));
+  CHECK(is_good(R"("position":1)"));
+  CHECK(is_good(R"("position":100000)"));
+  CHECK_FALSE(is_good(R"("position":100001)"));
+  const auto grade = [&](int value) {
+    return is_good(R"("kind":"judgment","position":1,"grade":)" + std::to_string(value));
+  };
+  CHECK(grade(0));
+  CHECK(grade(10));
+  CHECK_FALSE(grade(11));
+  CHECK_FALSE(grade(-1));
+}

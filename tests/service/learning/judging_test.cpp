@@ -371,3 +371,14 @@ TEST_CASE("The page compares language models with people", "[service][judging]")
   REQUIRE(state->pairs.size() == 1);
   CHECK(state->pairs[0].agreement.kappa == 1.0);  // its 3 is read as a person's 4
 }
+
+TEST_CASE("Qrels are imported with grades up to ten", "[service][judging]") {
+  TestServer server(TestServer::default_answer, judging_config());
+  const auto status = [&](const std::string& line) {
+    return status_in(server.post(kPath, "text/plain", line, bearer("ann")));
+  };
+  CHECK(status("ada 0 a.example 10\n") == 200);
+  CHECK(status("ada 0 a.example 11\n") == 400);
+  CHECK(status("ada 0 a.example\n") == 400);
+  CHECK(status("ada 0 a.example 1 2\n") == 400);
+}

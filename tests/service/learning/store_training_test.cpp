@@ -489,3 +489,41 @@ TEST_CASE("A domain that selects lists learns which ones to ask first", "[servic
   CHECK(model.choice->queries == 30);
   CHECK(model.features[model.choice->order.front()].name == "good@g");
 }
+
+TEST_CASE("The position bias needs two hundred clicks and five at each of two positions",
+          "[service][learning]") {
+  const auto is_known = [](double upper, double lower) {
+    return harvest_position_bias({{"r", 0, 1000, upper}, {"r", 1, 1000, lower}}).is_known();
+  };
+  CHECK(is_known(150, 50));
+  CHECK_FALSE(is_known(150, 49));
+  CHECK(is_known(195, 5));
+  CHECK_FALSE(is_known(200, 4));
+  CHECK(is_known(5, 195));
+  CHECK_FALSE(is_known(4, 200));
+  // the last position that an estimate covers, and the first that it does not
+  const auto last = static_cast<std::uint32_t>(kBiasPositions - 1);
+  CHECK(harvest_position_bias({{"r", 0, 1000, 200}, {"r", last, 1000, 100}}).looked_at.size() ==
+        kBiasPositions);
+  CHECK_FALSE(harvest_position_bias({{"r", 0, 1000, 200}, {"r", last + 1, 1000, 100}}).is_known());
+  // a result at three positions says something about each pair of them
+  const PositionBias bias =
+      harvest_position_bias({{"r", 0, 100, 100}, {"r", 1, 100, 60}, {"r", 2, 100, 40}, {"s", 1, 100, 6}});
+  REQUIRE(bias.looked_at.size() == 3);
+  CHECK(bias.clicks == 200);
+  CHECK(bias.at(1) == Approx(0.6));
+  CHECK(bias.at(2) == Approx(0.4));
+}
+
+TEST_CASE("A click on a place that the search does not have teaches nothing", "[service][learning]") {
+  const ClickRules rules{30, 10};
+  const Click last[] = {click_at(2)};
+  const Click beyond[] = {click_at(3)};
+  CHECK(click_pairs(shown(3), last, rules, kNewYear).size() == 2);
+  CHECK(click_pairs(shown(3), beyond, rules, kNewYear).empty());
+  PositionBalance with, without;
+  with.add(shown(3), beyond);
+  CHECK(with.factor(1, 0) == without.factor(1, 0));
+  with.add(shown(3), last);
+  CHECK(with.factor(2, 0) != without.factor(2, 0));
+}

@@ -1,3 +1,6 @@
+#include "service/search/shown_results.h"
+
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -6,6 +9,7 @@
 
 #include "core/json.h"
 #include "service/search/list_fusion.h"
+#include "service/search/search_answer.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 
@@ -175,4 +179,34 @@ TEST_CASE("The page links to the next one as long as there may be more", "[servi
   CHECK(server.get("/search?q=ada&limit=20").find("rel=\"next\"") != std::string::npos);
   CHECK(server.get("/search?q=ada&limit=20&pageno=2").find("rel=\"next\"") != std::string::npos);
   CHECK(server.get("/search?q=ada&limit=20&pageno=3").find("rel=\"next\"") == std::string::npos);
+}
+
+TEST_CASE("A raised or lowered site moves past exactly as many results as the preference says",
+          "[service][sites]") {
+  service::SearchAnswer answer;
+  const auto at = [](std::size_t i) { return "http://h" + std::to_string(i) + ".example/"; };
+  constexpr std::size_t kResults = 60;
+  for (std::size_t i = 0; i < kResults; ++i) {
+    service::FusedResult& result = answer.results.emplace_back();
+    result.hit.url = at(i);
+  }
+  const auto place_of = [&](const service::SitePreferences& preferences, std::size_t result) {
+    const auto shown = service::shown_results(answer, 0, 100, preferences);
+    return static_cast<std::size_t>(std::find(shown.positions.begin(), shown.positions.end(), result) -
+                                    shown.positions.begin());
+  };
+  service::SitePreferences raised, lowered;
+  raised.raised = {"h30.example"};
+  lowered.lowered = {"h30.example"};
+  const std::size_t up = 30 - place_of(raised, 30);
+  const std::size_t down = place_of(lowered, 30) - 30;
+  CHECK(up == static_cast<std::size_t>(service::kPreferenceRanks));
+  CHECK(down == up);
+  raised.raised = {"h1.example"};
+  CHECK(place_of(raised, 1) == 0);
+  service::SitePreferences blocked;
+  blocked.blocked = {"h0.example"};
+  CHECK(service::shown_results(answer, 0, 100, blocked).total == kResults - 1);
+  CHECK(service::shown_results(answer, 58, 100, blocked).positions.size() == 1);
+  CHECK(service::shown_results(answer, 59, 100, blocked).positions.empty());
 }

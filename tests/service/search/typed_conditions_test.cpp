@@ -137,3 +137,15 @@ TEST_CASE("One of several sites or file types is enough, each excluded one is to
   CHECK(meets("w site:a.example/x.pdf", hit));
   CHECK_FALSE(meets("w site:a.example/y", hit));
 }
+
+TEST_CASE("The ending of a file has one to ten letters and digits", "[service][typed]") {
+  using service::file_type_of;
+  CHECK(file_type_of("http://a.example/b.abcdefghij") == "abcdefghij");
+  CHECK(file_type_of("http://a.example/b.abcdefghijk") == "");
+  CHECK(file_type_of("http://a.example/b.az09") == "az09");
+  CHECK(file_type_of("http://a.example/b.Z") == "z");
+  CHECK(file_type_of("http://a.example/a.b") == "b");
+  for (const char* none : {"http://a.example/b.a_b", "http://a.example/b.a%20", "http://a.example/b.a`",
+                           "http://a.example/b.a{", "http://a.example/b.a:"})
+    CHECK(file_type_of(none) == "");
+}

@@ -171,3 +171,26 @@ TEST_CASE("Processes that share a folder of models keep each other's changes",
   ModelVersions versions(folder.path());
   CHECK(state_of(versions).versions.size() == 3 * kEach);
 }
+
+TEST_CASE("The history names the last twenty champions", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  for (int i = 1; i <= 20; ++i) REQUIRE(versions.activate("shoes", add_version(versions, i, i)).has_value());
+  const std::size_t after_twenty = state_of(versions).history.size();
+  for (int i = 21; i <= 25; ++i) REQUIRE(versions.activate("shoes", add_version(versions, i, i)).has_value());
+  CHECK(state_of(versions).history.size() == 20);
+  CHECK(after_twenty + 1 >= 20);  // the first champion follows none
+}
+
+TEST_CASE("A domain's name fits into a file's name", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  const auto is_good = [&](const std::string& domain) {
+    return versions.add_challenger(domain, model_of(1), "retrain", 1).has_value();
+  };
+  CHECK(is_good(std::string(64, 'd')));
+  CHECK_FALSE(is_good(std::string(65, 'd')));
+  CHECK(is_good("a-z0-9"));
+  CHECK_FALSE(is_good(""));
+  CHECK_FALSE(is_good("A"));
+}
