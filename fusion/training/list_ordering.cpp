@@ -254,7 +254,7 @@ Result<void> choose_lists(const TrainingRequest& request, const Learner& learner
   const auto& features = set.matrix.features();
   const bool are_lists = std::ranges::all_of(
       features, [](const Feature& feature) { return is_ranked_list(feature) || is_derived(feature); });
-  if (bases.size() >= kFewestSettling && are_lists && !uses_scores(features)) {
+  if (bases.size() >= kFewestSettling && are_lists) {
     std::vector<StopsByCount> folds(kHeldOutFolds);
     TRY_VOID(hold_out(request, learner, result, telling,
                       [&](const HeldOut& fold) { folds[fold.fold] = stops_of(fold, options.others); }));

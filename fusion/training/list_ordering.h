@@ -31,7 +31,7 @@ ListChoice order_lists(const TrainingSet& set, std::span<const std::string> othe
 
 /// The set as it is when only some of its lists were asked for.
 ///
-/// in:     lists - indices of rank features; the set's last features may be derived, but not from scores
+/// in:     lists - indices of rank features; the set's last features may be derived
 TrainingSet with_lists_only(const TrainingSet& set, std::span<const std::uint64_t> lists);
 
 /// The score of a document that no list holds, below those of all models.
@@ -54,7 +54,7 @@ struct ListChoiceOptions {
 /// first ten documents' grades times 1/log2(1 + place), divided by that of the best ranking. Queries of
 /// which not all lists were asked say nothing about this.
 ///
-/// out:    without kFewestSettling such queries, or with features made of scores, only the order
+/// out:    without kFewestSettling such queries, or with features that are values, only the order
 /// errors: those of the learner
 /// cost:   five trainings, and scoring all queries once per number of lists
 Result<void> choose_lists(const TrainingRequest& request, const Learner& learner,

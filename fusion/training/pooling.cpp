@@ -88,10 +88,10 @@ struct Pool {
 /// Each own query's measure by models that have not seen it, per weight.
 using ValuesByWeight = std::array<std::vector<double>, kPoolWeights.size()>;
 
-Result<ValuesByWeight> measure_weights(const Pool& pool, const std::vector<MeasuredQuery>& queries) {
+Result<ValuesByWeight> measure_weights(const Pool& pool, const std::vector<HeldOutQuery>& queries) {
   const TrainingSet& own = *pool.request.train;
   std::vector<std::string_view> ids;
-  for (const MeasuredQuery& query : queries) ids.push_back(query.set.queries.front().id);
+  for (const HeldOutQuery& query : queries) ids.push_back(query.set.queries.front().id);
   TRY(const auto folds, evaluation::random_folds(ids, kPoolFolds, pool.request.seed));
   ValuesByWeight out;
   out.fill(std::vector<double>(queries.size(), 0.0));
