@@ -7,8 +7,12 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include "core/contract.h"
+
 namespace metafuse {
 namespace {
+
+constexpr int kLeastRsaBits = 2048;
 
 struct FreeOpenssl {
   void operator()(BIO* text) const { BIO_free(text); }
@@ -35,6 +39,24 @@ Owned<EVP_PKEY> key_in(std::string_view text) {
 }
 
 }  // namespace
+
+Result<std::string> rsa_sha256_signature(std::string_view private_key, std::string_view text) {
+  const auto key = key_in(private_key);
+  if (key == nullptr || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA ||
+      EVP_PKEY_get_bits(key.get()) < kLeastRsaBits)
+    return fail(Code::bad_config,
+                "not a private RSA key of 2048 bits or more, in PEM and without a passphrase");
+  const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
+  std::string signature(static_cast<std::size_t>(EVP_PKEY_get_size(key.get())), '\0');
+  std::size_t size = signature.size();
+  const bool is_signed =
+      EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1 &&
+      EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                     reinterpret_cast<const unsigned char*>(text.data()), text.size()) == 1;
+  require(is_signed, "a checked key signs");
+  signature.resize(size);
+  return signature;
+}
 
 Result<void> check_key_of_certificate(std::string_view certificate, std::string_view private_key) {
   const Owned<X509> owner(PEM_read_bio_X509(reader_of(certificate).get(), nullptr, &no_passphrase, nullptr));

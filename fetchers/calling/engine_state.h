@@ -16,7 +16,7 @@
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/learned_wait.h"
 #include "fetchers/calling/make_fetcher.h"
-#include "fetchers/engines/http/authorization.h"
+#include "fetchers/engines/http/access_tokens.h"
 #include "fetchers/engines/http/engine_request.h"
 
 // What the fetcher knows about each engine while the process runs, and what all fetches share.
@@ -28,7 +28,7 @@ namespace metafuse::fetchers {
 struct EngineState {
   Engine engine;
   std::shared_ptr<const ReadyAccess> http;   ///< for an engine behind HTTP
-  std::shared_ptr<TokenKeeper> tokens;       ///< for an engine that uses OAuth2 tokens
+  std::unique_ptr<TokenKeepers> tokens;      ///< for an engine that uses OAuth2 tokens
   std::unique_ptr<EmbeddedEngine> embedded;  ///< for any other engine, unless a recording replaces it
 
   std::mutex mutex;

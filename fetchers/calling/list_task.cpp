@@ -9,6 +9,7 @@
 #include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/calling/read_answer.h"
+#include "fetchers/engines/http/authorization.h"
 #include "fetchers/engines/http/opensearch_description.h"
 #include "fetchers/engines/http/rerank_exchange.h"
 #include "fetchers/engines/vector/vector_rows.h"
@@ -39,6 +40,7 @@ std::pair<std::string, std::string> as_backend_reads(const Authorization& auth, 
 }
 
 bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
+  if (!auth.callers_header.empty() && callers_token(auth, options).empty()) return true;
   return std::none_of(options.forwarded.begin(), options.forwarded.end(),
                       [&](const auto& header) { return passes_on(auth, header.first); });
 }
@@ -91,9 +93,10 @@ void ListTask::take_description(const HttpAnswer& answer) {
 /// Engines with OAuth2 first need a token.
 void ListTask::begin() {
   const Authorization& auth = ready_->access.auth;
-  if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, job_.options))
+  if (!auth.forwarded.empty() && missing_forwarded(auth, job_.options))
     return refuse(Failure::not_allowed, "the engine needs the caller's token, and the request has none");
   if (job_.state.tokens == nullptr) return begin_with_token();
+  keeper_ = job_.state.tokens->find(callers_token(auth, job_.options));
   ask_for_token([this](const std::optional<std::string>& token, const std::string& why) {
     if (!token) return refuse(Failure::not_allowed, why);
     token_ = *token;
@@ -134,7 +137,7 @@ void ListTask::send_with_token(EngineRequest request, Transport::Done done, bool
   job_.transport.send(
       std::move(request), [self = shared_from_this(), is_second, token = token_, plain = std::move(plain),
                            done = std::move(done)](HttpAnswer answer) {
-        if (answer.status == 401) self->job_.state.tokens->forget(token);
+        if (answer.status == 401) self->keeper_->forget(token);
         if (answer.status != 401 || is_second) return done(std::move(answer));
         self->post([task = self.get(), plain, done, refused = std::move(answer)] {
           task->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
@@ -151,7 +154,7 @@ void ListTask::send_with_token(EngineRequest request, Transport::Done done, bool
 /// `take` runs as an event of this task.
 void ListTask::ask_for_token(TokenKeeper::Take take) {
   TokenKeeper::get(
-      job_.state.tokens, *shared_->clock,
+      keeper_, *shared_->clock, unix_time(),
       [this](EngineRequest request, std::function<void(HttpAnswer)> done) {
         request.proxy = ready_->access.proxy;
         job_.transport.send(std::move(request), std::move(done));

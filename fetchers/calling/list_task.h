@@ -90,6 +90,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   TimePoint start_;
 
   std::shared_ptr<const ReadyAccess> ready_;
+  std::shared_ptr<TokenKeeper> keeper_;  ///< of `token_`
   std::string token_;
   StringPairs cookies_;  ///< set by the answers so far
   std::size_t next_step_ = 0;

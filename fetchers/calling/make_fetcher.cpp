@@ -26,7 +26,7 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     if (!is_replay && !ready.own_origin.empty() && ready.access.proxy.empty())
       ready.own_host = own_host_of(ready.own_origin, options);
     if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
-      state->tokens = std::make_shared<TokenKeeper>(ready.access.auth, engine.name);
+      state->tokens = std::make_unique<TokenKeepers>(ready.access.auth, engine.name);
     state->http = std::make_shared<const ReadyAccess>(std::move(ready));
   } else if (!is_replay) {
     const auto* vectors = std::get_if<VectorAccess>(&engine.access);

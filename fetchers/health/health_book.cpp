@@ -396,7 +396,7 @@ std::vector<std::string> queries_to_try(const Engine& engine, const std::vector<
 bool may_be_tried(const Engine& engine) {
   const auto* http = std::get_if<HttpAccess>(&engine.access);
   if (http == nullptr || engine.is_disabled || http->rerank != RerankApi::none) return false;
-  if (http->auth.kind == Authorization::Kind::forward || http->needs_query_field) return false;
+  if (!http->auth.forwarded.empty() || http->needs_query_field) return false;
   if (!http->query_pattern.empty() && engine.known_queries.empty()) return false;
   const bool has_key = http->auth.kind != Authorization::Kind::none || !http->username.empty() || [&] {
     const auto is_secret = [](const std::string& text) { return text.find("${") != std::string::npos; };

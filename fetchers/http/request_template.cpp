@@ -37,6 +37,7 @@ constexpr std::array kPlaceholders = {
     Placeholder{"id_values", &RequestValues::id_values, true},
     Placeholder{"id", &RequestValues::id},
     Placeholder{"locale", &RequestValues::locale},
+    Placeholder{"callers_token", &RequestValues::callers_token},
     Placeholder{"query_1", &RequestValues::query_1},
     Placeholder{"query_2", &RequestValues::query_2},
     Placeholder{"query_3", &RequestValues::query_3},
@@ -244,6 +245,8 @@ Result<void> check_url_template(std::string_view url, bool needs_query) {
       return fail(Code::bad_config,
                   "{" + piece.text +
                       "} before the path would let a query choose the host; move it into the path or query");
+    if (piece.text == "callers_token" && piece.is_placeholder)
+      return fail(Code::bad_config, "{callers_token} in an address would stay in logs; put it into the body");
     sample += piece.is_placeholder ? (is_in_path ? "1" : "en") : piece.text;
     has_query = has_query || (piece.is_placeholder && piece.text.starts_with("query"));
   }

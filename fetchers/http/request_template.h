@@ -28,6 +28,7 @@ struct RequestValues {
   std::string id_values;                  ///< the same as JSON strings
   std::string id;                         ///< one of them
   std::string vector;                     ///< of the query: "[0.25,-0.5]"
+  std::string callers_token;              ///< of the searching client, without "Bearer "
   std::string query_1, query_2, query_3;  ///< the groups of the engine's query_pattern
 };
 

@@ -193,10 +193,18 @@ struct Authorization {
 
   Kind kind = Kind::none;
 
-  // oauth2: a token by client credentials, or by a refresh token if there is one (RFC 6749)
+  /// The header of the searching client with its token, which {callers_token} stands for, and which oauth2
+  /// exchanges; in `forwarded` too. Empty: the engine acts for itself.
+  std::string callers_header;
+
+  // oauth2: a token by client credentials, or by what else there is (RFC 6749)
   std::string token_url;
   std::string client_id, client_secret, refresh_token, scope, audience;
   bool is_basic = false;  ///< the client identifies itself by basic authentication instead of in the body
+  std::string username, password;            ///< of a user who signs in
+  std::string private_key, key_id, subject;  ///< PEM, with which an assertion is signed (RFC 7523)
+  std::string service_account;               ///< the JSON key of a service account, which has most of these
+  bool is_on_behalf_of = false;              ///< exchanges tokens in Microsoft's form, not in RFC 8693's
 
   // hmac: `message` signed with `secret`; `headers` may contain {signature}
   std::string algorithm = "sha256";
@@ -208,7 +216,7 @@ struct Authorization {
   std::string region, service, session_token;
   bool signs_content = false;  ///< sends the body's digest in a header of its own, as some services need
 
-  // forward: headers of the searching client that are passed on, by name
+  // headers of the searching client that requests depend on, by name; `forward` passes them on
   std::vector<std::string> forwarded;
   /// The names that backends see, with a text before the value: {"Authorization", "Bearer "} for each of
   /// `forwarded`; empty: unchanged.

@@ -9,19 +9,12 @@
 
 #include "core/digest.h"
 #include "core/encoding.h"
-#include "core/json_members.h"
-#include "core/number.h"
 #include "core/text.h"
 #include "core/url.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
 namespace {
-
-constexpr std::size_t kMaxTokenBytes = 16 * 1024;
-constexpr double kAssumedLifetime = 300;  ///< in seconds, if an answer does not give it
-constexpr double kRenewedAt = 0.8;        ///< as a fraction of the lifetime
-constexpr auto kTokenTimeout = std::chrono::seconds(10);
 
 /// Bytes as text: base64 or lower-case hexadecimal digits.
 std::string written(const std::string& bytes, bool is_base64 = false) {
@@ -197,110 +190,6 @@ void sign_aws_request(EngineRequest& request, const Authorization& auth, std::in
   request.headers.emplace_back(
       "Authorization", fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
                                    auth.client_id, scope, names, aws_signature(auth, day, text)));
-}
-
-namespace {
-
-std::string form_field(std::string_view name, const std::string& value) {
-  return value.empty() ? "" : "&" + std::string(name) + "=" + percent_encoded(value, true);
-}
-
-}  // namespace
-
-EngineRequest build_token_request(const Authorization& auth, const std::string& engine,
-                                  const std::string& refresh_token) {
-  EngineRequest request;
-  request.engine = engine + " (token)";
-  request.method = "POST";
-  request.url = auth.token_url;
-  request.record_url = auth.token_url;
-  request.is_confidential = true;
-  if (const auto parts = parts_of_url(auth.token_url)) request.own_origin = parts->origin();
-  request.timeout = kTokenTimeout;
-  request.max_bytes = std::size_t{64} << 10;
-  request.max_redirects = 0;
-  request.headers = {{"Accept", "application/json"},
-                     {"Content-Type", "application/x-www-form-urlencoded"},
-                     {"User-Agent", "metafuse/0.1"}};
-  request.body = refresh_token.empty()
-                     ? "grant_type=client_credentials"
-                     : "grant_type=refresh_token" + form_field("refresh_token", refresh_token);
-  request.body += form_field("scope", auth.scope) + form_field("audience", auth.audience);
-  if (auth.is_basic) {
-    request.username = auth.client_id;
-    request.password = auth.client_secret;
-  } else {
-    request.body += form_field("client_id", auth.client_id) + form_field("client_secret", auth.client_secret);
-  }
-  return request;
-}
-
-void TokenKeeper::get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& clock, const Send& send,
-                      Take take) {
-  const TimePoint now = clock.now();
-  std::string token;
-  std::string refresh_token;
-  bool asks = false;
-  {
-    const std::lock_guard lock(keeper->mutex_);
-    if (!keeper->token_.empty() && now < keeper->end_) token = keeper->token_;
-    if (token.empty()) keeper->waiting_.push_back(std::move(take));
-    asks = !keeper->is_under_way_ && (token.empty() || now >= keeper->renew_at_);
-    if (asks) keeper->is_under_way_ = true;
-    refresh_token = keeper->refresh_token_;
-  }
-  if (asks)
-    send(build_token_request(keeper->auth_, keeper->engine_, refresh_token),
-         [keeper, &clock](const HttpAnswer& answer) { keeper->take_answer(answer, clock); });
-  if (!token.empty()) take(token, "");
-}
-
-void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
-  std::string token, why, newer;
-  double lifetime = kAssumedLifetime;
-  if (answer.failure != Failure::none) {
-    why = fmt::format("no token: {}: {}", name_of(answer.failure), answer.message);
-  } else if (const auto json = parse_json(answer.body, "token"); json && answer.status / 100 == 2) {
-    const JsonMembers members(*json);
-    token = members.text_or_empty("access_token");
-    newer = members.text_or_empty("refresh_token");
-    if (const Json* seconds = members.number("expires_in"))
-      lifetime = seconds->to_number<double>();
-    else
-      to_double(members.text_or_empty("expires_in"), lifetime);
-  } else {
-    // Show only the error code: a token server's message may repeat the secrets that were sent.
-    why = fmt::format("no token: HTTP {} {}", answer.status,
-                      json ? JsonMembers(*json).text_or_empty("error") : "");
-  }
-  const bool is_header =
-      token.size() <= kMaxTokenBytes && std::all_of(token.begin(), token.end(), [](char c) {
-        return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
-      });
-  if (!is_header) token.clear();
-  if (token.empty() && why.empty()) why = "no token: the answer contains no access_token";
-  std::vector<Take> waiting;
-  {
-    const std::lock_guard lock(mutex_);
-    is_under_way_ = false;
-    waiting.swap(waiting_);
-    if (!token.empty()) {
-      const auto span = [](double seconds) {
-        return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-      };
-      lifetime = std::clamp(lifetime, 1.0, 1e7);
-      token_ = token;
-      renew_at_ = clock.now() + span(lifetime * kRenewedAt);
-      end_ = clock.now() + span(lifetime);
-      if (!newer.empty()) refresh_token_ = newer;
-    }
-  }
-  for (const Take& take : waiting) take(token.empty() ? std::nullopt : std::optional(token), why);
-}
-
-void TokenKeeper::forget(const std::string& token) {
-  const std::lock_guard lock(mutex_);
-  if (token_ == token) token_.clear();
 }
 
 }  // namespace metafuse::fetchers

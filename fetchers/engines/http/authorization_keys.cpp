@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "core/text.h"
+#include "core/text_file.h"
 #include "core/url.h"
 #include "fetchers/engines/http/authorization.h"
 #include "fetchers/engines/http/http_readers.h"
@@ -19,8 +21,18 @@ constexpr std::array<std::string_view, 10> kNeverPassedOn = {
     "te",          "upgrade",        "proxy-authorization",
     "content-type"};
 
-void take_oauth2(EngineBlock& block, Authorization& auth) {
-  auth.kind = Authorization::Kind::oauth2;
+/// A text that a secret holds, or a file that is read now.
+std::string take_text_or_file(EngineBlock& block, std::string_view key) {
+  constexpr std::size_t kMaxKeyBytes = std::size_t{64} << 10;
+  const std::string value = block.text(key);
+  if (value.empty() || value.starts_with("${")) return value;
+  const auto text = read_text((std::filesystem::path(block.folder) / value).string(), kMaxKeyBytes);
+  if (!text) block.error_at(key, "auth: " + std::string(key) + ": " + text.error().text);
+  return text ? *text : std::string();
+}
+
+/// Takes the address of the token server, and who asks there.
+void take_token_server(EngineBlock& block, Authorization& auth) {
   auth.token_url = block.map.take_required_string("token_url");
   const auto parts = parts_of_url(auth.token_url);
   const bool is_safe =
@@ -30,11 +42,27 @@ void take_oauth2(EngineBlock& block, Authorization& auth) {
   auth.client_id = block.map.take_required_string("client_id");
   block.take("client_secret", auth.client_secret);
   block.take("refresh_token", auth.refresh_token);
+  block.take("basic", auth.is_basic);
+  block.take("username", auth.username);
+  block.take("password", auth.password);
+  auth.private_key = take_text_or_file(block, "private_key");
+  block.take("key_id", auth.key_id);
+  if (auth.client_secret.empty() && auth.refresh_token.empty() && auth.private_key.empty() &&
+      auth.password.empty())
+    block.error("auth: oauth2 needs a client_secret, refresh_token, private_key or service_account");
+  if (auth.username.empty() != auth.password.empty())
+    block.error("auth: username and password belong together");
+}
+
+void take_oauth2(EngineBlock& block, Authorization& auth) {
+  auth.kind = Authorization::Kind::oauth2;
+  auth.service_account = take_text_or_file(block, "service_account");
+  if (block.map.take("service_account") == nullptr) take_token_server(block, auth);
+  block.take("subject", auth.subject);
+  if (auth.subject.empty() && auth.service_account.empty()) auth.subject = auth.client_id;
   block.take("scope", auth.scope);
   block.take("audience", auth.audience);
-  block.take("basic", auth.is_basic);
-  if (auth.client_secret.empty() && auth.refresh_token.empty())
-    block.error("auth: oauth2 needs a client_secret or a refresh_token");
+  block.take("on_behalf_of", auth.is_on_behalf_of);
 }
 
 void take_hmac(EngineBlock& block, Authorization& auth) {
@@ -88,6 +116,14 @@ void take_aws(EngineBlock& block, Authorization& auth) {
   auth.signs_content = block.map.take_bool("sign_content").value_or(auth.service == "aoss");
 }
 
+/// Reports a header of the searching client that cannot be passed on.
+void check_forwarded(EngineBlock& block, std::string_view key, const std::string& name) {
+  if (!is_header_name(name)) block.error_at(key, "auth: \"" + name + "\" is not a valid header name");
+  const std::string lower = ascii_lower(name);
+  if (std::find(kNeverPassedOn.begin(), kNeverPassedOn.end(), lower) != kNeverPassedOn.end())
+    block.error_at(key, "auth: " + name + " is set by this server itself and cannot be passed on");
+}
+
 void take_forward(EngineBlock& block, Authorization& auth) {
   auth.kind = Authorization::Kind::forward;
   const YamlNode* node = block.map.take_required("headers");
@@ -108,12 +144,22 @@ void take_forward(EngineBlock& block, Authorization& auth) {
   }
   if (node != nullptr && auth.forwarded.empty())
     block.error_at("headers", "auth: headers is empty; name the headers to pass on");
-  for (const std::string& name : auth.forwarded) {
-    if (!is_header_name(name)) block.error_at("headers", "auth: \"" + name + "\" is not a valid header name");
-    const std::string lower = ascii_lower(name);
-    if (std::find(kNeverPassedOn.begin(), kNeverPassedOn.end(), lower) != kNeverPassedOn.end())
-      block.error_at("headers", "auth: " + name + " is set by this server itself and cannot be passed on");
-  }
+  for (const std::string& name : auth.forwarded) check_forwarded(block, "headers", name);
+}
+
+/// Takes `callers_token`: the header with the token of whoever searches, for bodies and for exchange.
+void take_callers_header(EngineBlock& block, Authorization& auth) {
+  block.take("callers_token", auth.callers_header);
+  if (auth.is_on_behalf_of && auth.callers_header.empty())
+    block.error("auth: on_behalf_of needs callers_token, the header with the token of whoever searches");
+  if (auth.callers_header.empty()) return;
+  check_forwarded(block, "callers_token", auth.callers_header);
+  const bool is_known =
+      std::any_of(auth.forwarded.begin(), auth.forwarded.end(),
+                  [&](const std::string& name) { return equal_ignoring_case(name, auth.callers_header); });
+  if (!is_known && auth.kind == Authorization::Kind::forward)
+    block.error_at("callers_token", "auth: callers_token must be one of the headers");
+  if (!is_known) auth.forwarded.push_back(auth.callers_header);
 }
 
 }  // namespace
@@ -135,6 +181,7 @@ void take_authorization(EngineBlock& block, HttpAccess& access) {
     take_forward(reading, access.auth);
   else
     reading.error("auth: type must be oauth2, hmac, aws or forward");
+  take_callers_header(reading, access.auth);
   reading.map.finish();
 }
 

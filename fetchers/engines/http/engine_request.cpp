@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kAssumedPageSize = 10;
 constexpr int kMostPages = 5;
+constexpr const char* kRedactedToken = "REDACTED";
 
 Duration seconds(double value) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
@@ -85,6 +86,7 @@ RequestValues values_of(const HttpAccess& access, std::string_view query, const 
     values.safe_search = value_of(access.safe_search.urls, std::to_string(options.safe_search));
   values.offset = std::to_string(offset);
   values.start = std::to_string(offset + 1);
+  values.callers_token = callers_token(access.auth, options);
   values.count = std::to_string(options.depth);
   if (const auto groups = query_groups(access, query)) {
     std::string* const places[] = {&values.query_1, &values.query_2, &values.query_3};
@@ -166,6 +168,16 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
 }
 
 }  // namespace
+
+std::string callers_token(const Authorization& auth, const FetchOptions& options) {
+  constexpr std::string_view kScheme = "bearer ";
+  for (const auto& [name, value] : options.forwarded) {
+    if (auth.callers_header.empty() || !equal_ignoring_case(name, auth.callers_header)) continue;
+    const bool has_scheme = ascii_lower(value.substr(0, kScheme.size())) == kScheme;
+    return std::string(ascii_trimmed(std::string_view(value).substr(has_scheme ? kScheme.size() : 0)));
+  }
+  return {};
+}
 
 std::string request_language(const HttpAccess& access, const FetchOptions& options) {
   const std::string& wanted = options.language;
@@ -281,7 +293,9 @@ EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, con
                                                      : fill_url_template(templates.redacted_url, values));
   if (request.method == "POST") {
     request.body = fill_request_template(templates.body, values, quoting);
-    request.record_body = fill_request_template(templates.redacted_body, values, quoting);
+    RequestValues shown = values;
+    if (!shown.callers_token.empty()) shown.callers_token = kRedactedToken;
+    request.record_body = fill_request_template(templates.redacted_body, shown, quoting);
   }
   set_headers(request, ready.access, options, templates.format, templates.content_type);
   const std::pair<std::string_view, const std::string*> inserted[] = {

@@ -54,6 +54,10 @@ EngineRequest build_step_request(const Engine& engine, const ReadyAccess& ready,
 /// The request for the engine's description document.
 EngineRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
 
+/// The searching client's own token: the header that the definition names, without "Bearer "; empty if there
+/// is none.
+std::string callers_token(const Authorization& auth, const FetchOptions& options);
+
 /// The language that is asked for, as a tag: {locale}.
 std::string request_language(const HttpAccess& access, const FetchOptions& options);
 /// What {lang} stands for: the engine's own word for the language, else its first part.

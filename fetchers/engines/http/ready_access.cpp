@@ -6,6 +6,7 @@
 
 #include "core/encoding.h"
 #include "core/url.h"
+#include "fetchers/engines/http/access_tokens.h"
 #include "fetchers/http/request_template.h"
 
 namespace metafuse::fetchers {
@@ -49,7 +50,8 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
   Authorization& auth = access.auth;
   for (std::string* text :
        {&access.username, &access.password, &access.proxy, &auth.client_id, &auth.client_secret,
-        &auth.refresh_token, &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token})
+        &auth.refresh_token, &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token,
+        &auth.username, &auth.password, &auth.private_key, &auth.service_account})
     is_filled = is_filled && fill(*text);
   for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
   for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
@@ -62,6 +64,17 @@ Error secret_is_missing(const Engine& engine, const std::string& name) {
   return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
                                     "; set the environment variable or put a file with that name into the "
                                     "credentials folder");
+}
+
+/// Reads what secrets or files hold of a private key, so that a mistake is found before the first search.
+Result<void> read_keys(Authorization& auth) {
+  if (!auth.service_account.empty()) {
+    TRY_VOID(read_service_account(auth, auth.service_account));
+  }
+  if (auth.private_key.empty()) return {};
+  if (const auto assertion = signed_assertion(auth, 0); !assertion)
+    return fail(assertion.error().code, "auth: private_key is " + assertion.error().text);
+  return {};
 }
 
 }  // namespace
@@ -104,6 +117,9 @@ Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secre
   if (!fill_all(ready.access, secret_of ? noted : secret_of, missing))
     return secret_is_missing(engine, missing);
   if (!values->empty()) ready.access.secrets = std::move(values);
+  if (secret_of)
+    if (const auto read = read_keys(ready.access.auth); !read)
+      return fail(read.error().code, "the engine \"" + engine.name + "\": " + read.error().text);
   const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
   const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
   const std::string host = literal.substr(0, host_end);

@@ -10,6 +10,9 @@
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
 
 #include "core/json.h"
 #include "core/text_file.h"
@@ -45,8 +48,20 @@ std::map<std::string, Engine> engines_of_catalogue() {
   return engines;
 }
 
+/// A secret's value; that of a service account is the key of one.
 std::string secret_named(std::string_view name) {
-  return "SECRET-" + std::string(name);
+  if (name.find("SERVICE_ACCOUNT") == std::string_view::npos) return "SECRET-" + std::string(name);
+  EVP_PKEY* key = EVP_RSA_gen(2048);
+  BIO* pem = BIO_new(BIO_s_mem());
+  PEM_write_bio_PrivateKey(pem, key, nullptr, nullptr, 0, nullptr, nullptr);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(pem, &data);
+  const std::string text(data, static_cast<std::size_t>(size));
+  BIO_free(pem);
+  EVP_PKEY_free(key);
+  return to_text(JsonObject{{"client_email", "otter@project.example"},
+                            {"private_key", text},
+                            {"token_uri", "https://login.example/token"}});
 }
 
 /// The URL and the body of the request for an engine's second page, or nothing if it has only one page.
