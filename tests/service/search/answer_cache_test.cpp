@@ -208,7 +208,7 @@ TEST_CASE("An answer is the same after it was written to and read from the share
     return read.has_value();
   };
   const auto with_list = [](const std::string& list) {
-    return R"({"version":5,"query":"","lists":[)" + list + "]}";
+    return R"({"version":6,"query":"","not_asked":[],"lists":[)" + list + "]}";
   };
   const auto with_hit = [&](const std::string& hit) {
     return with_list(R"({"template":"t","engine":"e","text":"x","suggestions":["y"],"hits":[)" + hit + "]}");
@@ -222,13 +222,16 @@ TEST_CASE("An answer is the same after it was written to and read from the share
        {std::string(),
         std::string("{}"),
         std::string("[]"),
-        std::string(R"({"version":4,"query":"","lists":[]})"),
-        std::string(R"({"version":"5","query":"","lists":[]})"),
-        std::string(R"({"query":"","lists":[]})"),
-        std::string(R"({"version":5,"query":1,"lists":[]})"),
-        std::string(R"({"version":5,"lists":[]})"),
-        std::string(R"({"version":5,"query":"","lists":{}})"),
-        std::string(R"({"version":5,"query":""})"),
+        std::string(R"({"version":5,"query":"","not_asked":[],"lists":[]})"),
+        std::string(R"({"version":"6","query":"","not_asked":[],"lists":[]})"),
+        std::string(R"({"query":"","not_asked":[],"lists":[]})"),
+        std::string(R"({"version":6,"query":1,"not_asked":[],"lists":[]})"),
+        std::string(R"({"version":6,"not_asked":[],"lists":[]})"),
+        std::string(R"({"version":6,"query":"","not_asked":[],"lists":{}})"),
+        std::string(R"({"version":6,"query":"","not_asked":[]})"),
+        std::string(R"({"version":6,"query":"","lists":[]})"),
+        std::string(R"({"version":6,"query":"","not_asked":[["t@e","e","why"]],"lists":[]})"),
+        std::string(R"({"version":6,"query":"","not_asked":[["t@e","limit"]],"lists":[]})"),
         with_list("1"),
         with_list("{}"),
         with_list("[]"),
