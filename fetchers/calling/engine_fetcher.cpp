@@ -119,6 +119,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   struct Slot {
     FetchedList fetched;
+    RankedList so_far;  ///< the pages that have arrived, while more are under way
     EngineState* state = nullptr;
     TimePoint wait_until{};
     Breaker::Verdict verdict = Breaker::Verdict::go;
@@ -225,6 +226,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
                       options_,
                       [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
                       [self, i, is_probe](FetchedList list) { self->deliver(i, std::move(list), is_probe); },
+                      [self, i](RankedList so_far) { self->keep(i, std::move(so_far)); },
                       [self] { return self->is_futile(); }};
     std::make_shared<ListTask>(shared_, std::move(job))->start();
   }
@@ -355,9 +357,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void deliver(std::size_t i, FetchedList list, bool is_probe) {
     note_outcome(i, list, is_probe);
-    if (list.failure == Failure::none) apply_hostnames(list.list, shared_->options.hostnames);
-    if (list.failure == Failure::none)
-      keep_best_of_each(list.list, options_.depth, shared_->options.tracking);
+    if (list.failure == Failure::none) tidy(list.list);
     const std::lock_guard lock(mutex_);
     Slot& slot = slots_[i];
     if (slot.is_done || has_ended_) {
@@ -368,6 +368,18 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     }
     slot.fetched = std::move(list);
     complete(slot);
+  }
+
+  /// Keeps the pages of a list that have arrived. Only the thread that waits for the lists reads them.
+  void keep(std::size_t i, RankedList so_far) {
+    if (has_left_) return;
+    tidy(so_far);
+    slots_[i].so_far = std::move(so_far);
+  }
+
+  void tidy(RankedList& list) const {
+    apply_hostnames(list, shared_->options.hostnames);
+    keep_best_of_each(list, options_.depth, shared_->options.tracking);
   }
 
   void note_outcome(std::size_t i, const FetchedList& list, bool is_probe) {
@@ -427,8 +439,10 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       }
       slot.fetched.elapsed = now - start_;
       const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
-      settle(i, Failure::timeout,
-             fmt::format("no answer within {} ms, {}", waited,
+      const bool has_pages = !slot.so_far.hits.empty();
+      if (has_pages) slot.fetched.list = std::move(slot.so_far);
+      settle(i, has_pages ? Failure::none : Failure::timeout,
+             fmt::format("no {} within {} ms, {}", has_pages ? "further page" : "answer", waited,
                          is_learned ? "longer than it usually takes" : "the deadline of the search"));
     }
   }

@@ -309,9 +309,10 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   if (plan.is_sequential && arrived > 0 && page + 1 < plan.count && has_next &&
       static_cast<int>(pages_.hits()) < plan.skipped + job_.options.depth) {
     ++pages_.under_way;
+    job_.keep(Pages(pages_).joined());
     return send_page(page + 1, false);
   }
-  if (pages_.under_way > 0) return;
+  if (pages_.under_way > 0) return job_.keep(Pages(pages_).joined());
   if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
   read.failure = Failure::none;  // the pages that did arrive form a list
   finish(std::move(read));

@@ -31,6 +31,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     FetchOptions options;
     Post post;
     Deliver deliver;
+    /// Takes the pages so far while more are under way, in case nobody waits for those.
+    std::function<void(RankedList so_far)> keep;
     std::function<bool()> is_futile;  ///< whether to stop parsing, because nobody needs the list any more
   };
 

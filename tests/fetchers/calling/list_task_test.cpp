@@ -205,6 +205,50 @@ TEST_CASE("A late list serves only the same request", "[fetchers][deadline][secu
   CHECK(held.size() == sent + 1);
 }
 
+namespace {
+
+/// Answers the first page. Later ones take longer than any deadline of the test, and are held.
+class FirstPageTransport final : public Transport {
+ public:
+  FirstPageTransport(HoldingTransport::Held& held, ManualClock& clock) : held_(held), clock_(clock) {}
+  void send(EngineRequest request, Done done) override {
+    if (request.url.ends_with("p=1")) return done(answer_of(kOneResult));
+    held_.emplace_back(std::move(request), std::move(done));
+    clock_.advance(seconds(60));
+  }
+
+ private:
+  HoldingTransport::Held& held_;
+  ManualClock& clock_;
+};
+
+}  // namespace
+
+TEST_CASE("When a further page comes too late the first one is the list", "[fetchers][deadline][paging]") {
+  HoldingTransport::Held held;
+  ManualClock clock;
+  FetcherOptions options;
+  options.clock = &clock;
+  options.run_late = run_at_once;
+  options.wrap_transport = [&](std::unique_ptr<Transport>) {
+    return std::make_unique<FirstPageTransport>(held, clock);
+  };
+  const auto fetcher =
+      fetcher_of(block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, page_size: 1"), options);
+  const ExpandedQuery query{"t", "e", "x"};
+  const auto ask = [&] {
+    return fetcher->fetch({&query, 1}, {.depth = 2, .deadline = Deadline(clock, seconds(1))}, {}).front();
+  };
+  const FetchedList list = ask();
+  CHECK(list.failure == Failure::none);
+  CHECK(list.list.hits.size() == 1);
+  CHECK(list.message.find("no further page within") != std::string::npos);
+  // the whole list serves the next search
+  REQUIRE(held.size() == 1);
+  held[0].second(answer_of(R"({"results":[{"url":"http://a.example/2","title":"Two"}]})"));
+  CHECK(ask().list.hits.size() == 2);
+}
+
 TEST_CASE("A late answer is read neither by the transport nor by another search",
           "[fetchers][deadline][security]") {
   HoldingTransport::Held held;
