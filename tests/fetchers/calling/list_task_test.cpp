@@ -234,10 +234,10 @@ TEST_CASE("When a further page comes too late the first one is the list", "[fetc
     return std::make_unique<FirstPageTransport>(held, clock);
   };
   const auto fetcher =
-      fetcher_of(block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, page_size: 1"), options);
+      fetcher_of(block("e", "http://e.example/?q={query}&p={pageno}", "paging: true"), options);
   const ExpandedQuery query{"t", "e", "x"};
   const auto ask = [&] {
-    return fetcher->fetch({&query, 1}, {.depth = 2, .deadline = Deadline(clock, seconds(1))}, {}).front();
+    return fetcher->fetch({&query, 1}, {.depth = 20, .deadline = Deadline(clock, seconds(1))}, {}).front();
   };
   const FetchedList list = ask();
   CHECK(list.failure == Failure::none);
