@@ -123,6 +123,8 @@ void append_code_point(std::string& out, char32_t c) {
 }
 
 std::vector<std::string> near_names(std::string_view given, const std::vector<std::string>& known) {
+  constexpr std::size_t kLongestMistyped = 200;  // comparing takes time; longer text is no mistyped name
+  if (given.size() > kLongestMistyped) return {};
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(given, name);

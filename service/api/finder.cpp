@@ -94,13 +94,21 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   return found;
 }
 
+/// Counts the lists that the first ones made necessary. If less is left of the quota, it is used up, so that the
+/// next search is refused.
+void Finder::charge_further_lists(const SearchPlan& plan, const SearchAnswer& answer) {
+  const std::size_t asked = lists_asked(answer);
+  if (asked <= plan.prepared.queries.size()) return;
+  std::size_t further = asked - plan.prepared.queries.size();
+  if (!gate_.admit_search(plan.exchange, further, plan.has_raw())) return;
+  while (further > 0 && !gate_.admit_search(plan.exchange, 1, plan.has_raw())) --further;
+}
+
 Result<SharedAnswer> Finder::search(const SearchPlan& plan, const SitePreferences& sites,
                                     const PartialAnswer& on_partial) {
   TRY(auto answer, source_.window(plan, 1, on_partial));
   const PreparedSearch& prepared = plan.prepared;
-  // the lists that the first ones made necessary; a used-up quota refuses the next search
-  if (const std::size_t asked = lists_asked(*answer); asked > prepared.queries.size())
-    static_cast<void>(gate_.admit_search(plan.exchange, asked - prepared.queries.size(), plan.has_raw()));
+  charge_further_lists(plan, *answer);
   while (wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites))) {
     if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
     if (gate_.admit_search(plan.exchange, lists_asked(*answer), plan.has_raw())) break;

@@ -167,7 +167,7 @@ std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out
   if (count_of(out.request, "Expect") > 0) {
     if (!equal_ignoring_case(out.request.header("Expect"), "100-continue"))
       return refuse_head(417, "the only supported expectation is 100-continue");
-    out.wants_continue = true;
+    out.wants_continue = !out.request.is_http_1_0;  // RFC 9110, 10.1.1
   }
   const std::string connection = out.request.list("Connection");
   if (out.request.is_http_1_0 && lists_token(connection, "keep-alive")) out.keeps_alive = true;

@@ -197,21 +197,22 @@ void RequestReader::read_known_body(Hold hold) {
   body.reserve(head_.content_length);
   body = received().substr(0, head_.content_length);
   buffer_.consume(body.size());
-  read_missing_part(std::move(hold));
+  read_missing_part(body.size(), std::move(hold));
 }
 
 /// Memory is touched as bytes arrive, so that a length that is merely stated takes none.
-void RequestReader::read_missing_part(Hold hold) {
+void RequestReader::read_missing_part(std::size_t arrived, Hold hold) {
   std::string& body = head_.request.body;
-  const std::size_t arrived = body.size();
   if (arrived == head_.content_length) return events_.on_request();
-  body.resize(std::min<std::size_t>(head_.content_length, 2 * arrived + kReadBytes));
-  asio::async_read(socket_, asio::buffer(body.data() + arrived, body.size() - arrived),
-                   [this, hold = std::move(hold)](ErrorCode error, std::size_t) mutable {
-                     if (deadline_.has_passed()) return events_.on_refusal(late_body());
-                     if (error) return events_.on_end(false);
-                     read_missing_part(std::move(hold));
-                   });
+  if (arrived == body.size())
+    body.resize(std::min<std::size_t>(head_.content_length, 2 * arrived + kReadBytes));
+  // one read at a time, because the deadline cannot cancel a read that has just ended
+  socket_.async_read_some(asio::buffer(body.data() + arrived, body.size() - arrived),
+                          [this, arrived, hold = std::move(hold)](ErrorCode error, std::size_t more) mutable {
+                            if (deadline_.has_passed()) return events_.on_refusal(late_body());
+                            if (error) return events_.on_end(false);
+                            read_missing_part(arrived + more, std::move(hold));
+                          });
 }
 
 void RequestReader::on_chunks(ErrorCode failure) {

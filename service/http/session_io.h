@@ -169,7 +169,7 @@ class RequestReader {
   void read_body(Hold hold);
   void read_rest_of_body(Hold hold);
   void read_known_body(Hold hold);
-  void read_missing_part(Hold hold);
+  void read_missing_part(std::size_t arrived, Hold hold);
   void on_chunks(ErrorCode failure);
   void forget_rest(std::size_t reads_left, Hold hold);
 

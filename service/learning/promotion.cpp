@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -108,10 +110,23 @@ std::map<std::string, std::string> learner_options(const RetrainOptions& options
   return out;
 }
 
+/// The values of a search's base query, whatever the slots are called; empty if queries are hashed.
+std::string asked_text(const StoredSearch& search) {
+  std::string out;
+  for (const auto& [slot, value] : canonical_query(search.slots, {}).slots) out += value + '\n';
+  return out;
+}
+
 /// What people judged in the domains that ask the same lists, the latest queries first, without those that
-/// are held out there.
+/// are held out there, and without those that were judged here too: they may be held out here.
 Result<fusion::TrainingSet> pooled_queries(Store& store, const RetrainOptions& options) {
   StoreTrainingOptions training = options.training;
+  std::set<std::string> own;
+  TRY(const auto own_judged, judged_by_people(store, training.domain));
+  for (const JudgedQuery& query : own_judged) {
+    TRY(const auto search, search_to_learn(store, training.domain, query, training.features));
+    if (search) own.insert(asked_text(*search));
+  }
   training.domain.clear();
   training.judges = {};
   training.are_held_out_used = false;
@@ -119,6 +134,8 @@ Result<fusion::TrainingSet> pooled_queries(Store& store, const RetrainOptions& o
     TRY(const auto judged, judged_by_people(store, domain));
     for (const JudgedQuery& query : judged) {
       TRY(auto search, search_to_learn(store, domain, query, training.features));
+      const std::string asked = search ? asked_text(*search) : std::string();
+      if (!asked.empty() && own.contains(asked)) continue;
       if (search) training.offline.push_back({std::move(*search), grades_of(query)});
     }
   }

@@ -60,7 +60,7 @@ SharedAnswer AnswerCache::find(const std::string& key) {
 }
 
 void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
-  if (lifetime_ <= Duration::zero() || answer->has_failures()) return;
+  if (lifetime_ <= Duration::zero() || answer->is_cut_short()) return;
   const std::size_t bytes = memory_of(*answer) + 2 * key.size();
   cache_.keep(key, std::move(answer), clock_.now() + lifetime_, bytes);
 }
@@ -99,7 +99,7 @@ Result<SharedAnswer> AnswerCache::get(const std::string& key,
       else
         other->done.wait_for(lock, end - clock_.now() + kGrace, is_done);
       --waiting_;
-      if (is_done() && other->end < end - kGrace && other->outcome && (*other->outcome)->has_failures() &&
+      if (is_done() && other->end < end - kGrace && other->outcome && (*other->outcome)->is_cut_short() &&
           clock_.now() < end)
         continue;  // the other search had less time, so this one asks again for what it lacks
       if (is_done()) return other->outcome;
@@ -246,7 +246,7 @@ Result<NotAsked> read_not_asked(const Json& json) {
 }  // namespace
 
 std::string answer_text(const SearchAnswer& answer) {
-  require(!answer.has_failures(), "only whole answers are shared");
+  require(!answer.is_cut_short(), "only whole answers are shared");
   JsonArray lists;
   for (const fetchers::FetchedList& list : answer.lists) lists.emplace_back(list_json(list));
   JsonArray not_asked;
@@ -314,7 +314,7 @@ std::optional<SearchAnswer> SharedAnswers::find(const std::string& key, const Lo
 }
 
 void SharedAnswers::keep(const std::string& key, const SearchAnswer& answer) {
-  if (answer.has_failures() || lifetime_ <= Duration::zero()) return;
+  if (answer.is_cut_short() || lifetime_ <= Duration::zero()) return;
   const std::string text = answer_text(answer);
   if (text.size() <= kMostBytes) redis_.set(key, text, lifetime_);
 }

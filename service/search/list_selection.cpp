@@ -65,7 +65,8 @@ std::vector<std::pair<std::uint64_t, std::size_t>> by_place(const LoadedDomain& 
 }  // namespace
 
 bool is_selective(const LoadedDomain& domain, const SearchRequest& request) {
-  return domain.domain.select.has_value() && request.engines.empty() && request.lists.empty() &&
+  const bool names_engines = !request.engines.empty() && !request.are_engines_allowed_ones;
+  return domain.domain.select.has_value() && !names_engines && request.lists.empty() &&
          request.variants.empty();
 }
 

@@ -107,7 +107,9 @@ OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest reques
       return AccessRefusal{403, "scope", "the key may not search this domain"};
     return refusal(domain.error());
   }
+  const bool names_engines = !request.engines.empty();
   if (auto refused = leave_out_barred(exchange.key, snapshot, **domain, request.engines)) return *refused;
+  request.are_engines_allowed_ones = !names_engines;
   request.hops = hops_of(exchange.request);
   const std::string identity = take_forwarded(exchange, request);
   auto prepared = prepare_search(snapshot, **domain, std::move(request), clock);

@@ -38,6 +38,8 @@ struct SearchRequest {
   int hops = 0;                 ///< how many meta-search servers the query has passed through
   /// Headers of the searching client that some engine passes on to its backend.
   std::vector<std::pair<std::string, std::string>> forwarded{};
+  /// `engines` are those of the domain that the client may ask; it named none itself.
+  bool are_engines_allowed_ones = false;
 };
 
 }  // namespace metafuse::service

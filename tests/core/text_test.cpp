@@ -44,6 +44,12 @@ bool decodes(std::string_view text) {
 
 }  // namespace
 
+TEST_CASE("Names as long as nobody mistypes are not compared", "[core]") {
+  const std::string name(200, 'a');
+  CHECK(near_names(name, {name + "b"}) == std::vector<std::string>{name + "b"});
+  CHECK(near_names(name + "a", {name + "b"}).empty());
+}
+
 TEST_CASE("Validation of random bytes agrees with a plain decoder", "[core][utf8]") {
   Random random(11);
   const unsigned char interesting[] = {0x00, 0x41, 0x7F, 0x80, 0xBF, 0xC0, 0xC2, 0xDF, 0xE0, 0x9F,

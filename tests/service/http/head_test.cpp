@@ -209,6 +209,11 @@ TEST_CASE("The server answers Expect: 100-continue before the body is sent", "[s
   CHECK(client.read_response().starts_with("HTTP/1.1 100 Continue\r\n\r\n"));
   client.send(R"({"query":"ada"})");
   CHECK(status_in(client.read_response()) == 200);
+  RawClient old(server.port());
+  old.send("POST /v1/search HTTP/1.0\r\n" + kHost +
+           "Content-Type: application/json\r\nContent-Length: 15\r\nExpect: 100-continue\r\n\r\n" +
+           R"({"query":"ada"})");
+  CHECK(status_in(old.read_response()) == 200);
 }
 
 TEST_CASE("A slow head is cut at one deadline even if its bytes keep trickling in", "[service][http]") {

@@ -473,6 +473,29 @@ TEST_CASE("A model of a domain also learns from what people judged of the same l
   const auto joint = retrain(*world.store, versions, options);
   if (joint.has_error()) FAIL(joint.error().text);
   CHECK(versions.read("boots", joint->version)->training.at("pooled").at("queries") == 12);
+
+  // a query that is judged in both domains may be held out in one of them
+  own.slots.slots = {{"NAME", "Red  boots"}};
+  own.id = new_search_id();
+  REQUIRE(world.store->searches.add({&own, 1}).has_value());
+  REQUIRE(world.store->judgments.set({"boots", own.query, own.documents[0], "ann", 1, own.id, kNewYear})
+              .has_value());
+  StoredSearch twin = world.search(relevant, "00000006");
+  const auto pooled_with = [&](const std::string& text) {
+    twin.slots.slots = {{"QUERY", text}};
+    twin.id = new_search_id();
+    REQUIRE(world.store->searches.add({&twin, 1}).has_value());
+    for (std::uint32_t d = 0; d < 10; ++d)
+      REQUIRE(world.store->judgments
+                  .set({"shoes", twin.query, twin.documents[d], "ann", relevant.contains(d) ? 1 : 0, twin.id,
+                        kNewYear})
+                  .has_value());
+    const auto trained = retrain(*world.store, versions, options);
+    if (trained.has_error()) FAIL(trained.error().text);
+    return versions.read("boots", trained->version)->training.at("pooled").at("queries").to_number<int>();
+  };
+  CHECK(pooled_with("red boots") == 12);
+  CHECK(pooled_with("green boots") == 13);
 }
 
 TEST_CASE("A domain that selects lists learns which ones to ask first", "[service][learning]") {

@@ -152,6 +152,12 @@ TEST_CASE("Answers with failed engines and too large answers are not kept", "[se
             .get(
                 "a", [&] { return Result<SearchAnswer>(failed); }, was_cached)
             .has_value());
+  SearchAnswer hurried = answer_with(2);
+  hurried.not_asked = {{"t@e", "e", WhyNotAsked::settled}, {"u@e", "e", WhyNotAsked::deadline}};
+  CHECK(cache
+            .get(
+                "c", [&] { return Result<SearchAnswer>(hurried); }, was_cached)
+            .has_value());
   CHECK(cache
             .get(
                 "b", [&] { return Result<SearchAnswer>(answer_with(100)); }, was_cached)

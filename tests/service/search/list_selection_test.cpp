@@ -136,7 +136,10 @@ TEST_CASE("The other lists are asked if the first result leads too little, or a 
 
   Asking late(selecting(3, "2.5"), [](const ExpandedQuery& query) { return Asking::one_result(query); });
   late.snapshot.config.deadline_seconds = 0;
-  CHECK(late.search({}).not_asked.at(0).why == WhyNotAsked::deadline);
+  const SearchAnswer hurried = late.search({});
+  CHECK(hurried.not_asked.at(0).why == WhyNotAsked::deadline);
+  CHECK(hurried.is_cut_short());
+  CHECK_FALSE(answer.is_cut_short());
 }
 
 TEST_CASE("Each round doubles the lists and stops at the lead that suffices for that number",
@@ -161,6 +164,10 @@ TEST_CASE("Requests that name lists or engines, and judges, get all that they as
   CHECK(asking.asked == Names{"t0@one", "t1@one"});
   asking.search(naming({}, {"one"}));
   CHECK(asking.asked.size() == 3);
+  SearchRequest of_key = naming({}, {"one"});  // the engines that a key may ask, without naming them
+  of_key.are_engines_allowed_ones = true;
+  asking.search(of_key);
+  CHECK(asking.asked == Names{"t2@one"});
   SearchRequest of_judge;
   of_judge.asks_all = true;
   CHECK(asking.search(of_judge).not_asked.empty());
@@ -275,6 +282,38 @@ TEST_CASE("The server says what was not asked, counts what was saved, and charge
             .find("metafuse_engine_lists_saved_total{engine=\"two\",why=\"settled\"} 2") !=
         std::string::npos);
   CHECK(status_in(search(R"({"query":"cyd"})")) == 429);
+}
+
+TEST_CASE("Lists that the first ones made necessary use up a quota that is too small for them",
+          "[service][search][selection]") {
+  std::string templates = "templates:\n", features, order, gains;
+  for (int i = 0; i < 8; ++i) {
+    const std::string n = std::to_string(i), comma = i == 0 ? "" : ",";
+    templates += "  - {id: t" + n + ", engine: one, query: '{NAME}'}\n";
+    features += comma + R"({"name":"t)" + n + R"(@one","kind":"rank","depth":10})";
+    order += comma + n;
+    gains += comma + "0";
+  }
+  TestServer server(
+      TestServer::default_answer,
+      "keys: [{name: app, roles: [search], quota_per_day: 4, sha256: " + sha256_hex("right") + "}]\n",
+      "version: 1\ndomain: pages\ndepth: 10\nselect: {first: 1, explore: 0}\nslots: {NAME: {required: "
+      "true}}\n" +
+          templates);
+  server.folder().write("models/pages.json",
+                        R"({"format":"metafuse-model","version":1,"learner":"rankboost","features":[)" +
+                            features + R"(],"unranked":"absent","body":{"weak_rankings":[)" +
+                            R"({"feature":0,"rank":1,"q_default":0,"alpha":2}]},"choice":{"order":[)" +
+                            order + R"(],"gains":[)" + gains +
+                            R"(],"queries":30,"settled":{"lists":[],"leads":[]}},"training":{}})");
+  REQUIRE(server.app().reloader().reload().has_value());
+  const auto status = [&](const char* query) {
+    return status_in(server.post("/v1/search", "application/json",
+                                 std::string(R"({"query":")") + query + R"("})",
+                                 "Authorization: Bearer right\r\n"));
+  };
+  CHECK(status("ada") == 200);  // one list, and then seven more, for which three are left
+  CHECK(status("bob") == 429);
 }
 
 TEST_CASE("Mistakes in select are reported with their places", "[service][search][selection]") {
