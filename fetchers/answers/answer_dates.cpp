@@ -287,7 +287,8 @@ std::string date_before(const Duration& ago, std::int64_t now) {
   if (ago.smallest < kFirstOfDays) return formatted(now, kMoment);
   const std::chrono::year_month_day day{
       std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(now)))};
-  const auto date = day - std::chrono::months(ago.counts[kMonth]) - std::chrono::years(ago.counts[kYear]);
+  auto date = day - std::chrono::months(ago.counts[kMonth]) - std::chrono::years(ago.counts[kYear]);
+  if (!date.ok()) date = date.year() / date.month() / std::chrono::last;  // such as 31 September
   const int year = static_cast<int>(date.year());
   const auto month = static_cast<unsigned>(date.month());
   if (year < 1000) return {};

@@ -16,6 +16,7 @@ struct SourceDocument {
   std::map<std::string, double> numbers;      ///< fields for `order_by`
   std::string place;                          ///< where it was read from: FILE or FILE:LINE
   std::string file;                           ///< the path of that file; empty if it is not from a file
+  std::string stamp;                          ///< of that file before it was read; see stamp_of()
 };
 
 /// Sets a field, unless the value is empty.

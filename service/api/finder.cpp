@@ -94,8 +94,8 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   return found;
 }
 
-/// Counts the lists that the first ones made necessary. If less is left of the quota, it is used up, so that the
-/// next search is refused.
+/// Counts the lists that the first ones made necessary. If less is left of the quota, it is used up, so that
+/// the next search is refused.
 void Finder::charge_further_lists(const SearchPlan& plan, const SearchAnswer& answer) {
   const std::size_t asked = lists_asked(answer);
   if (asked <= plan.prepared.queries.size()) return;

@@ -10,8 +10,9 @@
 #include "service/api/fuse_reading.h"
 
 // Reads requests to fuse lists from simdjson's tape. Every text that this reader takes, read_fuse_request()
-// must read to the same request (tests/service/api/plain_fuse_test.cpp), except that a number whose exponent is
-// beyond any use, as in 1e-99999999999, is 0 here and an error there.
+// must read to the same request (tests/service/api/plain_fuse_test.cpp), except that a number whose exponent
+// is beyond any use, as in 1e-99999999999, is 0 here and an error there.
+
 namespace metafuse::service {
 namespace {
 

@@ -115,7 +115,7 @@ struct SearchAnswer {
     return std::any_of(lists.begin(), lists.end(),
                        [](const fetchers::FetchedList& list) { return list.has_failed(); });
   }
-  /// Whether a search with more time might find more: a list failed, or the time was over before it was asked.
+  /// Whether more time might have brought more: a list failed, or was not asked because the time was over.
   bool is_cut_short() const {
     return has_failures() || std::any_of(not_asked.begin(), not_asked.end(), [](const NotAsked& list) {
              return list.why == WhyNotAsked::deadline;

@@ -94,6 +94,9 @@ Result<void> read_service_account(Authorization& auth, std::string_view text) {
       return fail(Code::bad_config, "auth: service_account lacks \"" + std::string(name) +
                                         "\"; it must be the JSON key of a service account");
   }
+  const auto server = parts_of_url(auth.token_url);
+  if (!server || (server->scheme != "https" && server->host != "localhost" && server->host != "127.0.0.1"))
+    return fail(Code::bad_config, "auth: token_uri of service_account must be https");
   auth.key_id = members.text_or_empty("private_key_id");
   return {};
 }

@@ -26,6 +26,11 @@ std::string take_text_or_file(EngineBlock& block, std::string_view key) {
   constexpr std::size_t kMaxKeyBytes = std::size_t{64} << 10;
   const std::string value = block.text(key);
   if (value.empty() || value.starts_with("${")) return value;
+  if (value.find_first_of("{\n") != std::string::npos || value.starts_with("-----")) {
+    block.error_at(key, "auth: " + std::string(key) +
+                            " must name a file or a secret as ${NAME}; do not write the key itself here");
+    return value;
+  }
   const auto text = read_text((std::filesystem::path(block.folder) / value).string(), kMaxKeyBytes);
   if (!text) block.error_at(key, "auth: " + std::string(key) + ": " + text.error().text);
   return text ? *text : std::string();

@@ -1,9 +1,12 @@
 #include "fetchers/engines/index/document_files.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/encoding.h"
 #include "core/parallel.h"
@@ -125,6 +128,15 @@ Result<std::vector<std::string>> files_below(const std::string& folder, ReadRepo
   return files;
 }
 
+/// Passes documents on with the stamp that their file had before it was read, so that a file that changes
+/// meanwhile is read again by the next update.
+TakeDocument with_stamp(const std::string& stamp, const TakeDocument& take) {
+  return [&](SourceDocument document) {
+    document.stamp = stamp;
+    return take(std::move(document));
+  };
+}
+
 /// Reads the rows of a file of a folder. A CSV file that is no list of documents is one text.
 Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeDocument& take,
                        ReadReport& report) {
@@ -173,9 +185,10 @@ Result<void> give_documents(const SourceFile& file, ReadFile& read, const TakeDo
 /// Reads files on several threads, one batch at a time, and passes their documents on in order.
 Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions& options,
                         const TakeDocument& take, ReadReport& report) {
+  for (SourceFile& file : files) file.stamp = stamp_of(file.path, file.url + ' ' + file.date);
   if (options.is_known)
     std::erase_if(files, [&](const SourceFile& file) {
-      const bool is_known = options.is_known(file.path);
+      const bool is_known = options.is_known(file.path, file.stamp);
       if (is_known) ++report.files[kind_name(file.path)];
       return is_known;
     });
@@ -186,9 +199,9 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
     for (std::size_t i = 0; i < count; ++i) {
       const SourceFile& file = files[begin + i];
       if (read[i].documents && has_rows(*read[i].kind)) {
-        TRY_VOID(read_rows(file, *read[i].kind, take, report));
+        TRY_VOID(read_rows(file, *read[i].kind, with_stamp(file.stamp, take), report));
       } else {
-        TRY_VOID(give_documents(file, read[i], take, report));
+        TRY_VOID(give_documents(file, read[i], with_stamp(file.stamp, take), report));
       }
     }
     if (options.progress) options.progress(begin + count, files.size());
@@ -207,10 +220,13 @@ bool begins_as_json_lines(const std::string& path) {
 Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOptions& options,
                                    const TakeDocument& take) {
   ReadReport report;
-  const auto is_known = [&] { return options.is_known && options.is_known(path); };
+  const std::string url = url_of_file(path, std::filesystem::path(path).parent_path(), options.base_url);
+  const std::string stamp = stamp_of(path, url);
+  const auto is_known = [&] { return options.is_known && options.is_known(path, stamp); };
+  const TakeDocument stamped = with_stamp(stamp, take);
   if (path == "-" || begins_as_json_lines(path)) {
     ++report.files["JSON lines"];
-    if (path == "-" || !is_known()) TRY_VOID(read_json_lines(path, take));
+    if (path == "-" || !is_known()) TRY_VOID(read_json_lines(path, stamped));
     return report;
   }
   TRY(const auto kind, kind_of_file(path));
@@ -226,7 +242,7 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
   }
   if (is_known()) return report;
   if (has_rows(*kind)) {
-    TRY_VOID(is_csv(*kind) ? read_csv(path, take) : read_json_lines(path, take));
+    TRY_VOID(is_csv(*kind) ? read_csv(path, stamped) : read_json_lines(path, stamped));
     return report;
   }
   auto documents = documents_in(path, *kind);
@@ -234,15 +250,24 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     const std::string& why = documents.error().text;
     return fail(documents.error().code, why.starts_with(path) ? why : path + ": " + why);
   }
-  const std::string url = url_of_file(path, std::filesystem::path(path).parent_path(), options.base_url);
   for (SourceDocument& document : *documents) {
     document.url = url + document.url;
-    TRY_VOID(take(std::move(document)));
+    TRY_VOID(stamped(std::move(document)));
   }
   return report;
 }
 
 }  // namespace
+
+std::string stamp_of(const std::string& path, std::string_view about) {
+  constexpr std::chrono::milliseconds kCoarsestTime(20);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return {};
+  const auto time = std::filesystem::last_write_time(path, error);
+  if (error || time + kCoarsestTime > std::filesystem::file_time_type::clock::now()) return {};
+  return fmt::format("{} {} {}", size, time.time_since_epoch().count(), about);
+}
 
 void ReadReport::add(const ReadReport& other) {
   for (const auto& [kind, count] : other.files) files[kind] += count;

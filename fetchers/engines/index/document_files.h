@@ -20,10 +20,16 @@ struct DocumentFileOptions {
   /// The beginning of a file's URL; its path below the folder is appended. Empty: file://localhost/PATH.
   std::string base_url;
   unsigned threads = 1;
-  /// True for a file that need not be read again. Called on the caller's thread; optional.
-  std::function<bool(const std::string& path)> is_known{};
+  /// True for a file that need not be read again if it was read with this stamp. Called on the caller's
+  /// thread; optional.
+  std::function<bool(const std::string& path, const std::string& stamp)> is_known{};
   ProgressReport progress{};  ///< counts the files of a folder or sitemap
 };
+
+/// What tells a file from what it was before: its size and time, and `about`, which its documents depend on
+/// besides. Empty, so that it will be read again, if there is no such file, or if it has changed so recently
+/// that another change could leave the same time.
+std::string stamp_of(const std::string& path, std::string_view about = {});
 
 /// A file that is not in the index.
 struct LeftOutFile {

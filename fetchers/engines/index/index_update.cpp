@@ -1,7 +1,6 @@
 #include "fetchers/engines/index/index_update.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -80,6 +79,9 @@ class IndexUpdate {
     TRY(see_, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
     TRY(source_, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
     TRY(const auto last_id, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
+    TRY(const auto lengths,
+        number_from(database_, "SELECT coalesce(max(first + length(lengths) / 4), 1) FROM list_lengths"));
+    if (last_id < 0 || last_id >= lengths) return damaged_lists("documents");
     last_id_ = static_cast<std::uint32_t>(last_id);
     TRY(last_file_, number_from(database_, "SELECT max(id) FROM files"));
     TRY(added_step_, added_step(database_));
@@ -89,9 +91,9 @@ class IndexUpdate {
   bool needs_rebuild() const { return needs_rebuild_; }
 
   /// Whether a file is as it was when its documents were read; these are then kept.
-  bool is_known(const std::string& path) {
+  bool is_known(const std::string& path, const std::string& stamp) {
     const auto file = stored_file(path);
-    if (!file || file->stamp.empty() || file->stamp != stamp_of(path)) return false;
+    if (!file || stamp.empty() || file->stamp != stamp) return false;
     static_cast<void>(know_.run(file->number));
     return true;
   }
@@ -107,7 +109,7 @@ class IndexUpdate {
                      has_other_names(document.numbers, shape_.numbers);
     if (needs_rebuild_) return {};
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
-    TRY(const std::int64_t file, number_of(document.file));
+    TRY(const std::int64_t file, number_of(document.file, document.stamp));
     find_.bind(document.url);
     TRY(const auto found, find_.next());
     if (!found) {
@@ -140,6 +142,7 @@ class IndexUpdate {
     TRY_VOID(remove_unseen());
     TRY_VOID(note_added_step(database_, added_step_));
     TRY_VOID(renew_lists());
+    TRY_VOID(renew_languages());
     TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
     TRY(const auto count, count_documents(database_));
@@ -174,7 +177,7 @@ class IndexUpdate {
   }
 
   /// The number of a file whose documents are being read.
-  Result<std::int64_t> number_of(const std::string& path) {
+  Result<std::int64_t> number_of(const std::string& path, const std::string& stamp) {
     const auto [known, is_new] = files_.try_emplace(path, 0);
     if (!is_new || path.empty()) return known->second;
     TRY(auto file, stored_file(path));
@@ -183,7 +186,7 @@ class IndexUpdate {
       TRY_VOID(insert_file_.run(file.number, path));
     }
     known->second = file.number;
-    TRY_VOID(stamp_file_.run(stamp_of(path), file.number));
+    TRY_VOID(stamp_file_.run(stamp, file.number));
     return file.number;
   }
 
@@ -248,6 +251,19 @@ class IndexUpdate {
         database_, shape_.lists,
         {{renewed_.begin(), renewed_.end()}, before_, [this](std::uint32_t id) { return source_of(id); }},
         options_.is_interrupted);
+  }
+
+  /// Queries are read in the languages of all documents. Those of the index's own language may state none.
+  Result<void> renew_languages() {
+    if (is_untouched()) return {};
+    std::map<std::string, std::size_t> languages;
+    TRY(auto rows, database_.prepare("SELECT language, count(*) FROM pages GROUP BY language"));
+    TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
+      const std::string tag(row.text(0));
+      languages[tag.empty() ? shape_.lists.language : tag.substr(0, tag.find('-'))] +=
+          static_cast<std::size_t>(row.integer(1));
+    }));
+    return write_languages(database_, languages);
   }
 
   /// The cosine tables are rewritten if anything has changed.
@@ -319,16 +335,6 @@ class IndexUpdate {
 };
 
 }  // namespace
-
-std::string stamp_of(const std::string& path) {
-  constexpr std::chrono::milliseconds kCoarsestTime(20);
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return {};
-  const auto time = std::filesystem::last_write_time(path, error);
-  if (error || time + kCoarsestTime > std::filesystem::file_time_type::clock::now()) return {};
-  return fmt::format("{} {}", size, time.time_since_epoch().count());
-}
 
 Result<IndexShape> shape_of_index(SqliteDatabase& database) {
   IndexShape shape;
@@ -482,7 +488,9 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
   TRY(const bool can_update, update.begin());
   if (!can_update) return std::optional<IndexReport>();
   DocumentFileOptions files = options.files;
-  files.is_known = [&](const std::string& file) { return update.is_known(file); };
+  files.is_known = [&](const std::string& file, const std::string& stamp) {
+    return update.is_known(file, stamp);
+  };
   if (options.follows_added) update.keep_others();
   TRY(auto read, read_all(documents, files, options, urls_of(added),
                           [&](const SourceDocument& one) { return update.take(one); }));

@@ -52,10 +52,6 @@ std::string kept_fields(const SourceDocument& document);
 /// errors: bad_data: damaged
 Result<SourceDocument> kept_document(std::string_view kept, const std::string& path);
 
-/// The size and time of a file. Empty, so that it will be read again, if there is no such file, or if it has
-/// changed so recently that another change could leave the same time.
-std::string stamp_of(const std::string& path);
-
 /// Inserts and removes documents in an index, all but their words.
 class DocumentWriter {
  public:

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -69,8 +70,8 @@ class Collector {
     for (const auto& [name, value] : document.numbers)
       TRY_VOID(add_column(name, document.place, shape.numbers, shape.lists.columns));
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
-    if (!document.file.empty() && !stamps.contains(document.file))
-      stamps.emplace(document.file, stamp_of(document.file));
+    const std::string stamp = std::exchange(document.stamp, {});
+    if (!document.file.empty()) stamps.emplace(document.file, stamp);
     keep(std::move(document));
     return {};
   }
@@ -394,7 +395,8 @@ Result<IndexOptions> options_to_update(const std::string& database) {
   if (version.empty()) TRY_VOID(check_index_format(index, database));
   TRY(const auto shape, read_list_shape(index));
   options.kinds = shape.kinds;
-  options.language = shape.language;
+  // one that was found may have no stems, and cannot be asked for; it is found again
+  if (check_language(shape.language)) options.language = shape.language;
   options.keeps_terms = shape.keeps_terms;
   options.has_cosine = has_cosine(index);
   TRY(const auto meta, read_vector_meta(index, database));

@@ -11,7 +11,8 @@ namespace metafuse::fetchers {
 struct SourceFile {
   std::string path;
   std::string url;
-  std::string date;  ///< empty when unknown
+  std::string date;     ///< empty when unknown
+  std::string stamp{};  ///< see stamp_of()
 };
 
 /// The pages listed in a sitemap, as files in a copy of the site around it. A page's file is found below the

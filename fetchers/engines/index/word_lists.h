@@ -46,6 +46,9 @@ Result<void> create_lists(SqliteDatabase& database, const ListShape& shape);
 /// Keeps the terms of the document that was added last. Numbers of words become ids of `list_words`.
 Result<void> write_terms(SqliteStatement& insert, std::uint32_t id, const ListBuilder::Terms& terms);
 
+/// Replaces the languages of an index's documents, with how many have each.
+Result<void> write_languages(SqliteDatabase& database, const std::map<std::string, std::size_t>& languages);
+
 /// Writes all lists of a new index. The builder is empty afterwards.
 ///
 /// errors: those of SQLite; try_again: interrupted

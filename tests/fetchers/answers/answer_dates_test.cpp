@@ -67,6 +67,7 @@ TEST_CASE("A time that has passed is a date in the languages that engines write"
       {"1 day, 3 hours ago", "2025-02-28T09:15:30Z"},
       {"5 mins ago -", "2025-03-01T12:10:30Z"},
       {"3 days ago", "2025-02-26"},
+      {"2 months 29 days ago", "2024-11-30"},
       {"2 weeks ago", "2025-02-15"},
       {"a month ago", "2025-02"},
       {"over 2 years ago", "2023"},

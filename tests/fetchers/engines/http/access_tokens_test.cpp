@@ -182,6 +182,16 @@ TEST_CASE("The key of a service account says who asks and where", "[fetchers][au
   setting.secrets["ACCOUNT"] = R"({"client_email":"a@b.example"})";
   CHECK(setting.read("auth: {type: oauth2, service_account: '${ACCOUNT}'}").find("lacks \"private_key\"") !=
         std::string::npos);
+  setting.secrets["ACCOUNT"] = to_text(JsonObject{{"client_email", "a@b.example"},
+                                                  {"private_key", key.pem()},
+                                                  {"token_uri", "http://oauth2.example/token"}});
+  CHECK(setting.read("auth: {type: oauth2, service_account: '${ACCOUNT}'}").find("must be https") !=
+        std::string::npos);
+  // a key that stands in the definition itself is never repeated
+  const std::string in_file =
+      setting.read(R"(auth: {type: oauth2, service_account: '{"private_key":"SECRET"}'})");
+  CHECK(in_file.find("name a file or a secret") != std::string::npos);
+  CHECK(in_file.find("SECRET") == std::string::npos);
 }
 
 TEST_CASE("A key that cannot sign is one error when the engine is read", "[fetchers][auth]") {

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/sqlite_database.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -135,7 +136,26 @@ TEST_CASE("A file that has just changed is read by the next update", "[fetchers]
   const std::string stamp = stamp_of(path);
   CHECK_FALSE(stamp.empty());
   CHECK(stamp == stamp_of(path));
+  CHECK(stamp_of(path, "http://old.example/a") != stamp_of(path, "http://new.example/a"));
   folder.write("a.txt", "three");
   CHECK(stamp_of(path) != stamp);
   CHECK(stamp_of(folder.path("none")).empty());
+}
+
+TEST_CASE("A document's number beyond all lengths is damage and takes no memory",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("a.jsonl", line_of("a", "first") + line_of("b", "first"));
+  files.update();
+  {
+    auto file = SqliteDatabase::open(files.database, {.mode = SqliteMode::create});
+    REQUIRE(file.has_value());
+    REQUIRE(file->run("UPDATE sources SET id=200000000 WHERE id=1;").has_value());
+  }
+  files.write("a.jsonl", line_of("a", "second"));
+  IndexOptions options;
+  options.updates = true;
+  const auto report = build_local_index(files.database, {{files.folder.path("pages/")}}, options);
+  REQUIRE(report.has_error());
+  CHECK(report.error().text.find("damaged") != std::string::npos);
 }
