@@ -33,10 +33,13 @@ def sound_titles(path):
     """The titles in an index, after checking that it is consistent."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        pages, words = [database.execute(f"SELECT {what}").fetchone()[0] for what in ("count(*) FROM pages", "sum(words) FROM ranking")]
-        lengths = b"".join(row[0] for row in database.execute("SELECT lengths FROM ranking_lengths ORDER BY first"))
-        assert database.execute("SELECT documents FROM ranking").fetchall() == [(pages,)]
-        assert sum(memoryview(lengths).cast("I")) == words
+        pages = database.execute("SELECT count(*) FROM pages").fetchone()[0]
+        lists = database.execute("SELECT kind, documents, words FROM lists").fetchall()
+        assert lists
+        for kind, documents, words in lists:
+            rows = database.execute("SELECT lengths FROM list_lengths WHERE kind=? ORDER BY first", (kind,))
+            assert documents == pages, (kind, documents, pages)
+            assert sum(memoryview(b"".join(row[0] for row in rows)).cast("I")) == words, kind
         return sorted(title for (title,) in database.execute("SELECT title FROM pages"))
 
 
