@@ -142,7 +142,7 @@ class IndexUpdate {
     TRY_VOID(remove_unseen());
     TRY_VOID(note_added_step(database_, added_step_));
     TRY_VOID(renew_lists());
-    TRY_VOID(renew_languages());
+    if (!is_untouched()) TRY_VOID(renew_languages(database_, shape_.lists.language));
     TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
     TRY(const auto count, count_documents(database_));
@@ -251,19 +251,6 @@ class IndexUpdate {
         database_, shape_.lists,
         {{renewed_.begin(), renewed_.end()}, before_, [this](std::uint32_t id) { return source_of(id); }},
         options_.is_interrupted);
-  }
-
-  /// Queries are read in the languages of all documents. Those of the index's own language may state none.
-  Result<void> renew_languages() {
-    if (is_untouched()) return {};
-    std::map<std::string, std::size_t> languages;
-    TRY(auto rows, database_.prepare("SELECT language, count(*) FROM pages GROUP BY language"));
-    TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
-      const std::string tag(row.text(0));
-      languages[tag.empty() ? shape_.lists.language : tag.substr(0, tag.find('-'))] +=
-          static_cast<std::size_t>(row.integer(1));
-    }));
-    return write_languages(database_, languages);
   }
 
   /// The cosine tables are rewritten if anything has changed.

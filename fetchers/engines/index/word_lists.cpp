@@ -22,6 +22,21 @@ std::string version_of(const DocumentLengths& lengths) {
   return fmt::format("{} {} {:x}", lengths.documents, lengths.words, checksum);
 }
 
+Result<void> write_languages(SqliteDatabase& database, const std::map<std::string, std::size_t>& languages) {
+  std::vector<std::pair<std::size_t, std::string>> order;
+  std::size_t documents = 0;
+  for (const auto& [language, count] : languages) {
+    order.emplace_back(count, language);
+    documents += count;
+  }
+  std::sort(order.rbegin(), order.rend());
+  JsonArray names;
+  for (const auto& [count, language] : order)
+    if (count * 20 >= documents) names.push_back(Json(language));
+  TRY(auto insert, database.prepare("INSERT OR REPLACE INTO meta VALUES('languages', ?)"));
+  return insert.run(to_text(names));
+}
+
 void append_terms(std::string& bytes, const ListBuilder::Terms& terms) {
   std::uint32_t last = 0;
   for (const auto& [word, count] : terms) {
@@ -37,19 +52,15 @@ Error damaged_lists(std::string_view what) {
   return fail(Code::bad_data, fmt::format("the index's {} are damaged; rebuild the index", what));
 }
 
-Result<void> write_languages(SqliteDatabase& database, const std::map<std::string, std::size_t>& languages) {
-  std::vector<std::pair<std::size_t, std::string>> order;
-  std::size_t documents = 0;
-  for (const auto& [language, count] : languages) {
-    order.emplace_back(count, language);
-    documents += count;
-  }
-  std::sort(order.rbegin(), order.rend());
-  JsonArray names;
-  for (const auto& [count, language] : order)
-    if (count * 20 >= documents) names.push_back(Json(language));
-  TRY(auto insert, database.prepare("INSERT OR REPLACE INTO meta VALUES('languages', ?)"));
-  return insert.run(to_text(names));
+Result<void> renew_languages(SqliteDatabase& database, const std::string& language) {
+  std::map<std::string, std::size_t> languages;
+  TRY(auto rows, database.prepare("SELECT language, count(*) FROM pages GROUP BY language"));
+  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) {
+    const std::string tag(row.text(0));
+    languages[tag.empty() ? language : tag.substr(0, tag.find('-'))] +=
+        static_cast<std::size_t>(row.integer(1));
+  }));
+  return write_languages(database, languages);
 }
 
 Result<void> write_lengths(SqliteDatabase& database, WordKind kind, DocumentLengths lengths) {

@@ -46,8 +46,9 @@ Result<void> create_lists(SqliteDatabase& database, const ListShape& shape);
 /// Keeps the terms of the document that was added last. Numbers of words become ids of `list_words`.
 Result<void> write_terms(SqliteStatement& insert, std::uint32_t id, const ListBuilder::Terms& terms);
 
-/// Replaces the languages of an index's documents, with how many have each.
-Result<void> write_languages(SqliteDatabase& database, const std::map<std::string, std::size_t>& languages);
+/// Notes the languages of all documents, in which queries are read. Documents of the index's own language may
+/// state none.
+Result<void> renew_languages(SqliteDatabase& database, const std::string& language);
 
 /// Writes all lists of a new index. The builder is empty afterwards.
 ///
