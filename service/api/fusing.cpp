@@ -273,7 +273,6 @@ std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
       Hit& hit = fetched.list.hits.emplace_back();
       hit.key = request.query.documents[entry.document];
       hit.url = hit.key;
-      if (list.has_scores) hit.score = entry.score;
     }
   }
   return out;
