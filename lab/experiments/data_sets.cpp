@@ -124,6 +124,38 @@ Result<PublishedNdcg> read_published_ndcg(const std::string& path) {
   return published;
 }
 
+// The line tags are QN (number), QU (the question, over several lines) and RD (documents, each with four
+// digits); a continued line begins with blanks.
+Result<std::vector<CysticQuestion>> read_cystic_questions(const std::string& data) {
+  const std::string path = data + "/cystic-fibrosis/cfquery.txt";
+  std::vector<CysticQuestion> questions;
+  std::string tag;
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    if (line.size() < 3) return {};
+    if (line.substr(0, 2) != "  ") tag = line.substr(0, 2);
+    if (tag == "QN") questions.emplace_back();
+    if (questions.empty())
+      return fail(Code::bad_data, fmt::format("{}:{}: no QN before this line", path, number));
+    std::istringstream words{std::string(line.substr(2))};
+    CysticQuestion& question = questions.back();
+    std::string word, digits;
+    if (tag == "QN") words >> question.id;
+    while (tag == "QU" && words >> word) question.text += (question.text.empty() ? "" : " ") + word;
+    while (tag == "RD" && words >> word >> digits) {
+      if (digits.size() != 4 || digits.find_first_not_of("012") != std::string::npos)
+        return fail(
+            Code::bad_data,
+            fmt::format("{}:{}:1: \"{}\" is not four judgments of 0 to 2; use the file as distributed", path,
+                        number, digits));
+      question.judged.emplace_back(word, std::array<int, 4>{});
+      std::transform(digits.begin(), digits.end(), question.judged.back().second.begin(),
+                     [](char digit) { return digit - '0'; });
+    }
+    return {};
+  }));
+  return questions;
+}
+
 Result<std::vector<Rating>> read_movielens(const std::string& path) {
   constexpr std::size_t kMost = 1'000'000;
   std::vector<Rating> ratings;
@@ -160,6 +192,18 @@ Result<Ratings> read_ratings(const std::string& path) {
     for (std::size_t m = 0; m < ratings.movie_count; ++m)
       if (ratings.stars[v][m] > 0.0) ratings.rated[v].push_back(m);
   return ratings;
+}
+
+fusion::FeatureMatrix matrix_of(const Ratings& ratings, std::span<const std::size_t> features,
+                                std::span<const std::size_t> movies) {
+  std::vector<fusion::Feature> names;
+  for (const std::size_t viewer : features)
+    names.push_back({"viewer " + std::to_string(viewer + 1), fusion::FeatureKind::value, 0});
+  fusion::FeatureMatrix matrix(std::move(names), movies.size());
+  for (std::size_t x = 0; x < movies.size(); ++x)
+    for (std::size_t f = 0; f < features.size(); ++f)
+      if (const double stars = ratings.stars[features[f]][movies[x]]; stars > 0.0) matrix.set(x, f, stars);
+  return matrix;
 }
 
 }  // namespace metafuse::lab::experiments

@@ -77,6 +77,18 @@ using PublishedNdcg = std::vector<std::pair<std::string, std::vector<double>>>;
 /// errors: no_input; bad_data with file and line if a mean is not a number
 Result<PublishedNdcg> read_published_ndcg(const std::string& path);
 
+/// A question of the Cystic Fibrosis collection (Shaw, Wood, Wood, Tibbo 1991), with the numbers of its
+/// documents and four judges' grades (0 to 2) of each.
+struct CysticQuestion {
+  std::string id;
+  std::string text;
+  std::vector<std::pair<std::string, std::array<int, 4>>> judged;
+};
+
+/// Reads cfquery.txt in a data folder's cystic-fibrosis.
+/// errors: no_input; bad_data with file and line
+Result<std::vector<CysticQuestion>> read_cystic_questions(const std::string& data);
+
 /// A line of MovieLens 100K's u.data; users and movies are numbered from 1.
 struct Rating {
   std::size_t user = 0;
@@ -99,5 +111,9 @@ struct Ratings {
 
 /// errors: as read_movielens; bad_data if there are far more viewers or movies than in MovieLens 100K
 Result<Ratings> read_ratings(const std::string& path);
+
+/// Some movies as documents, some viewers as features: stars are values, unrated movies are unranked.
+fusion::FeatureMatrix matrix_of(const Ratings& ratings, std::span<const std::size_t> viewers,
+                                std::span<const std::size_t> movies);
 
 }  // namespace metafuse::lab::experiments

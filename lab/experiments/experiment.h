@@ -31,6 +31,8 @@ struct ExperimentOptions {
   }
 };
 
+using RunExperiment = Result<Report>(const ExperimentOptions& options);
+
 /// A row of the table of experiments. Each reproduces tables and figures of a paper, or makes one of our own.
 struct Experiment {
   std::string name;
@@ -39,7 +41,7 @@ struct Experiment {
   std::string source;   ///< the paper's section, or ours
   std::string data;     ///< the folders that it needs below --data
   /// errors: those of reading the data and of training; a missing file is no_input
-  Result<Report> (*run)(const ExperimentOptions&) = nullptr;
+  RunExperiment* run = nullptr;
   bool takes_peer_runs = false;  ///< whether ExperimentOptions::peer_runs may be set
 };
 
@@ -56,25 +58,9 @@ const Experiment* find_experiment(std::string_view name);
 Result<std::string> run(const Experiment& experiment, const ExperimentOptions& options);
 
 // Each experiment stands in the file or folder of its name, which begins with what it does.
-
-Result<Report> run_home_pages(const ExperimentOptions& options);
-Result<Report> run_spelling(const ExperimentOptions& options);
-Result<Report> run_other_domains(const ExperimentOptions& options);
-Result<Report> run_fewer_engines(const ExperimentOptions& options);
-Result<Report> run_click_learning(const ExperimentOptions& options);
-Result<Report> run_letor_agg(const ExperimentOptions& options);
-Result<Report> run_hindsight(const ExperimentOptions& options);
-Result<Report> run_judges(const ExperimentOptions& options);
-Result<Report> run_label_noise(const ExperimentOptions& options);
-Result<Report> run_learning_curve(const ExperimentOptions& options);
-Result<Report> run_metasearch(const ExperimentOptions& options);
-Result<Report> run_hybrid(const ExperimentOptions& options);
-Result<Report> run_online(const ExperimentOptions& options);
-Result<Report> run_calibrated(const ExperimentOptions& options);
-Result<Report> run_calibrated_factors(const ExperimentOptions& options);
-Result<Report> run_movies(const ExperimentOptions& options);
-Result<Report> run_weak_learners(const ExperimentOptions& options);
-Result<Report> run_mpboost(const ExperimentOptions& options);
-Result<Report> run_rankboost_plus(const ExperimentOptions& options);
+RunExperiment run_home_pages, run_spelling, run_letor_agg, run_learning_curve, run_hindsight,
+    run_other_domains, run_fewer_engines, run_label_noise, run_judges, run_click_learning, run_metasearch,
+    run_hybrid, run_online, run_calibrated, run_calibrated_factors, run_movies, run_weak_learners,
+    run_mpboost, run_rankboost_plus;
 
 }  // namespace metafuse::lab::experiments

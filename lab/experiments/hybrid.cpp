@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <sstream>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
@@ -35,11 +35,6 @@ constexpr IndexedDocuments::Files kFiles = {
     "engines:\n"
     "  - {name: words, engine: local, database: made, weights: {title: 2}}\n"
     "  - {name: vectors, engine: local_vector, database: made}\n"};
-
-struct JudgedQuestion {
-  Question question;
-  std::map<std::string, int> grades;  ///< by record number: the sum of the four judges' grades, 1 to 8
-};
 
 /// The files of a tar archive (POSIX.1-2001). Each has a header of 512 bytes, with the name at offset 0 and
 /// the size in octal at 124; then its bytes follow, padded to a multiple of 512.
@@ -92,41 +87,16 @@ Result<std::string> documents_of(const std::string& path) {
   return out;
 }
 
-/// Reads cfquery.txt, with the line tags QN (number), QU (the question, over several lines) and RD (records,
-/// each with the judges' four digits).
-Result<std::vector<JudgedQuestion>> read_questions(const std::string& path) {
-  std::vector<JudgedQuestion> questions;
-  std::string part;
-  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (line.size() < 3) return {};
-    if (line.substr(0, 2) != "  ") part = line.substr(0, 2);
-    std::istringstream words{std::string(line.substr(2))};
-    std::string word, digits;
-    if (part == "QN") {
-      words >> word;
-      questions.push_back({{word, ""}, {}});
-    } else if (questions.empty()) {
-      return fail(Code::bad_data, fmt::format("{}:{}: no QN before this line", path, number));
-    } else if (part == "QU") {
-      std::string& text = questions.back().question.text;
-      while (words >> word) text += (text.empty() ? "" : " ") + word;
-    } else if (part == "RD") {
-      while (words >> word >> digits) {
-        if (digits.size() != 4)
-          return fail(Code::bad_data, fmt::format("{}:{}: not four grades", path, number));
-        for (const char digit : digits) questions.back().grades[word] += digit - '0';
-      }
-    }
-    return {};
-  }));
-  return questions;
-}
-
-std::string qrels_of(const std::vector<JudgedQuestion>& questions) {
+/// The judgments as qrels: the sum of the four judges' grades, 1 to 8.
+std::string qrels_of(const std::vector<CysticQuestion>& questions) {
   std::string out;
-  for (const JudgedQuestion& each : questions)
-    for (const auto& [record, grade] : each.grades)
-      out += fmt::format("{} 0 {}{} {}\n", each.question.id, kUrlBegin, record, grade);
+  for (const CysticQuestion& each : questions) {
+    std::map<std::string, int> grades;
+    for (const auto& [record, judges] : each.judged)
+      grades[record] += std::accumulate(judges.begin(), judges.end(), 0);
+    for (const auto& [record, grade] : grades)
+      out += fmt::format("{} 0 {}{} {}\n", each.id, kUrlBegin, record, grade);
+  }
   return out;
 }
 
@@ -163,11 +133,9 @@ Result<std::vector<double>> measured_row(const HybridRow& row, const std::vector
   comparison.methods = {row.method.empty() ? "rrf" : row.method};
   if (!row.learner.empty()) comparison.learners = {row.learner};
   TRY(const auto compared, fusion::compare_methods(fused, judgments, comparison));
-  const std::string wanted = !row.learner.empty() ? row.learner
-                             : row.method.empty() ? "best_run"
-                                                  : row.method;
+  const std::string wanted = row.learner + (row.learner.empty() ? row.method : "");
   for (const evaluation::RunEvaluation& run : compared.report.runs)
-    if (run.run == wanted) return run.summary;
+    if (run.run == (wanted.empty() ? "best_run" : wanted)) return run.summary;
   return fail(Code::internal, "the comparison has no row " + wanted);
 }
 
@@ -176,7 +144,7 @@ Result<std::vector<double>> measured_row(const HybridRow& row, const std::vector
 Result<Report> run_hybrid(const ExperimentOptions& options) {
   const std::string data = options.data + "/cystic-fibrosis";
   TRY(const auto documents, documents_of(data + "/cf74-79-xml.tar.xz"));
-  TRY(const auto questions, read_questions(data + "/cfquery.txt"));
+  TRY(const auto questions, read_cystic_questions(options.data));
   TRY(const auto folder, WorkFolder::make(options.output));
   TRY_VOID(write_file(folder->path("documents.jsonl"), documents));
   TRY_VOID(write_file(folder->path("qrels"), qrels_of(questions)));
@@ -187,7 +155,7 @@ Result<Report> run_hybrid(const ExperimentOptions& options) {
   TRY(const auto indexed, IndexedDocuments::make(folder->path("documents.jsonl"),
                                                  folder->path("cystic-fibrosis.db"), kFiles, index));
   std::vector<Question> asked;
-  for (const JudgedQuestion& each : questions) asked.push_back(each.question);
+  for (const CysticQuestion& each : questions) asked.push_back({each.id, each.text});
   TRY(const auto runs, indexed->record(asked, folder->path()));
   TRY(const auto judgments, evaluation::read_qrels(folder->path("qrels")));
   fusion::MethodComparisonOptions comparison;
@@ -196,20 +164,19 @@ Result<Report> run_hybrid(const ExperimentOptions& options) {
   comparison.evaluation.threads = options.threads;
   comparison.folds = 10;
   comparison.significance.seed = options.seed;
-  Table table;
-  table.add({"", "MAP", "NDCG@10", "P@10", "MRR"});
+  Figures figures{"", {"MAP", "NDCG@10", "P@10", "MRR"}};
   for (const HybridRow& row : kRows) {
     if (!row.is_quick && options.is_quick()) continue;
-    TRY(const auto values, measured_row(row, runs, judgments, comparison));
-    table.add(row.name, values, 4);
-    if (options.progress) options.progress(table.rows.size() - 1, std::size(kRows));
+    TRY(auto values, measured_row(row, runs, judgments, comparison));
+    figures.add(row.name, std::move(values));
+    if (options.progress) options.progress(figures.rows.size(), std::size(kRows));
   }
   Report report{fmt::format(
       "{} documents, {} questions, lists of {}; vectors of {} dimensions by latent semantic indexing; "
       "learned: {}-fold cross-validated\n\n",
       indexed->report().documents, questions.size(), indexed->domain().depth, indexed->report().dimensions,
       comparison.folds)};
-  report.add(table);
+  report.add(figures.table(4));
   return report;
 }
 

@@ -16,11 +16,11 @@ namespace metafuse::lab::experiments {
 namespace movies {
 namespace {
 
-/// One point of a figure: the tasks of one setting.
+/// A point of a figure: viewers who are features, viewers to predict for, and their tasks.
 struct Setting {
   std::string label;
   double x = 0.0;
-  std::vector<Task> tasks;
+  std::vector<Task> tasks = {};
 };
 
 /// The values of every method and task at each setting of a figure.
@@ -28,17 +28,18 @@ struct Figure {
   std::string name;
   std::string x_name;
   std::vector<Method> methods;
-  std::vector<Setting> settings = {};
+  std::vector<Setting> settings;
   std::vector<std::vector<std::vector<Values>>> values = {};  ///< setting, task, method
 
   std::size_t last() const { return settings.size() - 1; }
-  std::size_t place_of(Method method) const {
-    return static_cast<std::size_t>(std::find(methods.begin(), methods.end(), method) - methods.begin());
+  std::vector<double> of_tasks(std::size_t setting, Method method, Measure measure) const {
+    const auto place = std::find(methods.begin(), methods.end(), method) - methods.begin();
+    std::vector<double> out;
+    for (const auto& task : values[setting]) out.push_back(task[static_cast<std::size_t>(place)][measure]);
+    return out;
   }
   double mean(std::size_t setting, Method method, Measure measure) const {
-    double sum = 0.0;
-    for (const auto& task : values[setting]) sum += task[place_of(method)][measure];
-    return values[setting].empty() ? 0.0 : sum / static_cast<double>(values[setting].size());
+    return values[setting].empty() ? 0.0 : mean_of(of_tasks(setting, method, measure));
   }
 };
 
@@ -47,28 +48,20 @@ struct Sizes {
   std::size_t targets = 100;
 };
 
+using Viewers = std::vector<std::size_t>;
+
 const std::vector<Method> kPaperMethods = {Method::rankboost, Method::vector_similarity,
                                            Method::nearest_neighbour, Method::regression,
                                            Method::random_guessing};
+const std::vector<Method> kLearners(kPaperMethods.begin(), kPaperMethods.end() - 1);
 
-std::vector<std::size_t> shuffled_viewers(const Ratings& ratings, Random random) {
-  return shuffled(ratings.viewer_count(), random);
-}
-
-std::vector<std::size_t> first_of(const std::vector<std::size_t>& viewers, std::size_t count) {
+Viewers first_of(const Viewers& viewers, std::size_t count) {
   return {viewers.begin(), viewers.begin() + static_cast<std::ptrdiff_t>(std::min(count, viewers.size()))};
 }
 
 /// The viewers after the first `count`.
-std::vector<std::size_t> all_after(const std::vector<std::size_t>& viewers, std::size_t count) {
+Viewers all_after(const Viewers& viewers, std::size_t count) {
   return {viewers.begin() + static_cast<std::ptrdiff_t>(std::min(count, viewers.size())), viewers.end()};
-}
-
-/// Adds a task for the target if it has feedback. Its halves depend only on the split and the target.
-void add_task(Setting& setting, const Ratings& ratings, const std::vector<std::size_t>& features,
-              std::size_t target, const Random& random, std::size_t split) {
-  Task task = make_task(ratings, features, target, random.split(1000 + split).split(target));
-  if (has_feedback(task)) setting.tasks.push_back(std::move(task));
 }
 
 /// A range for the number of movies that a viewer has rated.
@@ -78,9 +71,8 @@ struct Bin {
 };
 constexpr Bin kBins[] = {{"20-40", 20, 40}, {"41-60", 41, 60}, {"61-100", 61, 100}, {"101+", 101, 1000}};
 
-std::vector<std::size_t> in_bin(const Ratings& ratings, const std::vector<std::size_t>& viewers,
-                                const Bin& bin) {
-  std::vector<std::size_t> chosen;
+Viewers in_bin(const Ratings& ratings, const Viewers& viewers, const Bin& bin) {
+  Viewers chosen;
   for (const std::size_t viewer : viewers)
     if (const std::size_t count = ratings.rated[viewer].size(); count >= bin.least && count <= bin.most)
       chosen.push_back(viewer);
@@ -91,77 +83,71 @@ std::vector<std::size_t> in_bin(const Ratings& ratings, const std::vector<std::s
 std::vector<Setting> density_settings(const Ratings& ratings, Random random) {
   std::vector<Setting> settings;
   for (const Bin& bin : kBins) {
-    const auto viewers = in_bin(ratings, shuffled_viewers(ratings, random), bin);
-    double sum = 0.0;
-    for (const std::size_t viewer : viewers) sum += static_cast<double>(ratings.rated[viewer].size());
-    settings.push_back({bin.label, viewers.empty() ? 0.0 : sum / static_cast<double>(viewers.size()), {}});
+    const Viewers viewers = in_bin(ratings, shuffled(ratings.viewer_count(), random), bin);
+    const auto count = [&](std::size_t viewer) { return static_cast<double>(ratings.rated[viewer].size()); };
+    settings.push_back({bin.label, viewers.empty() ? 0.0 : mean_by(viewers, count)});
   }
   return settings;
 }
 
-/// Adds one setting per number of features. In each split, the first so many viewers are features, and
-/// viewers after the largest of these numbers are targets.
-void add_nested_settings(Figure& figure, const Ratings& ratings, const Sizes& sizes, const Random& random,
-                         std::span<const std::size_t> counts) {
-  const std::size_t most = counts.back();
-  for (const std::size_t count : counts)
-    figure.settings.push_back({std::to_string(count), static_cast<double>(count), {}});
+/// Draws the tasks of a figure: choose(viewers in random order, setting) gives features and targets. The
+/// halves of a task depend only on the split and the target; targets without feedback are left out.
+template <class Choose>
+Figure drawn(Figure figure, const Ratings& ratings, const Sizes& sizes, const Random& random,
+             const Choose& choose) {
   for (std::size_t split = 0; split < sizes.splits; ++split) {
-    const std::vector<std::size_t> viewers = shuffled_viewers(ratings, random.split(split));
-    for (std::size_t i = most; i < std::min(viewers.size(), most + sizes.targets); ++i)
-      for (std::size_t c = 0; c < counts.size(); ++c)
-        add_task(figure.settings[c], ratings, first_of(viewers, counts[c]), viewers[i], random, split);
-  }
-}
-
-/// Fig. 5: nested sets of features, disjoint from the targets.
-Figure feature_counts(const Ratings& ratings, const Sizes& sizes, Random random) {
-  constexpr std::size_t kCounts[] = {100, 200, 500, 750};
-  Figure figure{"number of features", "features", kPaperMethods};
-  figure.methods.insert(figure.methods.end(),
-                        {Method::normalised_regression, Method::ten_neighbours, Method::rankboost_with_vsim});
-  add_nested_settings(figure, ratings, sizes, random, kCounts);
-  return figure;
-}
-
-/// Fig. 6: 80 features of the same density, targets of any density.
-Figure feature_density(const Ratings& ratings, const Sizes& sizes, Random random) {
-  Figure figure{"density of features", "mean number of movies that a feature ranks", kPaperMethods,
-                density_settings(ratings, random)};
-  for (std::size_t split = 0; split < sizes.splits; ++split) {
-    const std::vector<std::size_t> viewers = shuffled_viewers(ratings, random.split(split));
-    const std::vector<std::size_t> targets = first_of(viewers, std::min(sizes.targets, viewers.size() / 4));
-    const std::vector<std::size_t> rest = all_after(viewers, targets.size());
-    for (std::size_t b = 0; b < std::size(kBins); ++b) {
-      const std::vector<std::size_t> features = first_of(in_bin(ratings, rest, kBins[b]), 80);
-      for (const std::size_t target : targets)
-        add_task(figure.settings[b], ratings, features, target, random, split);
+    Random own = random.split(split);
+    const Viewers viewers = shuffled(ratings.viewer_count(), own);
+    for (std::size_t s = 0; s < figure.settings.size(); ++s) {
+      const auto [features, targets] = choose(viewers, s);
+      for (const std::size_t target : targets) {
+        Task task = make_task(ratings, features, target, random.split(1000 + split).split(target));
+        if (has_feedback(task)) figure.settings[s].tasks.push_back(std::move(task));
+      }
     }
   }
   return figure;
 }
 
-/// Fig. 7: 500 features, targets of the same density.
-Figure feedback_density(const Ratings& ratings, const Sizes& sizes, Random random) {
-  Figure figure{"density of feedback", "mean number of movies that a target ranks", kPaperMethods,
-                density_settings(ratings, random)};
-  for (std::size_t split = 0; split < sizes.splits; ++split) {
-    const std::vector<std::size_t> viewers = shuffled_viewers(ratings, random.split(split));
-    const std::vector<std::size_t> rest = all_after(viewers, 500);
-    for (std::size_t b = 0; b < std::size(kBins); ++b)
-      for (const std::size_t target : first_of(in_bin(ratings, rest, kBins[b]), sizes.targets / 2))
-        add_task(figure.settings[b], ratings, first_of(viewers, 500), target, random, split);
-  }
-  return figure;
+/// The first so many viewers are features, and viewers after the largest of these numbers are targets.
+Figure by_count(Figure figure, const Viewers& counts, const Ratings& ratings, const Sizes& sizes,
+                const Random& random) {
+  for (const std::size_t count : counts)
+    figure.settings.push_back({std::to_string(count), static_cast<double>(count)});
+  return drawn(std::move(figure), ratings, sizes, random, [&](const Viewers& viewers, std::size_t s) {
+    return std::pair(first_of(viewers, counts[s]),
+                     first_of(all_after(viewers, counts.back()), sizes.targets));
+  });
 }
 
-/// Sec. 7: minimising the ranking loss against minimising the classification error.
-Figure classification(const Ratings& ratings, const Sizes& sizes, Random random) {
-  Figure figure{
-      "bipartite feedback", "features", {Method::rankboost, Method::rankboost_bipartite, Method::adaboost}};
-  constexpr std::size_t kCounts[] = {500};
-  add_nested_settings(figure, ratings, sizes, random, kCounts);
-  return figure;
+/// Figs. 5 to 7, and sec. 7: minimising the ranking loss against minimising the classification error.
+std::vector<Figure> draw_figures(const Ratings& ratings, const Sizes& sizes, const Random& random) {
+  std::vector<Method> and_proposed = kPaperMethods;
+  and_proposed.insert(and_proposed.end(),
+                      {Method::normalised_regression, Method::ten_neighbours, Method::rankboost_with_vsim});
+  const std::vector<Method> boosting = {Method::rankboost, Method::rankboost_bipartite, Method::adaboost};
+  // 80 features of the same density, targets of any density
+  const auto dense_features = [&](const Viewers& viewers, std::size_t bin) {
+    const Viewers targets = first_of(viewers, std::min(sizes.targets, viewers.size() / 4));
+    const Viewers rest = all_after(viewers, targets.size());
+    return std::pair(first_of(in_bin(ratings, rest, kBins[bin]), 80), targets);
+  };
+  // 500 features, targets of the same density
+  const auto dense_targets = [&](const Viewers& viewers, std::size_t bin) {
+    const Viewers rest = in_bin(ratings, all_after(viewers, 500), kBins[bin]);
+    return std::pair(first_of(viewers, 500), first_of(rest, sizes.targets / 2));
+  };
+  const Random of_features = random.split(6);
+  const Random of_feedback = random.split(7);
+  return {by_count({"number of features", "features", and_proposed, {}}, {100, 200, 500, 750}, ratings, sizes,
+                   random.split(5)),
+          drawn({"density of features", "mean number of movies that a feature ranks", kPaperMethods,
+                 density_settings(ratings, of_features)},
+                ratings, sizes, of_features, dense_features),
+          drawn({"density of feedback", "mean number of movies that a target ranks", kPaperMethods,
+                 density_settings(ratings, of_feedback)},
+                ratings, sizes, of_feedback, dense_targets),
+          by_count({"bipartite feedback", "features", boosting, {}}, {500}, ratings, sizes, random.split(8))};
 }
 
 /// Runs every method on every task of the figures.
@@ -188,74 +174,59 @@ Result<void> measure_figures(std::vector<Figure>& figures, const Ratings& rating
 }
 
 void describe(const Figure& figure, Report& report) {
-  JsonObject json;
   JsonArray labels;
-  for (const Setting& setting : figure.settings) labels.emplace_back(setting.label);
-  json["settings"] = std::move(labels);
-  for (std::size_t m = 0; m < kMeasures; ++m) {
-    const auto measure = static_cast<Measure>(m);
-    const std::string title = figure.name + ": " + kMeasureNames[m];
-    Table table{{{title}}};
-    std::vector<evaluation::Curve> curves;
-    for (const Setting& setting : figure.settings)
-      table.rows[0].push_back(fmt::format("{} ({})", setting.label, setting.tasks.size()));
-    JsonObject by_method;
+  std::vector<std::string> columns;
+  std::vector<double> x;
+  for (const Setting& setting : figure.settings) {
+    labels.emplace_back(setting.label);
+    columns.push_back(fmt::format("{} ({})", setting.label, setting.tasks.size()));
+    x.push_back(setting.x);
+  }
+  JsonObject json{{"settings", std::move(labels)}};
+  for (const Measure measure : kAllMeasures) {
+    const std::string name = kMeasureNames[measure];
+    Figures figures{figure.name + ": " + name, columns};
     for (const Method method : figure.methods) {
-      evaluation::Curve curve{method_name(method), {}, {}};
-      for (std::size_t s = 0; s < figure.settings.size(); ++s) {
-        curve.x.push_back(figure.settings[s].x);
-        curve.y.push_back(figure.mean(s, method, measure));
-      }
-      table.add(curve.name, curve.y, 4);
-      by_method[curve.name] = json_array(curve.y);
-      curves.push_back(std::move(curve));
+      std::vector<double> means;
+      for (std::size_t s = 0; s < x.size(); ++s) means.push_back(figure.mean(s, method, measure));
+      figures.add(method_name(method), means);
     }
-    report.text += table.text();
-    json[kMeasureNames[m]] = std::move(by_method);
-    if (figure.settings.size() > 1) report.plot(curves, title, figure.x_name, kMeasureNames[m]);
+    report.text += figures.table(4).text();
+    json[name] = figures.json();
+    if (x.size() > 1) report.plot(figures.curves(x), figures.title, figure.x_name, name);
   }
   report.json[figure.name] = std::move(json);
 }
 
 /// Fig. 8: random guessing in closed form, eq. (22).
 void random_guessing_figure(Report& report) {
-  struct Row {
-    std::string label;
-    double x;
-    std::size_t good, movies;
-  };
-  std::vector<Row> by_share, by_count;
-  for (const std::size_t part : {2U, 3U, 4U, 5U})
-    by_share.push_back(
-        {fmt::format("1/{} of 60 movies good", part), 1.0 / static_cast<double>(part), 60 / part, 60});
-  for (const std::size_t movies : {20U, 40U, 60U, 100U, 200U})
-    by_count.push_back(
-        {fmt::format("1/4 of {} movies good", movies), static_cast<double>(movies), movies / 4, movies});
-  Table table{{{"random guessing (fig. 8)", "AP", "PROT", "coverage"}}};
-  const auto add = [&](const std::vector<Row>& rows, const std::string& title, const std::string& x_name) {
+  const std::vector<std::string> names(kMeasureNames.begin() + 1, kMeasureNames.end());
+  Figures figures{"random guessing (fig. 8)", names};
+  const auto add = [&](const std::vector<std::pair<std::size_t, std::size_t>>& settings,
+                       const std::vector<double>& x, const std::string& title, const std::string& x_name) {
     std::vector<evaluation::Curve> curves;
-    for (std::size_t m = kAveragePrecision; m < kMeasures; ++m) curves.push_back({kMeasureNames[m], {}, {}});
-    for (const Row& row : rows) {
-      std::vector<double> grades(row.movies, 1.0);
-      std::fill_n(grades.begin(), row.good, 2.0);
-      const Values values = measure(std::vector<double>(row.movies, 0.0), grades);
-      table.add(row.label, std::span(values).subspan(kAveragePrecision), 4);
-      for (std::size_t c = 0; c < curves.size(); ++c) {
-        curves[c].x.push_back(row.x);
-        curves[c].y.push_back(values[c + kAveragePrecision]);
-      }
+    for (const std::string& name : names) curves.push_back({name, x, {}});
+    for (const auto& [part, movies] : settings) {
+      std::vector<double> grades(movies, 1.0);
+      std::fill_n(grades.begin(), movies / part, 2.0);
+      const Values values = measure(std::vector<double>(movies, 0.0), grades);
+      figures.add(fmt::format("1/{} of {} movies good", part, movies), {values.begin() + 1, values.end()});
+      for (std::size_t m = 0; m < names.size(); ++m) curves[m].y.push_back(values[m + 1]);
     }
     report.plot(curves, title, x_name, "value");
     return curves;
   };
-  add(by_share, "random guessing, 60 movies", "share of good movies");
-  const auto curves = add(by_count, "random guessing, 1/4 good", "movies");
-  report.text += table.text();
+  add({{2, 60}, {3, 60}, {4, 60}, {5, 60}}, {1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5},
+      "random guessing, 60 movies", "share of good movies");
+  const auto curves = add({{4, 20}, {4, 40}, {4, 60}, {4, 100}, {4, 200}}, {20, 40, 60, 100, 200},
+                          "random guessing, 1/4 good", "movies");
+  report.text += figures.table(4).text();
   std::string evidence;
   for (const evaluation::Curve& curve : curves)
     evidence += fmt::format(", {} {:.3f} to {:.3f}", curve.name, curve.y.front(), curve.y.back());
   report.judge(
-      "random guessing's AP, PROT and coverage fall with the number of movies at a fixed share of good ones",
+      "random guessing's AP, PROT and coverage fall with the number of movies "
+      "at a fixed share of good ones",
       std::all_of(curves.begin(), curves.end(), [](const auto& c) { return c.y.back() < c.y.front(); }),
       "from 20 to 200 movies: " + evidence.substr(2));
 }
@@ -277,17 +248,13 @@ struct Wins {
 Wins wins_over(const Figure& figure, Method a, Method b, std::size_t first, std::size_t last) {
   Wins wins;
   for (std::size_t s = first; s <= last; ++s)
-    for (std::size_t m = 0; m < kMeasures; ++m) {
-      const auto measure = static_cast<Measure>(m);
+    for (const Measure measure : kAllMeasures) {
       ++wins.of;
       if (gain(measure, figure.mean(s, a, measure), figure.mean(s, b, measure)) <= 0.0) continue;
       ++wins.wins;
-      std::vector<double> x, y;
-      for (const auto& task : figure.values[s]) {
-        x.push_back(task[figure.place_of(a)][m]);
-        y.push_back(task[figure.place_of(b)][m]);
-      }
-      wins.significant += evaluation::paired_t_test(x, y).value_or(1.0) < 0.05 ? 1U : 0U;
+      const auto p =
+          evaluation::paired_t_test(figure.of_tasks(s, a, measure), figure.of_tasks(s, b, measure));
+      wins.significant += p.value_or(1.0) < 0.05 ? 1U : 0U;
     }
   return wins;
 }
@@ -300,8 +267,8 @@ double slope(const Figure& figure, Method method, Measure measure) {
 /// The most that another method that learns gains from the first setting to the last.
 double best_other_slope(const Figure& figure, Measure measure) {
   double best = -1.0;
-  for (const Method method : {Method::vector_similarity, Method::nearest_neighbour, Method::regression})
-    best = std::max(best, slope(figure, method, measure));
+  for (const Method method : kLearners)
+    if (method != Method::rankboost) best = std::max(best, slope(figure, method, measure));
   return best;
 }
 
@@ -323,12 +290,11 @@ void judge(const Figure& figure, const Contest& contest, Report& report) {
 void judge_slope(const Figure& figure, Report& report) {
   std::size_t best = 0;
   std::string evidence;
-  for (std::size_t m = 0; m < kMeasures; ++m) {
-    const auto measure = static_cast<Measure>(m);
+  for (const Measure measure : kAllMeasures) {
     const double own = slope(figure, Method::rankboost, measure);
     const double other = best_other_slope(figure, measure);
     best += own > other ? 1U : 0U;
-    evidence += fmt::format("{} gains {:.4f}, next {:.4f}; ", kMeasureNames[m], own, other);
+    evidence += fmt::format("{} gains {:.4f}, next {:.4f}; ", kMeasureNames[measure], own, other);
   }
   report.judge("RankBoost improves most as " + figure.name + " grows", best == kMeasures,
                fmt::format("{}best in {} of 4", evidence, best));
@@ -380,9 +346,10 @@ void judge_good_movies(const Figure& figure, Report& report) {
     }
     shares.push_back(sum);
   }
-  report.judge("the share of good movies falls as feedback grows denser (.33 to .18 in the paper)",
-               std::is_sorted(shares.rbegin(), shares.rend()),
-               fmt::format("{:.3f}", fmt::join(shares, ", ")));
+  report.judge(
+      "the share of good movies falls as feedback grows denser (.33 "
+      "to .18 in the paper)",
+      std::is_sorted(shares.rbegin(), shares.rend()), fmt::format("{:.3f}", fmt::join(shares, ", ")));
 }
 
 /// The claims about fig. 7.
@@ -398,10 +365,12 @@ void claims_of_feedback(const Figure& figure, Report& report) {
                                of(*leader), of(Method::vector_similarity)));
     is_vsim_best = is_vsim_best && *leader == Method::vector_similarity;
   }
-  report.judge("with at most 40 movies of feedback VSIM is the best of all on disagreement, AP and PROT",
-               is_vsim_best,
-               fmt::format("best on {}; VSIM against RankBoost alone: {}", fmt::join(best, ", on "),
-                           wins_over(figure, Method::vector_similarity, Method::rankboost, 0, 0).text()));
+  report.judge(
+      "with at most 40 movies of feedback VSIM is the best of all on "
+      "disagreement, AP and PROT",
+      is_vsim_best,
+      fmt::format("best on {}; VSIM against RankBoost alone: {}", fmt::join(best, ", on "),
+                  wins_over(figure, Method::vector_similarity, Method::rankboost, 0, 0).text()));
   judge(figure,
         {Method::rankboost, Method::vector_similarity, figure.last(), "beyond 100 movies of feedback"},
         report);
@@ -411,7 +380,8 @@ void claims_of_feedback(const Figure& figure, Report& report) {
   const double near = at_end(Method::nearest_neighbour);
   const double leader = at_end(Method::rankboost);
   report.judge(
-      "beyond 100 movies of feedback VSIM is mediocre, like NN (nearer to NN's disagreement than to "
+      "beyond 100 movies of feedback VSIM is mediocre, like NN "
+      "(nearer to NN's disagreement than to "
       "RankBoost's)",
       std::abs(vsim - near) < std::abs(vsim - leader),
       fmt::format("VSIM {:.4f}, NN {:.4f}, RankBoost {:.4f}", vsim, near, leader));
@@ -421,15 +391,18 @@ void claims_of_feedback(const Figure& figure, Report& report) {
   const double prot = slope(figure, Method::rankboost, kRankOfTop);
   const double highest = best_other_slope(figure, kRankOfTop);
   report.judge(
-      "RankBoost's PROT improves as feedback grows denser, the other methods' degrades",
+      "RankBoost's PROT improves as feedback grows denser, the other methods' "
+      "degrades",
       prot > 0.0 && highest < 0.0,
       fmt::format("RankBoost gains {:.4f}, the best of VSIM, NN and regression {:.4f}", prot, highest));
   double most = -1.0;
   for (const Method method : kPaperMethods)
     for (const Measure measure : {kAveragePrecision, kCoverage})
       most = std::max(most, slope(figure, method, measure));
-  report.judge("AP and coverage of every method, random guessing too, fall as feedback grows denser",
-               most < 0.0, "the least fall is " + fixed(-most, 4));
+  report.judge(
+      "AP and coverage of every method, random guessing too, fall as "
+      "feedback grows denser",
+      most < 0.0, "the least fall is " + fixed(-most, 4));
 }
 
 /// Answers the questions of sec. 6.2.6 and 7.
@@ -454,26 +427,23 @@ Result<Report> run_movies(const ExperimentOptions& options) {
   using movies::Method;
   TRY(const auto ratings, read_ratings(with_packing(options.data + "/movielens-100k/u.data")));
   if (ratings.viewer_count() < 900)
-    return fail(Code::bad_data,
-                options.data + "/movielens-100k/u.data: fewer than 900 viewers; use the complete file");
-  Sizes sizes;
-  if (options.is_quick()) sizes = {1, 24};
-  if (options.is_full()) sizes = {5, 1000};
-  const Random random(options.seed);
-  std::vector<Figure> figures = {
-      feature_counts(ratings, sizes, random.split(5)), feature_density(ratings, sizes, random.split(6)),
-      feedback_density(ratings, sizes, random.split(7)), classification(ratings, sizes, random.split(8))};
-  Report report{fmt::format(
-      "Means over targets (in brackets how many) of {} splits; half of a target's movies to learn from, half "
-      "to predict.\n\n",
-      sizes.splits)};
+    return fail(Code::bad_data, options.data +
+                                    "/movielens-100k/u.data: fewer than 900 "
+                                    "viewers; use the complete file");
+  const Sizes sizes = options.by_size<Sizes>({1, 24}, {5, 100}, {5, 1000});
+  std::vector<Figure> figures = draw_figures(ratings, sizes, Random(options.seed));
+  Report report{
+      fmt::format("Means over targets (in brackets how many) of {} splits; "
+                  "half of a target's movies to learn from, half "
+                  "to predict.\n\n",
+                  sizes.splits)};
   TRY_VOID(measure_figures(figures, ratings, options));
   for (const Figure& figure : figures) describe(figure, report);
   random_guessing_figure(report);
   claims_of_counts(figures[0], report);
   judge_slope(figures[1], report);
-  for (const Method other : {Method::vector_similarity, Method::nearest_neighbour, Method::regression})
-    judge(figures[1], {Method::rankboost, other, 0, "at every density of features"}, report);
+  for (std::size_t other = 1; other < kLearners.size(); ++other)
+    judge(figures[1], {Method::rankboost, kLearners[other], 0, "at every density of features"}, report);
   claims_of_feedback(figures[2], report);
   judge_good_movies(figures[2], report);
   claims_of_proposals(figures[0], figures[3], report);

@@ -16,6 +16,7 @@ namespace metafuse::lab::experiments::movies {
 
 /// The measures of sec. 6.2.4, as expectations over the order of ties.
 enum Measure { kDisagreement, kAveragePrecision, kRankOfTop, kCoverage, kMeasures };
+inline constexpr std::array kAllMeasures = {kDisagreement, kAveragePrecision, kRankOfTop, kCoverage};
 using Values = std::array<double, kMeasures>;
 constexpr std::array<const char*, kMeasures> kMeasureNames = {"disagreement", "AP", "PROT", "coverage"};
 

@@ -6,28 +6,13 @@
 #include "core/contract.h"
 #include "evaluation/measures/measure.h"
 #include "fusion/learners/similarity/similarity.h"
-#include "fusion/model/sum_ranker.h"
 #include "lab/experiments/movies.h"
 #include "lab/experiments/trials.h"
-#include "lab/learners/baselines/baselines.h"
 
 namespace metafuse::lab::experiments::movies {
 namespace {
 
 using Scores = std::vector<double>;
-
-/// The features of some movies: stars are values, unrated movies are unranked.
-fusion::FeatureMatrix matrix_of(const Ratings& ratings, std::span<const std::size_t> features,
-                                std::span<const std::size_t> movies) {
-  std::vector<fusion::Feature> names;
-  for (const std::size_t viewer : features)
-    names.push_back({"viewer " + std::to_string(viewer + 1), fusion::FeatureKind::value, 0});
-  fusion::FeatureMatrix matrix(std::move(names), movies.size());
-  for (std::size_t x = 0; x < movies.size(); ++x)
-    for (std::size_t f = 0; f < features.size(); ++f)
-      if (const double stars = ratings.stars[features[f]][movies[x]]; stars > 0.0) matrix.set(x, f, stars);
-  return matrix;
-}
 
 /// Some movies of the target as one query, without feedback.
 fusion::TrainingSet set_of(const Ratings& ratings, const Task& task, std::span<const std::size_t> movies) {
@@ -73,33 +58,41 @@ fusion::FeatureMatrix with_column(const fusion::FeatureMatrix& matrix, const Sco
   return wider;
 }
 
-Result<Scores> rankboost(const fusion::TrainingSet& set, const fusion::FeatureMatrix& documents) {
-  const std::size_t rounds = 40 + set.matrix.feature_count() / 10;
-  TRY(const auto model,
-      train({"rankboost",
-             "",
-             {{"rounds", std::to_string(rounds)}, {"weak-learner", "3.cum"}, {"q-default", "learn"}}},
-            set));
-  return model.ranker->score(documents);
-}
+/// What a method learns from.
+enum class Data {
+  half,        ///< the training half
+  bipartite,   ///< the training half, with good movies against the rest
+  similarity,  ///< the training half, with VSIM's prediction as one more ranking feature
+  whole        ///< all movies
+};
 
 struct MethodRow {
   Method method;
   const char* name;
-  const char* learner = nullptr;  ///< of the registry, if the method is one that is trained on all movies
+  const char* learner;
+  Data data = Data::whole;
   std::map<std::string, std::string> options = {};
 };
+const std::map<std::string, std::string> kRankBoost = {{"weak-learner", "3.cum"}, {"q-default", "learn"}};
 const MethodRow kMethods[] = {
-    {Method::rankboost, "RankBoost"},
+    {Method::rankboost, "RankBoost", "rankboost", Data::half, kRankBoost},
     {Method::vector_similarity, "VSIM", "vector-similarity"},
     {Method::nearest_neighbour, "NN", "nearest-neighbour"},
     {Method::regression, "regression", "regression"},
     {Method::random_guessing, "random guessing", "random-guessing"},
-    {Method::normalised_regression, "normalised regression", "regression", {{"normalised", "yes"}}},
-    {Method::ten_neighbours, "10 nearest neighbours", "nearest-neighbour", {{"neighbours", "10"}}},
-    {Method::rankboost_with_vsim, "RankBoost with VSIM"},
-    {Method::rankboost_bipartite, "RankBoost bipartite"},
-    {Method::adaboost, "AdaBoost ordering"},
+    {Method::normalised_regression,
+     "normalised regression",
+     "regression",
+     Data::whole,
+     {{"normalised", "yes"}}},
+    {Method::ten_neighbours,
+     "10 nearest neighbours",
+     "nearest-neighbour",
+     Data::whole,
+     {{"neighbours", "10"}}},
+    {Method::rankboost_with_vsim, "RankBoost with VSIM", "rankboost", Data::similarity, kRankBoost},
+    {Method::rankboost_bipartite, "RankBoost bipartite", "rankboost", Data::bipartite, kRankBoost},
+    {Method::adaboost, "AdaBoost ordering", "adaboost-ordering", Data::bipartite},
 };
 
 const MethodRow& row_of(Method method) {
@@ -116,39 +109,29 @@ class Runner {
         whole_(all_movies(ratings, task)),
         test_(matrix_of(ratings, task.features, task.test)) {}
 
-  Result<Scores> run(Method method) const {
-    fusion::TrainingSet set = half_;
-    if (method == Method::rankboost) return rankboost(set, test_);
-    if (method == Method::rankboost_with_vsim) {
+  Result<Scores> run(const MethodRow& row) const {
+    fusion::TrainingSet set = row.data == Data::whole ? whole_ : half_;
+    fusion::FeatureMatrix test = test_;
+    if (row.data == Data::bipartite) {
+      set.feedback.is_bipartite = true;
+      set.feedback.relevance_level = highest_of(task_.train_stars);
+    } else if (row.data == Data::similarity) {
       // A movie's own stars must not take part in what RankBoost is shown for it.
       TRY(const auto similarity, fusion::similarity::vector_similarity(whole_));
       const Scores predicted = fusion::similarity::leave_one_out(whole_, similarity.score(whole_.matrix));
-      Scores train_scores;
-      for (const std::size_t movie : task_.train) train_scores.push_back(predicted[movie]);
-      const Scores test_scores = similarity.score(test_);
-      set.matrix = with_column(half_.matrix, train_scores);
-      return rankboost(set, with_column(test_, test_scores));
+      Scores of_half;
+      for (const std::size_t movie : task_.train) of_half.push_back(predicted[movie]);
+      set.matrix = with_column(half_.matrix, of_half);
+      test = with_column(test_, similarity.score(test_));
     }
-    const double best = highest_of(task_.train_stars);
-    if (method == Method::rankboost_bipartite) {
-      set.feedback.is_bipartite = true;
-      set.feedback.relevance_level = best;
-      return rankboost(set, test_);
-    }
-    if (method != Method::adaboost) return baseline(method, test_);
-    const std::size_t rounds = 40 + task_.features.size() / 10;
-    return fusion::SumRanker(lab::baselines::adaboost_ordering(half_, best, rounds), half_.matrix.features())
-        .score(test_);
+    experiments::Method method{row.name, row.learner, row.options};
+    if (row.data != Data::whole)
+      method.options["rounds"] = std::to_string(40 + set.matrix.feature_count() / 10);
+    TRY(const auto model, train(method, set));
+    return model.ranker->score(test);
   }
 
  private:
-  Result<Scores> baseline(Method method, const fusion::FeatureMatrix& documents) const {
-    const MethodRow& row = row_of(method);
-    require(row.learner != nullptr, "the method is a learner of the registry");
-    TRY(const auto model, train({row.name, row.learner, row.options}, whole_));
-    return model.ranker->score(documents);
-  }
-
   const Task& task_;
   fusion::TrainingSet half_;
   fusion::TrainingSet whole_;
@@ -200,7 +183,7 @@ Result<std::vector<Values>> run_methods(const Ratings& ratings, const Task& task
   const Runner runner(ratings, task);
   std::vector<Values> values;
   for (const Method method : methods) {
-    TRY(const auto scores, runner.run(method));
+    TRY(const auto scores, runner.run(row_of(method)));
     values.push_back(measure(scores, task.test_stars));
   }
   return values;

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "fusion/data/fused_order.h"
-#include "fusion/data/training_set.h"
+#include "fusion/learners/common/rounds.h"
 #include "lab/experiments/data_sets.h"
 #include "lab/experiments/report.h"
 #include "lab/experiments/trials.h"
@@ -29,18 +29,19 @@ constexpr std::size_t kStep = 10;     // distance in rounds between two points o
 /// scores and weights by c, so they act as binary labels with steps scaled by c^2; whatever they gain is due
 /// to the smaller steps.
 struct Form {
-  std::string name;
-  Distance distance = Distance::binary;
+  Method method;
   std::vector<double> grid = {1.0};  ///< parameters tried on validation; the middle one in a quick run
 };
 const std::array<Form, 6> kForms = {
-    {{"RankBoost"},
-     {"MPBoost.BINARY", Distance::binary},
-     {"MPBoost.LDD", Distance::ldd, {.05, .1, .2, .35, .5}},
-     {"MPBoost.LOGDD", Distance::logdd, {.05, .1, .2, .35, .5}},
-     {"MPBoost.LOGITDD", Distance::logitdd, {.25, .5, 1, 2}},
-     {"constant labels, scaled", Distance::constant, {.1, .2, .35, .5, .7, 1}}}};
-constexpr std::size_t kRankBoost = 0, kBinary = 1, kLog = 3, kLogit = 4, kControl = 5;
+    {{{"RankBoost", "rankboost", {{"max-thresholds", "all"}}}},
+     {{"MPBoost.BINARY", "mpboost", {{"distance", "binary"}}}},
+     {{"MPBoost.LDD", "mpboost", {{"distance", "ldd"}}}, {.05, .1, .2, .35, .5}},
+     {{"MPBoost.LOGDD", "mpboost", {{"distance", "logdd"}}}, {.05, .1, .2, .35, .5}},
+     {{"MPBoost.LOGITDD", "mpboost", {{"distance", "logitdd"}}}, {.25, .5, 1, 2}},
+     {{"constant labels, scaled", "mpboost", {{"distance", "constant"}}}, {.1, .2, .35, .5, .7, 1}}}};
+const std::string kBinary = "MPBoost.BINARY", kControl = "constant labels, scaled";
+const std::array<std::string, 3> kDistances = {"MPBoost.LDD", "MPBoost.LOGDD", "MPBoost.LOGITDD"};
+const std::string kPublished = "published ";
 
 /// One training: the choice made on validation, and the curve on the test set.
 struct Trial {
@@ -52,28 +53,29 @@ struct Trial {
   std::vector<double> curve;  ///< NDCG@5 of the test set every kStep rounds
 };
 
-/// The best parameter's trial, for each form in each fold.
+/// The best parameter's trial, for each form in each fold, and the means over the folds.
 struct Outcome {
   std::string name;
   std::vector<std::vector<Trial>> trials;  ///< form, fold
+  Figures ndcg;                            ///< NDCG@1..10 of the forms, then of the published methods
+  Figures curves;                          ///< of the forms
 
-  std::vector<double> mean(std::size_t form, std::vector<double> Trial::*field) const {
-    std::vector<double> mean((trials[form][0].*field).size(), 0.0);
-    for (const Trial& trial : trials[form])
-      for (std::size_t i = 0; i < mean.size(); ++i)
-        mean[i] += (trial.*field)[i] / static_cast<double>(trials[form].size());
-    return mean;
+  std::size_t wins(const std::string& a, const std::string& b) const {
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < kDepth; ++k) count += ndcg.of(a)[k] > ndcg.of(b)[k] ? 1U : 0U;
+    return count;
   }
-  std::vector<double> ndcg(std::size_t form) const { return mean(form, &Trial::ndcg); }
-  std::vector<double> curve(std::size_t form) const { return mean(form, &Trial::curve); }
 };
 
-struct Plan {
-  std::size_t rounds = 300;
-  std::size_t folds = 5;
-  bool is_quick = false;
-  std::size_t draws = 5;  ///< of the fifths of MSLR's few queries
-};
+/// Whether the paper draws this row of published figures beside its own curves.
+bool is_drawn(const std::string& row) {
+  return row == kPublished + "RankBoost" || row == kPublished + "ListNet" ||
+         row == kPublished + "AdaRank-NDCG";
+}
+
+std::size_t rounds_for(const ExperimentOptions& options) {
+  return options.by_size<std::size_t>(60, 300, 1000);
+}
 
 /// The mean over all queries; one without relevant documents counts as 0, as in LETOR 3.0.
 std::vector<double> mean_over_queries(const fusion::TrainingSet& set, const std::vector<double>& scores) {
@@ -83,53 +85,61 @@ std::vector<double> mean_over_queries(const fusion::TrainingSet& set, const std:
   return mean;
 }
 
-/// Validation and test values of a model as it grows; a run that ended early keeps its last values.
+/// Chooses the round by validation; a run that ended early keeps its last values.
 Trial follow(const std::vector<fusion::WeakRanking>& rankings, std::size_t rounds, const Split& fold) {
+  const auto ndcg_by_round = [&](const fusion::TrainingSet& set) {
+    return followed(set, rankings, rounds,
+                    [&](const std::vector<double>& scores) { return mean_over_queries(set, scores); });
+  };
+  const auto validate = ndcg_by_round(fold.validate);
+  const auto test = ndcg_by_round(fold.test);
+  fusion::BestRound best(0);
+  for (std::size_t t = 1; t <= std::min(rounds, rankings.size()); ++t) best.add(validate[t][kChosenBy - 1]);
   Trial trial;
-  std::vector<double> validate(fold.validate.matrix.document_count(), 0.0);
-  std::vector<double> test(fold.test.matrix.document_count(), 0.0);
-  for (std::size_t t = 1; t <= rounds; ++t) {
-    if (t <= rankings.size()) {
-      fusion::add_to_scores(fold.validate.matrix, rankings[t - 1], validate);
-      fusion::add_to_scores(fold.test.matrix, rankings[t - 1], test);
-      const double ndcg = mean_over_queries(fold.validate, validate)[kChosenBy - 1];
-      if (ndcg > trial.validation) {
-        trial.validation = ndcg;
-        trial.rounds = t;
-        trial.ndcg = mean_over_queries(fold.test, test);
-      }
-    }
-    if (t % kStep == 0) trial.curve.push_back(mean_over_queries(fold.test, test)[kChosenBy - 1]);
-  }
+  if (best.rounds() == 0) return trial;
+  trial.validation = best.value();
+  trial.rounds = best.rounds();
+  trial.ndcg = test[best.rounds()];
+  for (std::size_t t = kStep; t <= rounds; t += kStep) trial.curve.push_back(test[t][kChosenBy - 1]);
   return trial;
 }
 
-Result<Trial> run_trial(const Split& fold, std::size_t form, double parameter, std::size_t rounds) {
-  if (form == kRankBoost) {
-    TRY(const auto model,
-        train({"rankboost", "", {{"rounds", std::to_string(rounds)}, {"max-thresholds", "all"}}},
-              fold.train));
-    TRY(const auto rankings, rounds_of(model));
-    return follow(rankings, rounds, fold);
-  }
-  lab::mpboost::BoostOptions options;
-  options.distance = kForms[form].distance;
-  options.parameter = parameter;
-  options.rounds = rounds;
-  TRY(const auto run, lab::mpboost::boost_stumps(fold.train, options));
-  std::vector<fusion::WeakRanking> rankings;
-  for (const lab::mpboost::BoostRound& round : run.rounds) rankings.push_back(round.weak_ranking);
+Result<Trial> run_trial(const Split& fold, const Form& form, double parameter, std::size_t rounds) {
+  Method method = form.method;
+  method.options["rounds"] = std::to_string(rounds);
+  if (form.grid.size() > 1) method.options["parameter"] = fmt::format("{}", parameter);
+  TRY(const auto model, train(method, fold.train));
+  TRY(const auto rankings, rounds_of(model));
+  const auto* distance = model.training.if_contains("mean_distance");
+  const double mean_distance = distance == nullptr ? 1.0 : distance->to_number<double>();
   // Condition (9) requires distances of about 1; above that, a round's Z may exceed 1 and boosting diverges.
-  Trial trial = run.mean_distance > 1.0 + 1e-9 ? Trial{} : follow(rankings, rounds, fold);
+  Trial trial = mean_distance > 1.0 + 1e-9 ? Trial{} : follow(rankings, rounds, fold);
   trial.parameter = parameter;
-  trial.mean_distance = run.mean_distance;
+  trial.mean_distance = mean_distance;
   return trial;
+}
+
+Outcome outcome_of(std::string name, std::vector<std::vector<Trial>> trials, const PublishedNdcg& published) {
+  Outcome outcome{std::move(name), std::move(trials), {}, {}};
+  outcome.ndcg.title = outcome.name + ": NDCG@";
+  for (std::size_t k = 1; k <= kDepth; ++k) outcome.ndcg.columns.push_back(std::to_string(k));
+  for (std::size_t form = 0; form < kForms.size(); ++form) {
+    std::vector<std::vector<double>> ndcg, curves;
+    for (const Trial& trial : outcome.trials[form]) {
+      ndcg.push_back(trial.ndcg);
+      curves.push_back(trial.curve);
+    }
+    outcome.ndcg.add(kForms[form].method.name, means_of(ndcg));
+    outcome.curves.add(kForms[form].method.name, means_of(curves));
+  }
+  for (const auto& [sheet, ndcg] : published) outcome.ndcg.add(kPublished + sheet, ndcg);
+  return outcome;
 }
 
 /// Trains every form with every parameter of its grid in every fold, and keeps the best on validation.
 ///
 /// errors: those of training; bad_data: a fold in which a form trained nothing
-Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const Plan& plan,
+Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const PublishedNdcg& published,
                         const ExperimentOptions& options) {
   struct Job {
     std::size_t form, fold;
@@ -139,61 +149,50 @@ Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const
   for (std::size_t fold = 0; fold < folds.size(); ++fold)
     for (std::size_t form = 0; form < kForms.size(); ++form) {
       std::vector<double> grid = kForms[form].grid;
-      if (plan.is_quick) grid = {grid[grid.size() / 2]};
+      if (options.is_quick()) grid = {grid[grid.size() / 2]};
       for (const double parameter : grid) jobs.push_back({form, fold, parameter});
     }
   TRY(auto results, run_all(jobs.size(), options, [&](std::size_t i) {
-        return run_trial(folds[jobs[i].fold], jobs[i].form, jobs[i].parameter, plan.rounds);
+        return run_trial(folds[jobs[i].fold], kForms[jobs[i].form], jobs[i].parameter, rounds_for(options));
       }));
-  Outcome outcome{std::move(name), {kForms.size(), std::vector<Trial>(folds.size())}};
+  std::vector<std::vector<Trial>> trials(kForms.size(), std::vector<Trial>(folds.size()));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Trial& best = outcome.trials[jobs[i].form][jobs[i].fold];
+    Trial& best = trials[jobs[i].form][jobs[i].fold];
     if (results[i].validation > best.validation) best = std::move(results[i]);
   }
-  for (const auto& form : outcome.trials)
+  for (const auto& form : trials)
     for (const Trial& trial : form)
-      if (trial.ndcg.empty()) return fail(Code::bad_data, outcome.name + ": a fold trained no weak ranking");
-  return outcome;
-}
-
-/// Whether the paper draws this published sheet beside its own curves.
-bool is_drawn(const std::string& sheet) {
-  return sheet == "RankBoost" || sheet == "ListNet" || sheet == "AdaRank-NDCG";
+      if (trial.ndcg.empty()) return fail(Code::bad_data, name + ": a fold trained no weak ranking");
+  return outcome_of(std::move(name), std::move(trials), published);
 }
 
 /// Adds the table and the curves of one data set (figs. 3, 5 and 6).
-void describe(const Outcome& outcome, const PublishedNdcg& published, Report& report) {
-  Table table{{{outcome.name + ": NDCG@"}}};
-  for (std::size_t k = 1; k <= kDepth; ++k) table.rows[0].push_back(std::to_string(k));
-  std::vector<evaluation::Curve> curves, overfitting;
+void describe(const Outcome& outcome, Report& report) {
   JsonObject json;
   std::string chosen = "chosen on validation (parameter/rounds of each fold, mean |dist| of the first):\n";
+  for (const auto& [name, ndcg] : outcome.ndcg.rows) json[name] = JsonObject{{"ndcg", json_array(ndcg)}};
   for (std::size_t form = 0; form < kForms.size(); ++form) {
-    const std::string& name = kForms[form].name;
-    const std::vector<double> ndcg = outcome.ndcg(form);
-    const std::vector<double> curve = outcome.curve(form);
-    table.add(name, ndcg, 4);
-    curves.push_back(curve_of(name, ndcg));
-    overfitting.push_back(curve_of(name, curve, kStep, kStep));
+    const auto& [name, curve] = outcome.curves.rows[form];
     chosen += "  " + name + ":";
-    for (const Trial& trial : outcome.trials[form])
-      chosen += fmt::format(" {:.2f}/{}", trial.parameter, trial.rounds);
-    chosen += fmt::format(", {:.3f}\n", outcome.trials[form][0].mean_distance);
-    json[name] = JsonObject{{"ndcg", json_array(ndcg)}, {"test_ndcg_5_by_round", json_array(curve)}};
     JsonArray choices;
-    for (const Trial& trial : outcome.trials[form])
+    for (const Trial& trial : outcome.trials[form]) {
+      chosen += fmt::format(" {:.2f}/{}", trial.parameter, trial.rounds);
       choices.push_back(JsonObject{{"parameter", trial.parameter}, {"rounds", trial.rounds}});
-    json[name].as_object()["chosen"] = std::move(choices);
+    }
+    chosen += fmt::format(", {:.3f}\n", outcome.trials[form][0].mean_distance);
+    JsonObject& row = json[name].as_object();
+    row["test_ndcg_5_by_round"] = json_array(curve);
+    row["chosen"] = std::move(choices);
   }
-  for (const auto& [name, ndcg] : published) {
-    table.add("published " + name, ndcg, 4);
-    json["published " + name] = JsonObject{{"ndcg", json_array(ndcg)}};
-    if (is_drawn(name)) curves.push_back(curve_of("published " + name, ndcg));
-  }
-  report.text += table.text() + chosen + "\n";
+  report.text += outcome.ndcg.table(4).text() + chosen + "\n";
   report.json[outcome.name] = std::move(json);
+  auto curves = outcome.ndcg.curves(1.0);
+  std::erase_if(curves, [](const evaluation::Curve& curve) {
+    return curve.name.starts_with(kPublished) && !is_drawn(curve.name);
+  });
   report.plot(curves, outcome.name + ": NDCG@k", "k", "NDCG@k");
-  report.plot(overfitting, outcome.name + ": test NDCG@5 by round", "round", "NDCG@5");
+  report.plot(outcome.curves.curves(kStep, kStep), outcome.name + ": test NDCG@5 by round", "round",
+              "NDCG@5");
 }
 
 /// Adds the directed distances themselves, with the paper's parameters (fig. 2).
@@ -202,11 +201,11 @@ void distance_figure(Report& report) {
   Table table{{{"directed distance of grades apart by", "1", "2", "3", "4"}}};
   for (const auto& [kind, parameter] :
        {std::pair{Distance::ldd, 0.2}, {Distance::logdd, 3.0}, {Distance::logitdd, 0.5}}) {
-    evaluation::Curve curve{fmt::format("{} {:.1f}", lab::mpboost::distance_name(kind), parameter), {}, {}};
-    for (int step = 1; step <= 40; ++step) {
-      curve.x.push_back(0.1 * step);
-      curve.y.push_back(lab::mpboost::directed_distance(kind, parameter, 0.1 * step));
-    }
+    std::vector<double> distances;
+    for (int step = 1; step <= 40; ++step)
+      distances.push_back(lab::mpboost::directed_distance(kind, parameter, 0.1 * step));
+    auto curve = curve_of(fmt::format("{} {:.1f}", lab::mpboost::distance_name(kind), parameter),
+                          std::move(distances), 0.1, 0.1);
     table.add(curve.name, std::array{curve.y[9], curve.y[19], curve.y[29], curve.y[39]}, 4);
     curves.push_back(std::move(curve));
   }
@@ -214,88 +213,65 @@ void distance_figure(Report& report) {
   report.plot(curves, "directed distances (fig. 2)", "difference of grades", "distance");
 }
 
-std::size_t wins(const std::vector<double>& a, const std::vector<double>& b) {
-  std::size_t count = 0;
-  for (std::size_t k = 0; k < kDepth; ++k) count += a[k] > b[k] ? 1U : 0U;
-  return count;
-}
-
 /// Claims that each distance beats a rival at every depth.
-void claim_distances_beat(const Outcome& outcome, const std::string& rival, const std::vector<double>& other,
+void claim_distances_beat(const Outcome& outcome, const std::string& rival, const std::string& told,
                           Report& report) {
-  for (std::size_t form = kBinary + 1; form <= kLogit; ++form) {
-    const std::size_t count = wins(outcome.ndcg(form), other);
-    report.judge(fmt::format("{}: {} beats {} at NDCG@1..10", outcome.name, kForms[form].name, rival),
-                 count == kDepth, fmt::format("at {} of 10", count));
-  }
+  for (const std::string& distance : kDistances)
+    report.judge_count(fmt::format("{}: {} beats {} at NDCG@1..10", outcome.name, distance, told),
+                       outcome.wins(distance, rival), kDepth, kDepth);
 }
 
 /// Judges how much of the distances' gain over binary labels is due to the size of their steps.
 void claims_of_control(const Outcome& outcome, Report& report) {
-  const std::vector<double> control = outcome.ndcg(kControl);
-  const std::size_t count = wins(control, outcome.ndcg(kBinary));
-  report.judge(
+  report.judge_count(
       outcome.name + ": constant labels, scaled, beat MPBoost.BINARY at NDCG@1..10 (ours, a control)",
-      count == kDepth, fmt::format("at {} of 10", count));
-  claim_distances_beat(outcome, "constant labels, scaled,", control, report);
+      outcome.wins(kControl, kBinary), kDepth, kDepth);
+  claim_distances_beat(outcome, kControl, "constant labels, scaled,", report);
 }
 
 /// The order of the three distances (sec. 5.4).
-/// in: best - the form that the paper has first on this data
-void claim_order(const Outcome& outcome, std::size_t best, Report& report) {
+/// in: best - the one that the paper has first on this data
+void claim_order(const Outcome& outcome, const std::string& best, Report& report) {
   std::vector<double> means;
-  std::vector<std::string> names;
-  for (std::size_t form = kBinary + 1; form <= kLogit; ++form) {
-    names.push_back(kForms[form].name);
-    means.push_back(mean_of(outcome.ndcg(form)));
-  }
-  const std::string evidence = "mean of NDCG@1..10: " + named(names, means, 4);
+  for (const std::string& distance : kDistances) means.push_back(mean_of(outcome.ndcg.of(distance)));
+  const std::string evidence = "mean of NDCG@1..10: " + named(kDistances, means, 4);
   report.judge(outcome.name + ": LDD is behind LOGDD and LOGITDD (sec. 5.4)",
                means[0] < std::min(means[1], means[2]), evidence);
-  const double first = means[best - kBinary - 1];
-  report.judge(
-      fmt::format("{}: {} is the best of the three distances (sec. 5.4)", outcome.name, kForms[best].name),
-      first == highest_of(means), evidence);
+  report.judge(fmt::format("{}: {} is the best of the three distances (sec. 5.4)", outcome.name, best),
+               mean_of(outcome.ndcg.of(best)) == highest_of(means), evidence);
 }
 
 /// The claims about OHSUMED (fig. 3).
-void claims_of_ohsumed(const Outcome& outcome, const PublishedNdcg& published, Report& report) {
-  claim_distances_beat(outcome, "MPBoost.BINARY", outcome.ndcg(kBinary), report);
-  std::vector<std::vector<double>> rivals;
-  for (std::size_t form = 0; form < kLogit; ++form) rivals.push_back(outcome.ndcg(form));
-  for (const auto& [name, ndcg] : published) {
-    if (!is_drawn(name)) continue;
-    claim_distances_beat(outcome, "the published " + name, ndcg, report);
-    rivals.push_back(ndcg);
-  }
-  const std::vector<double> logit = outcome.ndcg(kLogit);
+void claims_of_ohsumed(const Outcome& outcome, Report& report) {
+  claim_distances_beat(outcome, kBinary, kBinary, report);
+  for (const auto& [name, ndcg] : outcome.ndcg.rows)
+    if (is_drawn(name)) claim_distances_beat(outcome, name, "the " + name, report);
   std::size_t best = 0;
   for (std::size_t k = 0; k < kDepth; ++k)
-    best +=
-        std::all_of(rivals.begin(), rivals.end(), [&](const auto& other) { return logit[k] >= other[k]; });
-  report.judge(outcome.name + ": MPBoost.LOGITDD is the best of all at NDCG@1..10", best == kDepth,
-               fmt::format("at {} of 10", best));
+    best += std::all_of(outcome.ndcg.rows.begin(), outcome.ndcg.rows.end(), [&](const auto& row) {
+      const bool is_rival = row.first.starts_with(kPublished) ? is_drawn(row.first) : row.first != kControl;
+      return !is_rival || outcome.ndcg.of(kDistances[2])[k] >= row.second[k];
+    });
+  report.judge_count(outcome.name + ": MPBoost.LOGITDD is the best of all at NDCG@1..10", best, kDepth,
+                     kDepth);
   claims_of_control(outcome, report);
-  const std::size_t binary = wins(outcome.ndcg(kBinary), outcome.ndcg(kRankBoost));
-  report.judge(outcome.name + ": MPBoost.BINARY beats RankBoost but at NDCG@6 and @7", binary >= 8,
-               fmt::format("at {} of 10 against RankBoost as trained here", binary));
-  for (const auto& [name, ndcg] : published)
-    if (name == "RankBoost") {
-      const std::size_t count = wins(outcome.ndcg(kBinary), ndcg);
-      report.judge(outcome.name + ": MPBoost.BINARY beats the published RankBoost but at NDCG@6 and @7",
-                   count >= 8, fmt::format("at {} of 10", count));
-    }
-  claim_order(outcome, kLogit, report);
+  report.judge(
+      outcome.name + ": MPBoost.BINARY beats RankBoost but at NDCG@6 and @7",
+      outcome.wins(kBinary, "RankBoost") >= 8,
+      fmt::format("at {} of 10 against RankBoost as trained here", outcome.wins(kBinary, "RankBoost")));
+  report.judge_count(outcome.name + ": MPBoost.BINARY beats the published RankBoost but at NDCG@6 and @7",
+                     outcome.wins(kBinary, "published RankBoost"), kDepth, 8);
+  claim_order(outcome, "MPBoost.LOGITDD", report);
 }
 
 /// The claims about the web data (figs. 5 and 6).
 void claims_of_web(const Outcome& outcome, Report& report) {
-  claim_order(outcome, kLog, report);
-  claim_distances_beat(outcome, "MPBoost.BINARY", outcome.ndcg(kBinary), report);
+  claim_order(outcome, "MPBoost.LOGDD", report);
+  claim_distances_beat(outcome, kBinary, kBinary, report);
   claims_of_control(outcome, report);
-  std::vector<double> falls;  // per form: how far its test curve falls from its highest point to its end
-  for (std::size_t form = kBinary; form <= kLogit; ++form) {
-    const std::vector<double> curve = outcome.curve(form);
+  std::vector<double> falls;  // how far each test curve falls from its highest point to its end
+  for (const std::string& form : {kBinary, kDistances[0], kDistances[1], kDistances[2]}) {
+    const std::vector<double>& curve = outcome.curves.of(form);
     falls.push_back(highest_of(curve) - curve.back());
   }
   report.judge(outcome.name +
@@ -305,10 +281,10 @@ void claims_of_web(const Outcome& outcome, Report& report) {
                fmt::format("binary, LDD, LOGDD, LOGITDD: {:.4f}", fmt::join(falls, " ")));
 }
 
-Result<std::vector<Split>> ohsumed_folds(const std::string& data, std::size_t count) {
+Result<std::vector<Split>> ohsumed_folds(const ExperimentOptions& options) {
   std::vector<Split> folds;
-  for (std::size_t f = 0; f < count; ++f) {
-    TRY(auto split, read_letor_split(data + "/letor3-OHSUMED/QueryLevelNorm", f));
+  for (std::size_t fold = 0; fold < (options.is_quick() ? 1 : kFifths); ++fold) {
+    TRY(auto split, read_letor_split(options.data + "/letor3-OHSUMED/QueryLevelNorm", fold));
     folds.push_back(std::move(split));
   }
   return folds;
@@ -316,16 +292,17 @@ Result<std::vector<Split>> ohsumed_folds(const std::string& data, std::size_t co
 
 /// Random fifths of the sample's queries: three to train, one to validate, one to test. A fold tests on 7 or
 /// 8 queries, so the verdicts are those of several draws of the fifths.
-Result<std::vector<Split>> mslr_folds(const std::string& data, const Plan& plan, std::uint64_t seed) {
-  TRY(const auto set, read_mslr_sample(data));
+Result<std::vector<Split>> mslr_folds(const ExperimentOptions& options) {
+  TRY(const auto set, read_mslr_sample(options.data));
+  const std::size_t count = options.is_quick() ? 1 : kFifths;
   std::vector<Split> folds;
-  for (std::size_t draw = 0; draw < plan.draws; ++draw) {
-    Random random(seed + draw);
+  for (std::size_t draw = 0; draw < count; ++draw) {
+    Random random(options.seed + draw);
     const std::vector<std::size_t> order = shuffled(set.queries.size(), random);
-    for (std::size_t f = 0; f < plan.folds; ++f) {
-      const auto parts = turn_of_fifths(order, f);
-      folds.push_back({fusion::select_queries(set, parts[0]), fusion::select_queries(set, parts[1]),
-                       fusion::select_queries(set, parts[2])});
+    for (std::size_t fold = 0; fold < count; ++fold) {
+      const auto [train, validate, test] = turn_of_fifths(order, fold);
+      folds.push_back({fusion::select_queries(set, train), fusion::select_queries(set, validate),
+                       fusion::select_queries(set, test)});
     }
   }
   return folds;
@@ -336,20 +313,17 @@ Result<std::vector<Split>> mslr_folds(const std::string& data, const Plan& plan,
 
 Result<Report> run_mpboost(const ExperimentOptions& options) {
   using namespace mpboost;
-  Plan plan;
-  if (options.is_quick()) plan = {60, 1, true, 1};
-  if (options.is_full()) plan.rounds = 1000;
   Report report{
       fmt::format("Mean over {} folds; parameter and rounds (up to {}) chosen by NDCG@5 on validation.\n\n",
-                  plan.folds, plan.rounds)};
+                  options.is_quick() ? 1 : kFifths, rounds_for(options))};
   TRY(const auto published, read_published_ndcg(options.data + "/letor3-baselines/OHSUMED.csv"));
-  TRY(const auto ohsumed, ohsumed_folds(options.data, plan.folds));
-  TRY(const auto first, compare("OHSUMED", ohsumed, plan, options));
-  describe(first, published, report);
-  claims_of_ohsumed(first, published, report);
-  TRY(const auto mslr, mslr_folds(options.data, plan, options.seed));
-  TRY(const auto second, compare("MSLR sample", mslr, plan, options));
-  describe(second, {}, report);
+  TRY(const auto ohsumed, ohsumed_folds(options));
+  TRY(const auto first, compare("OHSUMED", ohsumed, published, options));
+  describe(first, report);
+  claims_of_ohsumed(first, report);
+  TRY(const auto mslr, mslr_folds(options));
+  TRY(const auto second, compare("MSLR sample", mslr, {}, options));
+  describe(second, report);
   claims_of_web(second, report);
   distance_figure(report);
   report.leave("fig. 4, Web-1 (real-valued grades)", "Yandex's 2009 contest data is not available");

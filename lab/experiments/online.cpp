@@ -49,24 +49,26 @@ std::vector<std::size_t> curve_steps(std::size_t examples) {
   return steps;
 }
 
-/// Collects one method's losses; stream(t) and test(t) are its predictions.
-template <class Stream, class Test>
-Outcome outcome_of(std::string name, const Task& task, const Sample& sample, const Stream& stream,
-                   const Test& test) {
+/// One method's predictions: while it learns, then of the test examples.
+struct Predictions {
+  std::vector<double> stream, test;
+};
+
+Outcome outcome_of(std::string name, const Task& task, const Sample& sample, const Predictions& predictions) {
   Outcome outcome;
   outcome.name = std::move(name);
   const std::vector<std::size_t> steps = curve_steps(sample.train_ranks.size());
   double sum = 0.0;
   for (std::size_t t = 0; t < sample.train_ranks.size(); ++t) {
-    sum += std::abs(stream(t) - sample.train_ranks[t]);
+    sum += std::abs(predictions.stream[t] - sample.train_ranks[t]);
     if (outcome.curve.size() < steps.size() && t + 1 == steps[outcome.curve.size()])
       outcome.curve.push_back(sum / static_cast<double>(t + 1));
   }
   const auto n = static_cast<double>(sample.test_ranks.size());
   for (std::size_t t = 0; t < sample.test_ranks.size(); ++t) {
-    const double prediction = test(t);
-    outcome.loss += std::abs(prediction - sample.test_ranks[t]) / n;
-    outcome.rounded_loss += std::abs(nearest_rank(prediction, task.ranks) - sample.test_ranks[t]) / n;
+    const double predicted = predictions.test[t];
+    outcome.loss += std::abs(predicted - sample.test_ranks[t]) / n;
+    outcome.rounded_loss += std::abs(nearest_rank(predicted, task.ranks) - sample.test_ranks[t]) / n;
   }
   return outcome;
 }
@@ -87,15 +89,15 @@ Result<Outcome> run_single(const Single& single, const Task& task, const Sample&
   options.max_votes = 1'000'000;
   options.kernel.is_polynomial = task.is_polynomial;
   TRY(auto model, OnlineModel::make(options));
-  TRY(auto stream, model.learn(sample.train, sample.train_ranks));
+  Predictions predictions;
+  TRY(const auto stream, model.learn(sample.train, sample.train_ranks));
+  for (const auto& said : stream) predictions.stream.push_back(said.rank);
+  for (std::size_t t = 0; t < sample.test_ranks.size(); ++t)
+    predictions.test.push_back(model.predict({&sample.test[t * task.inputs], task.inputs}).rank);
   std::string name(to_name(single.method));
   if (single.method == OnlineMethod::widrow_hoff) name += fmt::format(" {}", single.step);
   if (single.prank_step.rule != StepRule::perceptron) name += kRomma;
-  return outcome_of(
-      name, task, sample, [&](std::size_t t) { return stream[t].rank; },
-      [&](std::size_t t) {
-        return model.predict({&sample.test[t * task.inputs], task.inputs}).rank;
-      });
+  return outcome_of(name, task, sample, predictions);
 }
 
 std::vector<double> mapped_rows(const std::vector<double>& rows, const Task& task, const ExactMap& map,
@@ -132,17 +134,17 @@ void run_bank(const BankSetting& setting, const Task& task, const Sample& sample
   std::vector<BankPrediction> tested;
   for (std::size_t t = 0; t < sample.test_ranks.size(); ++t)
     tested.push_back(bank.predict(&test[t * bank.stride()]));
-  using Part = double (*)(const BankPrediction&);
-  constexpr std::pair<const char*, Part> kCombinations[] = {
-      {"oap-vp", [](const BankPrediction& p) { return p.voted; }},
-      {"oap-bagg", [](const BankPrediction& p) { return p.bagged; }},
-      {"oap-bpm", [](const BankPrediction& p) { return static_cast<double>(p.point); }}};
-  const char* const rule = setting.step.rule == StepRule::perceptron ? "" : kRomma;
-  for (const auto& combination : kCombinations)
-    outcomes.push_back(outcome_of(
-        fmt::format("{} {:.1f}{}", combination.first, setting.tau, rule), task, sample,
-        [&](std::size_t t) { return combination.second(stream[t]); },
-        [&](std::size_t t) { return combination.second(tested[t]); }));
+  const auto add = [&](const char* name, const auto& part) {
+    Predictions predictions;
+    for (const BankPrediction& said : stream) predictions.stream.push_back(part(said));
+    for (const BankPrediction& said : tested) predictions.test.push_back(part(said));
+    const char* const rule = setting.step.rule == StepRule::perceptron ? "" : kRomma;
+    outcomes.push_back(
+        outcome_of(fmt::format("{} {:.1f}{}", name, setting.tau, rule), task, sample, predictions));
+  };
+  add("oap-vp", [](const BankPrediction& said) { return said.voted; });
+  add("oap-bagg", [](const BankPrediction& said) { return said.bagged; });
+  add("oap-bpm", [](const BankPrediction& said) { return static_cast<double>(said.point); });
 }
 
 Result<Trial> run_trial(const Task& task, std::uint64_t seed) {
@@ -182,34 +184,52 @@ struct Summary {
   std::vector<double> steps;  ///< numbers of examples seen, the x values of the curves
   std::vector<Row> rows;
   double noise_floor = -1.0;  ///< loss of the best rule if it is known, else negative
+
+  const Row& row(const std::string& name) const {
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.name == name; });
+    require(found != rows.end(), "a row of that name");
+    return *found;
+  }
+  /// The row with the least loss among those of one kind of method, with or without ROMMA's steps.
+  const Row& best(std::string_view kind, bool is_romma) const {
+    const Row* best = nullptr;
+    for (const Row& one : rows)
+      if (one.name.starts_with(kind) && one.name.ends_with(kRomma) == is_romma &&
+          (best == nullptr || one.loss.mean < best->loss.mean))
+        best = &one;
+    require(best != nullptr, "a row of each kind");
+    return *best;
+  }
+  /// How fast a method learns: its running loss, averaged over the logarithm of the number of examples.
+  double mean_running_loss(const std::string& name) const { return mean_of(row(name).curve); }
+  /// A method's running loss after the first recorded number of examples that is at least `examples`.
+  double running_loss(const std::string& name, double examples) const {
+    const auto at = std::lower_bound(steps.begin(), steps.end() - 1, examples) - steps.begin();
+    return row(name).curve.at(static_cast<std::size_t>(at));
+  }
 };
 
 Summary summary_of(const Task& task, const std::vector<Trial>& trials, const Sample& first) {
   Summary summary;
-  const auto n = static_cast<double>(trials.size());
   for (std::size_t m = 0; m < trials[0].outcomes.size(); ++m) {
-    Row row;
-    row.name = trials[0].outcomes[m].name;
-    row.published = "-";
-    for (const auto& [name, figure] : task.published)
-      if (name == row.name) row.published = figure;
-    row.curve.assign(trials[0].outcomes[m].curve.size(), 0.0);
-    std::vector<double> losses;
-    std::vector<double> rounded;
+    std::vector<double> losses, rounded;
+    std::vector<std::vector<double>> curves;
     for (const Trial& trial : trials) {
       losses.push_back(trial.outcomes[m].loss);
       rounded.push_back(trial.outcomes[m].rounded_loss);
-      for (std::size_t i = 0; i < row.curve.size(); ++i) row.curve[i] += trial.outcomes[m].curve[i] / n;
+      curves.push_back(trial.outcomes[m].curve);
     }
-    row.loss = interval_of(losses);
-    row.rounded_loss = interval_of(rounded);
-    summary.rows.push_back(std::move(row));
+    const std::string& name = trials[0].outcomes[m].name;
+    const auto published = task.published.find(name);
+    summary.rows.push_back({name, interval_of(losses), interval_of(rounded), means_of(curves),
+                            published == task.published.end() ? "-" : published->second});
   }
   for (const std::size_t step : curve_steps(first.train_ranks.size()))
     summary.steps.push_back(static_cast<double>(step));
   if (first.ideal_test_ranks.empty()) return summary;
   summary.noise_floor = 0.0;
-  for (const Trial& trial : trials) summary.noise_floor += trial.floor / n;
+  for (const Trial& trial : trials) summary.noise_floor += trial.floor / static_cast<double>(trials.size());
   return summary;
 }
 
@@ -224,55 +244,20 @@ Result<Summary> run_task(const Task& task, const ExperimentOptions& options) {
 }
 
 std::string table_text(const Task& task, const Summary& summary) {
-  std::string out = fmt::format(
-      "{}: mean |rank predicted - rank| on the test examples, {} trials, 95 % intervals (Student's t)\n  "
-      "{}\n",
-      task.name, task.trials, task.note);
-  const auto add = [&](const std::string& name, const std::string& loss, const std::string& rounded,
-                       const std::string& published) {
-    out += fmt::format("{:<20} {:<17} {:<17} {}\n", name, loss, rounded, published);
-  };
-  add("method", "loss", "rounded to ranks", "paper");
+  Table table{{{"method", "loss", "rounded to ranks", "paper"}}};
   for (const Row& row : summary.rows)
-    add(row.name, to_text(row.loss, 3), to_text(row.rounded_loss, 3), row.published);
-  if (summary.noise_floor >= 0.0) out += fmt::format("{:<20} {:.3f}\n", "noise floor", summary.noise_floor);
-  return out + "\n";
+    table.add({row.name, to_text(row.loss, 3), to_text(row.rounded_loss, 3), row.published});
+  if (summary.noise_floor >= 0.0) table.add({"noise floor", fixed(summary.noise_floor, 3), "", ""});
+  return fmt::format(
+             "{}: mean |rank predicted - rank| on the test examples, {} trials, 95 % intervals (Student's "
+             "t)\n"
+             "  {}\n",
+             task.name, task.trials, task.note) +
+         table.text();
 }
 
 const char* drawn_widrow_hoff(const Task& task) {
   return task.is_polynomial ? "widrow-hoff 0.1" : "widrow-hoff 0.01";
-}
-
-/// The row with the least loss among those of one kind of method, with or without ROMMA's steps.
-const Row& best_row(const Summary& summary, std::string_view kind, bool is_romma) {
-  const Row* best = nullptr;
-  for (const Row& row : summary.rows)
-    if (row.name.starts_with(kind) && row.name.ends_with(kRomma) == is_romma &&
-        (best == nullptr || row.loss.mean < best->loss.mean))
-      best = &row;
-  require(best != nullptr, "a row of each kind");
-  return *best;
-}
-
-const Row& row_of(const Summary& summary, const std::string& name) {
-  const auto row = std::find_if(summary.rows.begin(), summary.rows.end(),
-                                [&](const Row& one) { return one.name == name; });
-  require(row != summary.rows.end(), "a row of that name");
-  return *row;
-}
-
-/// How fast a method learns: its running loss, averaged over the logarithm of the number of examples.
-double mean_running_loss(const Summary& summary, const std::string& name) {
-  return mean_of(row_of(summary, name).curve);
-}
-
-/// A method's running loss after the first number of examples that is at least `steps`.
-double running_loss(const Summary& summary, const std::string& name, double steps) {
-  const auto at =
-      std::find_if(summary.steps.begin(), summary.steps.end(), [&](double one) { return one >= steps; });
-  const std::size_t place =
-      std::min(static_cast<std::size_t>(at - summary.steps.begin()), summary.steps.size() - 1);
-  return row_of(summary, name).curve.at(place);
 }
 
 /// The sentences of sec. 4.1 about the synthetic task.
@@ -285,7 +270,7 @@ void add_sentences(const Task& task, const Summary& summary, Report& report) {
   std::sort(taus.begin(), taus.end());
   for (const double tau : taus) {
     const std::string end = " " + fixed(tau, 1);
-    const Row& point = row_of(summary, "oap-bpm" + end);
+    const Row& point = summary.row("oap-bpm" + end);
     lowest += std::all_of(summary.rows.begin(), summary.rows.end(), [&](const Row& row) {
       return row.name.ends_with(kRomma) || row.name.starts_with("oap-bpm") || point.loss.mean < row.loss.mean;
     });
@@ -297,43 +282,43 @@ void add_sentences(const Task& task, const Summary& summary, Report& report) {
                fmt::format("at {} of {}", lowest, taus.size()));
   report.judge(task.name + ": the smaller tau, the smaller OAP-BPM's interval (sec. 4.1)", is_rising,
                intervals);
-  const double gradient = running_loss(summary, drawn_widrow_hoff(task), 5000);
-  const double prank = running_loss(summary, "prank", 5000);
+  const double gradient = summary.running_loss(drawn_widrow_hoff(task), 5000);
+  const double prank = summary.running_loss("prank", 5000);
   report.judge(task.name + ": Widrow-Hoff is ahead of PRank after 5,000 examples (sec. 4.1)",
                gradient < prank, fmt::format("{:.3f} against {:.3f}", gradient, prank));
   const std::string tau = " " + fixed(task.taus[0], 1);
-  const double voted = running_loss(summary, "oap-vp" + tau, 1000);
+  const double voted = summary.running_loss("oap-vp" + tau, 1000);
   const double others =
-      std::min(running_loss(summary, "oap-bagg" + tau, 1000), running_loss(summary, "oap-bpm" + tau, 1000));
+      std::min(summary.running_loss("oap-bagg" + tau, 1000), summary.running_loss("oap-bpm" + tau, 1000));
   report.judge(task.name + ": OAP-VP has the lowest running loss until 1,000 examples (sec. 4.1)",
                voted < others, fmt::format("{:.3f} against {:.3f} there", voted, others));
 }
 
 void add_claims(const Task& task, const Summary& summary, const Task* first, Report& report) {
   const auto loss_of = [](const Row& row) { return row.name + " " + to_text(row.loss, 3); };
-  const Row& point = best_row(summary, "oap-bpm", false);
+  const Row& point = summary.best("oap-bpm", false);
   const Row* least = nullptr;
   for (const char* kind : {"widrow-hoff", "prank", "oap-vp", "oap-bagg"})
-    if (const Row& row = best_row(summary, kind, false); least == nullptr || row.loss.mean < least->loss.mean)
+    if (const Row& row = summary.best(kind, false); least == nullptr || row.loss.mean < least->loss.mean)
       least = &row;
   report.judge(task.name + ": OAP-BPM has the lowest test loss of all methods",
                point.loss.mean < least->loss.mean, loss_of(point) + "; next " + loss_of(*least));
   const std::string tau = " " + fixed(task.taus[0], 1);
-  const double voted = mean_running_loss(summary, "oap-vp" + tau);
+  const double voted = summary.mean_running_loss("oap-vp" + tau);
   const double others =
-      std::min(mean_running_loss(summary, "oap-bagg" + tau), mean_running_loss(summary, "oap-bpm" + tau));
+      std::min(summary.mean_running_loss("oap-bagg" + tau), summary.mean_running_loss("oap-bpm" + tau));
   const char* const running =
       "{:.3f} against {:.3f}, running loss averaged over the logarithm of the examples";
   report.judge(task.name + ": OAP-VP learns faster than OAP-Bagg and OAP-BPM (fig. 2, 3)", voted < others,
                fmt::format(fmt::runtime(running), voted, others));
   if (task.inputs == 3) {
-    const double gradient = mean_running_loss(summary, drawn_widrow_hoff(task));
-    const double next = std::min({voted, others, mean_running_loss(summary, "prank")});
+    const double gradient = summary.mean_running_loss(drawn_widrow_hoff(task));
+    const double next = std::min({voted, others, summary.mean_running_loss("prank")});
     report.judge(task.name + ": Widrow-Hoff learns fastest (fig. 3 b)", gradient < next,
                  fmt::format(fmt::runtime(running), gradient, next));
   }
   if (&task == first) add_sentences(task, summary, report);
-  const Row& romma = best_row(summary, "oap-bpm", true);
+  const Row& romma = summary.best("oap-bpm", true);
   report.judge(
       task.name + ": ROMMA's steps, proposed in sec. 5, are better for OAP-BPM than the perceptron's",
       romma.loss.mean < point.loss.mean, loss_of(romma) + "; " + loss_of(point));

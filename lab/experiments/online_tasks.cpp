@@ -5,12 +5,10 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <tuple>
 
 #include <fmt/format.h>
 
-#include "core/text_file.h"
 #include "lab/experiments/data_sets.h"
 
 namespace metafuse::lab::experiments::online {
@@ -48,39 +46,8 @@ Sample draw_synthetic(Random& random) {
   return sample;
 }
 
-using Judgments = std::vector<std::array<int, 4>>;
+using Judgments = std::vector<std::array<int, 4>>;  // the judges' grades of 0 to 2, the ranks 1 to 3
 constexpr std::size_t kCysticTraining = 4'247;
-
-/// Reads the lines "RD" and their continuations, which contain pairs of a document number and the four
-/// judges' digits.
-Result<Judgments> read_cystic_fibrosis(const std::string& path) {
-  Judgments judgments;
-  bool is_inside = false;
-  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    const std::string_view tag = line.substr(0, 2);
-    if (tag != "  ") is_inside = tag == "RD";
-    if (!is_inside || line.size() < 3) return {};
-    std::istringstream words{std::string(line.substr(2))};
-    std::string document;
-    std::string digits;
-    while (words >> document >> digits) {
-      std::array<int, 4> judges{};
-      bool is_good = digits.size() == 4;
-      for (std::size_t j = 0; is_good && j < 4; ++j) {
-        is_good = digits[j] >= '0' && digits[j] <= '2';
-        judges[j] = digits[j] - '0' + 1;
-      }
-      if (!is_good)
-        return fail(
-            Code::bad_data,
-            fmt::format("{}:{}:1: \"{}\" is not four judgments of 0 to 2; use the file as distributed", path,
-                        number, digits));
-      judgments.push_back(judges);
-    }
-    return {};
-  }));
-  return judgments;
-}
 
 Sample draw_cystic_fibrosis(const Judgments& judgments, CysticFibrosisForm form, Random& random) {
   const std::vector<std::size_t> order = shuffled(judgments.size(), random);
@@ -90,9 +57,9 @@ Sample draw_cystic_fibrosis(const Judgments& judgments, CysticFibrosisForm form,
     const std::size_t target = random.below(4);
     std::vector<double> row;
     for (std::size_t j = 0; j < 4; ++j)
-      if (j != target) row.push_back(judges[j] - (form.is_centred ? 2 : 0));
+      if (j != target) row.push_back(judges[j] + (form.is_centred ? -1 : 1));
     if (form.is_sorted) std::sort(row.begin(), row.end());
-    add_example(sample, t, kCysticTraining, row, judges[target]);
+    add_example(sample, t, kCysticTraining, row, judges[target] + 1);
   }
   return sample;
 }
@@ -155,7 +122,7 @@ Task table_2(std::size_t trials, const std::array<const char*, 15>& figures) {
   task.taus = {0.1, 0.2, 0.3};
   task.steps = {0.2, 0.05, 0.01, 0.001};
   task.trials = trials;
-  for (std::size_t i = 0; i < kRows.size(); ++i) task.published.emplace_back(kRows[i], figures[i]);
+  for (std::size_t i = 0; i < kRows.size(); ++i) task.published[kRows[i]] = figures[i];
   return task;
 }
 
@@ -181,12 +148,16 @@ Task synthetic_task(std::size_t trials) {
 }
 
 Result<Task> cystic_fibrosis_task(const std::string& data, std::size_t trials, CysticFibrosisForm form) {
-  const std::string path = data + "/cystic-fibrosis/cfquery.txt";
-  TRY(auto read, read_cystic_fibrosis(path));
+  TRY(const auto questions, read_cystic_questions(data));
+  Judgments read;
+  for (const CysticQuestion& question : questions)
+    for (const auto& [document, grades] : question.judged) read.push_back(grades);
   if (read.size() <= kCysticTraining)
-    return fail(Code::bad_data,
-                fmt::format("{}: contains {} judged pairs instead of 4819; use the complete file", path,
-                            read.size()));
+    return fail(
+        Code::bad_data,
+        fmt::format("{}/cystic-fibrosis/cfquery.txt: contains {} judged pairs instead of 4819; use the "
+                    "complete file",
+                    data, read.size()));
   Task task = table_2(trials, {"0.75 ± 0.02", "0.48 ± 0.02", "0.43 ± 0.02", "0.41 ± 0.02", "0.50 ± 0.02",
                                "0.52 ± 0.01", "0.47 ± 0.01", "0.45 ± 0.01", "0.45 ± 0.01", "0.40 ± 0.01",
                                "0.39 ± 0.01", "0.40 ± 0.02", "0.50 ± 0.01", "0.48 ± 0.01", "0.47 ± 0.01"});

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/random.h"
@@ -32,7 +32,7 @@ struct Task {
   std::vector<double> steps;
   std::size_t rankers = 100;
   std::size_t trials = 0;
-  std::vector<std::pair<std::string, std::string>> published;  ///< the paper's figures, by row name
+  std::map<std::string, std::string> published;  ///< the paper's figures, by row name
   std::function<Sample(Random&)> draw;
 };
 

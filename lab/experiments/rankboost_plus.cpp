@@ -40,7 +40,7 @@ using Metrics = std::array<double, kMetrics>;
 /// The three algorithms that the paper compares.
 constexpr std::array kForms = {Form::discrete, Form::continuous, Form::plus_efficient};
 const std::array<std::string, kForms.size()> kNames = {"Rb-d", "Rb-c", "RankBoost+"};
-using Figures = std::array<double, kForms.size()>;              // one number per algorithm
+using Figures3 = std::array<double, kForms.size()>;             // one number per algorithm
 using Curves = std::array<std::vector<double>, kForms.size()>;  // one curve per algorithm
 
 /// The extent of a comparison.
@@ -60,85 +60,51 @@ struct Trial {
   std::size_t rounds = 0;
 };
 
-/// A set that is scored and measured after every round.
-class Follower {
- public:
-  Follower(const TrainingSet& set, lab::rankboost_plus::PairRows pairs, bool has_map)
-      : set_(set), pairs_(std::move(pairs)), has_map_(has_map), scores_(set.matrix.document_count(), 0.0) {
-    history_.push_back(measure());
+double mean_average_precision(const TrainingSet& set, const std::vector<double>& all_scores) {
+  static const auto measures = evaluation::parse_measures("map");
+  double sum = 0.0;
+  for (const fusion::QueryRange& query : set.queries) {
+    const std::span<const double> scores(&all_scores[query.begin], query.end - query.begin);
+    const std::span<const double> grades(&set.grades[query.begin], query.end - query.begin);
+    const auto ranking = evaluation::judged_ranking(grades, evaluation::order_by_score(scores), scores);
+    sum += evaluation::evaluate(*measures, ranking, evaluation::Rules{}).front();
   }
+  return sum / static_cast<double>(set.queries.size());
+}
 
-  void add(const fusion::WeakRanking& weak_ranking) {
-    fusion::add_to_scores(set_.matrix, weak_ranking, scores_);
-    history_.push_back(measure());
-  }
-  const std::vector<Metrics>& history() const { return history_; }
-  void stay() { history_.push_back(history_.back()); }
-
- private:
-  Metrics measure() const {
-    const auto losses = lab::rankboost_plus::rank_losses(pairs_, scores_);
-    Metrics metrics{};
-    metrics[kR1] = losses.r1;
-    metrics[kR2] = losses.r2;
-    const auto rows = fusion::ndcg_by_query(set_, scores_, 7);
-    for (const std::vector<double>& row : rows) {
-      const double share = 1.0 / static_cast<double>(rows.size());
-      metrics[kNdcg3] += row[2] * share;
-      metrics[kNdcg5] += row[4] * share;
-      metrics[kNdcg7] += row[6] * share;
-    }
-    if (has_map_) metrics[kMap] = mean_average_precision();
+/// The metrics of a part by round.
+/// errors: bad_data when the part has no crucial pair
+Result<std::vector<Metrics>> history_of(const TrainingSet& set,
+                                        const std::vector<fusion::WeakRanking>& rankings, const Plan& plan) {
+  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, kAnyCount));
+  return followed(set, rankings, plan.rounds, [&](const std::vector<double>& scores) {
+    const auto losses = lab::rankboost_plus::rank_losses(pairs, scores);
+    Metrics metrics{losses.r1, losses.r2};
+    const auto rows = fusion::ndcg_by_query(set, scores, 7);
+    for (const std::vector<double>& row : rows)
+      for (const auto& [metric, depth] : {std::pair{kNdcg3, 3U}, {kNdcg5, 5U}, {kNdcg7, 7U}})
+        metrics[metric] += row[depth - 1] * (1.0 / static_cast<double>(rows.size()));
+    if (plan.has_map) metrics[kMap] = mean_average_precision(set, scores);
     return metrics;
-  }
-
-  double mean_average_precision() const {
-    static const auto measures = evaluation::parse_measures("map");
-    require(measures.has_value(), "there is average precision");
-    double sum = 0.0;
-    for (const fusion::QueryRange& query : set_.queries) {
-      const std::size_t count = query.end - query.begin;
-      const std::span<const double> scores(scores_.data() + query.begin, count);
-      const std::span<const double> grades(set_.grades.data() + query.begin, count);
-      const auto ranking = evaluation::judged_ranking(grades, evaluation::order_by_score(scores), scores);
-      sum += evaluation::evaluate(*measures, ranking, evaluation::Rules{}).front();
-    }
-    return sum / static_cast<double>(set_.queries.size());
-  }
-
-  const TrainingSet& set_;
-  lab::rankboost_plus::PairRows pairs_;
-  bool has_map_;
-  std::vector<double> scores_;
-  std::vector<Metrics> history_;
-};
+  });
+}
 
 /// The round with the best value of a metric, the earliest if there are several; 0 means before the
 /// first round.
 std::size_t best_round(const std::vector<Metrics>& history, std::size_t metric) {
-  std::size_t best = 0;
-  for (std::size_t t = 1; t < history.size(); ++t) {
-    const double change = history[t][metric] - history[best][metric];
-    if (is_cost(metric) ? change < 0.0 : change > 0.0) best = t;
-  }
-  return best;
+  const double sign = is_cost(metric) ? 1.0 : -1.0;
+  const auto best = std::min_element(history.begin(), history.end(), [&](const Metrics& a, const Metrics& b) {
+    return sign * a[metric] < sign * b[metric];
+  });
+  return static_cast<std::size_t>(best - history.begin());
 }
 
-/// Fills in what is chosen by validation.
-void choose(const std::vector<Metrics>& validation, bool has_map, Trial& trial) {
-  for (std::size_t metric = 0; metric < kMetrics; ++metric) {
-    const std::size_t by = has_map && !is_cost(metric) ? static_cast<std::size_t>(kMap) : metric;
-    trial.chosen[metric] = trial.test[best_round(validation, by)][metric];
-  }
-}
-
+/// Trains on a split; tells the weak rankings.
 /// errors: bad_data when a part has no crucial pair
-Result<Trial> run_trial(const Split& split, Form form, const Plan& plan, std::uint64_t seed) {
-  TRY(const auto train, lab::rankboost_plus::pair_rows(split.train, kAnyCount));
-  TRY(auto validate_pairs, lab::rankboost_plus::pair_rows(split.validate, kAnyCount));
-  TRY(auto test_pairs, lab::rankboost_plus::pair_rows(split.test, kAnyCount));
-  const fusion::CodedFeatures coded(split.train.matrix,
-                                    fusion::ThresholdOptions{fusion::ThresholdOptions::kAll});
+Result<std::vector<fusion::WeakRanking>> boost(const TrainingSet& set, Form form, const Plan& plan,
+                                               std::uint64_t seed, Trial& trial) {
+  TRY(const auto pairs, lab::rankboost_plus::pair_rows(set, kAnyCount));
+  const fusion::CodedFeatures coded(set.matrix, fusion::ThresholdOptions{fusion::ThresholdOptions::kAll});
   const StumpTable stumps(coded, 255, Random(seed));
   BoostOptions boosting;
   boosting.form = form;
@@ -146,29 +112,32 @@ Result<Trial> run_trial(const Split& split, Form form, const Plan& plan, std::ui
   boosting.has_all_losses = plan.has_all_losses;
   boosting.seed = seed;
   boosting.is_pruning = stumps.stumps().size() <= lab::rankboost_plus::kMostToPrune;
-  Follower validate(split.validate, std::move(validate_pairs), plan.has_map);
-  Follower test(split.test, std::move(test_pairs), plan.has_map);
-  Trial trial;
+  std::vector<fusion::WeakRanking> rankings;
   trial.e1 = trial.e2 = {1.0};
-  const auto run = lab::rankboost_plus::boost_stumps(stumps, train, boosting, [&](const BoostRound& round) {
+  const auto run = lab::rankboost_plus::boost_stumps(stumps, pairs, boosting, [&](const BoostRound& round) {
     const auto& stump = stumps.stumps()[round.stump];
     const double threshold = coded.thresholds(stump.feature).values[stump.place];
-    const fusion::WeakRanking weak_ranking{stump.feature, threshold, 0.0, round.alpha};
-    validate.add(weak_ranking);
-    test.add(weak_ranking);
+    rankings.push_back({stump.feature, threshold, 0.0, round.alpha});
     trial.e1.push_back(round.losses.e1);
     trial.e2.push_back(round.e2);
     return true;
   });
-  trial.rounds = run.rounds.size();
+  trial.rounds = rankings.size();
   trial.is_halted = run.stop_reason.find("undefined") != std::string::npos;
-  for (std::size_t t = run.rounds.size(); t < plan.rounds; ++t) {
-    test.stay();
-    trial.e1.push_back(trial.e1.back());
-    trial.e2.push_back(trial.e2.back());
+  trial.e1.resize(plan.rounds + 1, trial.e1.back());
+  trial.e2.resize(plan.rounds + 1, trial.e2.back());
+  return rankings;
+}
+
+Result<Trial> run_trial(const Split& split, Form form, const Plan& plan, std::uint64_t seed) {
+  Trial trial;
+  TRY(const auto rankings, boost(split.train, form, plan, seed, trial));
+  TRY(const auto validation, history_of(split.validate, rankings, plan));
+  TRY(trial.test, history_of(split.test, rankings, plan));
+  for (std::size_t metric = 0; metric < kMetrics; ++metric) {
+    const std::size_t by = plan.has_map && !is_cost(metric) ? static_cast<std::size_t>(kMap) : metric;
+    trial.chosen[metric] = trial.test[best_round(validation, by)][metric];
   }
-  trial.test = test.history();
-  choose(validate.history(), plan.has_map, trial);
   return trial;
 }
 
@@ -187,15 +156,19 @@ struct Outcome {
     std::vector<std::vector<double>> rows;
     for (const TaskTrials& task : trials) {
       rows.emplace_back();
-      for (const std::vector<Trial>& folds : task) {
-        double sum = 0.0;
-        for (const Trial& trial : folds) sum += trial.chosen[metric];
-        rows.back().push_back(sum / static_cast<double>(folds.size()));
-      }
+      for (const std::vector<Trial>& folds : task)
+        rows.back().push_back(mean_by(folds, [&](const Trial& trial) { return trial.chosen[metric]; }));
     }
     return rows;
   }
   RankComparison ranks(std::size_t metric) const { return compare_ranks(values(metric), is_cost(metric)); }
+  /// All trainings of an algorithm.
+  std::vector<const Trial*> of_form(std::size_t form) const {
+    std::vector<const Trial*> out;
+    for (const TaskTrials& task : trials)
+      for (const Trial& trial : task[form]) out.push_back(&trial);
+    return out;
+  }
 };
 
 /// Trains the three algorithms on every task and fold.
@@ -230,22 +203,17 @@ void describe(const Outcome& outcome, Report& report) {
   ranks.add({"Nemenyi's critical difference"});
   JsonObject json;
   for (std::size_t metric = 0; metric < outcome.metrics; ++metric) {
-    const auto values = outcome.values(metric);
-    const auto comparison = outcome.ranks(metric);
-    ranks.rows[0].push_back(kMetricNames[metric]);
-    means.rows[0].push_back(kMetricNames[metric]);
-    Figures means_of_forms{};
-    for (std::size_t form = 0; form < kForms.size(); ++form) {
-      for (const auto& row : values) means_of_forms[form] += row[form] / static_cast<double>(values.size());
-      ranks.rows[form + 1].push_back(fixed(comparison.average_ranks[form], 3));
-      means.rows[form + 1].push_back(fixed(means_of_forms[form], 4));
-    }
-    ranks.rows[kForms.size() + 1].push_back(fixed(comparison.p_value, 4));
-    ranks.rows[kForms.size() + 2].push_back(fixed(comparison.critical_difference, 3));
-    json[kMetricNames[metric]] = JsonObject{{"average_ranks", json_array(comparison.average_ranks)},
-                                            {"means", json_array(means_of_forms)},
-                                            {"p", comparison.p_value},
-                                            {"critical_difference", comparison.critical_difference}};
+    const RankComparison compared = outcome.ranks(metric);
+    const std::vector<double> mean = means_of(outcome.values(metric));
+    std::vector<std::string> cells = texts_of(compared.average_ranks, 3);
+    cells.push_back(fixed(compared.p_value, 4));
+    cells.push_back(fixed(compared.critical_difference, 3));
+    ranks.add_column(kMetricNames[metric], cells);
+    means.add_column(kMetricNames[metric], texts_of(mean, 4));
+    json[kMetricNames[metric]] = JsonObject{{"average_ranks", json_array(compared.average_ranks)},
+                                            {"means", json_array(mean)},
+                                            {"p", compared.p_value},
+                                            {"critical_difference", compared.critical_difference}};
   }
   report.text += ranks.text() + means.text();
   if (outcome.left_out > 0)
@@ -300,32 +268,30 @@ constexpr Followed kFollowed[] = {
     {"train E2", [](const Trial& trial, std::size_t t) { return trial.e2[t]; }},
     {"test NDCG@5", [](const Trial& trial, std::size_t t) { return trial.test[t][kNdcg5]; }}};
 
-Curves mean_curves(const Outcome& outcome, const Followed& followed, std::size_t rounds) {
+/// Its mean over the trainings before the first round and after each, one curve per algorithm.
+Curves mean_curves(const Outcome& outcome, const Followed& quantity, std::size_t rounds) {
   Curves curves;
-  for (std::size_t form = 0; form < kForms.size(); ++form) {
-    curves[form].assign(rounds + 1, 0.0);
-    double count = 0.0;
-    for (const TaskTrials& task : outcome.trials)
-      for (const Trial& trial : task[form]) {
-        count += 1.0;
-        for (std::size_t t = 0; t <= rounds; ++t) curves[form][t] += followed.at(trial, t);
-      }
-    for (double& value : curves[form]) value /= count;
-  }
+  for (std::size_t form = 0; form < kForms.size(); ++form)
+    for (std::size_t t = 0; t <= rounds; ++t)
+      curves[form].push_back(
+          mean_by(outcome.of_form(form), [&](const Trial* trial) { return quantity.at(*trial, t); }));
   return curves;
 }
 
-void judge_convergence(const Curves& r1, const Curves& r2, const Curves& e1, const Curves& e2,
-                       Report& report) {
+/// The paper's claims about fig. 2.
+/// in: curves - one of each of kFollowed
+void claims_of_convergence(const std::array<Curves, std::size(kFollowed)>& curves, Report& report) {
+  const auto& [r1, r2, e1, e2, ndcg] = curves;
   report.judge("MovieLens: RankBoost+ lowers E2 throughout", e2[2].back() <= least_of(e2[2]) + 1e-12,
                "to " + fixed(e2[2].back(), 4));
   report.judge("MovieLens: Rb-d raises E2", e2[0].back() > 1.0, "to " + fixed(e2[0].back(), 4));
   report.judge("MovieLens: Rb-c lowers E2 at first and raises it later", e2[1].back() > least_of(e2[1]),
                fmt::format("least {:.4f}, last {:.4f}", least_of(e2[1]), e2[1].back()));
-  Figures last{}, rise{};
+  Figures3 last{}, rise{}, fall{};
   for (std::size_t form = 0; form < kForms.size(); ++form) {
     last[form] = e1[form].back();
     rise[form] = r2[form].back() - least_of(r2[form]);
+    fall[form] = highest_of(ndcg[form]) - ndcg[form].back();
   }
   report.judge("MovieLens: Rb-d and Rb-c are better minimisers of E1 than RankBoost+",
                std::max(last[0], last[1]) < last[2], named(kNames, last, 4));
@@ -335,72 +301,66 @@ void judge_convergence(const Curves& r1, const Curves& r2, const Curves& e1, con
   const double last_gap = r1[2].back() - r2[2].back();
   report.judge("MovieLens: R1 and R2 come together as rounds pass", last_gap < 0.25 * first_gap,
                fmt::format("apart by {:.4f} after one round, {:.4f} at the end", first_gap, last_gap));
-}
-
-/// Fig. 2: losses and measures by round, averaged over the trainings, with the paper's claims about them.
-void convergence_figure(const Outcome& outcome, std::size_t rounds, Report& report) {
-  Table table{{{"after round"}}};
-  std::vector<std::size_t> stops;
-  for (const std::size_t t : {5U, 10U, 20U, 40U, 100U, 200U})
-    if (t <= rounds) stops.push_back(t);
-  for (const std::size_t t : stops) table.rows[0].push_back(std::to_string(t));
-  std::vector<Curves> all;
-  for (const Followed& followed : kFollowed) {
-    const Curves& curves = all.emplace_back(mean_curves(outcome, followed, rounds));
-    std::vector<evaluation::Curve> lines;
-    JsonObject json;
-    for (std::size_t form = 0; form < kForms.size(); ++form) {
-      std::vector<double> values;
-      for (const std::size_t t : stops) values.push_back(curves[form][t]);
-      table.add(followed.name + (" " + kNames[form]), values, 4);
-      lines.push_back(curve_of(kNames[form], {curves[form].begin() + 1, curves[form].end()}));
-      json[kNames[form]] = json_array(lines.back().y);
-    }
-    report.plot(lines, followed.name, "round", followed.name);
-    report.json[followed.name] = std::move(json);
-  }
-  report.text += "Convergence on MovieLens (fig. 2)\n" + table.text();
-  judge_convergence(all[0], all[1], all[2], all[3], report);
-  Figures fall{};
-  for (std::size_t form = 0; form < kForms.size(); ++form)
-    fall[form] = highest_of(all[4][form]) - all[4][form].back();
   report.judge(
       "MovieLens: Rb-d and Rb-c overfit in NDCG@5 after a few rounds (sec. 6; fall from its highest "
       "value to the last round)",
       std::min(fall[0], fall[1]) > fall[2], named(kNames, fall, 4));
 }
 
+/// Fig. 2: losses and measures by round, averaged over the trainings, with the paper's claims about them.
+void convergence_figure(const Outcome& outcome, std::size_t rounds, Report& report) {
+  Figures figures{"after round", {}};
+  std::vector<std::size_t> stops;
+  for (const std::size_t t : {5U, 10U, 20U, 40U, 100U, 200U})
+    if (t <= rounds) stops.push_back(t);
+  for (const std::size_t t : stops) figures.columns.push_back(std::to_string(t));
+  std::array<Curves, std::size(kFollowed)> all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string name = kFollowed[i].name;
+    all[i] = mean_curves(outcome, kFollowed[i], rounds);
+    Figures lines;
+    for (std::size_t form = 0; form < kForms.size(); ++form) {
+      const std::vector<double>& curve = all[i][form];
+      std::vector<double> values;
+      for (const std::size_t t : stops) values.push_back(curve[t]);
+      figures.add(name + " " + kNames[form], values);
+      lines.add(kNames[form], {curve.begin() + 1, curve.end()});
+    }
+    report.plot(lines.curves(1.0), name, "round", name);
+    report.json[name] = lines.json();
+  }
+  report.text += "Convergence on MovieLens (fig. 2)\n" + figures.table(4).text();
+  claims_of_convergence(all, report);
+}
+
 /// Fig. 4: runs that halt because Rb-d's weight is undefined.
 void halting_figure(const Outcome& outcome, Report& report) {
+  const std::vector<const Trial*> discrete = outcome.of_form(0);
+  const std::vector<const Trial*> continuous = outcome.of_form(1);
   std::size_t halted = 0;
-  std::size_t lower = 0;  // those of them in which Rb-c ends with a lower E1
-  std::size_t runs = 0;
-  const Trial* example = nullptr;  // the run that halts earliest; rival: Rb-c on the same fold
-  const Trial* rival = nullptr;
-  for (const TaskTrials& task : outcome.trials)
-    for (std::size_t fold = 0; fold < task[0].size(); ++fold) {
-      ++runs;
-      if (!task[0][fold].is_halted) continue;
-      ++halted;
-      lower += task[1][fold].e1.back() < task[0][fold].e1.back() ? 1U : 0U;
-      if (example != nullptr && example->rounds <= task[0][fold].rounds) continue;
-      example = &task[0][fold];
-      rival = &task[1][fold];
-    }
+  std::size_t lower = 0;                // those of them in which Rb-c ends with a lower E1
+  std::size_t first = discrete.size();  // the run that halts earliest
+  for (std::size_t i = 0; i < discrete.size(); ++i) {
+    if (!discrete[i]->is_halted) continue;
+    ++halted;
+    lower += continuous[i]->e1.back() < discrete[i]->e1.back() ? 1U : 0U;
+    if (first == discrete.size() || discrete[i]->rounds < discrete[first]->rounds) first = i;
+  }
   report.text +=
       fmt::format("{}: Rb-d halted in {} of {} trainings because its weak ranking reversed no pair\n\n",
-                  outcome.name, halted, runs);
+                  outcome.name, halted, discrete.size());
   report.judge(outcome.name + ": Rb-d's weight becomes undefined on real data (fig. 4)", halted > 0,
-               fmt::format("{} of {} trainings", halted, runs));
-  if (example == nullptr || outcome.name != "MovieLens") return;
-  const auto end =
-      example->e1.begin() + static_cast<std::ptrdiff_t>(std::min(example->rounds + 1, rival->e1.size()));
-  report.plot({curve_of("Rb-d, halted", {example->e1.begin(), end}, 0.0), curve_of("Rb-c", rival->e1, 0.0)},
+               fmt::format("{} of {} trainings", halted, discrete.size()));
+  if (halted == 0 || outcome.name != "MovieLens") return;
+  const Trial& example = *discrete[first];
+  const Trial& rival = *continuous[first];
+  const auto end = example.e1.begin() + static_cast<std::ptrdiff_t>(example.rounds + 1);
+  report.plot({curve_of("Rb-d, halted", {example.e1.begin(), end}, 0.0), curve_of("Rb-c", rival.e1, 0.0)},
               "Rb-d halts (fig. 4)", "round", "train E1");
   report.judge("where Rb-d halts, its ensemble is not at the minimum of E1", lower > 0,
                fmt::format("Rb-c ends lower in {} of {} such trainings; the earliest halts after {} rounds "
                            "at E1 {:.4f}, Rb-c reaches {:.4f}",
-                           lower, halted, example->rounds, example->e1.back(), rival->e1.back()));
+                           lower, halted, example.rounds, example.e1.back(), rival.e1.back()));
 }
 
 }  // namespace
@@ -408,7 +368,7 @@ void halting_figure(const Outcome& outcome, Report& report) {
 
 Result<Report> run_rankboost_plus(const ExperimentOptions& options) {
   using namespace rankboost_plus;
-  const std::size_t rounds = options.is_quick() ? 40 : options.is_full() ? 200 : 100;
+  const std::size_t rounds = options.by_size<std::size_t>(40, 100, 200);
   Report report{fmt::format(
       "Each measure on test after the round (up to {}) that was best for it on validation; ranks of the "
       "three algorithms averaged over tasks.\n\n",
@@ -416,17 +376,17 @@ Result<Report> run_rankboost_plus(const ExperimentOptions& options) {
   const Random random(options.seed);
   TRY(const auto users, movie_tasks(options.data, options.is_quick() ? 10 : kAnyCount, random.split(1)));
   TRY(const auto movies, compare("MovieLens", users, {rounds, false, true}, options));
+  TRY(const auto queries, web_tasks(options.data, options.is_quick() ? 4 : kAnyCount, random.split(2)));
+  TRY(const auto web, compare("MSLR sample", queries, {rounds, false, false}, options));
+  TRY(const auto folds, letor_tasks(options.data, options.is_quick() ? 1 : kFifths));
+  TRY(const auto letor, compare("MQ2008", folds, {rounds, true, false}, options));
   describe(movies, report);
   claims_of_ranks(movies, report);
   convergence_figure(movies, rounds, report);
   halting_figure(movies, report);
-  TRY(const auto queries, web_tasks(options.data, options.is_quick() ? 4 : kAnyCount, random.split(2)));
-  TRY(const auto web, compare("MSLR sample", queries, {rounds, false, false}, options));
   describe(web, report);
   claims_of_ranks(web, report);
   halting_figure(web, report);
-  TRY(const auto folds, letor_tasks(options.data, options.is_quick() ? 1 : kFifths));
-  TRY(const auto letor, compare("MQ2008", folds, {rounds, true, false}, options));
   describe(letor, report);
   claims_of_letor(letor, report);
   speed_figure(options, report);

@@ -36,21 +36,14 @@ std::size_t pair_count(const std::vector<double>& grades) {
 TrainingSet user_set(const Ratings& ratings, std::size_t user) {
   const std::vector<std::size_t>& rated = ratings.rated[user];
   std::vector<std::size_t> viewers;
-  std::vector<fusion::Feature> features;
   for (std::size_t v = 0; v < ratings.viewer_count(); ++v) {
     const auto common = std::count_if(rated.begin(), rated.end(),
                                       [&](std::size_t movie) { return ratings.stars[v][movie] > 0.0; });
-    if (v == user || 2 * static_cast<std::size_t>(common) < rated.size()) continue;
-    viewers.push_back(v);
-    features.push_back({"user " + std::to_string(v + 1), fusion::FeatureKind::value, 0});
+    if (v != user && 2 * static_cast<std::size_t>(common) >= rated.size()) viewers.push_back(v);
   }
   TrainingSet set;
-  set.matrix = fusion::FeatureMatrix(std::move(features), rated.size());
-  for (std::size_t x = 0; x < rated.size(); ++x) {
-    set.grades.push_back(ratings.stars[user][rated[x]]);
-    for (std::size_t f = 0; f < viewers.size(); ++f)
-      if (const double stars = ratings.stars[viewers[f]][rated[x]]; stars > 0.0) set.matrix.set(x, f, stars);
-  }
+  set.matrix = matrix_of(ratings, viewers, rated);
+  for (const std::size_t movie : rated) set.grades.push_back(ratings.stars[user][movie]);
   return set;
 }
 

@@ -15,6 +15,12 @@ std::string fixed(double value, int digits) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
+std::vector<std::string> texts_of(std::span<const double> values, int digits) {
+  std::vector<std::string> texts;
+  for (const double value : values) texts.push_back(fixed(value, digits));
+  return texts;
+}
+
 std::string signed_text(double value) {
   return fmt::format("{:+.4f}", value);
 }
@@ -66,8 +72,13 @@ std::vector<double> means_of(const std::vector<std::vector<double>>& rows) {
 }
 
 void Table::add(std::string name, std::span<const double> values, int digits) {
-  rows.push_back({std::move(name)});
-  for (const double value : values) rows.back().push_back(fixed(value, digits));
+  rows.push_back(texts_of(values, digits));
+  rows.back().insert(rows.back().begin(), std::move(name));
+}
+
+void Table::add_column(std::string head, const std::vector<std::string>& cells) {
+  rows[0].push_back(std::move(head));
+  for (std::size_t i = 0; i < cells.size(); ++i) rows[i + 1].push_back(cells[i]);
 }
 
 std::string Table::text() const {
@@ -97,6 +108,41 @@ evaluation::Curve curve_of(std::string name, std::vector<double> values, double 
   return curve;
 }
 
+void Figures::add(std::string name, std::vector<double> values) {
+  rows.emplace_back(std::move(name), std::move(values));
+}
+
+const std::vector<double>& Figures::of(std::string_view name) const {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.first == name; });
+  require(row != rows.end(), "figures have a row of that name");
+  return row->second;
+}
+
+Table Figures::table(int digits) const {
+  Table table{{{title}}};
+  table.rows[0].insert(table.rows[0].end(), columns.begin(), columns.end());
+  for (const auto& [name, values] : rows) table.add(name, values, digits);
+  return table;
+}
+
+JsonObject Figures::json() const {
+  JsonObject out;
+  for (const auto& [name, values] : rows) out[name] = json_array(values);
+  return out;
+}
+
+std::vector<evaluation::Curve> Figures::curves(const std::vector<double>& x) const {
+  std::vector<evaluation::Curve> out;
+  for (const auto& [name, values] : rows) out.push_back({name, x, values});
+  return out;
+}
+
+std::vector<evaluation::Curve> Figures::curves(double first, double step) const {
+  std::vector<evaluation::Curve> out;
+  for (const auto& [name, values] : rows) out.push_back(curve_of(name, values, first, step));
+  return out;
+}
+
 void Report::add(const Table& table) {
   text += table.text();
   JsonArray cells;
@@ -107,6 +153,10 @@ void Report::add(const Table& table) {
 
 void Report::judge(std::string claim, bool holds, std::string evidence) {
   claims.push_back({std::move(claim), holds ? "confirmed" : "not confirmed", std::move(evidence)});
+}
+
+void Report::judge_count(std::string claim, std::size_t count, std::size_t of, std::size_t at_least) {
+  judge(std::move(claim), count >= at_least, fmt::format("at {} of {}", count, of));
 }
 
 void Report::judge_at_least(std::string claim, double value, double goal) {

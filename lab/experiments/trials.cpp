@@ -11,15 +11,20 @@
 
 namespace metafuse::lab::experiments {
 
+Result<fusion::Model> train_with(const fusion::Learner& learner, const fusion::TrainingSet& set,
+                                 fusion::TrainingRequest request) {
+  request.train = &set;
+  request.trace.is_wanted = false;
+  TRY(auto result, learner.train(request));
+  return std::move(result.model);
+}
+
 Result<fusion::Model> train(const Method& method, const fusion::TrainingSet& set,
                             fusion::TrainingRequest request) {
-  request.train = &set;
   request.options = method.options;
-  request.trace.is_wanted = false;
   const fusion::Learner* row = find_learner(method.learner.empty() ? method.name : method.learner);
   require(row != nullptr, "an experiment names learners of the laboratory's table");
-  TRY(auto result, row->train(request));
-  return std::move(result.model);
+  return train_with(*row, set, std::move(request));
 }
 
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
@@ -29,8 +34,9 @@ Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
   return *sum->rankings();
 }
 
-QueryMeasures::QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures)
-    : set_(&set), measures_(&measures) {
+QueryMeasures::QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures,
+                             std::vector<GradeCounts> judged, std::size_t limit)
+    : set_(&set), measures_(&measures), judged_(std::move(judged)), limit_(limit) {
   for (const fusion::QueryRange& query : set.queries) {
     const std::vector<double> equal(query.end - query.begin, 0.0);
     std::vector<std::uint32_t> order;
@@ -51,7 +57,10 @@ std::vector<std::vector<double>> QueryMeasures::of(const std::vector<double>& sc
       return scores[range.begin + a] > scores[range.begin + b];
     });
     const std::span<const double> grades(set_->grades.data() + range.begin, range.end - range.begin);
-    values.push_back(evaluation::evaluate(*measures_, evaluation::judged_ranking(grades, order), {}));
+    evaluation::JudgedRanking ranking = evaluation::judged_ranking(grades, order);
+    if (!judged_.empty()) ranking.judged = judged_[query];
+    if (limit_ > 0 && ranking.grades.size() > limit_) ranking.grades.resize(limit_);
+    values.push_back(evaluation::evaluate(*measures_, ranking, {}));
   }
   return values;
 }

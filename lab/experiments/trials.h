@@ -58,17 +58,38 @@ struct Method {
 /// in: request - everything but the set and the options
 Result<fusion::Model> train(const Method& method, const fusion::TrainingSet& set,
                             fusion::TrainingRequest request = {});
+Result<fusion::Model> train_with(const fusion::Learner& learner, const fusion::TrainingSet& set,
+                                 fusion::TrainingRequest request);
 
 /// The weak rankings, in the order of the rounds, of a model that is a sum of thresholded features.
 /// errors: internal for another model
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
 
+/// A measure of a set's scores while a model grows: before the first round and after each of `rounds`. A
+/// model of fewer rounds keeps its last value.
+template <class Measure>
+auto followed(const fusion::TrainingSet& set, const std::vector<fusion::WeakRanking>& model,
+              std::size_t rounds, const Measure& measure) {
+  std::vector<double> scores(set.matrix.document_count(), 0.0);
+  std::vector<std::invoke_result_t<Measure, const std::vector<double>&>> values(1, measure(scores));
+  for (std::size_t t = 0; t < rounds; ++t) {
+    if (t < model.size()) fusion::add_to_scores(set.matrix, model[t], scores);
+    values.push_back(t < model.size() ? measure(scores) : values.back());
+  }
+  return values;
+}
+
+/// How many documents of each grade a query has, listed or not.
+using GradeCounts = std::vector<evaluation::GradeCount>;
+
 /// Computes measures of every query of a set. Equal scores are ordered by the rule of fusion: more lists,
 /// better best rank, id.
 class QueryMeasures {
  public:
-  /// Both arguments must outlive this object.
-  QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures);
+  /// The first two arguments must outlive this object.
+  /// in: judged - per query; empty: what the set has; limit - how many documents of a ranking count; 0: all
+  QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures,
+                std::vector<GradeCounts> judged = {}, std::size_t limit = 0);
 
   /// in:  one score per document
   /// out: queries x measures
@@ -79,6 +100,8 @@ class QueryMeasures {
  private:
   const fusion::TrainingSet* set_;
   const evaluation::MeasureSet* measures_;
+  std::vector<GradeCounts> judged_;
+  std::size_t limit_;
   std::vector<std::vector<std::uint32_t>> tie_order_;  // per query: row numbers relative to its first row
 };
 
