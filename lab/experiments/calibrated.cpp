@@ -95,7 +95,9 @@ std::vector<DataSet> data_sets(const std::string& data) {
 Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
   TRY(auto split, read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1)));
   FoldData out;
+  out.mode = set.mode;
   TRY(out.grades, class_grades(split.train));
+  out.gains = gains_of(out.grades);
   TRY(out.test_lines, lines_of(set, data, (fold + 3) % 5 + 1, split.test));
   for (auto [source, part] : {std::pair{&split.train, &out.training},
                               {&split.validate, &out.validation},
@@ -119,13 +121,12 @@ namespace {
 
 /// The values that the LETOR tools print, one row per query.
 /// in: lines - per document, which orders equal scores; empty: they keep the order of their ids
-std::vector<std::vector<double>> values_by_tool(const GradedDocuments& documents,
-                                                const std::vector<double>& grades,
-                                                const std::vector<double>& scores, evaluation::Mode mode,
+std::vector<std::vector<double>> values_by_tool(const FoldData& data, const GradedDocuments& documents,
+                                                const std::vector<double>& scores,
                                                 const std::vector<std::size_t>& lines) {
   static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
   evaluation::Rules rules;
-  rules.mode = mode;
+  rules.mode = data.mode;
   std::vector<std::vector<double>> values;
   for (const RowRange& query : documents.queries) {
     std::vector<std::size_t> rows(query.end - query.begin);
@@ -135,7 +136,7 @@ std::vector<std::vector<double>> values_by_tool(const GradedDocuments& documents
     std::vector<double> part, part_grades;
     for (const std::size_t row : rows) {
       part.push_back(scores[row]);
-      part_grades.push_back(grades[static_cast<std::size_t>(documents.classes[row])]);
+      part_grades.push_back(data.grades[static_cast<std::size_t>(documents.classes[row])]);
     }
     values.push_back(evaluation::evaluate(
         *set, evaluation::judged_ranking(part_grades, evaluation::order_by_score(part), part), rules));
@@ -146,16 +147,14 @@ std::vector<std::vector<double>> values_by_tool(const GradedDocuments& documents
 }  // namespace
 
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
-                                             evaluation::Mode mode, bool are_ties_by_id) {
-  return values_by_tool(data.test.documents, data.grades, scores, mode,
+                                             bool are_ties_by_id) {
+  return values_by_tool(data, data.test.documents, scores,
                         are_ties_by_id ? std::vector<std::size_t>() : data.test_lines);
 }
 
-double tool_ndcg_10(const FoldData& data, const std::vector<double>& scores, evaluation::Mode mode) {
-  const auto values = values_by_tool(data.validation.documents, data.grades, scores, mode, {});
-  double sum = 0.0;
-  for (const auto& query : values) sum += query[kDepth - 1];
-  return sum / static_cast<double>(values.size());
+double tool_ndcg_10(const FoldData& data, const std::vector<double>& scores) {
+  return mean_by(values_by_tool(data, data.validation.documents, scores, {}),
+                 [](const std::vector<double>& query) { return query[kDepth - 1]; });
 }
 
 Plan plan_of(const ExperimentOptions& options) {

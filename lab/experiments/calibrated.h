@@ -43,7 +43,9 @@ struct Part {
 
 /// One fold, in LETOR's division.
 struct FoldData {
+  evaluation::Mode mode = evaluation::Mode::letor3;  ///< of the LETOR tools
   std::vector<double> grades;
+  std::vector<double> gains;  ///< of the grades
   Part training, validation, test;
   std::vector<std::size_t> test_lines;  ///< each test document's line in its file, which orders equal scores
 };
@@ -53,13 +55,13 @@ struct FoldData {
 /// errors: those of the files
 Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold);
 
-/// The values that the LETOR tools print, one row per query: NDCG@1 ... @10, MeanNDCG. Equal scores are in
-/// the order of the files or, with are_ties_by_id, of the document ids.
+/// The values that the LETOR tools print for the test documents, one row per query: NDCG@1 ... @10, MeanNDCG.
+/// Equal scores are in the order of the files or, with are_ties_by_id, of the document ids.
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
-                                             evaluation::Mode mode, bool are_ties_by_id = false);
+                                             bool are_ties_by_id = false);
 
 /// Mean NDCG@10 of the validation part by the LETOR tool; equal scores are in the order of the document ids.
-double tool_ndcg_10(const FoldData& data, const std::vector<double>& scores, evaluation::Mode mode);
+double tool_ndcg_10(const FoldData& data, const std::vector<double>& scores);
 
 /// The data on which each classifier is calibrated.
 enum class SplitKind { own_documents, shared_documents, own_queries, own_training };
@@ -99,7 +101,7 @@ struct Candidate {
 
 /// The value of an order that learned nothing: all documents of a query are tied, so they keep the order of
 /// their file.
-Candidate order_candidate(const FoldData& data, evaluation::Mode mode);
+Candidate order_candidate(const FoldData& data);
 
 /// The result of one method of the table.
 struct MethodResult {

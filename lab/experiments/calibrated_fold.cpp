@@ -44,8 +44,24 @@ CalibrationSplit split_of(const GradedDocuments& documents, SplitKind kind, Rand
   return split;
 }
 
-Judged judged(const GradedDocuments& documents, std::span<const double> gains) {
-  return {documents.classes, gains, documents.queries};
+Judged validation_of(const FoldData& data) {
+  return {data.validation.documents.classes, data.gains, data.validation.documents.queries};
+}
+
+double quality_of(const FoldData& data, const Plan& plan, const std::vector<double>& validation) {
+  return plan.measures_by_tool ? tool_ndcg_10(data, validation) : ndcg_10(validation, validation_of(data));
+}
+
+/// A candidate with these scores of the validation and of the test documents.
+Candidate candidate_of(const FoldData& data, const Plan& plan, std::string method, std::string choice,
+                       const std::vector<double>& validation, const std::vector<double>& test) {
+  return {std::move(method), std::move(choice), quality_of(data, plan, validation),
+          tool_values(data, test, plan.are_ties_by_id)};
+}
+
+bool is_sigmoid(const Member& member) {
+  return std::any_of(std::begin(kSigmoidTargets), std::end(kSigmoidTargets),
+                     [&](SigmoidTarget target) { return name_of(target) == member.calibration.name; });
 }
 
 /// What one setting has learned so far.
@@ -60,12 +76,10 @@ struct Learned {
 class FoldRunner {
  public:
   /// in: stream - selects the random draws; differs from fold to fold
-  FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream)
+  FoldRunner(const FoldData& data, const Plan& plan, std::uint64_t stream)
       : data_(data),
         plan_(plan),
-        mode_(mode),
         coded_(data.training.documents.matrix, fusion::ThresholdOptions{plan.max_thresholds}),
-        gains_(gains_of(data.grades)),
         rows_(data, cut_table(coded_)) {
     const Random random = Random(plan.seed).split(stream);
     for (const BaseSetting& setting : plan.settings) {
@@ -90,9 +104,7 @@ class FoldRunner {
     add_plain(candidates);
     const Pool pool = calibrate();
     fallbacks_ += pool.constant;
-    add_ensembles(pool, CalibrationKinds::sigmoids, "ensemble, CPC", candidates);
-    add_ensembles(pool, CalibrationKinds::regressions, "ensemble, RBC", candidates);
-    add_ensembles(pool, CalibrationKinds::all, "ensemble, CPC+RBC", candidates);
+    add_ensembles(pool, candidates);
     keep_sigmoids(pool);
     return candidates;
   }
@@ -112,11 +124,6 @@ class FoldRunner {
 
     CodedRows training, validation, test;
   };
-
-  double quality(const std::vector<double>& validation_scores) const {
-    return plan_.measures_by_tool ? tool_ndcg_10(data_, validation_scores, mode_)
-                                  : ndcg_10(validation_scores, judged(data_.validation.documents, gains_));
-  }
 
   /// Scales scores to [0, 1] within each query if the plan says so.
   std::vector<double> scaled(std::vector<double> scores, const GradedDocuments& documents) const {
@@ -182,57 +189,58 @@ class FoldRunner {
 
   void add_plain(std::vector<Candidate>& candidates) const {
     for (std::size_t s = 0; s < sources_.size(); ++s)
-      candidates.push_back(
-          {plan_.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
-           fmt::format("{}, T {}", sources_[s].name, rounds_),
-           quality(posterior_scores(learned_[s].validation_votes, gains_)),
-           tool_values(data_, posterior_scores(learned_[s].test_votes, gains_), mode_,
-                       plan_.are_ties_by_id)});
+      candidates.push_back(candidate_of(
+          data_, plan_,
+          plan_.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
+          fmt::format("{}, T {}", sources_[s].name, rounds_),
+          posterior_scores(learned_[s].validation_votes, data_.gains),
+          posterior_scores(learned_[s].test_votes, data_.gains)));
   }
 
   Pool calibrate() const {
     std::vector<SourceVotes> votes;
     for (std::size_t s = 0; s < sources_.size(); ++s)
       votes.push_back({sources_[s].width(),
-                       {learned_[s].split.classes, gains_, learned_[s].split.queries},
+                       {learned_[s].split.classes, data_.gains, learned_[s].split.queries},
                        &learned_[s].calibration_votes,
                        &learned_[s].validation_votes});
     CalibrationOptions options;
     options.regression.process_points = plan_.process_points;
     options.regression.seed = plan_.seed;
-    return fit_pool(votes, judged(data_.validation.documents, gains_), options, plan_.threads);
+    return fit_pool(votes, validation_of(data_), options, plan_.threads);
   }
 
   std::vector<double> test_scores(const Member& member) const {
     return calibrated_scores(member.calibration, learned_[member.source].test_votes, data_.grades.size(),
-                             gains_);
+                             data_.gains);
   }
 
-  /// Adds the ensembles of the members with the given kinds of calibration.
-  void add_ensembles(const Pool& pool, CalibrationKinds kinds, const std::string& name,
-                     std::vector<Candidate>& candidates) const {
-    std::vector<std::vector<double>> test;
-    std::vector<const std::vector<double>*> test_parts;
-    std::vector<const std::vector<double>*> validation_parts;
+  /// Adds the ensembles of the members by each kind of calibration and of all members.
+  void add_ensembles(const Pool& pool, std::vector<Candidate>& candidates) const {
+    std::vector<std::vector<double>> test, validation;
     std::vector<double> qualities;
-    std::vector<std::vector<double>> validation;
-    for (std::size_t place = 0; place < pool.members.size(); ++place) {
-      const bool is_sigmoid = std::any_of(
-          std::begin(kSigmoidTargets), std::end(kSigmoidTargets),
-          [&](SigmoidTarget target) { return name_of(target) == pool.members[place].calibration.name; });
-      if (kinds != CalibrationKinds::all && is_sigmoid != (kinds == CalibrationKinds::sigmoids)) continue;
-      test.push_back(scaled(test_scores(pool.members[place]), data_.test.documents));
-      validation.push_back(scaled(pool.validation[place], data_.validation.documents));
-      qualities.push_back(plan_.measures_by_tool ? quality(pool.validation[place])
-                                                 : pool.members[place].quality);
+    for (std::size_t m = 0; m < pool.members.size(); ++m) {
+      test.push_back(scaled(test_scores(pool.members[m]), data_.test.documents));
+      validation.push_back(scaled(pool.validation[m], data_.validation.documents));
+      qualities.push_back(plan_.measures_by_tool ? tool_ndcg_10(data_, pool.validation[m])
+                                                 : pool.members[m].quality);
     }
-    for (const auto& scores : test) test_parts.push_back(&scores);
-    for (const auto& scores : validation) validation_parts.push_back(&scores);
-    for (const double c : plan_.bases) {
-      const auto weights = exponential_weights(qualities, c);
-      candidates.push_back(
-          {name, fmt::format("T {}, c {}", rounds_, c), quality(weighted_scores(validation_parts, weights)),
-           tool_values(data_, weighted_scores(test_parts, weights), mode_, plan_.are_ties_by_id)});
+    for (const char* const name : {"ensemble, CPC", "ensemble, RBC", "ensemble, CPC+RBC"}) {
+      std::vector<const std::vector<double>*> test_parts, validation_parts;
+      std::vector<double> of_members;
+      for (std::size_t m = 0; m < pool.members.size(); ++m) {
+        const std::string_view kind = is_sigmoid(pool.members[m]) ? "CPC" : "RBC";
+        if (std::string_view(name).find(kind) == std::string_view::npos) continue;
+        test_parts.push_back(&test[m]);
+        validation_parts.push_back(&validation[m]);
+        of_members.push_back(qualities[m]);
+      }
+      for (const double c : plan_.bases) {
+        const auto weights = exponential_weights(of_members, c);
+        candidates.push_back(candidate_of(data_, plan_, name, fmt::format("T {}, c {}", rounds_, c),
+                                          weighted_scores(validation_parts, weights),
+                                          weighted_scores(test_parts, weights)));
+      }
     }
   }
 
@@ -252,9 +260,7 @@ class FoldRunner {
 
   const FoldData& data_;
   const Plan& plan_;
-  evaluation::Mode mode_;
   fusion::CodedFeatures coded_;
-  std::vector<double> gains_;
   Rows rows_;
   std::vector<Source> sources_;   // one per setting
   std::vector<Learned> learned_;  // one per setting
@@ -263,24 +269,16 @@ class FoldRunner {
   std::size_t fallbacks_ = 0;
 };
 
-/// A candidate that is measured on the paper's terms, with ties in the order of the files.
-Candidate candidate_of(const FoldData& data, evaluation::Mode mode, std::string method, std::string choice,
-                       const std::vector<double>& validation, const std::vector<double>& test) {
-  const auto gains = gains_of(data.grades);
-  return {std::move(method), std::move(choice), ndcg_10(validation, judged(data.validation.documents, gains)),
-          tool_values(data, test, mode)};
-}
-
 /// RankBoost on the whole training part, like the published one, with a candidate per number of rounds;
 /// then the same with equal query weights, whatever the number of a query's pairs; then what `auto`
 /// chooses on the validation part. Empty if the plan has no numbers of rounds for RankBoost.
-Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
-                                                    evaluation::Mode mode) {
+Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan) {
   std::vector<Candidate> candidates;
+  if (plan.rankboost_rounds.empty()) return candidates;
   fusion::TrainingRequest request;
   request.threads = plan.threads;
   const auto add = [&](const std::string& method, const std::string& choice, const fusion::Model& model) {
-    candidates.push_back(candidate_of(data, mode, method, choice,
+    candidates.push_back(candidate_of(data, plan, method, choice,
                                       model.ranker->score(data.validation.set.matrix),
                                       model.ranker->score(data.test.set.matrix)));
   };
@@ -292,7 +290,6 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
       add(method, fmt::format("T {}", rounds), model);
     }
   }
-  if (plan.rankboost_rounds.empty()) return candidates;
   request.validate = &data.validation.set;
   request.measure.name = "ndcg_burges_10";
   TRY(const auto chosen, train({"auto"}, data.training.set, request));
@@ -367,25 +364,25 @@ class Choice {
 
 }  // namespace
 
-Candidate order_candidate(const FoldData& data, evaluation::Mode mode) {
+Candidate order_candidate(const FoldData& data) {
   const std::vector<double> validation(data.validation.documents.classes.size(), 0.0);
   const std::vector<double> test(data.test.documents.classes.size(), 0.0);
-  return candidate_of(data, mode, kFileOrder, "nothing", validation, test);
+  return candidate_of(data, {}, kFileOrder, "nothing", validation, test);
 }
 
 Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds, const Plan& plan,
                           const std::function<void()>& step_done) {
   std::vector<std::vector<Candidate>> rankboost, orders;
   for (const FoldData& fold : folds) {
-    TRY(auto candidates, rankboost_candidates(fold, plan, set.mode));
+    TRY(auto candidates, rankboost_candidates(fold, plan));
     rankboost.push_back(std::move(candidates));
-    orders.push_back({order_candidate(fold, set.mode)});
+    orders.push_back({order_candidate(fold)});
   }
   Choice choice(folds.size(), plan.chooses_by_fold);
   choice.add(rankboost);
   choice.add(orders);
   std::deque<FoldRunner> runners;
-  for (const FoldData& fold : folds) runners.emplace_back(fold, plan, set.mode, runners.size());
+  for (const FoldData& fold : folds) runners.emplace_back(fold, plan, runners.size());
   std::size_t without_gain = 0;
   for (const std::size_t rounds : plan.round_counts) {
     std::vector<std::vector<Candidate>> candidates;

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
-#include <numeric>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -16,6 +14,7 @@
 #include "evaluation/runs/run_file.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/input/input_files.h"
+#include "fusion/learners/common/rounds.h"
 #include "fusion/training/cross_validation.h"
 #include "lab/experiments/data_sets.h"
 
@@ -24,7 +23,6 @@ namespace letor_agg {
 namespace {
 
 constexpr std::array kMeasureTitles = {"NDCG@10", "MeanNDCG", "MAP"};
-constexpr std::size_t kMeasureCount = kMeasureTitles.size();
 
 /// The values of one method on the queries of one or more parts: queries x measures.
 using Values = std::vector<std::vector<double>>;
@@ -46,23 +44,21 @@ Result<fusion::TrainingSet> read_parts(const std::vector<std::string>& files, co
   return fusion::read_training_set(input);
 }
 
-struct Rounds {
-  std::size_t count = 0;
-  double value = -1.0;
-};
+fusion::TrainingRequest request_of(const ExperimentOptions& options) {
+  fusion::TrainingRequest request;
+  request.seed = options.seed;
+  request.threads = options.threads;
+  return request;
+}
 
 /// The number of rounds with the highest mean over the folds. A fold whose training ended early keeps its
 /// last value.
-Rounds best_rounds(const std::vector<std::vector<double>>& curves) {
+fusion::BestRound best_rounds(std::vector<std::vector<double>> curves) {
   std::size_t longest = 0;
   for (const auto& curve : curves) longest = std::max(longest, curve.size());
-  Rounds best;
-  for (std::size_t t = 0; t < longest; ++t) {
-    double mean = 0.0;
-    for (const auto& curve : curves)
-      if (!curve.empty()) mean += curve[std::min(t, curve.size() - 1)] / static_cast<double>(curves.size());
-    if (mean > best.value) best = {t + 1, mean};
-  }
+  for (auto& curve : curves) curve.resize(longest, curve.empty() ? 0.0 : curve.back());
+  fusion::BestRound best(0);
+  for (const double mean : means_of(curves)) best.add(mean);
   return best;
 }
 
@@ -114,72 +110,41 @@ Result<Values> peer_values(const std::string& folder, const std::string& configu
   return QueryMeasures(set, measures).of(scores);
 }
 
-/// The values of every method on the test parts.
-struct Outcome {
-  std::vector<std::string> methods;                   ///< the first is ours
-  std::map<std::string, std::vector<Values>> by_set;  ///< per set: one Values per method
-};
+/// Methods with their values on the same queries; the first is ours.
+using Rows = std::vector<std::pair<std::string, Values>>;
 
 /// Ours minus another method in one measure, with its 95 % bootstrap interval and the p value of the paired
 /// randomisation test.
-struct Difference {
-  double mean = 0.0;
-  evaluation::Interval interval;
-  double p = 1.0;
-};
-
-Difference difference_of(const Values& ours, const Values& theirs, std::size_t measure, std::uint64_t seed) {
+std::string difference_text(const Values& ours, const Values& theirs, std::size_t measure,
+                            std::uint64_t seed) {
   std::vector<double> a, b, gain;
   for (std::size_t q = 0; q < ours.size(); ++q) {
     a.push_back(ours[q][measure]);
     b.push_back(theirs[q][measure]);
     gain.push_back(a.back() - b.back());
   }
-  Difference difference;
-  for (const double value : gain) difference.mean += value / static_cast<double>(gain.size());
-  difference.interval = evaluation::bootstrap_interval(gain, seed);
-  difference.p = evaluation::randomisation_test(a, b, seed);
-  return difference;
+  const auto [low, high] = evaluation::bootstrap_interval(gain, seed);
+  const double p = evaluation::randomisation_test(a, b, seed);
+  return fmt::format("{:+.4f} [{:+.4f}, {:+.4f}] p {}", interval_of(gain).mean, low, high,
+                     p < 0.0001 ? "< .0001" : fixed(p, 4));
 }
 
-void describe_set(const std::string& set, const std::vector<std::string>& methods,
-                  const std::vector<Values>& values, std::uint64_t seed, Report& report) {
-  Table means{{{fmt::format("{}, {} queries", set, values[0].size())}}};
+/// Adds the means of every method, and ours minus each other one, in each measure.
+void describe(const std::string& set, const Rows& rows, std::uint64_t seed, Report& report) {
+  Figures means{fmt::format("{}, {} queries", set, rows[0].second.size()),
+                {kMeasureTitles.begin(), kMeasureTitles.end()}};
   Table gains{{{"ours less"}}};
-  for (const char* title : kMeasureTitles) {
-    means.rows[0].emplace_back(title);
-    gains.rows[0].emplace_back(title);
+  gains.rows[0].insert(gains.rows[0].end(), kMeasureTitles.begin(), kMeasureTitles.end());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [method, values] = rows[i];
+    means.add(method, means_of(values));
+    if (i == 0) continue;
+    gains.add({method});
+    for (std::size_t m = 0; m < kMeasureTitles.size(); ++m)
+      gains.rows.back().push_back(difference_text(rows[0].second, values, m, seed));
   }
-  for (std::size_t method = 0; method < values.size(); ++method) {
-    const std::vector<double> mean = means_of(values[method]);
-    means.add(methods[method], mean, 4);
-    if (method > 0) gains.add({methods[method]});
-    for (std::size_t m = 0; m < kMeasureCount; ++m) {
-      if (method == 0) continue;
-      const Difference difference = difference_of(values[0], values[method], m, seed);
-      const auto& [low, high] = difference.interval;
-      gains.rows.back().push_back(fmt::format("{:+.4f} [{:+.4f}, {:+.4f}] p {}", difference.mean, low, high,
-                                              difference.p < 0.0001 ? "< .0001" : fixed(difference.p, 4)));
-    }
-  }
-  report.add(means);
-  if (values.size() > 1) report.add(gains);
-}
-
-void append(Values& to, const Values& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
-/// Adds to the report the means of every method, and ours minus each other one, for each set and for the
-/// queries of both together, in each measure.
-void describe(const Outcome& outcome, std::uint64_t seed, Report& report) {
-  std::vector<Values> both(outcome.methods.size());
-  for (const char* set : kSets) {
-    const std::vector<Values>& values = outcome.by_set.at(set);
-    describe_set(set, outcome.methods, values, seed, report);
-    for (std::size_t method = 0; method < both.size(); ++method) append(both[method], values[method]);
-  }
-  describe_set("both sets", outcome.methods, both, seed, report);
+  report.add(means.table(4));
+  if (rows.size() > 1) report.add(gains);
 }
 
 /// The values on a fold's test part of our model, trained on the given parts.
@@ -189,123 +154,97 @@ Result<Values> test_ours(const Fold& fold, const std::vector<std::string>& parts
   TRY(const auto set, read_parts(parts, candidate.reading));
   Method method = candidate.method;
   method.options["rounds"] = std::to_string(ours.rounds.at(fold.set));
-  fusion::TrainingRequest request;
-  request.seed = options.seed;
-  request.threads = options.threads;
-  TRY(const auto model, train(method, set, request));
+  TRY(const auto model, train(method, set, request_of(options)));
   TRY(const auto test, read_parts({fold.test}, candidate.reading, model.features));
   return measures.of(model.ranker->score(test.matrix));
 }
 
-/// The values of each method without training on a part.
-std::vector<Values> test_baselines(const fusion::TrainingSet& lists, const QueryMeasures& measures) {
-  std::vector<Values> values;
-  for (const fusion::Baseline& baseline : fusion::rank_baselines()) {
-    std::vector<double> scores(lists.grades.size());
-    for (const fusion::QueryRange& query : lists.queries) {
-      const auto part = baseline.score(lists.matrix, query.begin, query.end);
-      std::copy(part.begin(), part.end(), scores.begin() + static_cast<std::ptrdiff_t>(query.begin));
-    }
-    values.push_back(measures.of(scores));
-  }
-  return values;
-}
-
-/// The results on the test parts: of models trained on the training parts, and of models trained again on
-/// training and validation parts once nothing is left to choose.
-struct Tested {
-  Outcome plain;
-  Outcome refitted;
-};
-
-Result<void> test_fold(const Fold& fold, const Ours& ours, const std::vector<std::string>& peers,
-                       const evaluation::MeasureSet& measures, const ExperimentOptions& options,
-                       Tested& tested) {
+/// The values of all methods on a fold's test part: ours, those without training unless refitted, the peers.
+/// in: is_refitted - trained again on training and validation parts, once nothing is left to choose
+Result<Rows> test_fold(const Fold& fold, bool is_refitted, const Ours& ours,
+                       const std::vector<std::string>& peers, const evaluation::MeasureSet& measures,
+                       const ExperimentOptions& options) {
   // Derived features are not lists, so the methods without training read the part without them.
   TRY(const auto lists, read_parts({fold.test}, {}));
   const QueryMeasures measured(lists, measures);
-  const auto add = [&](Outcome& outcome, const std::vector<std::string>& parts, const char* peer_part,
-                       std::vector<Values> others) -> Result<void> {
-    TRY(auto own, test_ours(fold, parts, ours, measured, options));
-    others.insert(others.begin(), std::move(own));
-    for (const std::string& peer : peers) {
-      TRY(auto theirs, peer_values(options.peer_runs, peer, fold, peer_part, lists, measures));
-      others.push_back(std::move(theirs));
+  std::vector<std::string> parts = fold.train;
+  if (is_refitted) parts.push_back(fold.validate);
+  TRY(auto own, test_ours(fold, parts, ours, measured, options));
+  Rows rows = {{ours.candidate.method.name, std::move(own)}};
+  for (const fusion::Baseline& baseline : fusion::rank_baselines()) {
+    if (is_refitted) break;
+    std::vector<double> scores;
+    for (const fusion::QueryRange& query : lists.queries) {
+      const auto part = baseline.score(lists.matrix, query.begin, query.end);
+      scores.insert(scores.end(), part.begin(), part.end());
     }
-    std::vector<Values>& values = outcome.by_set[fold.set];
-    values.resize(others.size());
-    for (std::size_t i = 0; i < others.size(); ++i) append(values[i], others[i]);
-    return {};
-  };
-  std::vector<std::string> more = fold.train;
-  more.push_back(fold.validate);
-  TRY_VOID(add(tested.plain, fold.train, "test", test_baselines(lists, measured)));
-  return add(tested.refitted, more, "refitted", {});
+    rows.emplace_back(baseline.name, measured.of(scores));
+  }
+  for (const std::string& peer : peers) {
+    TRY(auto theirs,
+        peer_values(options.peer_runs, peer, fold, is_refitted ? "refitted" : "test", lists, measures));
+    rows.emplace_back(peer, std::move(theirs));
+  }
+  return rows;
 }
 
+/// Adds the results on the test parts of each set and of both together.
 Result<void> test_all(const std::vector<Fold>& folds, const Ours& ours, const std::vector<std::string>& peers,
                       const evaluation::MeasureSet& measures, const ExperimentOptions& options,
                       Report& report) {
-  Tested tested;
-  tested.plain.methods = tested.refitted.methods = {ours.candidate.method.name};
-  for (const fusion::Baseline& baseline : fusion::rank_baselines())
-    tested.plain.methods.push_back(baseline.name);
-  for (Outcome* outcome : {&tested.plain, &tested.refitted})
-    outcome->methods.insert(outcome->methods.end(), peers.begin(), peers.end());
-  for (const Fold& fold : folds) TRY_VOID(test_fold(fold, ours, peers, measures, options, tested));
-  report.text += "Test parts\n\n";
-  describe(tested.plain, options.seed, report);
-  report.text += "Test parts, refitted on training and validation parts\n\n";
-  describe(tested.refitted, options.seed, report);
+  constexpr const char* kBoth = "both sets";
+  for (const bool is_refitted : {false, true}) {
+    std::map<std::string, Rows> by_set;
+    for (const Fold& fold : folds) {
+      TRY(const auto rows, test_fold(fold, is_refitted, ours, peers, measures, options));
+      for (const std::string& set : {fold.set, std::string(kBoth)}) {
+        Rows& all = by_set[set];
+        all.resize(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          all[i].first = rows[i].first;
+          all[i].second.insert(all[i].second.end(), rows[i].second.begin(), rows[i].second.end());
+        }
+      }
+    }
+    report.text +=
+        is_refitted ? "Test parts, refitted on training and validation parts\n\n" : "Test parts\n\n";
+    for (const char* set : {kSets[0], kSets[1], kBoth}) describe(set, by_set.at(set), options.seed, report);
+  }
   return {};
 }
 
 }  // namespace
 
-Result<std::vector<Fold>> official_folds(const std::string& data) {
+std::vector<Fold> official_folds(const std::string& data) {
   std::vector<Fold> folds;
-  for (const char* set : kSets) {
-    std::vector<std::string> parts;
-    for (std::size_t part = 1; part <= kFolds; ++part) {
-      parts.push_back(aggregation_part(data, set, part));
-      if (!std::filesystem::exists(parts.back()))
-        return fail(Code::no_input, parts.back() +
-                                        ": no such file, nor compressed as .xz, .gz or .zst; --data must be "
-                                        "the folder that contains letor4-agg");
-    }
+  for (const char* set : kSets)
     for (int first = 0; first < kFolds; ++first) {
-      const auto part = [&](int i) { return parts[static_cast<std::size_t>((first + i) % kFolds)]; };
+      const auto part = [&](int i) {
+        return aggregation_part(data, set, static_cast<std::size_t>((first + i) % kFolds + 1));
+      };
       folds.push_back({set, first + 1, {part(0), part(1), part(2)}, part(3), part(4)});
     }
-  }
   return folds;
 }
 
-std::vector<Candidate> candidates(ExperimentOptions::Size size) {
-  struct Scale {
-    const char *rounds, *bags, *trees;  // trees: per bag
-  };
-  const Scale scale = size == ExperimentOptions::Size::quick    ? Scale{"40", "4", "10"}
-                      : size == ExperimentOptions::Size::normal ? Scale{"150", "40", "200"}
-                                                                : Scale{"500", "100", "300"};
-  const std::string bags = scale.bags;
-  const auto trees = [&](const std::string& depth) {
-    return Candidate{{"monotone-trees " + bags + ", depth " + depth,
-                      "monotone-trees",
-                      {{"rounds", scale.trees}, {"bags", bags}, {"tree-depth", depth}}},
-                     {"documents", "share"}};
-  };
+std::vector<Candidate> candidates(const ExperimentOptions& options) {
+  const std::string rounds = options.by_size("40", "150", "500");
+  const std::string trees = options.by_size("10", "200", "300");  // per bag
+  const std::string bags = options.by_size("4", "40", "100");
   std::vector<Candidate> all = {
-      {{"rankboost", "rankboost", {{"rounds", scale.rounds}, {"max-thresholds", "all"}}}, {}},
+      {{"rankboost", "rankboost", {{"rounds", rounds}, {"max-thresholds", "all"}}}, {}},
       {{"rankboost-bagged " + bags,
         "rankboost-bagged",
-        {{"rounds", scale.rounds}, {"max-thresholds", "all"}, {"bags", bags}}},
-       {"equal", "share"}},
-      trees("2"),
-      trees("3")};
+        {{"rounds", rounds}, {"max-thresholds", "all"}, {"bags", bags}}},
+       {"equal", "share"}}};
+  for (const std::string depth : {"2", "3"})
+    all.push_back({{"monotone-trees " + bags + ", depth " + depth,
+                    "monotone-trees",
+                    {{"rounds", trees}, {"bags", bags}, {"tree-depth", depth}}},
+                   {"documents", "share"}});
   for (Candidate& candidate : all) {
-    candidate.method.name +=
-        ", " + candidate.reading.query_weights + ", one";  // all pairs of grades weigh one
+    // all pairs of grades weigh one
+    candidate.method.name += ", " + candidate.reading.query_weights + ", one";
     if (!candidate.reading.derive.empty()) candidate.method.name += ", derive " + candidate.reading.derive;
   }
   return all;
@@ -318,9 +257,7 @@ Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& 
   TRY(const auto validation, read_parts({fold.validate}, candidate.reading, set.matrix.features()));
   const QueryMeasures measured(validation, measures);
   std::vector<double> curve;
-  fusion::TrainingRequest request;
-  request.seed = options.seed;
-  request.threads = options.threads;
+  fusion::TrainingRequest request = request_of(options);
   request.validate = &validation;
   request.measure.name = "the mean of the three measures";
   request.measure.value = [&](std::span<const double> scores) {
@@ -334,7 +271,7 @@ Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& 
 Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::MeasureSet& measures,
                          const ExperimentOptions& options, Report& report) {
   Ours best;
-  const std::vector<Candidate> all = candidates(options.size);
+  const std::vector<Candidate> all = candidates(options);
   Table table{{{"configuration", "rounds", "validation"}}};
   std::size_t done = 0;
   for (const Candidate& candidate : all) {
@@ -346,9 +283,9 @@ Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::Measu
     }
     Ours found{candidate, {}, 0.0};
     for (const char* set : kSets) {
-      const Rounds of_set = best_rounds(curves.at(set));
-      found.rounds[set] = of_set.count;
-      found.value += of_set.value / static_cast<double>(kSets.size());
+      const fusion::BestRound best_of_set = best_rounds(curves.at(set));
+      found.rounds[set] = best_of_set.rounds();
+      found.value += best_of_set.value() / static_cast<double>(kSets.size());
     }
     table.add({candidate.method.name, rounds_text(found), fixed(found.value, 4)});
     if (found.value > best.value) best = found;
@@ -393,7 +330,7 @@ Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
 
 Result<Report> run_letor_agg(const ExperimentOptions& options) {
   using namespace letor_agg;
-  TRY(const auto folds, official_folds(options.data));
+  const std::vector<Fold> folds = official_folds(options.data);
   TRY(const auto measures, evaluation::parse_measures(kMeasures));
   Report report{"Mean of the three measures over the validation parts of both sets\n\n"};
   TRY(const auto ours, choose_ours(folds, measures, options, report));

@@ -28,9 +28,8 @@ struct Fold {
   std::string test;
 };
 
-/// Finds the five folds of each set, set by set.
-/// errors: no_input naming the first missing part
-Result<std::vector<Fold>> official_folds(const std::string& data);
+/// The five folds of each set, set by set.
+std::vector<Fold> official_folds(const std::string& data);
 
 /// How a part is read: how its grades become feedback, and which features are derived from its ranks.
 struct Reading {
@@ -45,7 +44,7 @@ struct Candidate {
 };
 
 /// The configurations to choose among.
-std::vector<Candidate> candidates(ExperimentOptions::Size size);
+std::vector<Candidate> candidates(const ExperimentOptions& options);
 
 /// The criterion (the mean of the three measures) on a fold's validation part after each round. One training
 /// gives all of them, since shorter models are prefixes of the longest.
@@ -62,7 +61,7 @@ struct Ours {
   double value = -1.0;                        ///< the mean criterion over all folds
 };
 
-/// Chooses among candidates(options.size) by the criterion on the validation parts, at each set's best number
+/// Chooses among candidates(options) by the criterion on the validation parts, at each set's best number
 /// of rounds, averaged over both sets. Adds the table to the report.
 ///
 /// errors: those of validation_curve()

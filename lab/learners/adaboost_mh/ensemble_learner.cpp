@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/options.h"
+#include "fusion/training/registry.h"
 #include "lab/learners/adaboost_mh/ensemble.h"
 #include "lab/learners/adaboost_mh/learner.h"
 #include "lab/learners/adaboost_mh/training_data.h"
@@ -19,12 +20,6 @@
 // (and other learners, if asked for, without a share of the queries), calibrates each on that share, and
 // chooses the number of rounds and the members' weights by NDCG@10 on validation data.
 namespace metafuse::lab::adaboost_mh {
-
-const Learner* find_other(std::span<const Learner> others, std::string_view name) {
-  for (const Learner& learner : others)
-    if (learner.name == name) return &learner;
-  return nullptr;
-}
 
 namespace {
 
@@ -52,7 +47,7 @@ Result<std::vector<const Learner*>> parse_others(const std::string& text, std::s
   std::vector<const Learner*> members;
   std::istringstream items(text);
   for (std::string item; std::getline(items, item, ',');) {
-    const Learner* learner = find_other(others, item);
+    const Learner* learner = fusion::find_learner(item, others);
     if (learner == nullptr)
       return refused_option("others", item, "a learner that can be a member, such as rankboost or mpboost");
     members.push_back(learner);

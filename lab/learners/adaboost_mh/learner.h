@@ -2,8 +2,6 @@
 
 // The learners adaboost-mh and calibrated-adaboost.
 
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "fusion/learners/common/learner.h"
@@ -20,8 +18,5 @@ Learner learner();
 /// in: others - the learners that --others may name; no ensemble among them, so that models are not
 ///     nested endlessly
 Learner ensemble_learner(std::vector<Learner> others);
-
-/// The learner of that name; nullptr if there is none.
-const Learner* find_other(std::span<const Learner> others, std::string_view name);
 
 }  // namespace metafuse::lab::adaboost_mh

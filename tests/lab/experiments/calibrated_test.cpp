@@ -51,7 +51,7 @@ TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG published by 
   const Eigen::VectorXd weights =
       inputs_of(fold->training.documents).completeOrthogonalDecomposition().solve(grades);
   const Eigen::VectorXd scores = inputs_of(fold->test.documents) * weights;
-  const auto values = tool_values(*fold, {scores.begin(), scores.end()}, set.mode);
+  const auto values = tool_values(*fold, {scores.begin(), scores.end()});
   // The published results of LETOR 3.0's Regression: fold 1, NDCG@1 to @10.
   constexpr std::array kPublished = {.2121, .3258, .3236, .3186, .3088, .3163, .3172, .3196, .3172, .3108};
   for (std::size_t k = 0; k < kPublished.size(); ++k) {
@@ -92,7 +92,7 @@ TEST_CASE("Documents of equal score are measured in the order of the file", "[ex
   finish();
   const auto fold = read_fold(set, data, 1);
   REQUIRE(fold.has_value());
-  const auto values = order_candidate(*fold, set.mode).values;
+  const auto values = order_candidate(*fold).values;
   REQUIRE(values.size() == queries);
   double here = 0.0;
   for (const auto& each : values) here += each[0];

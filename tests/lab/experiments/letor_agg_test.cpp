@@ -104,21 +104,20 @@ TEST_CASE("One configuration is chosen for both sets and the rounds for each set
   write_data(folder);
   const ExperimentOptions options = options_for(folder);
   const auto folds = official_folds(options.data);
-  REQUIRE(folds.has_value());
   const auto measures = evaluation::parse_measures(kMeasures);
   REQUIRE(measures.has_value());
   Report report;
-  const auto ours = choose_ours(*folds, *measures, options, report);
+  const auto ours = choose_ours(folds, *measures, options, report);
   REQUIRE(ours.has_value());
 
   double best = 0.0;
   std::string name;
   std::map<std::string, std::size_t> rounds;
-  for (const Candidate& candidate : candidates(options.size)) {
+  for (const Candidate& candidate : candidates(options)) {
     double value = 0.0;
     std::map<std::string, std::size_t> peaks;
     for (const char* set : kSets) {
-      const auto mean = mean_curve(set, *folds, candidate, *measures, options);
+      const auto mean = mean_curve(set, folds, candidate, *measures, options);
       const auto peak = std::max_element(mean.begin(), mean.end());
       peaks[set] = static_cast<std::size_t>(peak - mean.begin()) + 1;
       value += *peak / 2.0;
@@ -140,24 +139,23 @@ TEST_CASE("The best configuration of a peer is chosen for each way of choosing r
   write_data(folder);
   ExperimentOptions options = options_for(folder);
   const auto folds = official_folds(options.data);
-  REQUIRE(folds.has_value());
   const auto measures = evaluation::parse_measures(kMeasures);
   REQUIRE(measures.has_value());
   Report report;
-  const auto none = choose_peers(*folds, *measures, options, report);
+  const auto none = choose_peers(folds, *measures, options, report);
   REQUIRE(none.has_value());
   CHECK(none->empty());
 
   write_peer(folder, "depth 1", false);
   write_peer(folder, "depth 3", true);
   options.peer_runs = folder.path("peer");
-  const auto by_fold = choose_peers(*folds, *measures, options, report);
+  const auto by_fold = choose_peers(folds, *measures, options, report);
   REQUIRE(by_fold.has_value());
   CHECK(*by_fold == std::vector<std::string>{"depth 3"});
 
   write_peer(folder, "depth 1, rounds by set", true);
   write_peer(folder, "depth 3, rounds by set", false);
-  const auto both = choose_peers(*folds, *measures, options, report);
+  const auto both = choose_peers(folds, *measures, options, report);
   REQUIRE(both.has_value());
   CHECK(*both == std::vector<std::string>{"depth 3", "depth 1, rounds by set"});
 }
