@@ -1,9 +1,8 @@
 // How well the vocabulary of an index (service/base/vocabulary.h) corrects queries with one typing error and
-// leaves correct ones alone, and how fast it completes prefixes of titles. The queries are titles of text
-// collections (text-collections/NAME/docs.jsonl, also compressed) and those of the demonstration
-// (packages.txt), whichever the data have. Quick: 200 queries instead of 1,200.
+// leaves correct ones alone. The queries are titles of text collections (text-collections/NAME/docs.jsonl,
+// also compressed) and those of the demonstration (packages.txt), whichever the data have. Quick: 200 queries
+// instead of 1,200.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -28,14 +27,6 @@ namespace {
 
 constexpr std::size_t kShortestWord = 4;
 constexpr std::size_t kMostCounted = 200;
-constexpr std::size_t kPrefixes = 20000;
-constexpr std::size_t kOffers = 8;
-
-using Steady = std::chrono::steady_clock;
-
-double ms_since(Steady::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Steady::now() - begin).count();
-}
 
 char random_letter(Random& random) {
   return static_cast<char>('a' + random.below(26));
@@ -84,15 +75,9 @@ std::vector<Word> words_to_mistype(const std::string& query) {
 }
 
 struct SpellingCounts {
-  std::size_t right = 0, touched = 0;  ///< queries without an error
+  std::size_t right = 0, touched = 0;  ///< queries without an error; searched as something else
   /// Queries with one error; whose correction is searched, or at least told; searched as something else.
   std::size_t mistyped = 0, corrected = 0, told = 0, wrong = 0;
-  double slowest_ms = 0, total_ms = 0;
-};
-
-struct CompletionTimes {
-  std::size_t prefixes = 0;
-  double mean_ms = 0, p99_ms = 0, slowest_ms = 0;
 };
 
 /// An index, and queries that are right in it.
@@ -108,13 +93,9 @@ SpellingCounts count_corrections(const service::Vocabulary& vocabulary, fetchers
   SpellingCounts counts;
   /// The query that is searched, and the one that is told.
   const auto corrected = [&](const std::string& query) {
-    const auto begin = Steady::now();
     const auto out = vocabulary.correct(query, [&](const std::vector<std::vector<std::string>>& groups) {
       return counter.documents_with(groups, kMostCounted);
     });
-    const double ms = ms_since(begin);
-    counts.total_ms += ms;
-    counts.slowest_ms = std::max(counts.slowest_ms, ms);
     const std::string told = out ? out->text : query;
     return std::pair(out && out->is_sure ? told : query, told);
   };
@@ -133,24 +114,6 @@ SpellingCounts count_corrections(const service::Vocabulary& vocabulary, fetchers
     counts.wrong += searched != query && searched != wrong ? 1 : 0;
   }
   return counts;
-}
-
-/// Times completions of prefixes of any length of random titles.
-CompletionTimes time_completions(const service::Vocabulary& vocabulary,
-                                 const std::vector<std::string>& titles, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<double> times;
-  for (std::size_t i = 0; i < kPrefixes; ++i) {
-    const std::string& title = titles[random.below(titles.size())];
-    const std::string prefix = title.substr(0, 1 + random.below(title.size()));
-    const auto begin = Steady::now();
-    (void)vocabulary.complete(prefix, kOffers);
-    times.push_back(ms_since(begin));
-  }
-  std::sort(times.begin(), times.end());
-  CompletionTimes out{times.size(), 0, times[times.size() * 99 / 100], times.back()};
-  for (const double ms : times) out.mean_ms += ms / static_cast<double>(times.size());
-  return out;
 }
 
 double percent(std::size_t part, std::size_t of) {
@@ -211,29 +174,21 @@ SpeltIndex demonstration(const home_pages::IndexedPages& pages, const Experiment
 /// Adds one index's figures.
 Result<void> measure(const SpeltIndex& index, const ExperimentOptions& options, Report& report) {
   TRY(const auto words, fetchers::read_index_words(index.database, {.fewest_documents = 1}));
-  const auto begin = Steady::now();
   const service::Vocabulary vocabulary(words.titles, words.words);
-  const double made_ms = ms_since(begin);
   TRY(auto counter, fetchers::IndexCounter::open(index.database));
   const SpellingCounts counts = count_corrections(vocabulary, counter, index.queries, options.seed);
-  const CompletionTimes times = time_completions(vocabulary, words.titles, options.seed);
   report.json[index.name] = JsonObject{{"titles", vocabulary.titles()}, {"words", vocabulary.words()},
                                        {"right", counts.right},         {"touched", counts.touched},
                                        {"mistyped", counts.mistyped},   {"corrected", counts.corrected},
                                        {"told", counts.told},           {"wrong", counts.wrong}};
   report.text += fmt::format(
-      "{}: {} titles, {} words, {:.1f} MB, made in {:.0f} ms\n"
+      "{}: {} titles, {} words\n"
       "  {} queries with one typing error: {:.1f} % searched as meant, {:.1f} % told or searched, {:.1f} % "
       "searched as something else\n"
-      "  {} right queries: {:.1f} % searched as something else\n"
-      "  a correction takes {:.2f} ms, at most {:.1f}; completing a title's prefix {:.3f} ms, 99 % below "
-      "{:.3f}, at most {:.2f}\n\n",
-      index.name, vocabulary.titles(), vocabulary.words(), static_cast<double>(vocabulary.bytes()) / 1e6,
-      made_ms, counts.mistyped, percent(counts.corrected, counts.mistyped),
-      percent(counts.told, counts.mistyped), percent(counts.wrong, counts.mistyped), counts.right,
-      percent(counts.touched, counts.right),
-      counts.total_ms / static_cast<double>(counts.right + counts.mistyped), counts.slowest_ms, times.mean_ms,
-      times.p99_ms, times.slowest_ms);
+      "  {} right queries: {:.1f} % searched as something else\n\n",
+      index.name, vocabulary.titles(), vocabulary.words(), counts.mistyped,
+      percent(counts.corrected, counts.mistyped), percent(counts.told, counts.mistyped),
+      percent(counts.wrong, counts.mistyped), counts.right, percent(counts.touched, counts.right));
   return {};
 }
 

@@ -22,16 +22,14 @@ constexpr std::size_t kFolds = 4;
 constexpr std::size_t kSamples = 5;
 constexpr std::uint64_t kDesignSeed = 1;
 
-/// One method's figures in one sample: the six top-k counts and the average rank.
-using Row = std::array<double, kTops.size() + 1>;
-using NamedRows = std::vector<std::pair<std::string, Row>>;
-
+/// In one sample, the six top-k counts and the average rank of each method.
 struct Sample {
   std::uint64_t seed = 0;
   std::size_t answerable = 0;
   std::size_t unanswerable = 0;
-  NamedRows methods;    ///< RankBoost, then the baselines
-  NamedRows templates;  ///< each template alone
+  Figures methods = {};                    ///< RankBoost, then the baselines
+  Figures templates = {};                  ///< each template alone
+  std::vector<double> best_template = {};  ///< in each column, chosen on the test data as in the paper
 };
 
 /// Whether the first value of a column is at least as good: counts should be high, the average rank low.
@@ -39,17 +37,9 @@ bool at_least(std::size_t column, double a, double b) {
   return column == kRankColumn ? a <= b : a >= b;
 }
 
-Row row_of(const fusion::MethodRanks& ranks) {
-  Row row{};
-  for (std::size_t i = 0; i < kTops.size(); ++i) row[i] = static_cast<double>(ranks.top(kTops[i]));
-  row[kRankColumn] = ranks.average_rank();
-  return row;
-}
-
-/// The best of the templates in each column, chosen on the test data as in the paper.
-Row best_of(const NamedRows& rows) {
-  Row best = rows.front().second;
-  for (const auto& [name, row] : rows)
+std::vector<double> best_of(const Figures& figures) {
+  std::vector<double> best = figures.rows.front().second;
+  for (const auto& [name, row] : figures.rows)
     for (std::size_t column = 0; column < row.size(); ++column)
       if (at_least(column, row[column], best[column])) best[column] = row[column];
   return best;
@@ -57,16 +47,20 @@ Row best_of(const NamedRows& rows) {
 
 /// In how many of the seven columns RankBoost is at least as good as every other method and every template.
 std::size_t columns_led(const Sample& sample) {
-  const Row& own = sample.methods.front().second;
+  const std::vector<double>& own = sample.methods.rows.front().second;
+  const std::vector<double> best = best_of(sample.methods);
   std::size_t led = 0;
-  for (std::size_t column = 0; column < own.size(); ++column) {
-    const auto is_behind = [&](const auto& other) {
-      return at_least(column, own[column], other.second[column]);
-    };
-    led += std::all_of(sample.methods.begin() + 1, sample.methods.end(), is_behind) &&
-           std::all_of(sample.templates.begin(), sample.templates.end(), is_behind);
-  }
+  for (std::size_t column = 0; column < own.size(); ++column)
+    led += at_least(column, own[column], best[column]) &&
+           at_least(column, own[column], sample.best_template[column]);
   return led;
+}
+
+void add_ranks(const std::string& name, const fusion::MethodRanks& ranks, Figures& figures) {
+  std::vector<double> row;
+  for (const int k : kTops) row.push_back(static_cast<double>(ranks.top(k)));
+  row.push_back(ranks.average_rank());
+  figures.add(name, std::move(row));
 }
 
 Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& experiment,
@@ -83,61 +77,54 @@ Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& ex
   options.seed = seed;
   options.threads = experiment.threads;
   TRY(auto result, fusion::cross_validate(set, {kFolds, std::move(part_of)}, options));
-  Sample sample{seed, result.queries.size(), sampling.count - result.queries.size(), {}, {}};
-  sample.methods.emplace_back("RankBoost", row_of(result.learner));
-  for (const auto& baseline : result.baselines) sample.methods.emplace_back(baseline.name, row_of(baseline));
-  for (const auto& feature : result.features) sample.templates.emplace_back(feature.name, row_of(feature));
+  Sample sample{seed, result.queries.size(), sampling.count - result.queries.size()};
+  add_ranks("RankBoost", result.learner, sample.methods);
+  for (const auto& baseline : result.baselines) add_ranks(baseline.name, baseline, sample.methods);
+  for (const auto& feature : result.features) add_ranks(feature.name, feature, sample.templates);
+  sample.best_template = best_of(sample.templates);
   return sample;
 }
 
-/// The means over the samples of one row.
-template <class RowOf>
-std::string mean_line(const std::string& name, const std::vector<Sample>& samples, const RowOf& row) {
-  std::string line = fmt::format("{:<25} ", name);
-  for (std::size_t column = 0; column < std::tuple_size_v<Row>; ++column) {
-    std::vector<double> values;
-    for (const Sample& sample : samples) values.push_back(row(sample)[column]);
-    line += fmt::format(" {:>12}", to_text(interval_of(values), column == kRankColumn ? 2 : 0));
-  }
-  return line + '\n';
-}
-
-std::string table_of(const std::vector<Sample>& samples) {
-  std::string out(26, ' ');
-  for (const int k : kTops) out += fmt::format(" {:>12}", fmt::format("top {}", k));
-  out += fmt::format(" {:>12}\n", "avg rank");
-  const auto add = [&](NamedRows Sample::*rows) {
-    for (std::size_t i = 0; i < (samples[0].*rows).size(); ++i)
-      out += mean_line((samples[0].*rows)[i].first, samples,
-                       [&](const Sample& sample) { return (sample.*rows)[i].second; });
+/// The means over the samples.
+Table means_table(const std::vector<Sample>& samples) {
+  Table table{{{""}}};
+  for (const int k : kTops) table.rows[0].push_back(fmt::format("top {}", k));
+  table.rows[0].emplace_back("avg rank");
+  const auto add = [&](const std::string& name, const auto& row_of) {
+    table.add({name});
+    for (std::size_t column = 0; column <= kRankColumn; ++column) {
+      std::vector<double> values;
+      for (const Sample& sample : samples) values.push_back(row_of(sample)[column]);
+      table.rows.back().push_back(to_text(interval_of(values), column == kRankColumn ? 2 : 0));
+    }
   };
-  add(&Sample::methods);
-  out += mean_line("best template a column", samples, [](const Sample& s) { return best_of(s.templates); });
-  out += '\n';
-  add(&Sample::templates);
-  return out;
+  for (const auto& [name, row] : samples[0].methods.rows)
+    add(name, [&](const Sample& sample) { return sample.methods.of(name); });
+  add("best template a column", [](const Sample& sample) { return sample.best_template; });
+  for (const auto& [name, row] : samples[0].templates.rows)
+    add(name, [&](const Sample& sample) { return sample.templates.of(name); });
+  return table;
 }
 
 /// Each sample's average ranks, and the best method.
-std::string samples_table(const std::vector<Sample>& samples) {
-  std::string out;
+Table samples_table(const std::vector<Sample>& samples) {
+  Table table;
   const auto add = [&](const std::string& name, const auto& cell) {
-    out += fmt::format("{:<25} ", name);
-    for (const Sample& sample : samples) out += fmt::format(" {:>8}", cell(sample));
-    out += '\n';
+    table.add({name});
+    for (const Sample& sample : samples) table.rows.back().push_back(fmt::format("{}", cell(sample)));
   };
   add("average rank, by seed", [](const Sample& s) { return s.seed; });
   add("base queries answered", [](const Sample& s) { return s.answerable; });
   add("discarded", [](const Sample& s) { return s.unanswerable; });
-  for (std::size_t i = 0; i < samples[0].methods.size(); ++i)
-    add(samples[0].methods[i].first, [&](const Sample& s) { return fixed(s.methods[i].second.back(), 2); });
-  add("best template", [](const Sample& s) { return fixed(best_of(s.templates).back(), 2); });
+  for (const auto& [name, row] : samples[0].methods.rows)
+    add(name, [&](const Sample& s) { return fixed(s.methods.of(name)[kRankColumn], 2); });
+  add("best template", [](const Sample& s) { return fixed(s.best_template[kRankColumn], 2); });
   add("columns led by RankBoost", [](const Sample& s) { return fmt::format("{} of 7", columns_led(s)); });
-  return out;
+  return table;
 }
 
 /// The first results of the served model for queries that newcomers type.
-std::string programs_table(const std::vector<KnownProgram>& programs) {
+std::string programs_text(const std::vector<KnownProgram>& programs) {
   const auto known = std::count_if(programs.begin(), programs.end(),
                                    [](const KnownProgram& program) { return program.is_known; });
   std::string out = fmt::format("a program that people know among the first {}: {} of {} queries\n",
@@ -155,22 +142,6 @@ std::string names_text(const OwnNames& names) {
       names.asked, names.first, names.among_three, kFirstResults);
   return names.not_first.empty() ? out
                                  : out + fmt::format("not first: {}\n", fmt::join(names.not_first, ", "));
-}
-
-JsonArray json_of(const std::vector<Sample>& samples) {
-  const auto rows = [](const NamedRows& named_rows) {
-    JsonObject out;
-    for (const auto& [name, row] : named_rows) out[name] = json_array(row);
-    return out;
-  };
-  JsonArray out;
-  for (const Sample& sample : samples)
-    out.push_back(JsonObject{{"seed", sample.seed},
-                             {"answered", sample.answerable},
-                             {"discarded", sample.unanswerable},
-                             {"methods", rows(sample.methods)},
-                             {"templates", rows(sample.templates)}});
-  return out;
 }
 
 }  // namespace
@@ -191,10 +162,11 @@ Result<Report> run_home_pages(const ExperimentOptions& options) {
   TRY(const auto names, own_names(*pages, model));
   Report report{
       fmt::format("{} home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after {} rounds\n"
-                  "mean ± half of the 95 % interval (Student's t) over the seeds\n\n{}\n{}\n{}\n{}",
-                  pages->pages().size(), kDemonstrationRounds, table_of(samples), samples_table(samples),
-                  programs_table(programs), names_text(names))};
-  report.json["samples"] = json_of(samples);
+                  "mean ± half of the 95 % interval (Student's t) over the seeds\n\n",
+                  pages->pages().size(), kDemonstrationRounds)};
+  report.add(means_table(samples));
+  report.add(samples_table(samples));
+  report.text += programs_text(programs) + "\n" + names_text(names);
   return report;
 }
 
