@@ -234,29 +234,30 @@ Result<Way> run_way(const Collection& collection, const UserKind& kind, std::uin
   return way;
 }
 
-/// The leads after the training of that number, honest or poisoned.
-/// in: ways - alternately without and with a poisoner
-std::vector<double> leads_at(const std::vector<Way>& ways, std::size_t step, bool is_poisoned) {
+/// The leads after the training of that number.
+/// in: ways - one per draw
+std::vector<double> leads_at(const std::vector<Way>& ways, std::size_t step) {
   std::vector<double> out;
-  for (std::size_t i = is_poisoned ? 1 : 0; i < ways.size(); i += 2) out.push_back(ways[i][step]);
+  for (const Way& way : ways) out.push_back(way[step]);
   return out;
 }
 
-void describe(const UserKind& kind, const std::vector<Way>& ways, Table& table, Report& report) {
+void describe(const UserKind& kind, const std::vector<Way>& honest, const std::vector<Way>& poisoned,
+              Table& table, Report& report) {
   double lowest = 1.0;
   for (std::size_t step = 0; step < kTrainings.size(); ++step) {
-    const auto leads = leads_at(ways, step, false);
+    const auto leads = leads_at(honest, step);
+    const Interval lead = interval_of(leads);
     lowest = std::min(lowest, least_of(leads));
-    table.add({fmt::format("{}, {}", kind.name, kTrainings[step]), to_text(interval_of(leads), 4),
-               signed_text(least_of(leads)), signed_text(mean_of(leads_at(ways, step, true))),
-               fixed(interval_of(leads).deviation, 4)});
+    table.add({fmt::format("{}, {}", kind.name, kTrainings[step]), to_text(lead, 4),
+               signed_text(least_of(leads)), signed_text(mean_of(leads_at(poisoned, step))),
+               fixed(lead.deviation, 4)});
   }
-  const std::size_t last = kTrainings.size() - 1;
-  const auto end = leads_at(ways, last, false);
+  const auto end = leads_at(honest, kTrainings.size() - 1);
   const double noise = interval_of(end).deviation;
-  const double moved = mean_of(leads_at(ways, last, true)) - mean_of(end);
+  const double moved = mean_of(leads_at(poisoned, kTrainings.size() - 1)) - mean_of(end);
   report.judge(kind.name + ": after 1,000 searches the model of clicks alone is ahead of RRF",
-               mean_of(end) > 0.0, fmt::format("{:+.4f}", mean_of(end)));
+               mean_of(end) > 0.0, signed_text(mean_of(end)));
   report.judge(fmt::format("{}: no model on the way is more than {} below RRF", kind.name, kTolerated),
                lowest >= -kTolerated, "lowest " + signed_text(lowest));
   report.judge(kind.name + ": a poisoner with 1 % of the addresses moves the model by no more than the noise",
@@ -275,12 +276,12 @@ Result<Report> run_click_learning(const ExperimentOptions& options) {
   table.add({"users, searches", "MAP - RRF", "lowest draw", "with a poisoner", "noise"});
   for (const UserKind& kind : kKinds) {
     TRY(const auto ways, run_all(2 * draws, options, [&](std::size_t i) {
-          return run_way(collection, kind, i / 2, i % 2 == 1, options);
+          return run_way(collection, kind, i % draws, i >= draws, options);
         }));
-    describe(kind, ways, table, report);
+    const auto poisoned = ways.begin() + static_cast<std::ptrdiff_t>(draws);
+    describe(kind, {ways.begin(), poisoned}, {poisoned, ways.end()}, table, report);
   }
-  double rrf = 0.0;
-  for (const OfficialPart& part : collection.parts) rrf += part.rrf / static_cast<double>(kFifths);
+  const double rrf = mean_by(collection.parts, [](const OfficialPart& part) { return part.rrf; });
   report.text = fmt::format(
       "MQ2008-agg: users ask queries of four official parts, models are measured on the fifth, each part in "
       "its turn;\nRRF has {:.4f} in the mean; {} draws. ± is half of the 95 % interval over the draws, noise "

@@ -93,18 +93,13 @@ Result<Row> row_of(const MeasuredSet& set, const ExperimentOptions& options) {
   const std::uint64_t samples = options.is_quick() ? 1 : set.samples;
   Row row;
   std::vector<std::vector<double>> means;
-  for (std::uint64_t sample = 1; sample <= samples; ++sample) {
+  for (std::uint64_t sample = samples; sample >= 1; --sample) {
     TRY(const auto queries, read_judged_queries(set.name, options, sample));
-    TRY(auto found, compare_on(queries, set.measure, options));
-    means.push_back(found.means);
-    if (sample == 1) row = std::move(found);
+    TRY(row, compare_on(queries, set.measure, options));
+    means.insert(means.begin(), row.means);
   }
-  if (samples > 1)
-    for (std::size_t i = 0; i < row.means.size(); ++i) {
-      std::vector<double> values;
-      for (const auto& each : means) values.push_back(each[i]);
-      row.means[i] = mean_of(values);
-    }
+  for (std::size_t i = 0; i < row.means.size(); ++i)
+    row.means[i] = mean_by(means, [&](const std::vector<double>& of_sample) { return of_sample[i]; });
   if (set.samples > 1) row.name = fmt::format("{}, mean of {} samples", row.name, samples);
   return row;
 }

@@ -18,6 +18,17 @@ constexpr auto kSearchTime = std::chrono::minutes(10);  // a slow machine must n
 
 }  // namespace
 
+Result<std::vector<evaluation::Run>> read_run_texts(const std::map<std::string, std::string>& texts,
+                                                    const std::string& folder) {
+  std::vector<std::string> arguments;
+  for (const auto& [name, text] : texts) {
+    const std::string path = folder + "/" + name + ".run";
+    TRY_VOID(write_file(path, text));
+    arguments.push_back(name + "=" + path);
+  }
+  return evaluation::read_runs(arguments);
+}
+
 Result<std::unique_ptr<IndexedDocuments>> IndexedDocuments::make(const std::string& documents,
                                                                  const std::string& database,
                                                                  const Files& files,
@@ -60,23 +71,17 @@ Result<std::vector<RankedList>> IndexedDocuments::lists(const BaseQuery& query) 
 
 Result<std::vector<evaluation::Run>> IndexedDocuments::record(const std::vector<Question>& questions,
                                                               const std::string& folder) const {
-  std::vector<std::string> runs(domain_.templates.size(), "# no list yet\n");
+  std::map<std::string, std::string> runs;
+  for (const templates::SearchTemplate& one : domain_.templates) runs[one.id] = "# no list yet\n";
   for (const Question& question : questions) {
     TRY(const auto found, lists({{{"QUERY", question.text}}}));
     for (std::size_t t = 0; t < found.size(); ++t)
       for (std::size_t i = 0; i < found[t].hits.size(); ++i)
-        runs[t] += fmt::format("{} Q0 {} {} {} {}\n", question.id, found[t].hits[i].url, i + 1,
-                               domain_.depth - static_cast<int>(i), domain_.templates[t].id);
+        runs[domain_.templates[t].id] +=
+            fmt::format("{} Q0 {} {} {} {}\n", question.id, found[t].hits[i].url, i + 1,
+                        domain_.depth - static_cast<int>(i), domain_.templates[t].id);
   }
-  std::map<std::string, std::string> paths;
-  for (std::size_t t = 0; t < runs.size(); ++t) {
-    const std::string& name = domain_.templates[t].id;
-    TRY_VOID(write_file(folder + "/" + name + ".run", runs[t]));
-    paths[name] = name + "=" + folder + "/" + name + ".run";
-  }
-  std::vector<std::string> arguments;
-  for (const auto& [name, path] : paths) arguments.push_back(path);
-  return evaluation::read_runs(arguments);
+  return read_run_texts(runs, folder);
 }
 
 }  // namespace metafuse::lab::experiments

@@ -21,6 +21,12 @@ struct Question {
   std::string text;
 };
 
+/// Writes each run to FOLDER/NAME.run and reads them, in the order of their names.
+/// in:     texts - by name
+/// errors: those of writing and of evaluation::read_runs
+Result<std::vector<evaluation::Run>> read_run_texts(const std::map<std::string, std::string>& texts,
+                                                    const std::string& folder);
+
 /// Documents in an embedded index, and the templates and engines that search it.
 class IndexedDocuments {
  public:

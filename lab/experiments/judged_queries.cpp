@@ -10,63 +10,24 @@
 
 #include "core/number.h"
 #include "core/text_file.h"
-#include "evaluation/runs/lines.h"
 #include "evaluation/significance/significance.h"
-#include "fusion/data/fused_order.h"
 #include "fusion/input/input_files.h"
 #include "lab/experiments/data_sets.h"
 #include "lab/experiments/home_pages/home_pages.h"
+#include "lab/experiments/indexed_documents.h"
 
 namespace metafuse::lab::experiments {
 namespace {
 
-/// A line of a file that contains many runs.
-struct JoinedLine {
-  std::string_view topic;
-  evaluation::RunLine line;
-};
-
-/// The topics of one run's lines; each list is sorted as in any run: by score, rank, document.
-std::vector<evaluation::RunTopic> topics_of(std::vector<JoinedLine>& lines) {
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const JoinedLine& a, const JoinedLine& b) { return a.topic < b.topic; });
-  std::vector<evaluation::RunTopic> topics;
-  for (std::size_t begin = 0; begin < lines.size();) {
-    std::vector<evaluation::RunLine> list;
-    std::size_t at = begin;
-    for (; at < lines.size() && lines[at].topic == lines[begin].topic; ++at) list.push_back(lines[at].line);
-    evaluation::sort_as_listed(list);
-    evaluation::RunTopic topic{lines[begin].topic, {}};
-    for (const evaluation::RunLine& line : list) topic.entries.push_back({line.document, line.score});
-    topics.push_back(std::move(topic));
-    begin = at;
-  }
-  return topics;
-}
-
 /// Reads the runs of one file, which its sixth column tells apart.
 Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
-  TRY(auto file, open_text(path));
-  std::map<std::string_view, std::vector<JoinedLine>> by_tag;
-  const char* const end = file.text.data() + file.text.size();
-  evaluation::LineParser parser(file.text.data(), end);
-  while (parser.at() < end) {
-    JoinedLine item;
-    item.topic = parser.field();
-    parser.field();
-    item.line.document = parser.field();
-    const std::string_view rank = parser.field();
-    const std::string_view score = parser.field();
-    const std::string_view tag = parser.field();
-    if (!to_integer(rank, item.line.rank) || !to_double(score, item.line.score) || tag.empty() ||
-        !parser.at_line_end())
-      return evaluation::bad_line(file, parser.at(), "not a run line");
-    by_tag[tag].push_back(item);
-    parser.move_to(parser.next_line());
-  }
-  std::vector<evaluation::Run> runs;
-  for (auto& [tag, lines] : by_tag) runs.push_back({std::string(tag), path, topics_of(lines), file.storage});
-  return runs;
+  std::map<std::string, std::string> texts;
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
+    (texts[std::string(line.substr(line.rfind(' ') + 1))] += line) += '\n';
+    return {};
+  }));
+  TRY(const auto folder, WorkFolder::make());
+  return read_run_texts(texts, folder->path());
 }
 
 Result<RunCollection> trec_collection(const std::string& data, const std::string& name,
@@ -78,29 +39,6 @@ Result<RunCollection> trec_collection(const std::string& data, const std::string
   TRY(collection.runs, read_joined_runs(path + ".top100.runs.xz"));
   TRY(collection.judgments, evaluation::read_qrels(path + ".qrels.xz"));
   return collection;
-}
-
-/// The number of documents of each grade from 1 on, in ascending order of grades.
-template <class Grades>
-std::vector<evaluation::GradeCount> counted(const Grades& grades) {
-  std::map<int, std::size_t> counts;
-  for (const int grade : grades)
-    if (grade >= 1) ++counts[grade];
-  std::vector<evaluation::GradeCount> out;
-  for (const auto& [grade, count] : counts) out.push_back({grade, count});
-  return out;
-}
-
-/// Per query, the relevant documents in its lists.
-std::vector<std::vector<evaluation::GradeCount>> judged_in_lists(const fusion::TrainingSet& set) {
-  std::vector<std::vector<evaluation::GradeCount>> out;
-  for (const fusion::QueryRange& query : set.queries) {
-    std::vector<int> grades;
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      grades.push_back(static_cast<int>(set.grades[row]));
-    out.push_back(counted(grades));
-  }
-  return out;
 }
 
 }  // namespace
@@ -167,13 +105,13 @@ Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed
   TRY(auto collection, std::move(read));
   fusion::TrainingInputReport report;
   TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
-  JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
+  TRY(auto part_of, random_parts(set, kFifths, seed));
+  JudgedQueries out{collection.name, std::move(set), std::move(part_of), {}, false, collection.limit};
   for (const fusion::QueryRange& query : out.set.queries) {
-    std::vector<int> grades;
-    for (const auto& each : collection.judgments.find(query.id)->documents) grades.push_back(each.grade);
-    out.judged.push_back(counted(grades));
+    GradeCounts& counts = out.judged.emplace_back();
+    for (const auto& each : collection.judgments.find(query.id)->documents)
+      if (each.grade >= 1) evaluation::count_grade(each.grade, counts);
   }
-  TRY(out.part_of, random_parts(out.set, kFifths, seed));
   return out;
 }
 
@@ -193,7 +131,6 @@ Result<JudgedQueries> read_aggregation(const std::string& data, const std::strin
   }
   TRY(auto set, fusion::read_training_set(all));
   JudgedQueries out{name, std::move(set), {}, {}, true, 0};
-  out.judged = judged_in_lists(out.set);
   for (const fusion::QueryRange& query : out.set.queries) out.part_of.push_back(part_of[query.id]);
   return out;
 }
@@ -203,10 +140,8 @@ Result<JudgedQueries> record_demonstration(const ExperimentOptions& options, std
   home_pages::SampleOptions sampling;
   sampling.seed = seed;
   TRY(auto set, pages->record(sampling, options.threads));
-  JudgedQueries out{"home pages", std::move(set), {}, {}, false, 0};
-  out.judged = judged_in_lists(out.set);
-  TRY(out.part_of, random_parts(out.set, kFifths, options.seed));
-  return out;
+  TRY(auto part_of, random_parts(set, kFifths, options.seed));
+  return JudgedQueries{"home pages", std::move(set), std::move(part_of)};
 }
 
 }  // namespace
@@ -239,30 +174,23 @@ Result<void> for_each_set(std::initializer_list<std::string_view> names, const E
 
 std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
                               const fusion::TrainingSet& set, const std::vector<double>& scores,
-                              const evaluation::MeasureSet& measures) {
-  const std::size_t limit = queries.limit > 0 ? queries.limit : set.matrix.document_count();
+                              const std::string& measure) {
+  const auto measures = evaluation::parse_measures(measure);
+  std::vector<GradeCounts> judged;
+  for (const std::size_t query : test)
+    if (!queries.judged.empty()) judged.push_back(queries.judged[query]);
   std::vector<double> values;
-  for (std::size_t i = 0; i < test.size(); ++i) {
-    values.push_back(0.0);
-    if (queries.judged[test[i]].empty()) continue;
-    const fusion::QueryRange& query = set.queries[i];
-    evaluation::JudgedRanking ranking;
-    const std::vector<double> own(scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
-                                  scores.begin() + static_cast<std::ptrdiff_t>(query.end));
-    for (const std::size_t row : fusion::fused_order(set.matrix, query.begin, query.end, own, set.documents))
-      if (ranking.grades.size() < limit) ranking.grades.push_back(static_cast<int>(set.grades[row]));
-    ranking.judged = queries.judged[test[i]];
-    values.back() = evaluation::evaluate(measures, ranking, {})[0];
-  }
+  for (const auto& row : QueryMeasures(set, *measures, std::move(judged), queries.limit).of(scores))
+    values.push_back(row[0]);
   return values;
 }
 
-Trial::Trial(const JudgedQueries& queries, Division division, const std::string& measure, std::uint64_t seed)
-    : queries_(&queries),
-      test_(std::move(division.test)),
+Trial::Trial(const JudgedQueries& from, Division division, std::string tested_by, std::uint64_t seed)
+    : queries(from),
+      test(std::move(division.test)),
       train_set(fusion::select_queries(queries.set, division.train)),
-      test_set(fusion::select_queries(queries.set, test_)),
-      measures(evaluation::parse_measures(measure).value()) {
+      test_set(fusion::select_queries(queries.set, test)),
+      measure(std::move(tested_by)) {
   request.seed = seed;
 }
 

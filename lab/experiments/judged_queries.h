@@ -48,8 +48,8 @@ Result<RunCollection> read_fedweb(const std::string& data);
 struct JudgedQueries {
   std::string name;
   fusion::TrainingSet set;
-  std::vector<std::vector<evaluation::GradeCount>> judged;  ///< per query: relevant documents, listed or not
-  std::vector<std::size_t> part_of;                         ///< per query: the number of its part
+  std::vector<std::size_t> part_of;      ///< per query: the number of its part
+  std::vector<GradeCounts> judged = {};  ///< per query: relevant documents; empty: those in the lists
   bool is_part_fixed = false;  ///< true: the data set defines the parts; false: they are drawn at random
   std::size_t limit = 0;       ///< how many documents of a ranking count in the measures; 0: all
 };
@@ -90,18 +90,16 @@ Division divided(const std::vector<std::size_t>& part_of, std::size_t part);
 Result<std::vector<std::size_t>> random_parts(const fusion::TrainingSet& set, std::size_t count,
                                               std::uint64_t seed);
 
-/// The values of the first measure for every test query; a query without a relevant document counts as 0.
-///
-/// in:     test - for each query of `set`, its number in `queries`; scores - one per document of `set`
+/// The values of a measure for test queries.
+/// in: test - for each query of `set`, its number in `queries`; scores - one per document of `set`
 std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
                               const fusion::TrainingSet& set, const std::vector<double>& scores,
-                              const evaluation::MeasureSet& measures);
+                              const std::string& measure);
 
 /// Judged queries to learn from and others to test on.
-class Trial {
- public:
-  /// in: queries - must outlive this object; measure - of the test queries
-  Trial(const JudgedQueries& queries, Division division, const std::string& measure, std::uint64_t seed);
+struct Trial {
+  /// in: from - must outlive this object; tested_by - the measure of the test queries
+  Trial(const JudgedQueries& from, Division division, std::string tested_by, std::uint64_t seed);
 
   Result<fusion::Model> learn(const Method& method, const fusion::TrainingSet& set) const {
     return train(method, set, request);
@@ -109,17 +107,14 @@ class Trial {
   Result<fusion::Model> learn(const Method& method) const { return learn(method, train_set); }
   /// The measure of each test query.
   std::vector<double> values(const fusion::Model& model) const {
-    return values_of(*queries_, test_, test_set, model.ranker->score(test_set.matrix), measures);
+    return values_of(queries, test, test_set, model.ranker->score(test_set.matrix), measure);
   }
   double value(const fusion::Model& model) const { return mean_of(values(model)); }
 
- private:
-  const JudgedQueries* queries_;
-  std::vector<std::size_t> test_;
-
- public:
+  const JudgedQueries& queries;
+  const std::vector<std::size_t> test;
   const fusion::TrainingSet train_set, test_set;
-  const evaluation::MeasureSet measures;
+  const std::string measure;
   fusion::TrainingRequest request;  ///< for learn(); has the seed
 };
 

@@ -91,9 +91,7 @@ Result<std::vector<Document>> read_documents(const std::string& path) {
 }
 
 std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// A query of a document's own words in one of four forms: its title, its rarest words, some words in a row,
@@ -221,11 +219,12 @@ fusion::TrainingSet calibrated(fusion::TrainingSet model, const fusion::Training
   return model;
 }
 
-/// The columns of the table.
+/// The mean values of the columns, of a part or of a collection.
 enum Column : std::size_t { kUntrained, kRight, kWrong, kWrongCalibrated, kKnown };
+using Row = std::vector<double>;
 
-/// The mean over a part's queries for each column. A set that auto refuses leaves the order untrained.
-Result<std::vector<double>> run_part(const Collection& collection, std::size_t part, std::uint64_t seed) {
+/// A set that auto refuses leaves the order untrained.
+Result<Row> run_part(const Collection& collection, std::size_t part, std::uint64_t seed) {
   const JudgedQueries& queries = collection.queries;
   const Trial trial(queries, divided(queries.part_of, part), "map", seed);
   const fusion::TrainingSet& people = trial.train_set;
@@ -236,45 +235,39 @@ Result<std::vector<double>> run_part(const Collection& collection, std::size_t p
   };
   const Random random = Random(seed).split(part);
   const auto wrong = graded_by_model(people, kWrongShare, random);
-  return std::vector<double>{trial.value(untrained), value(graded_by_model(people, 0.0, random)),
-                             value(wrong), value(calibrated(wrong, people, random.split(1))),
-                             trial.value(collection.of_known_items)};
+  return Row{trial.value(untrained), value(graded_by_model(people, 0.0, random)), value(wrong),
+             value(calibrated(wrong, people, random.split(1))), trial.value(collection.of_known_items)};
 }
 
 /// The share of what right grades gain that the model's lose; 0 where right grades gain nothing.
-double share_lost(const std::vector<double>& means, Column column) {
+double share_lost(const Row& means) {
   const double gain = means[kRight] - means[kUntrained];
-  return gain > 0.0 ? (means[kRight] - means[column]) / gain : 0.0;
+  return gain > 0.0 ? (means[kRight] - means[kWrong]) / gain : 0.0;
 }
 
-void describe(const std::map<std::string, std::vector<double>>& by_collection, Report& report) {
+void describe(const std::vector<Row>& rows, Report& report) {
   Table table{
       {{"MAP", "untrained", "right grades", "30 % wrong", "calibrated", "share lost", "known items"}}};
-  std::vector<std::vector<double>> rows;
-  double least = 1.0;
-  const auto add = [&](const std::string& name, const std::vector<double>& means) {
-    std::vector<std::string> cells{name};
-    for (const Column column : {kUntrained, kRight, kWrong, kWrongCalibrated})
-      cells.push_back(fixed(means[column], 4));
-    cells.push_back(fmt::format("{:.0f} %", 100.0 * share_lost(means, kWrong)));
-    cells.push_back(signed_text(means[kKnown] - means[kUntrained]));
-    table.add(std::move(cells));
+  const auto add = [&](const std::string& name, const Row& means) {
+    table.add(name, std::span(means).first(kKnown), 4);
+    table.rows.back().push_back(fmt::format("{:.0f} %", 100.0 * share_lost(means)));
+    table.rows.back().push_back(signed_text(means[kKnown] - means[kUntrained]));
   };
-  for (const auto& [name, means] : by_collection) {
-    add(name, means);
-    rows.push_back(means);
-    least = std::min(least, means[kKnown] - means[kUntrained]);
+  double least = 1.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    add(kCollections[i], rows[i]);
+    least = std::min(least, rows[i][kKnown] - rows[i][kUntrained]);
   }
-  const auto means = means_of(rows);
+  const Row means = means_of(rows);
   add("mean", means);
   report.add(table);
   report.text += "\n";
   report.judge("a model with 30 % wrong grades loses at most half of what right grades gain, in the mean",
-               means[kRight] > means[kUntrained] && share_lost(means, kWrong) <= 0.5,
-               fmt::format("{:.0f} %", 100.0 * share_lost(means, kWrong)));
+               means[kRight] > means[kUntrained] && share_lost(means) <= 0.5,
+               fmt::format("{:.0f} %", 100.0 * share_lost(means)));
+  const double gain = means[kKnown] - means[kUntrained];
   report.judge("known items gain at least .01 MAP in the mean and lose at most .003 on any collection",
-               means[kKnown] - means[kUntrained] >= 0.01 && least >= -0.003,
-               fmt::format("{:+.4f}, lowest {:+.4f}", means[kKnown] - means[kUntrained], least));
+               gain >= 0.01 && least >= -0.003, fmt::format("{:+.4f}, lowest {:+.4f}", gain, least));
 }
 
 }  // namespace
@@ -282,13 +275,13 @@ void describe(const std::map<std::string, std::vector<double>>& by_collection, R
 
 Result<Report> run_judges(const ExperimentOptions& options) {
   using namespace judges;
-  std::map<std::string, std::vector<double>> means;
+  std::vector<Row> means;
   for (const char* name : kCollections) {
     TRY(const auto collection, read_collection(name, options));
     TRY(const auto rows, run_parts(options, [&](std::size_t part, std::uint64_t seed) {
           return run_part(collection, part, seed);
         }));
-    means[name] = means_of(rows);
+    means.push_back(means_of(rows));
   }
   Report report{"MAP by people's judgments, on queries that nothing was learned from.\n\n"};
   describe(means, report);

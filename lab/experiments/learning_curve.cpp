@@ -80,21 +80,17 @@ struct Point {
   std::size_t queries = 0;
   std::vector<Outcome> draws;
 
-  std::vector<double> values(std::size_t method) const {
-    std::vector<double> out;
-    for (const Outcome& draw : draws) out.push_back(draw.values[method]);
-    return out;
+  double value(std::size_t method) const {
+    return mean_by(draws, [&](const Outcome& draw) { return draw.values[method]; });
+  }
+  double seconds(std::size_t method) const {
+    return mean_by(draws, [&](const Outcome& draw) { return draw.seconds[method]; });
   }
   /// For each draw, auto's value minus that of RRF.
   std::vector<double> leads() const {
     std::vector<double> out;
     for (const Outcome& draw : draws) out.push_back(draw.values[kAuto] - draw.values[0]);
     return out;
-  }
-  double seconds(std::size_t method) const {
-    double sum = 0.0;
-    for (const Outcome& draw : draws) sum += draw.seconds[method];
-    return sum;
   }
 };
 
@@ -138,14 +134,14 @@ evaluation::Curve describe(const std::string& name, const std::vector<Point>& po
   std::string chosen;
   for (const Point& point : points) {
     std::vector<std::string> cells{fmt::format("{} (x{})", point.queries, point.draws.size())};
-    for (std::size_t m = 0; m < kMethods.size(); ++m) cells.push_back(fixed(mean_of(point.values(m)), 4));
+    for (std::size_t m = 0; m < kMethods.size(); ++m) cells.push_back(fixed(point.value(m), 4));
     const std::vector<double> leads = point.leads();
     const Interval lead = interval_of(leads);
-    cells.push_back(fmt::format("{:+.4f} ± {:.4f}", lead.mean, lead.half_width));
-    cells.push_back(signed_text(least_of(leads)));
-    cells.push_back(std::to_string(
-        std::count_if(leads.begin(), leads.end(), [](double each) { return each < -kTolerance; })));
-    cells.push_back(fmt::format("{:.0f}x", point.seconds(kAuto) / point.seconds(kRankBoost)));
+    const auto below =
+        std::count_if(leads.begin(), leads.end(), [](double each) { return each < -kTolerance; });
+    cells.insert(cells.end(), {fmt::format("{:+.4f} ± {:.4f}", lead.mean, lead.half_width),
+                               signed_text(least_of(leads)), std::to_string(below),
+                               fmt::format("{:.0f}x", point.seconds(kAuto) / point.seconds(kRankBoost))});
     table.add(std::move(cells));
     curve.x.push_back(static_cast<double>(point.queries));
     curve.y.push_back(lead.mean);

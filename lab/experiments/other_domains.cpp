@@ -27,7 +27,8 @@ constexpr const char* kMeasure = "recip_rank";
 enum Column : std::size_t { kRrf, kAuto, kPrior, kPooled, kColumns };
 constexpr std::array<const char*, kColumns> kNames = {"RRF", "auto", "auto from other domains", "pooled"};
 
-using Row = std::array<double, kColumns>;
+using Row = std::vector<double>;                              // one value per column
+using RowsByCount = std::map<std::size_t, std::vector<Row>>;  // by own judged queries: one row per draw
 
 struct Domain {
   std::string name;
@@ -61,13 +62,12 @@ struct Recorded {
   std::vector<fusion::Model> models;  ///< one per domain, of all its queries
 };
 
-Result<fusion::Model> train_auto(const fusion::TrainingSet& set, const fusion::Prior* prior,
-                                 std::uint64_t seed) {
+fusion::TrainingRequest request_of(std::uint64_t seed, const fusion::Prior* prior) {
   fusion::TrainingRequest request;
   request.seed = seed;
   request.measure.name = kMeasure;
   request.prior = prior;
-  return train({"auto"}, set, request);
+  return request;
 }
 
 Result<Recorded> record(const ExperimentOptions& options) {
@@ -82,11 +82,10 @@ Result<Recorded> record(const ExperimentOptions& options) {
     const auto at = query.base_query.slots.find("SECTION");
     section_of[query.id] = at == query.base_query.slots.end() ? "no section" : at->second;
   }
-  out.queries.judged.assign(out.queries.set.queries.size(), {{1, 1}});
   out.domains = domains_of(out.queries.set, section_of);
   TRY(out.models, run_all(out.domains.size(), options.threads, {}, [&](std::size_t d) {
-        return train_auto(fusion::select_queries(out.queries.set, out.domains[d].queries), nullptr,
-                          options.seed);
+        return train({"auto"}, fusion::select_queries(out.queries.set, out.domains[d].queries),
+                     request_of(options.seed, nullptr));
       }));
   return out;
 }
@@ -107,18 +106,6 @@ fusion::TrainingSet queries_of_others(const Recorded& recorded, std::size_t doma
   return fusion::select_queries(recorded.queries.set, queries);
 }
 
-Result<fusion::Model> train_with_others(const fusion::TrainingSet& set, const fusion::TrainingSet& others,
-                                        const fusion::Prior& prior, std::uint64_t seed) {
-  fusion::TrainingRequest request;
-  request.train = &set;
-  request.seed = seed;
-  request.measure.name = kMeasure;
-  request.prior = &prior;
-  request.trace.is_wanted = false;
-  TRY(auto result, fusion::pooled_learner(*fusion::find_learner("auto"), others).train(request));
-  return std::move(result.model);
-}
-
 /// One draw of one domain: the means of the test half, for every number of own judged queries that there is.
 Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, std::size_t number,
                                   std::uint64_t seed) {
@@ -132,68 +119,44 @@ Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, 
   const Trial trial(recorded.queries, std::move(division), kMeasure, seed);
   TRY(const auto prior, prior_for(recorded, domain));
   TRY(const auto rrf, train({"reciprocal-ranks"}, trial.test_set));
-  const fusion::TrainingSet others = queries_of_others(recorded, domain);
+  const auto pooling =
+      fusion::pooled_learner(*fusion::find_learner("auto"), queries_of_others(recorded, domain));
   std::vector<Row> rows;
   for (const std::size_t count : kCounts) {
     if (count > own.size()) break;
-    Row& row = rows.emplace_back();
-    row.fill(trial.value(rrf));
+    Row& row = rows.emplace_back(kColumns, trial.value(rrf));
     row[kPrior] = row[kPooled] = trial.value(fusion::model_of(prior, trial.test_set.matrix.features()));
     if (count == 0) continue;
     std::vector<std::size_t> judged(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     std::sort(judged.begin(), judged.end());
     const fusion::TrainingSet set = fusion::select_queries(recorded.queries.set, judged);
-    TRY(const auto alone, train_auto(set, nullptr, seed));
-    TRY(const auto started, train_auto(set, &prior, seed));
-    row[kAuto] = trial.value(alone);
-    row[kPrior] = trial.value(started);
-    TRY(const auto pooled, train_with_others(set, others, prior, seed));
-    row[kPooled] = trial.value(pooled);
+    TRY(const auto alone, train({"auto"}, set, request_of(seed, nullptr)));
+    TRY(const auto started, train({"auto"}, set, request_of(seed, &prior)));
+    TRY(const auto pooled, train_with(pooling, set, request_of(seed, &prior)));
+    row = {trial.value(rrf), trial.value(alone), trial.value(started), trial.value(pooled)};
   }
   return rows;
 }
 
-/// The mean of those draws that had so many judged queries.
-struct Mean {
-  std::size_t draws = 0;
-  Row row{};
-
-  double lead(Column over, Column of = kPrior) const { return row[of] - row[over]; }
-};
-
-/// in: is_wanted - of each draw
-template <class IsWanted>
-std::map<std::size_t, Mean> means_of_draws(const std::vector<std::vector<Row>>& draws,
-                                           const IsWanted& is_wanted) {
-  std::map<std::size_t, Mean> means;
-  for (std::size_t draw = 0; draw < draws.size(); ++draw)
-    for (std::size_t i = 0; is_wanted(draw) && i < draws[draw].size(); ++i) {
-      Mean& mean = means[kCounts[i]];
-      ++mean.draws;
-      for (std::size_t c = 0; c < kColumns; ++c) mean.row[c] += draws[draw][i][c];
-    }
-  for (auto& [count, mean] : means)
-    for (double& value : mean.row) value /= static_cast<double>(mean.draws);
-  return means;
-}
-
-void describe(const std::string& name, const std::map<std::size_t, Mean>& means, Report& report) {
+void describe(const std::string& name, const RowsByCount& draws, Report& report) {
   Table table{{{name + ": MRR, own judged queries"}}};
-  for (const char* column : kNames) table.rows[0].emplace_back(column);
-  table.rows[0].emplace_back("ahead of auto");
-  table.rows[0].emplace_back("pooled, ahead of auto");
-  for (const auto& [count, mean] : means) {
-    table.add(fmt::format("{} (x{})", count, mean.draws), mean.row, 4);
-    table.rows.back().push_back(signed_text(mean.lead(kAuto)));
-    table.rows.back().push_back(signed_text(mean.lead(kAuto, kPooled)));
+  table.rows[0].insert(table.rows[0].end(), kNames.begin(), kNames.end());
+  table.rows[0].insert(table.rows[0].end(), {"ahead of auto", "pooled, ahead of auto"});
+  for (const auto& [count, rows] : draws) {
+    const Row mean = means_of(rows);
+    table.add(fmt::format("{} (x{})", count, rows.size()), mean, 4);
+    table.rows.back().push_back(signed_text(mean[kPrior] - mean[kAuto]));
+    table.rows.back().push_back(signed_text(mean[kPooled] - mean[kAuto]));
   }
   report.add(table);
   report.text += "\n";
 }
 
-void judge(const std::map<std::size_t, Mean>& means, Report& report) {
+void judge(const RowsByCount& draws, Report& report) {
   const auto lead = [&](std::size_t count, Column over) {
-    return means.contains(count) ? means.at(count).lead(over) : 0.0;
+    if (!draws.contains(count)) return 0.0;
+    const Row mean = means_of(draws.at(count));
+    return mean[kPrior] - mean[over];
   };
   report.judge_at_least("without a judged query, other domains' models are at least .06 ahead of RRF",
                         lead(0, kRrf), 0.06);
@@ -218,11 +181,17 @@ Result<Report> run_other_domains(const ExperimentOptions& options) {
   Report report{
       "Mean reciprocal rank on queries that nothing was learned from; (xN): draws of so many own judged "
       "queries.\nThe other domains' models are auto's, of all their queries.\n\n"};
-  const auto all = means_of_draws(rows, [](std::size_t) { return true; });
+  RowsByCount all;
+  std::vector<RowsByCount> of_domains(domains);
+  for (std::size_t draw = 0; draw < rows.size(); ++draw)
+    for (std::size_t i = 0; i < rows[draw].size(); ++i) {
+      all[kCounts[i]].push_back(rows[draw][i]);
+      of_domains[draw % domains][kCounts[i]].push_back(rows[draw][i]);
+    }
   describe(fmt::format("{} domains", domains), all, report);
   for (std::size_t d = 0; d < domains; ++d)
     describe(fmt::format("{} ({} queries)", recorded.domains[d].name, recorded.domains[d].queries.size()),
-             means_of_draws(rows, [&](std::size_t draw) { return draw % domains == d; }), report);
+             of_domains[d], report);
   judge(all, report);
   return report;
 }
