@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "core/text_file.h"
 #include "fusion/input/input_files.h"
 
@@ -36,6 +37,26 @@ std::string with_packing(const std::string& path) {
 
 std::string aggregation_part(const std::string& data, std::string_view set, std::size_t part) {
   return with_packing(fmt::format("{}/letor4-agg/{}/A{}.txt", data, set, part));
+}
+
+std::string collection_documents(const std::string& data, const std::string& name) {
+  return with_packing(data + "/text-collections/" + name + "/docs.jsonl");
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (is_ascii_letter_or_digit(c) || static_cast<unsigned char>(c) >= 0x80)
+      words.back() += ascii_lower(c);
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 Result<std::unique_ptr<WorkFolder>> WorkFolder::make(const std::string& wanted) {

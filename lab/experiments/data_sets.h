@@ -21,6 +21,16 @@ std::string with_packing(const std::string& path);
 /// The path of part 1 to 5 of one of LETOR's aggregation sets, as with_packing() gives it.
 std::string aggregation_part(const std::string& data, std::string_view set, std::size_t part);
 
+/// Text collections that people judged, in text-collections/NAME of the data folder.
+inline constexpr std::array kTextCollections = {"cacm", "cisi", "cran", "med", "time"};
+/// The path of a collection's documents, as with_packing() gives it.
+std::string collection_documents(const std::string& data, const std::string& name);
+
+/// The words of a text in lower case: letters and digits of ASCII, and everything beyond it.
+std::vector<std::string> words_of(std::string_view text);
+/// With blanks between them.
+std::string joined(const std::vector<std::string>& words);
+
 /// A folder for the files that an experiment makes.
 class WorkFolder {
  public:

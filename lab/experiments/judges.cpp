@@ -19,7 +19,6 @@
 #include "core/json.h"
 #include "core/json_members.h"
 #include "core/random.h"
-#include "core/text.h"
 #include "core/text_file.h"
 #include "evaluation/runs/judgments.h"
 #include "lab/experiments/data_sets.h"
@@ -37,7 +36,6 @@ constexpr double kWrongShare = 0.3;
 constexpr std::size_t kCalibratedBy = 40;
 constexpr std::size_t kKnownItems = 300;
 constexpr std::size_t kForms = 4;
-constexpr const char* kCollections[] = {"cacm", "cisi", "cran", "med", "time"};
 constexpr IndexedDocuments::Files kFiles = {
     "version: 1\ndomain: own\ndepth: 100\nslots:\n  QUERY: {required: true, description: a question}\n"
     "templates:\n"
@@ -63,21 +61,6 @@ struct Document {
   std::vector<std::string> text;
 };
 
-/// The words of a text: letters and digits of ASCII in lower case, which these collections consist of.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text) {
-    if (is_ascii_letter_or_digit(c)) {
-      word += ascii_lower(c);
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  if (!word.empty()) words.push_back(word);
-  return words;
-}
-
 Result<std::vector<Document>> read_documents(const std::string& path) {
   std::vector<Document> documents;
   TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
@@ -88,10 +71,6 @@ Result<std::vector<Document>> read_documents(const std::string& path) {
     return {};
   }));
   return documents;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// A query of a document's own words in one of four forms: its title, its rarest words, some words in a row,
@@ -162,7 +141,7 @@ Result<JudgedQueries> with_judgments(const IndexedDocuments& indexed, const std:
 
 Result<Collection> read_collection(const std::string& name, const ExperimentOptions& options) {
   const std::string path = options.data + "/text-collections/" + name;
-  const std::string documents_file = with_packing(path + "/docs.jsonl");
+  const std::string documents_file = collection_documents(options.data, name);
   TRY(const auto folder, WorkFolder::make());
   fetchers::IndexOptions index;
   index.kinds = {fetchers::WordKind::stems, fetchers::WordKind::words, fetchers::WordKind::parts};
@@ -255,7 +234,7 @@ void describe(const std::vector<Row>& rows, Report& report) {
   };
   double least = 1.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    add(kCollections[i], rows[i]);
+    add(kTextCollections[i], rows[i]);
     least = std::min(least, rows[i][kKnown] - rows[i][kUntrained]);
   }
   const Row means = means_of(rows);
@@ -276,7 +255,7 @@ void describe(const std::vector<Row>& rows, Report& report) {
 Result<Report> run_judges(const ExperimentOptions& options) {
   using namespace judges;
   std::vector<Row> means;
-  for (const char* name : kCollections) {
+  for (const char* name : kTextCollections) {
     TRY(const auto collection, read_collection(name, options));
     TRY(const auto rows, run_parts(options, [&](std::size_t part, std::uint64_t seed) {
           return run_part(collection, part, seed);

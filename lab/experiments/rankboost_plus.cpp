@@ -40,7 +40,7 @@ using Metrics = std::array<double, kMetrics>;
 /// The three algorithms that the paper compares.
 constexpr std::array kForms = {Form::discrete, Form::continuous, Form::plus_efficient};
 const std::array<std::string, kForms.size()> kNames = {"Rb-d", "Rb-c", "RankBoost+"};
-using Figures3 = std::array<double, kForms.size()>;             // one number per algorithm
+using PerForm = std::array<double, kForms.size()>;              // one number per algorithm
 using Curves = std::array<std::vector<double>, kForms.size()>;  // one curve per algorithm
 
 /// The extent of a comparison.
@@ -287,7 +287,7 @@ void claims_of_convergence(const std::array<Curves, std::size(kFollowed)>& curve
   report.judge("MovieLens: Rb-d raises E2", e2[0].back() > 1.0, "to " + fixed(e2[0].back(), 4));
   report.judge("MovieLens: Rb-c lowers E2 at first and raises it later", e2[1].back() > least_of(e2[1]),
                fmt::format("least {:.4f}, last {:.4f}", least_of(e2[1]), e2[1].back()));
-  Figures3 last{}, rise{}, fall{};
+  PerForm last{}, rise{}, fall{};
   for (std::size_t form = 0; form < kForms.size(); ++form) {
     last[form] = e1[form].back();
     rise[form] = r2[form].back() - least_of(r2[form]);

@@ -10,11 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "core/text_file.h"
 #include "fetchers/engines/index/index_words.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "lab/experiments/data_sets.h"
@@ -116,43 +114,20 @@ SpellingCounts count_corrections(const service::Vocabulary& vocabulary, fetchers
   return counts;
 }
 
-double percent(std::size_t part, std::size_t of) {
-  return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
-}
-
-/// The words of a title in lower case, as somebody types it.
-std::string typed_title(const std::string& title) {
-  std::string out;
-  for (const char c : ascii_lower(title)) {
-    const bool is_part =
-        (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
-    if (is_part)
-      out += c;
-    else if (!out.empty() && out.back() != ' ')
-      out += ' ';
-  }
-  while (out.ends_with(' ')) out.pop_back();
-  return out;
+std::string percent(std::size_t part, std::size_t of) {
+  return of == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(of));
 }
 
 /// Indexes a collection as `metafuse init` does, and draws queries from its titles.
-Result<SpeltIndex> open_collection(const std::string& path, const WorkFolder& folder,
+Result<SpeltIndex> open_collection(const std::string& name, const WorkFolder& folder,
                                    const ExperimentOptions& options) {
-  const std::string name = std::filesystem::path(path).parent_path().filename();
   SpeltIndex out{name, folder.path(name + ".db"), {}};
-  const std::string documents = folder.path(name + ".jsonl");
-  std::string lines;
-  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
-    (lines += line) += '\n';
-    return {};
-  }));
-  TRY_VOID(write_file(documents, lines));
   fetchers::IndexOptions indexing;
   indexing.kinds = {fetchers::WordKind::words};
-  TRY_VOID(fetchers::build_local_index(out.database, {documents}, indexing));
+  TRY_VOID(fetchers::build_local_index(out.database, {collection_documents(options.data, name)}, indexing));
   TRY(const auto words, fetchers::read_index_words(out.database, {.fewest_documents = 1}));
   for (const std::string& title : words.titles)
-    if (std::string query = typed_title(title); query.find(' ') != std::string::npos)
+    if (std::string query = joined(words_of(title)); query.find(' ') != std::string::npos)
       out.queries.push_back(std::move(query));
   Random random(options.seed);
   random.shuffle(out.queries);
@@ -172,54 +147,37 @@ SpeltIndex demonstration(const home_pages::IndexedPages& pages, const Experiment
 }
 
 /// Adds one index's figures.
-Result<void> measure(const SpeltIndex& index, const ExperimentOptions& options, Report& report) {
+Result<void> measure(const SpeltIndex& index, const ExperimentOptions& options, Table& table) {
   TRY(const auto words, fetchers::read_index_words(index.database, {.fewest_documents = 1}));
   const service::Vocabulary vocabulary(words.titles, words.words);
   TRY(auto counter, fetchers::IndexCounter::open(index.database));
   const SpellingCounts counts = count_corrections(vocabulary, counter, index.queries, options.seed);
-  report.json[index.name] = JsonObject{{"titles", vocabulary.titles()}, {"words", vocabulary.words()},
-                                       {"right", counts.right},         {"touched", counts.touched},
-                                       {"mistyped", counts.mistyped},   {"corrected", counts.corrected},
-                                       {"told", counts.told},           {"wrong", counts.wrong}};
-  report.text += fmt::format(
-      "{}: {} titles, {} words\n"
-      "  {} queries with one typing error: {:.1f} % searched as meant, {:.1f} % told or searched, {:.1f} % "
-      "searched as something else\n"
-      "  {} right queries: {:.1f} % searched as something else\n\n",
-      index.name, vocabulary.titles(), vocabulary.words(), counts.mistyped,
-      percent(counts.corrected, counts.mistyped), percent(counts.told, counts.mistyped),
-      percent(counts.wrong, counts.mistyped), counts.right, percent(counts.touched, counts.right));
+  table.add({index.name, std::to_string(vocabulary.titles()), std::to_string(vocabulary.words()),
+             std::to_string(counts.mistyped), percent(counts.corrected, counts.mistyped),
+             percent(counts.told, counts.mistyped), percent(counts.wrong, counts.mistyped),
+             std::to_string(counts.right), percent(counts.touched, counts.right)});
   return {};
-}
-
-/// The documents of the collections below a folder, by name.
-std::vector<std::string> collections_in(const std::string& data) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(data + "/text-collections", error))
-    for (const char* name : {"docs.jsonl", "docs.jsonl.xz"})
-      if (const auto path = entry.path() / name; std::filesystem::exists(path, error))
-        out.push_back(path.string());
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 }  // namespace
 
 Result<Report> run_spelling(const ExperimentOptions& options) {
-  const auto collections = collections_in(options.data);
-  Report report;
+  Table table{{{"", "titles", "words", "mistyped queries", "searched as meant", "or told",
+                "as something else", "right queries", "searched as something else"}}};
   TRY(const auto folder, WorkFolder::make());
-  for (const std::string& path : collections) {
-    TRY(const auto index, open_collection(path, *folder, options));
+  std::error_code error;
+  for (const char* name : kTextCollections) {
+    if (!std::filesystem::exists(collection_documents(options.data, name), error)) continue;
+    TRY(const auto index, open_collection(name, *folder, options));
     if (index.queries.empty()) continue;  // its documents have no titles
-    TRY_VOID(measure(index, options, report));
+    TRY_VOID(measure(index, options, table));
   }
-  if (std::error_code error;
-      collections.empty() || std::filesystem::exists(options.data + "/packages.txt", error)) {
+  if (table.rows.size() == 1 || std::filesystem::exists(options.data + "/packages.txt", error)) {
     TRY(const auto pages, home_pages::IndexedPages::open(options.data));
-    TRY_VOID(measure(demonstration(*pages, options), options, report));
+    TRY_VOID(measure(demonstration(*pages, options), options, table));
   }
+  Report report;
+  report.add(table);
   return report;
 }
 

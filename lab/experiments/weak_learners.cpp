@@ -25,8 +25,8 @@ enum Part : std::size_t { kTrain, kTest };
 
 /// For each part, the ranking losses of each learner by round; the first is before any round.
 using Losses = std::array<std::vector<std::vector<double>>, kParts.size()>;
-/// For each part, one number per learner.
-using Figures4 = std::array<std::vector<double>, kParts.size()>;
+/// For each part, the loss of each learner after the last round.
+using LastLosses = std::array<std::vector<double>, kParts.size()>;
 
 Result<std::array<std::vector<double>, kParts.size()>> run_fold(const TrainingSet& set,
                                                                 const Division& division,
@@ -68,8 +68,8 @@ Result<Losses> mean_losses(const TrainingSet& set, std::size_t rounds, std::size
   return means;
 }
 
-Figures4 last_of(const Losses& losses) {
-  Figures4 last;
+LastLosses last_of(const Losses& losses) {
+  LastLosses last;
   for (std::size_t part = 0; part < losses.size(); ++part)
     for (const auto& curve : losses[part]) last[part].push_back(curve.back());
   return last;
@@ -102,7 +102,7 @@ void describe(const std::string& name, const Losses& losses, Report& report) {
 
 /// Judges what fig. 4 shows at its last round.
 /// in: where - the beginning of each claim
-void judge_losses(const std::string& where, const Figures4& last, int digits, Report& report) {
+void judge_losses(const std::string& where, const LastLosses& last, int digits, Report& report) {
   const auto& [train, test] = last;
   report.judge(where + "WeakLearn.2 has the lowest training loss, then 3, then the .cum forms",
                train[0] <= train[1] && train[1] <= std::min(train[2], train[3]),
@@ -112,7 +112,7 @@ void judge_losses(const std::string& where, const Figures4& last, int digits, Re
 }
 
 void add_claims(const std::string& name, const Losses& losses, Report& report) {
-  const Figures4 last = last_of(losses);
+  const LastLosses last = last_of(losses);
   judge_losses(name + ": ", last, 5, report);
   const std::vector<double>& test = last[kTest];
   const double apart = std::abs(test[2] - test[3]);
@@ -144,10 +144,10 @@ Result<void> query_counts_figure(const TrainingSet& set, std::size_t rounds, con
       std::vector<std::size_t> queries(count);
       std::iota(queries.begin(), queries.end(), block * count);
       TRY(const auto losses, mean_losses(fusion::select_queries(set, queries), rounds, kFolds, options));
-      const Figures4 last = last_of(losses);
+      const LastLosses last = last_of(losses);
       for (std::size_t part = 0; part < kParts.size(); ++part) of_blocks[part].push_back(last[part]);
     }
-    const Figures4 last = {means_of(of_blocks[kTrain]), means_of(of_blocks[kTest])};
+    const LastLosses last = {means_of(of_blocks[kTrain]), means_of(of_blocks[kTest])};
     figures.columns.push_back(fmt::format("{} (x{})", count, blocks));
     x.push_back(static_cast<double>(count));
     for (std::size_t i = 0; i < figures.rows.size(); ++i)
