@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 
 #include <boost/json/array.hpp>
@@ -182,21 +181,6 @@ Result<QueryLists> query_of(const metafuse_list* lists, std::size_t count) {
   }
   query.documents = ids.ids();
   return query;
-}
-
-/// Orders documents by descending score, then by best rank, then by the order in which the lists first
-/// name them.
-std::vector<std::uint32_t> callers_order(const QueryLists& query, const std::vector<double>& scores) {
-  const auto standing = standings(query);
-  std::vector<std::uint32_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (scores[a] != scores[b]) return scores[a] > scores[b];
-    const std::uint32_t best_of_a = standing[a].best_rank;
-    const std::uint32_t best_of_b = standing[b].best_rank;
-    return best_of_a != best_of_b ? best_of_a < best_of_b : a < b;
-  });
-  return order;
 }
 
 metafuse_run* fused_query(const QueryLists& query, const std::vector<double>& scores, std::size_t limit) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 namespace metafuse::fusion {
 
@@ -40,6 +41,23 @@ std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const 
   return fused_order(scores, standing_of, [&](std::uint32_t a, std::uint32_t b) {
     return query.documents[a] < query.documents[b];
   });
+}
+
+std::vector<std::uint32_t> callers_order(const QueryLists& query, std::span<const double> scores) {
+  std::vector<std::uint32_t> best(scores.size(), Standing::kNever);
+  for (const auto& list : query.lists)
+    for (std::uint32_t i = 0; i < list.size(); ++i)
+      best[list[i].document] = std::min(best[list[i].document], i);
+  std::vector<std::uint64_t> keys;
+  keys.reserve(scores.size());
+  for (const double score : scores) keys.push_back(~ordered_bits(score));
+  std::vector<std::uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) {
+    if (scores[a] != scores[b]) return scores[a] > scores[b];
+    return best[a] != best[b] ? best[a] < best[b] : a < b;
+  });
+  return order;
 }
 
 std::vector<double> list_counts(const QueryLists& query) {

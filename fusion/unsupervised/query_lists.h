@@ -42,6 +42,12 @@ std::vector<Standing> standings(const QueryLists& query);
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
                                        std::span<const Standing> known = {});
 
+/// Document numbers, ordered by score, then by best rank, then by number: for lists that a caller hands over, whose
+/// documents are numbered as the lists first name them, and whose order should not depend on how ids are spelled.
+///
+/// cost: O(documents log documents)
+std::vector<std::uint32_t> callers_order(const QueryLists& query, std::span<const double> scores);
+
 /// How many lists hold each document.
 std::vector<double> list_counts(const QueryLists& query);
 

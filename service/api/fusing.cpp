@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <span>
 
 #include <boost/json/array.hpp>
 #include <boost/json/monotonic_resource.hpp>
@@ -14,7 +12,6 @@
 #include "core/json_writer.h"
 #include "core/keyed_hash.h"
 #include "core/text.h"
-#include "fusion/data/fused_order.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/api/fuse_reading.h"
 #include "service/search/list_fusion.h"
@@ -174,25 +171,6 @@ void write_notices(const FuseRequest& request, JsonWriter& out) {
   out.close_array();
 }
 
-/// Document numbers, best first: by score, at equal scores by best rank, then in the order in which the lists
-/// first name them.
-std::vector<std::uint32_t> callers_order(const FuseRequest& request, const std::vector<double>& scores) {
-  std::vector<std::uint32_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::vector<std::uint32_t> best(scores.size(), fusion::Standing::kNever);
-  for (const auto& list : request.query.lists)
-    for (std::uint32_t i = 0; i < list.size(); ++i)
-      best[list[i].document] = std::min(best[list[i].document], i);
-  std::vector<std::uint64_t> keys;
-  keys.reserve(scores.size());
-  for (const double score : scores) keys.push_back(~fusion::ordered_bits(score));
-  fusion::sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) {
-    if (scores[a] != scores[b]) return scores[a] > scores[b];
-    return best[a] != best[b] ? best[a] < best[b] : a < b;
-  });
-  return order;
-}
-
 JsonObject options_json(const FuseRequest& request) {
   JsonObject out;
   if (!request.method->parameter.empty()) out["k"] = request.options.k.value_or(request.method->default_k);
@@ -207,7 +185,7 @@ AccessRefusal too_long() {
 
 OrRefusal<void> fuse_by_method(const FuseRequest& request, FusedAnswer& answer) {
   const auto scores = fuse_scores(*request.method, request.query, request.options);
-  const auto order = callers_order(request, scores);
+  const auto order = callers_order(request.query, scores);
   const auto shares = request.is_explained ? shares_of(request) : std::vector<std::vector<double>>();
   const double high = order.empty() ? 0 : scores[order.front()];
   const double low = order.empty() ? 0 : scores[order.back()];

@@ -108,7 +108,6 @@ fetchers::FetchedList list_by(const std::string& name, const std::vector<double>
     Hit& hit = out.list.hits.emplace_back();
     hit.key = hit.url = std::to_string(document);
     hit.snippet = texts[document];
-    hit.score = scores[document];
   }
   return out;
 }

@@ -42,7 +42,6 @@ FetchedList list_like_top(const RerankList& list, const SearchAnswer& answer) {
     if (likeness[at] <= 0) break;
     out.list.hits.push_back(first[at].hit);
     out.list.hits.back().key = first[at].key;
-    out.list.hits.back().score = likeness[at];
   }
   return out;
 }
