@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Latency of served searches on the demonstration: demo_latency.py METAFUSE [SEARCHES]
+"""Latency of served searches on the demonstration.
 
+usage: bench/demo_latency.py METAFUSE [SEARCHES]
 Starts `METAFUSE serve --config demo/metafuse.yaml` on a free port, sends the demonstration's own base queries (each once, so
 that no answer comes from the cache), and prints the median and the 95th percentile of the time per search, and the mean time
 that fusion took. `scripts/run --no-serve` makes the index, the model and the queries."""
@@ -13,13 +14,16 @@ import time
 import urllib.parse
 import urllib.request
 
+import usage
+
 root = pathlib.Path(__file__).resolve().parent.parent
 queries_file = root / "state/home-pages/queries.jsonl"
-if len(sys.argv) < 2 or not queries_file.exists():
-    sys.exit("usage: demo_latency.py METAFUSE [SEARCHES]; run scripts/run --no-serve first")
-wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+metafuse, *searches = usage.arguments(__doc__, 1, 2)
+if not queries_file.exists():
+    sys.exit(f"{queries_file} is missing; run scripts/run --no-serve first")
+wanted = int(searches[0]) if searches else 300
 queries = [json.loads(line)["slots"] for line in queries_file.read_text().splitlines()][:wanted]
-server = subprocess.Popen([sys.argv[1], "serve", "--config", str(root / "demo/metafuse.yaml"), "--listen", "127.0.0.1:0"],
+server = subprocess.Popen([metafuse, "serve", "--config", str(root / "demo/metafuse.yaml"), "--listen", "127.0.0.1:0"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 try:
     address = server.stdout.readline().strip()

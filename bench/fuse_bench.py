@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import local_service
+import usage
 
 SCRIPT = """
 wrk.method = 'POST'
@@ -64,7 +65,7 @@ def served(metafuse, folder, text, seconds):
                               stderr=subprocess.DEVNULL, text=True)
     try:
         server.stdout.readline()
-        command = ["wrk", "-t1", f"-c{CONNECTIONS}", "-s", folder / "script.lua"]
+        command = [usage.program("wrk", "wrk"), "-t1", f"-c{CONNECTIONS}", "-s", folder / "script.lua"]
         url = f"http://127.0.0.1:{port}/v1/fuse"
         subprocess.run([*command, "-d1s", url], check=True, capture_output=True)
         before = local_service.cpu_seconds([server.pid])
@@ -80,8 +81,9 @@ def served(metafuse, folder, text, seconds):
 
 
 def main():
-    metafuse = pathlib.Path(sys.argv[1]).resolve()
-    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    program, *seconds = usage.arguments(__doc__, 1, 2)
+    metafuse = pathlib.Path(program).resolve()
+    seconds = int(seconds[0]) if seconds else 5
     print("load average", pathlib.Path("/proc/loadavg").read_text().split()[0])
     print("lists                  per_sec  served_us  twin_us  http_us")
     with tempfile.TemporaryDirectory() as name:
@@ -96,6 +98,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
     main()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""fusion_ratios.py METAFUSE RUN_WORKLOADS WORK_DIR [A B]
+"""usage: bench/fusion_ratios.py METAFUSE RUN_WORKLOADS WORK_DIR [A B]
 
 CPU seconds and peak memory of evaluating one run and of fusing all runs, from text to text, on workloads A and B in one
 go. If trec_eval is in PATH, it is measured too, and the ratio is printed. Peak memory is that of the process minus the
@@ -8,6 +8,8 @@ For comparison with fusing, a program reads the runs and writes as many bytes as
 same number of kernel calls as `cat`; the start-up time of Python is subtracted.
 """
 import glob, os, shutil, subprocess, sys
+
+import usage
 
 SHAPES = {'A': '1000 1000 10 3000 200 1', 'B': '50000 30 16 100 20 2'}
 MEASURES = 'map,ndcg_cut_10,P_10,recip_rank'
@@ -54,9 +56,9 @@ def row(name, seconds, memory, goal, note=''):
 
 
 def main():
-    metafuse, generator, work = sys.argv[1:4]
+    metafuse, generator, work, *names = usage.arguments(__doc__, 3)
     print('| work | CPU s | private MB | goal CPU s | beside |\n|---|---:|---:|---:|---|')
-    for name in sys.argv[4:] or list(SHAPES):
+    for name in names or list(SHAPES):
         folder = f'{work}/{name}'
         if not os.path.exists(f'{folder}/qrels.txt'):
             subprocess.run([generator, folder, *SHAPES[name].split()], check=True)

@@ -25,11 +25,13 @@ import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "integration"))
+import usage
 from store_servers import Postgres
 
-METAFUSE = os.path.abspath(sys.argv[1])
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 10
-ROWS = sys.argv[3:]
+ARGUMENTS = usage.arguments(__doc__, 1)
+METAFUSE = os.path.abspath(ARGUMENTS[0])
+SECONDS = float(ARGUMENTS[1]) if len(ARGUMENTS) > 1 else 10
+ROWS = ARGUMENTS[2:]
 FORK = multiprocessing.get_context("fork")
 NORMAL, PER_SECOND = 8, 5
 ENGINES = ("one", "two", "three")

@@ -8,11 +8,11 @@ anonymous memory grew: while they are open, per connection, and after they are c
 import contextlib
 import os
 import resource
-import sys
 import time
 
 import bursts
 import local_service
+import usage
 
 SETTINGS = ("cache: {{entries: 4096, seconds: 600}}\n"
             "limits: {{max_connections: {0}, idle_seconds: 120}}")
@@ -20,8 +20,8 @@ REQUEST = b"GET /search?format=json&q=q HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 def main():
-    metafuse = os.path.abspath(sys.argv[1])
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    metafuse, *count = usage.arguments(__doc__, 1, 2)
+    count = int(count[0]) if count else 2000
     wanted = 2 * count + 200
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(wanted, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     with local_service.engines() as (folder, _, _), \
@@ -43,6 +43,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
     main()

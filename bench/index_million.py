@@ -19,11 +19,13 @@ import pathlib
 import resource
 import shutil
 import subprocess
-import sys
 import time
 import urllib.parse
 
-import numpy as np
+import usage
+
+ARGUMENTS = usage.arguments(__doc__, 2, 4)
+np = usage.module("numpy", "Debian's python3-numpy has it for /usr/bin/python3")
 
 FILES, WORDS, SEARCHES = 100, 200_000, 1000
 
@@ -132,7 +134,7 @@ def search(program, folder):
 
 
 def xapian_index(folder, count):
-    import xapian
+    xapian = usage.module("xapian", "Debian's python3-xapian has it for /usr/bin/python3")
     before, begin = time.process_time(), time.monotonic()
     database = xapian.WritableDatabase(str(folder / "xapian"), xapian.DB_CREATE_OR_OVERWRITE)
     terms = xapian.TermGenerator()
@@ -155,7 +157,7 @@ def xapian_index(folder, count):
 
 
 def xapian_search(folder):
-    import xapian
+    xapian = usage.module("xapian", "Debian's python3-xapian has it for /usr/bin/python3")
     database = xapian.Database(str(folder / "xapian"))
     parser = xapian.QueryParser()
     parser.set_stemmer(xapian.Stem("en"))
@@ -188,8 +190,8 @@ def xapian_search(folder):
 
 
 def main():
-    has_xapian = "--xapian" in sys.argv
-    arguments = [argument for argument in sys.argv[1:] if argument != "--xapian"]
+    has_xapian = "--xapian" in ARGUMENTS
+    arguments = [argument for argument in ARGUMENTS if argument != "--xapian"]
     program, folder = os.path.abspath(arguments[0]), pathlib.Path(arguments[1]).resolve()
     documents = int(arguments[2]) if len(arguments) > 2 else 1_000_000
     folder.mkdir(parents=True, exist_ok=True)

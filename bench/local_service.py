@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import usage
+
 ENGINES = 16
 RESULTS = 30
 TICK = os.sysconf("SC_CLK_TCK")
@@ -87,7 +89,7 @@ def engines():
         folder.chmod(0o755)
         port = free_port()
         write_files(folder, port)
-        nginx = subprocess.Popen(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"])
+        nginx = subprocess.Popen([usage.program("/usr/sbin/nginx", "nginx-light"), "-c", folder / "nginx.conf", "-e", folder / "error.log"])
         try:
             time.sleep(0.3)
             yield folder, port, nginx

@@ -15,6 +15,7 @@ import time
 
 import local_service
 import serve_bench
+import usage
 
 TARGET = "/search?format=json&q={n}"
 PHASES = (("half of capacity", 0.5, 64), ("capacity", 1, 64), ("four times capacity", 4, 512))
@@ -72,8 +73,9 @@ def run(build, folder, port, seconds):
 
 
 def main():
-    build = pathlib.Path(os.path.abspath(sys.argv[1]))
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5
+    folder, *seconds = usage.arguments(__doc__, 1, 2)
+    build = pathlib.Path(os.path.abspath(folder))
+    seconds = float(seconds[0]) if seconds else 5
     with local_service.engines() as (folder, _, _), \
             local_service.server(build / "metafuse", folder, serve_bench.UNCACHED) as (_, port, _):
         sys.exit(run(build, folder, port, seconds))

@@ -1,4 +1,5 @@
-"""Debian's xgboost, unpacked into a private folder instead of installed, because its package conflicts with libboost1.81-dev."""
+"""Debian's xgboost, unpacked into a private folder instead of installed, because its package conflicts with
+libboost1.81-dev; a module, not a program."""
 import glob, os, subprocess, sys
 
 PACKAGES = ['python3-xgboost', 'libxgboost0', 'libdmlc0', 'python3-scipy', 'python3-numpy']

@@ -12,8 +12,20 @@ import math
 import random
 import time
 
-import metafuse
-import pandas
+import usage
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--depth", type=int, default=1000)
+    return parser.parse_args()
+
+
+given = arguments()
+metafuse = usage.module("metafuse", "set PYTHONPATH to build/release/python")
+pandas = usage.module("pandas", "Debian's python3-pandas has it for /usr/bin/python3")
 
 
 def made_up(queries, runs, depth):
@@ -62,11 +74,6 @@ def best_ms(work):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument("--depth", type=int, default=1000)
-    given = parser.parse_args()
     runs, qrels = made_up(given.queries, given.runs, given.depth)
     frames = {name: frame_of(run) for name, run in runs.items()}
     judged = pandas.DataFrame([(query, document, grade) for query, grades in qrels.items() for document, grade in grades.items()],

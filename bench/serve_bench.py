@@ -10,9 +10,9 @@ import pathlib
 import re
 import resource
 import subprocess
-import sys
 
 import local_service
+import usage
 
 UNCACHED = "cache: {entries: 0}"
 CACHED = "cache: {entries: 4096, seconds: 600}"
@@ -56,7 +56,7 @@ def milliseconds(text):
 def measure(folder, port, seconds, connections, path="/search", script=VARIED):
     """wrk's number of requests, p50 and p99 in ms, number of answers other than 200, and wrk's own CPU seconds."""
     (folder / "script.lua").write_text(script)
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", "-s", folder / "script.lua"]
+    command = [usage.program("wrk", "wrk"), "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", "-s", folder / "script.lua"]
     before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     text = subprocess.run([*command, f"http://127.0.0.1:{port}{path}"], check=True, capture_output=True, text=True).stdout
     own = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
@@ -82,8 +82,9 @@ def row(metafuse, folder, nginx, seconds, mode):
 
 
 def main():
-    metafuse = os.path.abspath(sys.argv[1])
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5
+    program, *seconds = usage.arguments(__doc__, 1, 2)
+    metafuse = os.path.abspath(program)
+    seconds = float(seconds[0]) if seconds else 5
     with local_service.engines() as (folder, port, nginx):
         floor = pathlib.Path(metafuse).parent / "bench/fetch_lists"
         if floor.exists():

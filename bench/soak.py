@@ -14,6 +14,7 @@ import sys
 import time
 
 import local_service
+import usage
 
 SETTINGS = "cache: {seconds: 20}\nstore: soak.db\nprivacy: {retention_days: 0.001}"
 MIX = (("/search?format=json&q={n}", 40, 8), ("/search?format=json&q=again", 100, 4))
@@ -55,8 +56,9 @@ def watch(server, minutes):
 
 
 def main():
-    build = pathlib.Path(os.path.abspath(sys.argv[1]))
-    minutes = float(sys.argv[2]) if len(sys.argv) > 2 else 10
+    folder, *minutes = usage.arguments(__doc__, 1, 2)
+    build = pathlib.Path(os.path.abspath(folder))
+    minutes = float(minutes[0]) if minutes else 10
     with local_service.engines() as (folder, _, _), \
             local_service.server(build / "metafuse", folder, SETTINGS) as (server, port, _):
         clients = [local_service.start_load(build, port, rate, minutes * 60, count, target) for target, rate, count in MIX]

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import usage
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/integration"))
 import cluster_parts as parts  # noqa: E402
 
@@ -35,8 +37,9 @@ def show(kind, sizes, figures):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    most = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+    folder, *most = usage.arguments(__doc__, 1, 2)
+    build = pathlib.Path(folder).resolve()
+    most = int(most[0]) if most else 100_000
     sizes = [most // 4, most // 2, most]
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o755)

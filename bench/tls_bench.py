@@ -13,11 +13,11 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import time
 
 import bursts
 import local_service
+import usage
 
 IDLE_SECONDS = 8
 
@@ -84,14 +84,15 @@ def told(made):
 
 
 def main():
-    metafuse = os.path.abspath(sys.argv[1])
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 40
+    program, *rounds = usage.arguments(__doc__, 1, 2)
+    metafuse = os.path.abspath(program)
+    rounds = int(rounds[0]) if rounds else 40
     request = lambda number: (f"GET /search?format=json&q=q{os.getpid()}x{number} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").encode()
     with local_service.engines() as (folder, _, _), contextlib.ExitStack() as stack:
         ports = {kind: local_service.free_port() for kind in ("plain", "tls", "http2")}
         make_certificates(folder)
         write_nginx(folder, ports)
-        nginx = subprocess.Popen(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"])
+        nginx = subprocess.Popen([usage.program("/usr/sbin/nginx", "nginx-light"), "-c", folder / "nginx.conf", "-e", folder / "error.log"])
         stack.callback(nginx.wait)
         stack.callback(nginx.terminate)
         time.sleep(0.5)
@@ -123,6 +124,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
     main()

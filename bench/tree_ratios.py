@@ -9,10 +9,10 @@ xgboost is unpacked below WORK_DIR by `apt-get download`, as rankboost_ratios.py
 """
 import pathlib
 import random
-import sys
 
 import private_xgboost
 import rankboost_ratios
+import usage
 
 SHORT, LONG = 10, 60
 OPTIONS = ['bags=1', 'feature-share=1', 'query-share=1']
@@ -34,7 +34,7 @@ def ours(build, path, depth):
 
 
 def main():
-    build, folder, *files = sys.argv[1:]
+    build, folder, *files = usage.arguments(__doc__, 2)
     pathlib.Path(folder).mkdir(exist_ok=True)
     environment = private_xgboost.environment(folder)
     paths = [rankboost_ratios.workload(build, folder, name) for name in ('medium', 'large')]
@@ -49,6 +49,4 @@ def main():
 
 
 if __name__ == '__main__':
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
     main()

@@ -42,8 +42,8 @@ std::vector<Standing> standings(const QueryLists& query);
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
                                        std::span<const Standing> known = {});
 
-/// Document numbers, ordered by score, then by best rank, then by number: for lists that a caller hands over, whose
-/// documents are numbered as the lists first name them, and whose order should not depend on how ids are spelled.
+/// Document numbers, ordered by score, then by best rank, then by number. For lists that a caller hands over:
+/// their documents are numbered as the lists first name them, so how ids are spelled does not matter.
 ///
 /// cost: O(documents log documents)
 std::vector<std::uint32_t> callers_order(const QueryLists& query, std::span<const double> scores);
