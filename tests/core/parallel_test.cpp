@@ -78,3 +78,14 @@ TEST_CASE("A worker's exception is rethrown and a missing file is an error", "[c
   REQUIRE(read.has_error());
   CHECK(read.error().code == Code::no_input);
 }
+
+TEST_CASE("After a failure no call above it begins", "[core][parallel]") {
+  std::vector<std::size_t> begun;
+  const auto done = try_parallel_for(9, 1, [&](std::size_t i) -> Result<void> {
+    begun.push_back(i);
+    return i < 3 ? Result<void>() : fail(Code::bad_data, std::to_string(i));
+  });
+  REQUIRE(done.has_error());
+  CHECK(done.error().text == "3");
+  CHECK(begun == std::vector<std::size_t>{0, 1, 2, 3});
+}

@@ -112,3 +112,25 @@ TEST_CASE("A writer that is killed leaves the old file and nothing beside it", "
   CHECK(*read_text(folder.path("out"), 100) == "old");
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
+
+TEST_CASE("A line may be exactly as long as the limit, which may be a power of two", "[core][text]") {
+  const test::TemporaryFolder folder;
+  for (const std::size_t limit : {std::size_t{1000}, std::size_t{1} << 20, std::size_t{1} << 21}) {
+    TextLimits limits;
+    limits.max_line_bytes = limit;
+    const auto lines_in = [&](const std::string& text) {
+      std::size_t lines = 0;
+      const auto read = for_each_line(
+          folder.write("long", text),
+          [&](std::string_view, std::size_t) -> Result<void> {
+            ++lines;
+            return {};
+          },
+          limits);
+      return read ? lines : 0;
+    };
+    INFO(limit);
+    CHECK(lines_in(std::string(limit, 'x') + "\ny\n") == 2);
+    CHECK(lines_in(std::string(limit + 1, 'x') + "\ny\n") == 0);
+  }
+}

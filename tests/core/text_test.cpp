@@ -68,4 +68,18 @@ TEST_CASE("Text is cut between characters", "[core][utf8]") {
   CHECK(truncate_utf8("a\xc3\xa9z", 2) == "a");
   CHECK(truncate_utf8("a\xc3\xa9z", 3) == "a\xc3\xa9");
   CHECK(truncate_utf8("abc", 9) == "abc");
+  CHECK(truncate_utf8("\x80\x80\x80", 2).empty());
+}
+
+TEST_CASE("Code points of every length are read", "[core][utf8]") {
+  for (const auto& [text, code] : {std::pair<std::string, char32_t>{"a", U'a'},
+                                   {"\xC2\x80", 0x80},
+                                   {"\xDF\xBF", 0x7FF},
+                                   {"\xE0\xA0\x80", 0x800},
+                                   {"\xEF\xBF\xBF", 0xFFFF},
+                                   {"\xF0\x90\x80\x80", 0x10000}}) {
+    std::size_t at = 0;
+    CHECK(next_code_point(text + "x", at) == code);
+    CHECK(at == text.size());
+  }
 }
