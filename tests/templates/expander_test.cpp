@@ -50,6 +50,25 @@ TEST_CASE("Filters write values as documented", "[templates][expander]") {
   CHECK(expanded("{NAME|lower}", name) == "joe q. researcher");
 }
 
+TEST_CASE("A slot without words has neither a first nor a last one", "[templates][expander]") {
+  CHECK(expanded("{NAME} {PLACE|first}", "a", "") == "a");
+  CHECK(expanded("{NAME} {PLACE|last}", "a", "") == "a");
+  CHECK(expanded("{NAME} {PLACE|last|phrase}", "a", "?") == "a");
+}
+
+TEST_CASE("A list is called by its template's label, and by its engine where there are several",
+          "[templates][expander]") {
+  Domain domain = domain_of("{NAME}");
+  domain.templates = {
+      {"plain", {"e", "f"}, "{NAME}"}, {"one", {"e"}, "{NAME}"}, {"two", {"e", "f"}, "{NAME}"}};
+  domain.templates[1].label = "Words";
+  domain.templates[2].label = "Phrases";
+  CHECK(list_label(domain, "plain", "e").empty());
+  CHECK(list_label(domain, "one", "e") == "Words");
+  CHECK(list_label(domain, "two", "f") == "Phrases (f)");
+  CHECK(list_label(domain, "none", "e").empty());
+}
+
 TEST_CASE("The filter short keeps two to four words and nothing else", "[templates][expander]") {
   CHECK(expanded("{NAME|short} x", "a") == "x");
   CHECK(expanded("{NAME|short} x", "a b") == "a b x");
@@ -94,6 +113,12 @@ TEST_CASE("Look-alikes of operators and invisible characters do not reach an eng
   CHECK(expanded("{NAME}", "\uFF0Djoe \uFF0Bsecret \u2212x (y\uFF09") == "joe secret x y");
   CHECK(expanded("{NAME|all}", "a\u3000b\u00A0c\u2028d") == "+a +b +c +d");
   CHECK(expanded("{NAME}", "j\u200Bo\u202Ee\uFEFF") == "joe");
+  for (const char* invisible :
+       {"\u00AD", "\u200B", "\u200E", "\u200F", "\u202A", "\u2060", "\u206F", "\uFFF9"})
+    CHECK(expanded("{NAME}", std::string("jo") + invisible + "e") == "joe");
+  for (const char* blank :
+       {"\u007F", "\u1680", "\u2000", "\u200A", "\u2029", "\u202F", "\u205F", "\uFFFC", "\uFFFD"})
+    CHECK(expanded("{NAME|all}", std::string("jo") + blank + "e") == "+jo +e");
   CHECK(expanded("{NAME}", "joe\xFF\xFE secret\xC0") == "joe secret");
   CHECK(expanded("{NAME}", "\u0645\u06CC\u200C\u0631") ==
         "\u0645\u06CC\u200C\u0631");  // a joiner inside a word
