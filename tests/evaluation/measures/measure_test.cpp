@@ -174,6 +174,8 @@ TEST_CASE("Names of measures are parsed like trec_eval's and mistakes are named"
   CHECK(names("P.10,5,map", true) == std::vector<std::string>{"map", "P_5", "P_10"});
   CHECK(names("ndcg_cut.10,20") == std::vector<std::string>{"ndcg_cut_10", "ndcg_cut_20"});
   CHECK(names("utility.2,-1,0,0") == std::vector<std::string>{"utility_2,-1,0,0"});
+  CHECK(names("utility.2,-1,0,0,utility.1,0,0,0", true).size() == 2);
+  CHECK(parse_measures("P.5,mop").error().text.find("no measure \"mop\"") != std::string::npos);
   CHECK(names("iprec_at_recall..1,.25") ==
         std::vector<std::string>{"iprec_at_recall_0.10", "iprec_at_recall_0.25"});
   for (const char* bad : {"nonsense", "map_10", "P_0", "P_1.5", "P_x", "utility.1,2", "ndcg.1", ""}) {

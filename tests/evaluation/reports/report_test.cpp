@@ -102,6 +102,7 @@ TEST_CASE("Tables show top-k as counts and programs get shares and the best is m
   CHECK(format_report(report, Format::html).find("<td><strong>2</strong></td>") != std::string::npos);
   CHECK(format_report(report, Format::latex).find("\\textbf{2}") != std::string::npos);
   CHECK(format_report(report, Format::latex).find("\\textbf{2.6667}") == std::string::npos);
+  CHECK(format_report(report, Format::latex).find("\\textbf{1}") == std::string::npos);
 }
 
 TEST_CASE("A comparison with a run or test that does not exist is refused", "[evaluation][report]") {
@@ -185,6 +186,11 @@ TEST_CASE("LETOR files are evaluated with a file of scores in the same order", "
   REQUIRE(evaluated.has_value());
   CHECK(evaluated->queries == std::vector<std::string>{"1", "2"});
   CHECK(evaluated->summary == std::vector<double>{0.75, 0.5});
+  for (const Mode mode : {Mode::letor3, Mode::letor4, Mode::mslr}) {  // equal scores stay as in the file
+    options.rules.mode = mode;
+    CHECK(evaluate_letor(letor, false, folder.write("s", "1\n1\n0.5\n"), *parse_measures("map_all"), options)
+              ->values == std::vector<double>{1.0, 0.5});
+  }
   CHECK(evaluate_letor(letor, false, folder.write("s", "1\n1\n"), set, options).error().code ==
         Code::bad_data);
   CHECK(
@@ -210,6 +216,47 @@ TEST_CASE("Runs over other queries are not compared by Tukey's test", "[evaluati
   };
   CHECK(compared("1 Q0 a 1 1 z\n2 Q0 a 1 1 z\n"));
   CHECK_FALSE(compared("2 Q0 a 1 1 z\n3 Q0 a 1 1 z\n"));
+}
+
+TEST_CASE("Tukey's p values compare with the baseline wherever it stands among the runs",
+          "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  std::string qrels, good, same, bad;
+  for (int query = 1; query <= 9; ++query) {
+    const std::string number = std::to_string(query);
+    qrels += number + " 0 a 1\n";
+    good += number + " Q0 a 1 1 good\n";
+    same += number + " Q0 a 1 1 same\n";
+    bad += number + " Q0 b 1 1 bad\n";
+  }
+  const auto judgments = read_qrels(folder.write("q", qrels));
+  Report report;
+  report.set = *parse_measures("map");
+  for (const auto& [name, text] : {std::pair{"good", good}, std::pair{"same", same}, std::pair{"bad", bad}}) {
+    const auto run = index_run(std::string(name) + "=" + folder.write(name, text));
+    report.runs.push_back(*evaluate_run(*run, *judgments, report.set, {}));
+  }
+  for (const std::string baseline : {"good", "same"}) {
+    report.comparisons.clear();
+    REQUIRE(compare_with_baseline(report, {baseline, "t", 1}).has_value());
+    REQUIRE(report.comparisons.size() == 2);
+    for (const Comparison& one : report.comparisons) {
+      INFO(baseline << " and " << one.run);
+      CHECK((one.p_tukey.value() < 0.01) == (one.run == "bad"));
+    }
+  }
+}
+
+TEST_CASE("Judgment groups give the mean over those that judged a query", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const std::vector<Judgments> groups = {*read_qrels(folder.write("q1", "1 0 a 1\n2 0 a 1\n")),
+                                         *read_qrels(folder.write("q2", "2 0 b 1\n"))};
+  const auto run = index_run(folder.write("r", "1 Q0 a 1 1 t\n2 Q0 a 1 2 t\n2 Q0 b 2 1 t\n"));
+  const auto mean = evaluate_run_by_groups(*run, groups, *parse_measures("map"), {});
+  REQUIRE(mean.has_value());
+  CHECK(mean->queries == std::vector<std::string>{"1", "2"});
+  CHECK(mean->values == std::vector<double>{1.0, 0.75});
+  CHECK(mean->summary == std::vector<double>{0.875});
 }
 
 TEST_CASE("Without unjudged documents those that are judged not relevant stay", "[evaluation][report]") {

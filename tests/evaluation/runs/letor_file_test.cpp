@@ -117,6 +117,7 @@ TEST_CASE("A mistake in a LETOR file is one error with file and line", "[evaluat
   };
   says("", "contains no rows");
   says("x qid:1 1:1\n", ":1: the grade \"x\"");
+  says("1x qid:1 1:1\n", ":1: the grade \"1x\"");
   says("nan qid:1 1:1\n", ":1: the grade \"nan\"");
   says("1 qid:1 1:1\n1 1:1\n", ":2: the second column is \"1:1\"");
   says("1 qid: 1:1\n", ":1: the second column");

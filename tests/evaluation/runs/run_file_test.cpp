@@ -43,6 +43,7 @@ TEST_CASE("A run is sorted by score and then by the rank column and then by id",
                          "1 Q0 a 3 1.0 mine\n"
                          "1 Q0 d 4 2e0 mine\n"
                          "10 Q0 d 0 -3 mine\n");
+  CHECK(run.path == folder.path("a.run"));
   CHECK(run.name == "mine");
   REQUIRE(run.topics.size() == 3);
   CHECK(run.topics[0].topic == "1");
