@@ -193,6 +193,7 @@ TEST_CASE("A list does not suffice where its first results mislead, unless that 
 TEST_CASE("Few queries, or queries that were not asked of all lists, say only the order",
           "[fusion][list_ordering]") {
   CHECK(choice_of(easy_and_hard(19, 10), 1.0).settled.empty());
+  CHECK_FALSE(choice_of(easy_and_hard(20, 10), 1.0).settled.empty());
   TrainingSet set = easy_and_hard(30, 20);
   CHECK_FALSE(choice_of(set, 1.0).settled.empty());
   for (std::size_t q = 0; q < 11; ++q) set.queries[q].unasked = {0};

@@ -82,6 +82,7 @@ TEST_CASE("The worth of a list is what the fusion of the others lacks", "[fusion
   CHECK(report->steps[1].without == "twin");
   CHECK(report->steps[1].value == Approx(0.5 / 3.0));
   CHECK(report->dispensable == 0);
+  CHECK(to_table(*report).find("\nno list could go for 0.005 or less\n") != std::string::npos);
   ListWorthOptions generous = with_rrf();
   generous.most_loss = 0.2;
   const auto fewer = worth_of_lists(lists.runs, lists.judgments, generous);

@@ -87,6 +87,9 @@ TEST_CASE("Every fusion method gives the scores of a worked example", "[fusion][
   check_scores("combanz", {1.0, 0.75, 0.0, 0.0});
   check_scores("combmnz", {1.0, 3.0, 0.0, 0.0});
   check_scores("combgmnz", {1.0, 6.0, 0.0, 0.0});
+  check_scores("combmin", {4.0, 1.0, 0.0, 0.0}, with_weights({4.0, 1.0}));
+  check_scores("combmax", {1.0, 2.0, 0.0, 0.0}, with_weights({1.0, 2.0}));
+  check_scores("combmed", {1.0, 1.25, 0.0, 0.0}, with_weights({1.0, 2.0}));
   check_scores("weighted_sum", {1.0, 2.5, 0.0, 0.0}, with_weights({1.0, 2.0}));
   check_scores("isr", {1.0, 2 * 1.25, 1.0 / 9, 0.25});
   check_scores("log_isr", {std::log(1.01), std::log(2.01) * 1.25, std::log(1.01) / 9, std::log(1.01) / 4});
@@ -185,6 +188,30 @@ TEST_CASE("Equal scores are ordered by number of lists and then best rank and id
   CHECK(fused_order(query, std::vector<double>(4, 0.0)) == std::vector<std::uint32_t>{1, 3, 0, 2});
 }
 
+TEST_CASE("A list without documents and a document without lists count for nothing", "[fusion][methods]") {
+  // "absent" is in no list, as the documents of a domain's pool may be.
+  const QueryLists query{{"a", "b", "absent"}, {{{0, 2.0}, {1, 1.0}}, {}}};
+  const auto scores = [&](const char* name) { return fuse_scores(*find_fusion_method(name), query, {}); };
+  for (const char* name : {"combmin", "combmax", "combmed", "combsum", "combanz", "combmnz", "combgmnz",
+                           "rrf", "isr", "log_isr", "rbc"}) {
+    INFO(name);
+    CHECK(scores(name)[2] == 0.0);
+  }
+  // Three documents: the list gives a and b 3 and 2, and the absent one the remaining point.
+  CHECK(scores("borda") == std::vector<double>{3.0, 2.0, 1.0});
+}
+
+TEST_CASE("Weights that sum to a tie but for rounding are a tie", "[fusion][methods]") {
+  // Lists of .1 and .2 prefer a, one of .3 prefers b: .1 + .2 - .3 is 5.6e-17 in doubles. By Borda's count,
+  // from which the sort starts, b is first: only the third list has c, between them.
+  const QueryLists query{{"a", "b", "c"},
+                         {{{0, 2.0}, {1, 1.0}}, {{0, 2.0}, {1, 1.0}}, {{1, 3.0}, {2, 2.0}, {0, 1.0}}}};
+  REQUIRE(0.1 + 0.2 - 0.3 > 0.0);
+  const auto scores =
+      fuse_scores(*find_fusion_method("weighted_condorcet"), query, with_weights({0.1, 0.2, 0.3}));
+  CHECK(scores[1] > scores[0]);
+}
+
 TEST_CASE("Options that a method cannot use are refused by name", "[fusion][methods]") {
   const auto refuses = [](const char* name, const FusionOptions& options) {
     const auto checked = check_fusion_options(*find_fusion_method(name), options, 2);
@@ -200,6 +227,20 @@ TEST_CASE("Options that a method cannot use are refused by name", "[fusion][meth
   refuses("rrf", with_weights({1.0, std::nan("")}));
   refuses("borda", with_weights({1.0, 1.0}));
   refuses("weighted_borda", {});
+  refuses("mc4", with_k(1.0));
+  refuses("rrf", with_k(HUGE_VAL));
+  refuses("probfuse", with_k(0.5));
+  const auto takes = [](const char* name, const FusionOptions& options, bool learns = false) {
+    return check_fusion_options(*find_fusion_method(name), options, 2, learns).has_value();
+  };
+  CHECK(takes("rrf", with_k(0.0)));
+  CHECK(takes("rrf", with_k(1.0)));
+  CHECK(takes("mc1", with_k(0.0)));
+  CHECK(takes("probfuse", with_k(1.0)));
+  CHECK(takes("rrf", with_weights({0.0, 1.0})));
+  CHECK(takes("weighted_borda", {}, true));
+  CHECK(check_fusion_options(*find_fusion_method("rrf"), with_weights({1.0}), 2).error().text ==
+        "--weights: 1 weights for 2 runs; give one per run");
   FusionOptions normalised_ranks;
   normalised_ranks.normalise = Normalisation::sum;
   refuses("rrf", normalised_ranks);

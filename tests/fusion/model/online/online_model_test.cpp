@@ -287,3 +287,88 @@ TEST_CASE("A state with other dimensions or a damaged field is refused with the 
     CHECK_FALSE(OnlineModel::read(bad).has_value());
   }
 }
+
+TEST_CASE("The options of online rankers are accepted up to exactly their limits", "[fusion][online]") {
+  const auto refusal = [](const OnlineOptions& options) {
+    const auto made = OnlineModel::make(options);
+    return made ? std::string() : made.error().text;
+  };
+  OnlineOptions options = options_for(OnlineMethod::prank, 1, 2);
+  CHECK(refusal(options).empty());
+  options.ranks = 1;
+  CHECK(refusal(options).find("at least two grades") != std::string::npos);
+  options = options_for(OnlineMethod::oap_bpm, 1, 2);
+  options.rankers = 1;
+  CHECK(refusal(options).empty());
+  options.rankers = 1'000'001;
+  CHECK(refusal(options) == "--rankers must be from 1 to 1000000");
+  options = options_for(OnlineMethod::oap_bpm, 1, 2);
+  options.tau = 1.0;
+  CHECK(refusal(options).empty());
+  for (const double tau : {0.0, 1.0000001, std::nan("")}) {
+    options.tau = tau;
+    CHECK(refusal(options) == "--tau must be above 0 and at most 1");
+  }
+  options = options_for(OnlineMethod::widrow_hoff, 1, 2);
+  for (const double step : {0.0, HUGE_VAL, std::nan("")}) {
+    options.step = step;
+    CHECK(refusal(options) == "--step must be above 0");
+  }
+  options = options_for(OnlineMethod::prank, 1, 2);
+  for (const int degree : {1, 20}) {
+    options.kernel.degree = degree;
+    CHECK(refusal(options).empty());
+  }
+  for (const int degree : {0, 21}) {
+    options.kernel.degree = degree;
+    CHECK(refusal(options) == "--degree must be from 1 to 20");
+  }
+  options = options_for(OnlineMethod::prank, 1, 2);
+  options.kernel.budget = 1;
+  CHECK(refusal(options).empty());
+  options.kernel.budget = 0;
+  CHECK(refusal(options) == "--budget must be 1 or more");
+  options = options_for(OnlineMethod::prank_vp, 1, 2);
+  options.max_votes = 1;
+  CHECK(refusal(options).empty());
+  options.max_votes = 0;
+  CHECK(refusal(options) == "--max-votes must be 1 or more");
+  options = options_for(OnlineMethod::prank, 1, 2);
+  for (const double slack : {1e-6, 1e6}) {
+    options.prank_step = {StepRule::romma, slack};
+    CHECK(refusal(options).empty());
+  }
+  for (const double slack : {0.9e-6, 1.1e6, std::nan("")}) {
+    options.prank_step = {StepRule::romma, slack};
+    CHECK(refusal(options) == "--slack must be from 0.000001 to 1000000");
+  }
+}
+
+TEST_CASE("A state whose thresholds fall is refused", "[fusion][online]") {
+  OnlineOptions options = options_for(OnlineMethod::prank, 1, 4);
+  auto model = OnlineModel::make(options);
+  REQUIRE(model.has_value());
+  JsonObject state = model->state();
+  const auto with_thresholds = [&](metafuse::JsonArray thresholds) {
+    state["thresholds"] = std::move(thresholds);
+    const auto read = OnlineModel::read(state);
+    return read ? std::string() : read.error().text;
+  };
+  CHECK(with_thresholds({0.0, 0.0, 1.0}).empty());
+  CHECK(with_thresholds({0.0, -1.0, 1.0}) == "body.thresholds: not ascending");
+  CHECK(with_thresholds({0.0, 1.0, 0.5}) == "body.thresholds: not ascending");
+  // Each ranker has its own thresholds: the first of one may lie below the last of another.
+  options = options_for(OnlineMethod::oap_bpm, 1, 3);
+  options.rankers = 2;
+  state = OnlineModel::make(options)->state();
+  CHECK(with_thresholds({0.0, 1.0, -1.0, 0.0}).empty());
+  CHECK(with_thresholds({0.0, 1.0, 0.0, -1.0}) == "body.thresholds: not ascending");
+}
+
+TEST_CASE("PRank-VP predicts by its first rule before it has learned anything", "[fusion][online]") {
+  auto model = OnlineModel::make(options_for(OnlineMethod::prank_vp, 1, 3));
+  REQUIRE(model.has_value());
+  const auto first =
+      OnlineModel::make(options_for(OnlineMethod::prank, 1, 3))->predict(std::vector<double>{1.0});
+  CHECK(model->predict(std::vector<double>{1.0}) == first);
+}
