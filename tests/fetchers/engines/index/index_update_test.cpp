@@ -116,6 +116,48 @@ TEST_CASE("Of a document that two files have, an update finds the last", "[fetch
   CHECK(files.found("early") == FoundAfter{"http://a/"});
 }
 
+TEST_CASE("An index in a language that was found is updated in place, with stems or without",
+          "[fetchers][local][update]") {
+  const std::string english =
+      "The cat sat on the mat and looked at the bird in the old tree for a long while. ";
+  const std::string estonian =
+      "Kass istus p\xC3\xB5randal ja vaatas vanas puus olevat lindu, kuid lind ei n\xC3\xA4inud teda "
+      "\xC3\xBCldse. ";
+  const bool is_estonian = GENERATE(true, false);
+  const std::string text = is_estonian ? estonian + estonian : english + english;
+  UpdatedFolder files;
+  files.write("a.jsonl", line_of("a", text));
+  CHECK_FALSE(files.update().is_update);
+  for (const std::string name : {"b", "c"}) {
+    files.write(name + ".jsonl", line_of(name, text));
+    const auto options = options_to_update(files.database);
+    REQUIRE(options.has_value());
+    const auto report = build_local_index(files.database, {files.folder.path("pages")}, *options);
+    REQUIRE(report.has_value());
+    CHECK(report->is_update);
+    CHECK(report->added == 1);
+    CHECK(report->language == (is_estonian ? "et" : "en"));
+  }
+  CHECK(files.found(is_estonian ? "istus" : "sat").size() == 3);
+}
+
+TEST_CASE("Words of a language that an update brings are found by their inflections",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  const std::string english =
+      "The cat sat on the mat and looked at the bird in the old tree for a long while, as all cats are used "
+      "to. ";
+  files.write("a.jsonl", line_of("a", english + english));
+  files.update();
+  CHECK(files.found("looking") == FoundAfter{"http://a/"});
+  const std::string german =
+      "Die Kinder schauten den Vogel im alten Baum an, aber er sang nicht, weil er noch sehr jung war. ";
+  files.write("b.jsonl", line_of("b", german + german));
+  CHECK(files.update().is_update);
+  CHECK(files.found("Kindern") == FoundAfter{"http://b/"});
+  CHECK(files.found("looking") == FoundAfter{"http://a/"});
+}
+
 TEST_CASE("A file that could not be read to its end is read by the next update",
           "[fetchers][local][update]") {
   UpdatedFolder files;
