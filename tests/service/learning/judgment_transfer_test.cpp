@@ -125,6 +125,7 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   CHECK((**found).query == expected.query);
   // a second import adds nothing; a newer judgment in the store is kept
   CHECK(import_lines(*store, file, "shoes")->judgments == 0);
+  CHECK((**store->searches.find(search.id)).times == search.times);
   StoredJudgment newer = expected;
   newer.grade = 0;
   newer.at += 5;

@@ -194,3 +194,73 @@ TEST_CASE("A domain's name fits into a file's name", "[service][models]") {
   CHECK_FALSE(is_good(""));
   CHECK_FALSE(is_good("A"));
 }
+
+TEST_CASE("Activating the champion again changes nothing", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  const std::string first = add_version(versions, 1);
+  const std::string second = add_version(versions, 2);
+  REQUIRE(versions.activate("shoes", first).has_value());
+  REQUIRE(versions.activate("shoes", second).has_value());
+  REQUIRE(versions.activate("shoes", second).has_value());
+  REQUIRE(versions.revert("shoes").has_value());
+  CHECK(state_of(versions).champion == first);
+}
+
+TEST_CASE("A promotion that somebody paused stays paused when a test reverts", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  for (const double alpha : {1.0, 2.0, 3.0})
+    REQUIRE(versions.activate("shoes", add_version(versions, alpha)).has_value());
+  REQUIRE(versions.revert("shoes", true).has_value());
+  REQUIRE(versions.revert("shoes", false).has_value());
+  CHECK(state_of(versions).is_promotion_paused);
+}
+
+TEST_CASE("Tests are counted from one for each champion", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  CHECK(*versions.count_test("shoes", "") == 1);
+  CHECK(*versions.count_test("shoes", "") == 1);
+  CHECK(*versions.count_test("shoes", "one") == 2);
+  REQUIRE(versions.activate("shoes", add_version(versions, 1)).has_value());
+  CHECK(state_of(versions).tests == 0);
+  CHECK(state_of(versions).tested.empty());
+  CHECK(*versions.count_test("shoes", "one") == 1);
+}
+
+TEST_CASE("What is noted again is not saved again", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  int saved = 0;
+  versions.on_saved = [&](std::string_view) -> Result<void> {
+    ++saved;
+    return {};
+  };
+  JudgedGain gain;
+  gain.queries = 3;
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(versions.note_gain("shoes", gain).has_value());
+    CHECK(saved == 1);
+  }
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(versions.note_decision("shoes", {7, "kept"}).has_value());
+    CHECK(saved == 2);
+  }
+  gain.queries = 4;
+  REQUIRE(versions.note_gain("shoes", gain).has_value());
+  CHECK(saved == 3);
+}
+
+TEST_CASE("A gain is told from two judged queries on", "[service][models]") {
+  JudgedGain gain;
+  gain.before = 0.5;
+  gain.after = 0.75;
+  const auto text = [&](std::size_t queries) {
+    gain.queries = queries;
+    return gain_text(gain);
+  };
+  CHECK(text(0).starts_with("0 judged queries with a relevant result"));
+  CHECK(text(1).starts_with("1 judged query with a relevant result"));
+  CHECK(text(2).starts_with("2 judged queries: mean reciprocal rank 0.50 before, 0.75 now"));
+}

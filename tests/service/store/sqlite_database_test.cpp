@@ -211,4 +211,12 @@ TEST_CASE("A stored search with damaged lists is an error and not a crash", "[se
     REQUIRE(found.has_error());
     CHECK(found.error().code == Code::internal);
   }
+  run_sql(path, ("UPDATE searches SET lists = '" + lists_text(search) + "'").c_str());
+  REQUIRE(opened_sqlite(path)->searches.find(search.id).has_value());
+  for (const char* slots : {"", "[]", R"({"QUERY":1})"}) {
+    run_sql(path, ("UPDATE searches SET slots = '" + std::string(slots) + "'").c_str());
+    const auto found = opened_sqlite(path)->searches.find(search.id);
+    REQUIRE(found.has_error());
+    CHECK(found.error().code == Code::internal);
+  }
 }

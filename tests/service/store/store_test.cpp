@@ -12,6 +12,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sample_search.h"
@@ -112,6 +113,12 @@ void check_clicks(Store& store) {
     keyed.search = second.id;
     keyed.prefix = "r";
     CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::capped);
+    // A weight below both caps stays as it is.
+    Click light = click_on(second, 0, keyed.at + kDay);
+    light.key = keyed.key;
+    light.weight = 0.125;
+    CHECK(add_click(store, light, {10, 5}) == ClickOutcome::recorded);
+    CHECK((*store.clicks.of(second.id)).front().weight == 0.125);
     // clicks without a key have no cap in common
     Click keyless = click_on(second, 1);
     keyless.prefix = "s";
@@ -384,6 +391,31 @@ void check_template_versions(Store& store) {
   CHECK_FALSE(store.templates.find("hats", 2)->has_value());
   CHECK(store.templates.all("hats")->size() == 1);
   CHECK_FALSE(store.templates.find("shoes", 4)->has_value());
+  // A server that numbers its version is told if another was faster, and its version is not kept.
+  CHECK(*store.templates.add({"shoes", 4, "four: 4\n", "ann", kNewYear}) == 4);
+  for (const std::uint32_t number : {4U, 6U}) {
+    const auto overtaken = store.templates.add({"shoes", number, "five: 5\n", "bob", kNewYear});
+    REQUIRE(overtaken.has_error());
+    CHECK(overtaken.error().code == Code::try_again);
+  }
+  CHECK(store.templates.all("shoes")->size() == 4);
+  CHECK(*store.templates.add({"shoes", 5, "five: 5\n", "bob", kNewYear}) == 5);
+}
+
+void check_shared_files(Store& store) {
+  const auto change = [&](const std::string& known, const std::optional<std::string>& text) {
+    const SharedChange one{"keys/a", known.empty() ? "" : sha256_hex(known), text};
+    return *store.shared.change_files({&one, 1});
+  };
+  CHECK_FALSE(change("one", "two"));  // there is no file yet
+  CHECK(change("", "one"));
+  CHECK_FALSE(change("", "two"));  // there is one now
+  CHECK_FALSE(change("two", "three"));
+  CHECK(change("one", "two"));
+  CHECK(store.shared.files(0)->at(0).text == "two");
+  CHECK(change("two", std::nullopt));
+  CHECK_FALSE(change("two", "three"));
+  CHECK(change("", "one"));  // a removed file may be made again
 }
 
 void check_secrets_and_usage(Store& store) {
@@ -488,6 +520,9 @@ void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) 
   }
   SECTION("Template versions") {
     check_template_versions(*store);
+  }
+  SECTION("Shared files") {
+    check_shared_files(*store);
   }
   SECTION("Secrets and usage") {
     check_secrets_and_usage(*store);
