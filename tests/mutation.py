@@ -6,8 +6,9 @@ Catch2 tags that select them. The function is looked for in `file`, and elsewher
 freely. Each change is applied, built, tested and undone. If the selected tests do not notice it, all quick tests of its suite are run. A
 test that fails counts only if it fails again alone, because one that depends on the machine's load would make every change look noticed.
 Survivors are printed. Results are kept in the build folder, so that an interrupted run can continue where it stopped.
+With --at-once, one build serves many mutants (tests/mutation_at_once.py).
 
-usage: tests/mutation.py [--build build/dev] [--only FOLDER] [--sample N --seed S] [--again] [--check]
+usage: tests/mutation.py [--build build/dev | --at-once FOLDER] [--only FOLDER] [--sample N --seed S] [--again] [--check]
 """
 import argparse
 import collections
@@ -23,6 +24,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree
+
+import mutation_at_once
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / "tests" / "mutants.jsonl"
@@ -43,17 +46,26 @@ def parse_arguments():
     parser.add_argument("--only", default="", help="files below this folder alone")
     parser.add_argument("--sample", type=int, default=0, help="so many of them, chosen by --seed; 0 for all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--builder", default="ninja -j2", help="what builds a target, run in the build folder (ninja -j2)")
+    parser.add_argument("--builder", default="", help="what builds a target, run in the build folder (ninja -j2)")
+    parser.add_argument("--at-once", default="", metavar="FOLDER", help="the quick way: one build of a copy of the tree in FOLDER")
+    parser.add_argument("--seconds", type=float, default=60, help="--at-once: the tests tried on a mutant take up to so long in sum (60)")
+    parser.add_argument("--full", action="store_true", help="--at-once: also the tests that the quick run leaves out")
+    parser.add_argument("--mutants", default=str(MUTANTS), help="a list of mutants (tests/mutants.jsonl)")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after these; 0 for no end")
     parser.add_argument("--again", action="store_true", help="also those whose outcome is known")
     parser.add_argument("--check", action="store_true", help="only say which mutants fit no function any more")
     return parser.parse_args()
 
 
+def code_of(text):
+    """A source file with blanks instead of comments, strings and preprocessor lines."""
+    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda found: re.sub(r"[^\n]", " ", found.group()), code, flags=re.M)
+
+
 def functions(text):
     """The functions that a source file defines, as (name, begin, end) of head and body; members have their bare name."""
-    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
-    code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda found: re.sub(r"[^\n]", " ", found.group()), code, flags=re.M)
+    code = code_of(text)
     out, depth, open_at, head_at = [], 0, None, 0
     for piece in re.finditer(r"[{};]", code):
         at = piece.start()
@@ -122,7 +134,7 @@ class Bench:
 
     def __init__(self, options):
         self.folder = ROOT / options.build
-        self.builder = shlex.split(options.builder)
+        self.builder = shlex.split(options.builder or "ninja -j2")
         self.backup = self.folder / "mutation.backup"
         self.report = self.folder / "mutation.xml"
         self.results = self.folder / "mutation.jsonl"
@@ -221,8 +233,9 @@ class Bench:
 
 
 def chosen_mutants(options):
-    mutants = [Mutant(json.loads(line)) for line in MUTANTS.read_text().splitlines()]
-    mutants = [m for m in mutants if str(m.file.relative_to(ROOT)).startswith(options.only)]
+    mutants = [Mutant(json.loads(line)) for line in pathlib.Path(options.mutants).read_text().splitlines()]
+    if not options.at_once:  # which builds all of them
+        mutants = [m for m in mutants if str(m.file.relative_to(ROOT)).startswith(options.only)]
     lost = [m for m in mutants if len(m.places) != 1]
     for mutant in lost:
         print(f"fits {len(mutant.places)} places: {mutant.name}")
@@ -239,6 +252,9 @@ def chosen_mutants(options):
 def main():
     options = parse_arguments()
     mutants = chosen_mutants(options)
+    if options.at_once:
+        options.builder = options.builder or "cmake --build build/release -j2 -- -k 0"
+        sys.exit(0 if mutation_at_once.sweep(options, ROOT, mutants, functions_of, code_of) else 1)
     bench = Bench(options)
     known = {} if options.again else bench.known()
     outcomes = collections.Counter()
