@@ -430,7 +430,7 @@ void add_mcp(CLI::App& app, Program& program) {
   verb.footer(
       "For agents that start a program and talk to it: each input line is a message, each output line a "
       "reply; the\n"
-      "log goes to standard error. docs/api.md shows what to write into the agents' configurations.\n"
+      "log goes to standard error. docs/use-with has what to write into the agents' configurations.\n"
       "Examples:\n"
       "  metafuse mcp --config config/metafuse.yaml\n"
       "  METAFUSE_KEY=... metafuse mcp --url https://search.example.org");

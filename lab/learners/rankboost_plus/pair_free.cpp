@@ -1,3 +1,9 @@
+// Why a bound, and not F2 itself: in F2 the weight of a pair is RankBoost.B's product of one factor per
+// document, times prod_f exp(-|G_f(x1) - G_f(x0)|), a Laplace kernel with one dimension per feature used.
+// That is the probability that no cut separates x0 from x1 when each stump cuts with probability
+// 1 - 1/cosh(eta_s), so F2 is the expectation of F1 within the cells of a random partition; it is no product
+// over documents.
+
 #include <cmath>
 
 #include "fusion/learners/rankboost/distribution.h"
