@@ -30,7 +30,6 @@ struct Task {
   bool is_polynomial = false;  ///< kernel (x . x' + 1)^2
   std::vector<double> taus;
   std::vector<double> steps;
-  std::size_t rankers = 100;
   std::size_t trials = 0;
   std::map<std::string, std::string> published;  ///< the paper's figures, by row name
   std::function<Sample(Random&)> draw;
