@@ -114,7 +114,6 @@ struct MethodResult {
 struct SetResult {
   std::map<std::string, MethodResult> methods;
   std::vector<std::vector<std::vector<double>>> p;  ///< indexed by target, target and fold
-  std::size_t fallbacks = 0;
 };
 
 /// Reads the five folds of a set.

@@ -103,7 +103,6 @@ class FoldRunner {
     std::vector<Candidate> candidates;
     add_plain(candidates);
     const Pool pool = calibrate();
-    fallbacks_ += pool.constant;
     add_ensembles(pool, candidates);
     keep_sigmoids(pool);
     return candidates;
@@ -111,8 +110,6 @@ class FoldRunner {
 
   /// The CPC scores of the test documents after the last rounds, with trees of about 30 leaves (sec. 7.2).
   const std::array<std::vector<double>, kTargets>& sigmoid_scores() const { return sigmoid_scores_; }
-  /// How many calibrations so far had to fit constant votes.
-  std::size_t fallbacks() const { return fallbacks_; }
 
  private:
   /// The parts as codes of the training part's cuts.
@@ -266,7 +263,6 @@ class FoldRunner {
   std::vector<Learned> learned_;  // one per setting
   std::array<std::vector<double>, kTargets> sigmoid_scores_;
   std::size_t rounds_ = 0;  // of boosting so far
-  std::size_t fallbacks_ = 0;
 };
 
 /// RankBoost on the whole training part, like the published one, with a candidate per number of rounds;
@@ -393,14 +389,12 @@ Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds
     step_done();
   }
   SetResult result{choice.results(set.measure == "mean_ndcg" ? kDepth : kDepth - 1),
-                   {kTargets, std::vector<std::vector<double>>(kTargets)},
-                   0};
+                   {kTargets, std::vector<std::vector<double>>(kTargets)}};
   for (const FoldRunner& runner : runners) {
     const auto& scores = runner.sigmoid_scores();
     for (std::size_t a = 0; a < kTargets; ++a)
       for (std::size_t b = a + 1; b < kTargets; ++b)
         result.p[a][b].push_back(evaluation::paired_t_test(scores[a], scores[b]).value_or(1.0));
-    result.fallbacks += runner.fallbacks();
   }
   return result;
 }

@@ -67,21 +67,16 @@ Result<std::vector<double>> run_part(const JudgedQueries& queries, std::size_t p
 void describe(const std::string& name, const std::vector<double>& means, Report& report) {
   Table table{{{name + ": MAP, grades turned"}}};
   for (const double share : kShares) table.rows[0].push_back(fmt::format("{:.0f} %", 100.0 * share));
-  table.rows[0].emplace_back("lost at 40 %");
-  std::pair<double, std::string> best;
   for (std::size_t m = 0; m < std::size(kMethods); ++m) {
     std::vector<double> row;
     for (std::size_t s = 0; s < kShares.size(); ++s) row.push_back(means[s * std::size(kMethods) + m]);
-    if (std::isnan(mean_of(row))) {
-      table.add({kMethods[m].name, "refuses", "-", "-", "-", "-", "-"});
-      continue;
-    }
-    table.add(kMethods[m].name, row, 4);
-    table.rows.back().push_back(signed_text(row.back() - row.front()));
-    if (mean_of(row) > best.first) best = {mean_of(row), kMethods[m].name};
+    if (std::isnan(mean_of(row)))
+      table.add({kMethods[m].name, "refuses", "-", "-", "-", "-"});
+    else
+      table.add(kMethods[m].name, row, 4);
   }
   report.add(table);
-  report.text += fmt::format("best mean over the shares: {} ({:.4f})\n\n", best.second, best.first);
+  report.text += "\n";
 }
 
 }  // namespace

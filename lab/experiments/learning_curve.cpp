@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -21,7 +20,7 @@ namespace {
 
 constexpr std::size_t kAll = 0;  // as a number of queries: all but the test queries
 constexpr std::array<std::size_t, 9> kCounts = {1, 2, 5, 10, 20, 50, 100, 300, kAll};
-constexpr double kTolerance = 0.005;  // a draw further below RRF than this counts as a loss
+constexpr double kTolerance = 0.005;  // no draw should be further below RRF than this
 
 /// The first method is the reference of the others; the last is auto.
 const std::array<Method, 5> kMethods = {{{"RRF", "reciprocal-ranks"},
@@ -48,7 +47,6 @@ Division draw_queries(const JudgedQueries& queries, std::size_t count, std::size
 struct Outcome {
   std::vector<double> values;
   std::vector<double> seconds;
-  std::string chosen;  ///< what auto chose
 };
 
 /// CPU time of this thread, which does all the training, so other processes do not disturb the measurement.
@@ -68,9 +66,7 @@ Result<Outcome> run_draw(const JudgedQueries& queries, Division draw, std::uint6
     out.seconds.push_back(seconds_of_thread() - begin);
     // Without a crucial pair there is nothing to learn from; the result is then that of RRF.
     out.values.push_back(model ? trial.value(*model) : out.values.front());
-    if (&method != &kMethods[kAuto]) continue;
-    if (!model) return model.error();
-    out.chosen = std::string(model->training.at("auto").at("chosen").as_string());
+    if (!model && &method == &kMethods[kAuto]) return model.error();
   }
   return out;
 }
@@ -111,45 +107,27 @@ Result<std::vector<Point>> curve_of_queries(const JudgedQueries& queries, const 
   return points;
 }
 
-/// What auto chose, the most frequent choice first: "RRF (7); RankBoost 3.cum, 50 rounds (3)".
-std::string choices_of(const Point& point) {
-  std::map<std::string, std::size_t> counts;
-  for (const Outcome& draw : point.draws) ++counts[draw.chosen];
-  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string out;
-  for (const auto& [name, count] : sorted)
-    out += fmt::format("{}{} ({})", out.empty() ? "" : "; ", name, count);
-  return out;
-}
-
 /// Adds the tables of one collection; returns auto's lead over RRF as a curve.
 evaluation::Curve describe(const std::string& name, const std::vector<Point>& points, Report& report) {
   Table table{{{name + ": MAP, judged queries"}}};
   for (const Method& method : kMethods) table.rows[0].push_back(method.name);
-  for (const char* title : {"auto - RRF", "lowest draw", "draws below", "time"})
-    table.rows[0].emplace_back(title);
+  for (const char* title : {"auto - RRF", "lowest draw", "time"}) table.rows[0].emplace_back(title);
   evaluation::Curve curve{name, {}, {}};
-  std::string chosen;
   for (const Point& point : points) {
     std::vector<std::string> cells{fmt::format("{} (x{})", point.queries, point.draws.size())};
     for (std::size_t m = 0; m < kMethods.size(); ++m) cells.push_back(fixed(point.value(m), 4));
     const std::vector<double> leads = point.leads();
     const Interval lead = interval_of(leads);
-    const auto below =
-        std::count_if(leads.begin(), leads.end(), [](double each) { return each < -kTolerance; });
-    cells.insert(cells.end(), {fmt::format("{:+.4f} ± {:.4f}", lead.mean, lead.half_width),
-                               signed_text(least_of(leads)), std::to_string(below),
-                               fmt::format("{:.0f}x", point.seconds(kAuto) / point.seconds(kRankBoost))});
+    cells.insert(cells.end(),
+                 {fmt::format("{:+.4f} ± {:.4f}", lead.mean, lead.half_width), signed_text(least_of(leads)),
+                  fmt::format("{:.0f}x", point.seconds(kAuto) / point.seconds(kRankBoost))});
     table.add(std::move(cells));
     curve.x.push_back(static_cast<double>(point.queries));
     curve.y.push_back(lead.mean);
     curve.half_widths.push_back(lead.half_width);
-    chosen += fmt::format("  {}: {}\n", point.queries, choices_of(point));
   }
   report.add(table);
-  report.text += "auto chose, by judged queries:\n" + chosen + "\n";
+  report.text += "\n";
   return curve;
 }
 
