@@ -119,51 +119,41 @@ Result<Trial> run_trial(const Split& fold, const Form& form, double parameter, s
   return trial;
 }
 
-Outcome outcome_of(std::string name, std::vector<std::vector<Trial>> trials, const PublishedNdcg& published) {
-  Outcome outcome{std::move(name), std::move(trials), {}, {}};
+/// Trains with every parameter of the grid, and keeps the best on validation.
+/// errors: those of training; bad_data: no parameter gave a weak ranking
+Result<Trial> best_trial(const Split& fold, const Form& form, const ExperimentOptions& options) {
+  Trial best;
+  for (const double parameter : form.grid) {
+    if (options.is_quick() && parameter != form.grid[form.grid.size() / 2]) continue;
+    TRY(auto trial, run_trial(fold, form, parameter, rounds_for(options)));
+    if (trial.validation > best.validation) best = std::move(trial);
+  }
+  if (best.ndcg.empty()) return fail(Code::bad_data, form.method.name + ": a fold trained no weak ranking");
+  return best;
+}
+
+Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const PublishedNdcg& published,
+                        const ExperimentOptions& options) {
+  Outcome outcome;
+  outcome.name = std::move(name);
   outcome.ndcg.title = outcome.name + ": NDCG@";
   for (std::size_t k = 1; k <= kDepth; ++k) outcome.ndcg.columns.push_back(std::to_string(k));
-  for (std::size_t form = 0; form < kForms.size(); ++form) {
+  TRY(const auto trials, run_all(kForms.size() * folds.size(), options, [&](std::size_t i) {
+        return best_trial(folds[i % folds.size()], kForms[i / folds.size()], options);
+      }));
+  for (std::size_t i = 0; i < trials.size(); i += folds.size()) {
+    outcome.trials.emplace_back(&trials[i], &trials[i] + folds.size());
     std::vector<std::vector<double>> ndcg, curves;
-    for (const Trial& trial : outcome.trials[form]) {
+    for (const Trial& trial : outcome.trials.back()) {
       ndcg.push_back(trial.ndcg);
       curves.push_back(trial.curve);
     }
-    outcome.ndcg.add(kForms[form].method.name, means_of(ndcg));
-    outcome.curves.add(kForms[form].method.name, means_of(curves));
+    const std::string& form = kForms[outcome.curves.rows.size()].method.name;
+    outcome.ndcg.add(form, means_of(ndcg));
+    outcome.curves.add(form, means_of(curves));
   }
   for (const auto& [sheet, ndcg] : published) outcome.ndcg.add(kPublished + sheet, ndcg);
   return outcome;
-}
-
-/// Trains every form with every parameter of its grid in every fold, and keeps the best on validation.
-///
-/// errors: those of training; bad_data: a fold in which a form trained nothing
-Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const PublishedNdcg& published,
-                        const ExperimentOptions& options) {
-  struct Job {
-    std::size_t form, fold;
-    double parameter;
-  };
-  std::vector<Job> jobs;
-  for (std::size_t fold = 0; fold < folds.size(); ++fold)
-    for (std::size_t form = 0; form < kForms.size(); ++form) {
-      std::vector<double> grid = kForms[form].grid;
-      if (options.is_quick()) grid = {grid[grid.size() / 2]};
-      for (const double parameter : grid) jobs.push_back({form, fold, parameter});
-    }
-  TRY(auto results, run_all(jobs.size(), options, [&](std::size_t i) {
-        return run_trial(folds[jobs[i].fold], kForms[jobs[i].form], jobs[i].parameter, rounds_for(options));
-      }));
-  std::vector<std::vector<Trial>> trials(kForms.size(), std::vector<Trial>(folds.size()));
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Trial& best = trials[jobs[i].form][jobs[i].fold];
-    if (results[i].validation > best.validation) best = std::move(results[i]);
-  }
-  for (const auto& form : trials)
-    for (const Trial& trial : form)
-      if (trial.ndcg.empty()) return fail(Code::bad_data, name + ": a fold trained no weak ranking");
-  return outcome_of(std::move(name), std::move(trials), published);
 }
 
 /// Adds the table and the curves of one data set (figs. 3, 5 and 6).

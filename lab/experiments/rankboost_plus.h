@@ -33,7 +33,4 @@ Result<Tasks> letor_tasks(const std::string& data, std::size_t most);
 /// Empty if some part of a split has only one grade.
 std::vector<Split> split_documents(const fusion::TrainingSet& set, Random random);
 
-/// Adds fig. 1: milliseconds per round of both forms of RankBoost+ and of Rb-c, on synthetic data.
-void speed_figure(const ExperimentOptions& options, Report& report);
-
 }  // namespace metafuse::lab::experiments::rankboost_plus

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <numeric>
 #include <span>
 
 #include "lab/experiments/rankboost_plus.h"
+#include "lab/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::lab::experiments::rankboost_plus {
 namespace {
@@ -23,13 +23,6 @@ TrainingSet rows_of(const TrainingSet& set, std::span<const std::size_t> rows) {
       if (!set.matrix.is_unranked(rows[x], f)) part.matrix.set(x, f, set.matrix.value(rows[x], f));
   }
   return part;
-}
-
-std::size_t pair_count(const std::vector<double>& grades) {
-  std::size_t pairs = 0;
-  for (std::size_t i = 0; i < grades.size(); ++i)
-    for (std::size_t j = i + 1; j < grades.size(); ++j) pairs += grades[i] != grades[j] ? 1U : 0U;
-  return pairs;
 }
 
 /// One user's movies, with features from the other users who rated at least half of them.
@@ -88,17 +81,15 @@ Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random rand
 }
 
 Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random) {
-  constexpr std::size_t kMostPairs = 50000;
+  constexpr std::size_t kMostPairs = 49'999;
   TRY(const auto set, read_mslr_sample(data));
   Tasks tasks;
-  for (const fusion::QueryRange& query : set.queries) {
-    if (tasks.tasks.size() >= most) break;
-    std::vector<std::size_t> rows(query.end - query.begin);
-    std::iota(rows.begin(), rows.end(), query.begin);
-    const TrainingSet own = rows_of(set, rows);
+  for (std::size_t q = 0; q < set.queries.size() && tasks.tasks.size() < most; ++q) {
+    const TrainingSet own = fusion::select_queries(set, std::span(&q, 1));
     std::vector<Split> folds;
-    if (pair_count(own.grades) < kMostPairs) folds = split_documents(own, random.split(query.begin));
-    add_task(tasks, "query " + query.id, std::move(folds));
+    if (lab::rankboost_plus::pair_rows(own, kMostPairs))
+      folds = split_documents(own, random.split(set.queries[q].begin));
+    add_task(tasks, "query " + set.queries[q].id, std::move(folds));
   }
   return tasks;
 }
