@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -123,4 +125,35 @@ TEST_CASE("A process that ends loses at most as much as it used plus 1/4096 of t
     CHECK(sum >= used);
     CHECK(sum - used <= std::min<std::uint64_t>(used + 1'000, 64'000));
   }
+}
+
+TEST_CASE("Of a block that goes beyond the quota only what is left of the quota is used", "[service][keys]") {
+  std::uint64_t sum = 0;
+  Quotas quotas(
+      [&](std::string_view, std::int64_t, std::uint64_t amount) { return std::optional(sum += amount); });
+  const KeyConfig key{"ann", "", {}, 130};  // a block of one, then blocks of two
+  CHECK(quotas.charge(key, 1, test::kNewYear).left == 129);
+  sum = 129;  // other processes used the rest but one
+  const QuotaAnswer last = quotas.charge(key, 1, test::kNewYear);
+  CHECK(last.is_within);
+  CHECK(last.left == 0);
+  CHECK_FALSE(quotas.charge(key, 1, test::kNewYear).is_within);
+}
+
+TEST_CASE("A request that midnight overtakes at the counter is refused, and the new day is whole",
+          "[service][keys]") {
+  const UnixTime today = test::kNewYear + 86399;
+  const UnixTime tomorrow = test::kNewYear + 86400;
+  const KeyConfig key{"ann", "", {}, 130};
+  std::map<std::int64_t, std::uint64_t> sums;
+  Quotas* meanwhile = nullptr;
+  Quotas quotas([&](std::string_view, std::int64_t day, std::uint64_t amount) {
+    if (meanwhile != nullptr) std::exchange(meanwhile, nullptr)->charge(key, 1, tomorrow);
+    return std::optional(sums[day] += amount);
+  });
+  meanwhile = &quotas;
+  const QuotaAnswer overtaken = quotas.charge(key, 100, today);
+  CHECK_FALSE(overtaken.is_within);
+  CHECK(overtaken.retry_after_seconds == 1);
+  CHECK(quotas.charge(key, 1, tomorrow).left == 128);
 }

@@ -67,6 +67,9 @@ TEST_CASE("Fingerprints of whole texts decide where both are known", "[service][
   CHECK_FALSE(are_alike(a, b));
   b.fingerprint = 0;
   CHECK_FALSE(are_alike(a, b));
+  a.fingerprint = 1;  // few bits differ from 0, which says that there is none
+  CHECK_FALSE(are_alike(a, b));
+  CHECK_FALSE(are_alike(b, a));
 }
 
 TEST_CASE("Results alike are folded below the best of them and the others keep their order",

@@ -168,6 +168,12 @@ TEST_CASE("Answers with failed engines and too large answers are not kept", "[se
                 "a", [&] { return Result<SearchAnswer>(answer_with(1)); }, was_cached)
             .has_value());
   CHECK(none.size() == 0);
+  AnswerCache without_time(10, seconds(0), clock);
+  CHECK(without_time
+            .get(
+                "a", [&] { return Result<SearchAnswer>(answer_with(1)); }, was_cached)
+            .has_value());
+  CHECK(without_time.size() == 0);
 }
 
 TEST_CASE("An answer is popular from its second request until it expires", "[service][cache]") {
@@ -201,6 +207,10 @@ TEST_CASE("An answer is the same after it was written to and read from the share
   const auto back = read_answer_text(answer_text(answer), shoe_domain(), request);
   REQUIRE(back.has_value());
   CHECK(back->query == answer.query);
+  CHECK(back->windows == 1);
+  SearchRequest of_three = request;
+  of_three.windows = 3;
+  CHECK(read_answer_text(answer_text(answer), shoe_domain(), of_three)->windows == 3);
   CHECK(back->domain == "shoes");
   CHECK(back->suggestions == answer.suggestions);
   REQUIRE(back->results.size() == answer.results.size());

@@ -95,6 +95,7 @@ TEST_CASE("Every part of a request and every dependency of its lists changes the
     with([&](SearchRequest& r) { r.slots.slots = {{text, "A"}}; });
     with([&](SearchRequest& r) { r.engines = {text}; });
     with([&](SearchRequest& r) { r.lists = {text}; });
+    with([&](SearchRequest& r) { r.alternatives = {text}; });
     with([&](SearchRequest& r) { r.language = text; });
     with([&](SearchRequest& r) { r.time_range = text; });
     with([&](SearchRequest& r) { r.variants = {{"t", text, false}}; });
@@ -106,7 +107,11 @@ TEST_CASE("Every part of a request and every dependency of its lists changes the
     with([&](SearchRequest& r) { r.safe_search = number; });
     with([&](SearchRequest& r) { r.windows = number; });
   }
+  with([&](SearchRequest& r) { r.asks_all = true; });
   // the end of one part is never read as the beginning of the next
+  with([&](SearchRequest& r) { r.lists = {"all lists"}; });
+  with([&](SearchRequest& r) { r.alternatives = {"1"}; });
+  with([&](SearchRequest& r) { r.engines = {"0"}; });
   with([&](SearchRequest& r) { r.engines = {"a", "b"}; });
   with([&](SearchRequest& r) { r.lists = {"a", "b"}; });
   with([&](SearchRequest& r) { r.engines = {"a"}, r.lists = {"b"}; });

@@ -1,0 +1,107 @@
+#include "service/search/document_keeper.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using std::chrono::seconds;
+
+namespace {
+
+/// An index of one folder, kept by a keeper whose time is the test's.
+struct KeptFolder {
+  explicit KeptFolder(double every_seconds) {
+    auto made = std::make_shared<Snapshot>();
+    DocumentsConfig documents;
+    documents.index = folder.path("x.db");
+    documents.folders = {folder.path("pages")};
+    documents.every_seconds = every_seconds;
+    made->config.documents = {documents};
+    snapshot = std::move(made);
+  }
+
+  void tick(int second) {
+    keeper.tick(std::chrono::steady_clock::time_point() + std::chrono::hours(1) + seconds(second));
+  }
+  std::size_t documents() { return keeper.state(folder.path("x.db"))->documents; }
+
+  test::TemporaryFolder folder;
+  std::shared_ptr<const Snapshot> snapshot;
+  int changed = 0;
+  int settled = 0;
+  int failed = 0;
+  DocumentKeeper keeper{{[this] { return snapshot; }, [this] { ++changed; }, [this] { ++settled; },
+                         [this](Log::Level, std::string_view event, const JsonObject&) {
+                           failed += event == "index not updated" ? 1 : 0;
+                         }}};
+};
+
+}  // namespace
+
+TEST_CASE("An index has settled once, a minute after its last change", "[service][documents]") {
+  KeptFolder kept(3600);
+  kept.folder.write("pages/a.txt", "alpha");
+  kept.tick(0);
+  CHECK(kept.changed == 1);
+  CHECK(kept.documents() == 1);
+  kept.tick(59);
+  CHECK(kept.settled == 0);
+  kept.tick(60);
+  CHECK(kept.settled == 1);
+  kept.tick(61);
+  kept.tick(500);
+  CHECK(kept.settled == 1);
+  CHECK(kept.changed == 1);
+  fetchers::SourceDocument document;
+  document.url = "http://b.example/";
+  document.fields["title"] = "beta";
+  document.fields["text"] = "beta";
+  REQUIRE(kept.keeper.put(kept.folder.path("x.db"), {&document, 1}).has_value());
+  kept.tick(600);
+  CHECK(kept.changed == 2);
+  CHECK(kept.documents() == 2);
+  kept.tick(659);
+  CHECK(kept.settled == 1);
+  kept.tick(660);
+  CHECK(kept.settled == 2);
+  CHECK(kept.failed == 0);
+}
+
+TEST_CASE("Folders are read again when it is time and not before", "[service][documents]") {
+  KeptFolder kept(100);
+  kept.folder.write("pages/a.txt", "alpha");
+  kept.tick(0);
+  kept.folder.write("pages/b.txt", "beta");
+  kept.tick(99);
+  CHECK(kept.documents() == 1);
+  kept.tick(100);
+  CHECK(kept.documents() == 2);
+  CHECK(kept.changed == 2);
+  kept.tick(200);
+  CHECK(kept.changed == 2);
+}
+
+TEST_CASE("A failure to read folders is logged once until it has gone away", "[service][documents]") {
+  KeptFolder kept(1);
+  kept.tick(0);
+  CHECK(kept.failed == 1);  // there is no folder
+  kept.folder.write("pages/a.txt", "alpha");
+  kept.tick(29);
+  CHECK(kept.changed == 0);  // it rests
+  std::filesystem::remove_all(kept.folder.path("pages"));
+  kept.tick(30);
+  CHECK(kept.failed == 1);  // the same as before
+  kept.folder.write("pages/a.txt", "alpha");
+  kept.tick(60);
+  CHECK(kept.changed == 1);
+  std::filesystem::remove_all(kept.folder.path("pages"));
+  kept.tick(62);
+  CHECK(kept.failed == 2);
+  CHECK(kept.documents() == 1);
+}
