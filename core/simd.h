@@ -17,7 +17,20 @@
 #define METAFUSE_CLONES
 #endif
 
+// METAFUSE_AVX2 in front of a function lets it use the instructions of AVX2. Call it only if has_avx2().
+// Where the macro is not defined, there is no such function.
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(METAFUSE_PLAIN_KERNELS)
+#define METAFUSE_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#endif
+
 namespace metafuse {
+
+#if defined(METAFUSE_AVX2)
+inline bool has_avx2() {
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
+         __builtin_cpu_supports("bmi2") != 0;
+}
+#endif
 
 /// Sixteen bytes that are compared at once, for loops that search a text for rare characters.
 using ByteBlock __attribute__((vector_size(16))) = unsigned char;

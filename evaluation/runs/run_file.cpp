@@ -6,26 +6,14 @@
 #include <filesystem>
 
 #include "core/parallel.h"
-#include "core/simd.h"
 #include "evaluation/runs/lines.h"
+#include "evaluation/runs/plain_lines.h"
 #include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {
 namespace {
 
 constexpr const char* kColumns = "a run line is: topic Q0 document rank score tag";
-
-/// Parses up to nine digits and nothing else, as most ranks are.
-[[gnu::always_inline]] inline bool to_small_integer(std::string_view text, std::int64_t& value) {
-  if (text.empty() || text.size() > 9) return false;
-  std::int64_t number = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    number = number * 10 + (c - '0');
-  }
-  value = number;
-  return true;
-}
 
 /// Parses the fields after the topic. `tag` is the tag that every line of the file must have.
 Result<void> parse_line(const FileText& file, LineParser& parser, std::string_view tag, bool is_lenient,
@@ -59,66 +47,6 @@ Result<void> parse_line(const FileText& file, LineParser& parser, std::string_vi
                     "the tag " + shown(line_tag) + " differs from the file's first, " + shown(tag) +
                         "; put each run into a separate file");
   return {};
-}
-
-bool is_separator(char c) {
-  return c == ' ' || c == '\t';
-}
-
-/// Where the six fields of a plain line end, as offsets from its start.
-struct PlainLine {
-  unsigned topic_end;
-  unsigned iteration_end;
-  unsigned document_end;
-  unsigned rank_end;
-  unsigned score_end;
-  unsigned tag_end;
-};
-
-/// Splits a plain line: six fields separated by single blanks and ended by a line feed, as nearly all
-/// lines are.
-///
-/// in:  bits - bit i is set if at[i] ends a field
-[[gnu::always_inline]] inline bool split_plain_line(const char* at, std::uint64_t bits, PlainLine& line) {
-  std::uint64_t left = bits;
-  const auto next_end = [&left] {
-    const auto place = static_cast<unsigned>(std::countr_zero(left));
-    left &= left - 1;
-    return place;
-  };
-  line.topic_end = next_end();
-  line.iteration_end = next_end();
-  line.document_end = next_end();
-  line.rank_end = next_end();
-  line.score_end = next_end();
-  if (left == 0) return false;
-  line.tag_end = next_end();
-  const std::uint64_t six = bits ^ left;
-  const bool has_empty_field = (six & (six << 1 | 1)) != 0;
-  return !has_empty_field && is_separator(at[line.topic_end]) && is_separator(at[line.iteration_end]) &&
-         is_separator(at[line.document_end]) && is_separator(at[line.rank_end]) &&
-         is_separator(at[line.score_end]) && at[line.tag_end] == '\n';
-}
-
-/// Reads a plain line of at most 64 bytes and moves `at` past it; false if the line needs the general parser.
-/// in:     end - the end of the topic's lines; text_end - the end of the file
-[[gnu::always_inline]] inline bool read_plain_line(const char*& at, const char* end, const char* text_end,
-                                                   std::string_view tag, bool is_lenient, RunLine& line) {
-  PlainLine ends;
-  if (!split_plain_line(at, bits_of_block<FieldEnds>(at, text_end), ends)) return false;
-  const auto field = [at](unsigned end_before, unsigned field_end) {
-    return std::string_view(at + end_before + 1, field_end - end_before - 1);
-  };
-  if (at + ends.tag_end >= end) return false;
-  if (!is_lenient && !same_id(field(ends.score_end, ends.tag_end), tag)) return false;
-  line.document = field(ends.iteration_end, ends.document_end);
-  if (!to_small_integer(field(ends.document_end, ends.rank_end), line.rank)) return false;
-  const std::string_view score = field(ends.rank_end, ends.score_end);
-  const bool is_short = text_end - score.data() >= 24 &&
-                        read_short_decimal(score.data(), score.data() + score.size(), line.score);
-  if (!is_short && (!to_double(score, line.score) || !std::isfinite(line.score))) return false;
-  at += ends.tag_end + 1;
-  return true;
 }
 
 struct Argument {
@@ -166,21 +94,6 @@ Result<Run> read_indexed(const RunIndex& index, const RunFileOptions& options) {
 }
 
 }  // namespace
-
-/// Reads lines up to the first that is not plain.
-METAFUSE_CLONES const char* read_plain_lines(const char* at, const char* end, const char* file_end,
-                                             std::string_view tag, bool is_lenient,
-                                             std::vector<RunLine>& lines) {
-  constexpr std::size_t kMore = 32;
-  std::size_t count = lines.size();
-  while (at < end) {
-    if (count == lines.size()) lines.resize(count + kMore);
-    if (!read_plain_line(at, end, file_end, tag, is_lenient, lines[count])) break;
-    ++count;
-  }
-  lines.resize(count);
-  return at;
-}
 
 Result<void> parse_run_lines(const FileText& file, std::string_view text, std::string_view tag,
                              bool is_lenient, std::vector<RunLine>& lines) {

@@ -27,7 +27,7 @@ struct Standing {
 
   void add(std::uint32_t rank) {
     ++lists;
-    if (rank < best_rank) best_rank = rank;
+    best_rank = std::min(best_rank, rank);
   }
 
   /// in: ranks - one per list, 0 if it does not hold the document

@@ -123,12 +123,10 @@ Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, 
   const auto mark = static_cast<std::uint32_t>(list + 1);
   std::size_t place = 0;
   bool is_new = false;
+  worker.last_list.resize(worker.ids.size() + worker.lines.size(), 0);
+  worker.standing.resize(worker.ids.size() + worker.lines.size());
   for (const RunLine& line : worker.lines) {
     const std::uint32_t document = worker.ids.insert(line.document, is_new);
-    if (is_new) {
-      worker.last_list.push_back(0);
-      worker.standing.emplace_back();
-    }
     if (std::exchange(worker.last_list[document], mark) == mark) {
       TRY_VOID(parse_run_topic(run, topic, {}, worker.lines));
       return check_documents_differ(run, topic, worker.lines);

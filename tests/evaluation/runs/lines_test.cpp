@@ -119,6 +119,33 @@ TEST_CASE("Lines of any spacing and length are split like by a stream", "[evalua
   }
 }
 
+TEST_CASE("Plain lines are read like by a stream, and none behind the piece", "[evaluation][run]") {
+  Random random(6);
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::string tag = random_word(random, 40);
+    std::string text;
+    const std::size_t count = 1 + random.below(100);
+    for (std::size_t i = 0; i < count; ++i)
+      text += "q1 Q0 " + random_word(random, 20) + " " +
+              std::to_string(random.below(random.below(2) == 0 ? 1000 : 2'000'000'000)) + " " +
+              random_number(random) + " " + tag + "\n";
+    const std::string file = text + "q2 Q0 other 1 1.5 " + tag + "\n" + std::string(random.below(200), 'x');
+    std::vector<RunLine> lines;
+    const FileText whole = file_of(file);
+    REQUIRE(parse_run_lines(whole, whole.text.substr(0, text.size()), tag, false, lines).has_value());
+    REQUIRE(lines.size() == count);
+    std::istringstream stream(text);
+    for (const RunLine& line : lines) {
+      std::string topic, iteration, document, rank, score, end;
+      stream >> topic >> iteration >> document >> rank >> score >> end;
+      REQUIRE(std::string(line.document) == document);
+      REQUIRE(std::to_string(line.rank) == rank);
+      REQUIRE(line.score == std::strtod(score.c_str(), nullptr));
+      REQUIRE(std::signbit(line.score) == (score.front() == '-'));
+    }
+  }
+}
+
 TEST_CASE("A mistake in a line is found in any surroundings", "[evaluation][run]") {
   for (const std::string& bad :
        {std::string("1 Q0 d 1 0.5\n"), std::string("1 Q0 d 1 0.5 tag more\n"),
@@ -129,7 +156,8 @@ TEST_CASE("A mistake in a line is found in any surroundings", "[evaluation][run]
                     "e 1 0.5 tag\n"),
         std::string("1 Q0 d 1 0x1 tag\n"), std::string("1 Q0 d\0e 1 0.5 tag\n", 20)}) {
     const std::string good = "1 Q0 good 1 0.25 tag\n";
-    const std::string text = good + bad + good + good + good;
+    std::string text = good + bad;
+    while (text.size() < 300) text += good;
     std::vector<RunLine> lines;
     const auto parsed = parse_run_lines(file_of(text), text, "tag", false, lines);
     INFO(bad);
