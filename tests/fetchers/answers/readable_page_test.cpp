@@ -51,6 +51,10 @@ TEST_CASE("Hidden parts and the surroundings of a page's text are not read", "[f
   CHECK(words_of("<div>around</div><main><h1>T</h1><p>" + article + "</p></main>") == "T\n\n" + article);
   CHECK(words_of("<div>around</div><article><p>" + article + "</p></article>") == article);
   CHECK(words_of("<p>around</p><main></main>") == "around");  // an empty element that scripts would fill
+  const std::string least(200, 'w');
+  CHECK(words_of("<p>around</p><main><p>" + least + "</p></main>") == least);
+  CHECK(words_of("<p>around</p><main><p>" + least.substr(1) + "</p></main>") ==
+        "around\n\n" + least.substr(1));
 }
 
 TEST_CASE("Pages in other charsets and damaged and deep pages are read", "[fetchers][pages]") {
@@ -81,6 +85,10 @@ TEST_CASE("Text that style sheets and styles hide is not read", "[fetchers][page
     INFO(style);
     CHECK(markdown_of("<p>seen<p style=\"" + style + "\">more") == "seen\n\nmore");
   }
+  // a rule behind another sheet's import or a character set
+  for (const char* before : {"@import url(more.css);", "@charset 'utf-8'; @import 'x';", ";;"})
+    CHECK(markdown_of("<style>" + std::string(before) +
+                      " .h{display:none}</style><p>seen<p class=h>secret") == "seen");
   // what hides in print, or only inside of something else, may be visible
   CHECK(markdown_of("<style>@media print{.h{display:none}} .a .h{display:none} .h:hover{display:none}</style>"
                     "<p class=h>seen") == "seen");

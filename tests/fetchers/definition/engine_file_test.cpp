@@ -230,6 +230,7 @@ TEST_CASE("Engine types for well-known servers build their requests", "[fetchers
   CHECK(request("    engine: solr\n    collection: c\n    sort: score desc\n").url ==
         "http://localhost:8983/solr/c/select?q=x+%22y&start=0&rows=30&wt=json&sort=score+desc");
   CHECK(request("    engine: meilisearch\n    index: i\n").body == R"({"q":"x \"y","offset":0,"limit":30})");
+  CHECK(request("    engine: meilisearch\n    index: i\n").url == "http://localhost:7700/indexes/i/search");
   CHECK(request("    engine: mediawiki\n    search_type: text\n")
             .url.starts_with("https://en.wikipedia.org/w/"
                              "api.php?action=query&list=search&format=json&srsearch=x+%22y&sroffset=0&"

@@ -1,9 +1,11 @@
 #include "fetchers/health/health_book.h"
 
+#include <functional>
 #include <string>
 
 #include <catch2/catch.hpp>
 
+#include "core/json.h"
 #include "fetchers/definition/engine_file.h"
 
 using namespace metafuse;
@@ -233,6 +235,24 @@ TEST_CASE("A file of profiles that metafuse did not write is refused with the pl
   wrong.replace(wrong.find("\"works\""), 7, "\"purrs\"");
   CHECK_FALSE(book.read(wrong, "health.json").has_value());
   CHECK(book.text() == text);
+  // each member of an engine and of its profile must be there, and of its kind
+  const Json document = parse_json(text, "health.json").value();
+  const auto refuses_without = [&](const std::function<JsonObject&(Json & engine)>& place) {
+    Json first = document.at("engines").as_array()[0];
+    for (const auto& member : JsonObject(place(first)))
+      for (const bool is_missing : {true, false}) {
+        Json changed = document;
+        JsonObject& inside = place(changed.as_object().at("engines").as_array()[0]);
+        if (is_missing)
+          inside.erase(member.key());
+        else
+          inside[member.key()] = nullptr;
+        INFO(member.key());
+        CHECK_FALSE(book.read(to_text(changed), "health.json").has_value());
+      }
+  };
+  refuses_without([](Json& engine) -> JsonObject& { return engine.as_object(); });
+  refuses_without([](Json& engine) -> JsonObject& { return engine.as_object().at("profile").as_object(); });
 }
 
 TEST_CASE("The server tries engines of its own accord only if that costs nobody a key",
