@@ -21,7 +21,8 @@ class Fetcher {
   ///
   /// in:     on_list - called for each list as it arrives, from any thread, but one call at a time; may
   ///         be empty
-  /// out:    one entry per query, in the order of `queries`
+  /// out:    one entry per query, in the order of `queries`, as on_list gets it: the hits have their keys,
+  ///         every page occurs once, and there are at most options.depth
   virtual std::vector<FetchedList> fetch(std::span<const ExpandedQuery> queries, const FetchOptions& options,
                                          const std::function<void(const FetchedList&)>& on_list) = 0;
 

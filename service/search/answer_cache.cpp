@@ -278,6 +278,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : *lists) {
     TRY(auto list, read_list(entry));
+    keep_best_of_each(list.list, 0);  // what a shared cache holds need not be what this server wrote
     read.push_back(std::move(list));
   }
   for (const Json& entry : *not_asked) {

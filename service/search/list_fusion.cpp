@@ -84,6 +84,7 @@ std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::Fetc
     auto& hits = next[i].list.hits;
     out[i].list.hits.insert(out[i].list.hits.end(), std::make_move_iterator(hits.begin()),
                             std::make_move_iterator(hits.end()));
+    keep_best_of_each(out[i].list, 0);  // windows may overlap
   }
   return out;
 }
@@ -268,7 +269,6 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   state->keys.reserve(answer.lists.size());
   for (FetchedList& list : answer.lists) {
     answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
-    keep_best_of_each(list.list, 0);
     auto& keys = state->keys.emplace_back();
     keys.reserve(list.list.hits.size());
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);

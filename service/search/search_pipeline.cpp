@@ -187,18 +187,14 @@ struct Fetched {
   TimePoint begin, end;
 };
 
-/// Fetches one window of every list. An engine may send more than it was asked for; hits below the depth are
-/// cut off.
+/// Fetches one window of every list.
 Fetched fetch_lists(const PreparedSearch& search, const std::vector<ExpandedQuery>& queries, int window,
                     const Clock& clock, const std::function<void(const FetchedList&)>& on_list) {
   const auto options = fetch_options(search, window, clock);
-  const auto depth = static_cast<std::size_t>(options.depth);
   Fetched out;
   out.begin = clock.now();
   out.lists = search.snapshot.engines.fetcher->fetch(queries, options, on_list);
   out.end = clock.now();
-  for (FetchedList& list : out.lists)
-    if (list.list.hits.size() > depth) list.list.hits.resize(depth);
   return out;
 }
 

@@ -42,6 +42,7 @@ class FakeFetcher final : public fetchers::Fetcher {
       else
         out.push_back(further_ ? further_(query, options.page) : fetchers::FetchedList());
       out.back().query = query;
+      keep_best_of_each(out.back().list, options.depth);  // as every fetcher does
       if (on_list) on_list(out.back());
     }
     const std::lock_guard lock(mutex_);
@@ -90,11 +91,12 @@ class FakeFetcher final : public fetchers::Fetcher {
   std::vector<std::string> senders_;
 };
 
-/// A list of pages "http://HOST/" in this order.
+/// A list of pages "http://HOST/" in this order, every page once and with its key.
 inline fetchers::FetchedList list_of(const std::vector<std::string>& hosts) {
   fetchers::FetchedList out;
   for (const std::string& host : hosts)
     out.list.hits.push_back({"http://" + host + "/", "Title of " + host, "Snippet of " + host, "", "", {}});
+  keep_best_of_each(out.list, 0);
   return out;
 }
 

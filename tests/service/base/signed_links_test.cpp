@@ -126,6 +126,7 @@ TEST_CASE("The page opens allowed files through the server and no script in them
   const auto hits = [&](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
     list.list.hits.front().url = file_url(page_file);
+    list.list.hits.front().key.clear();  // that of the other address
     return list;
   };
   TestServer server(hits, "files: [" + folder.path("docs") + "]\n");

@@ -42,6 +42,7 @@ SearchAnswer answer_with(std::size_t hits, const std::string& text = "x") {
     for (std::size_t i = 0; i < hits; ++i)
       lists[j].list.hits.push_back({"http://example.org/" + std::to_string(i * (j + 1)), "t\"\n", "s\xc3\xbc",
                                     "2024-01-01", "", i == 0 ? std::optional(0.1) : std::nullopt});
+    keep_best_of_each(lists[j].list, 0);
   }
   fuse_lists(shoe_domain(), std::move(lists), answer);
   return answer;
