@@ -315,6 +315,26 @@ TEST_CASE("The next query follows the last one and starts again at the end", "[s
   state.queries[1].own_documents = 2;
   CHECK(next_query(state, "a")->asked.query == "c");
   CHECK(next_query(state, "c") == nullptr);
+  state.queries.erase(state.queries.begin(), state.queries.begin() + 2);
+  CHECK(next_query(state, "c") == nullptr);  // the only one
+  CHECK(next_query(state, "")->asked.query == "c");
+}
+
+TEST_CASE("A judge is shown their own grades of this query in this domain alone", "[service][judging]") {
+  const TemporaryFolder folder;
+  const auto store = open_store(folder.path("store.db")).value();
+  const auto grade_by = [&](const std::string& domain, const std::string& query, const std::string& judge,
+                            int grade) {
+    REQUIRE(store->judgments.set({domain, query, document_key(1), judge, grade, "s", kNewYear}).has_value());
+  };
+  grade_by("shoes", "q", "ann", 1);
+  grade_by("shoes", "q", "bob", 2);
+  grade_by("shoes", "r", "ann", 3);
+  grade_by("hats", "q", "ann", 0);
+  const auto of = [&](const std::string& judge) { return grades_by(*store, "shoes", "q", judge).value(); };
+  CHECK(of("ann") == std::map<std::string, int>{{document_key(1), 1}});
+  CHECK(of("bob") == std::map<std::string, int>{{document_key(1), 2}});
+  CHECK(of("eve").empty());
 }
 
 TEST_CASE("Grades for a search of another domain are refused and not stored",
