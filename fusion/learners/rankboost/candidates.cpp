@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/parallel.h"
+#include "fusion/learners/rankboost/joint_sums.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::size_t kBlockRows = 32768;
 constexpr std::size_t kGroup = 16;
 constexpr std::size_t kGroupOfOneBlock = 4;
+constexpr std::size_t kPairGroup = 4;      // pairs of features, whose tables are larger
 constexpr std::size_t kSparseDivisor = 4;  // a feature that ranks at most 1/4 of the rows is stored sparsely
 constexpr std::size_t kFewRows = 1024;     // with fewer rows, clearing the lanes costs more than they save
 
@@ -171,20 +173,48 @@ void Histograms::fill_dense(std::span<const std::size_t> features, std::span<con
   }
 }
 
+void Histograms::fill_pairs(std::span<const FeaturePair> pairs, std::span<const std::int64_t> potentials) {
+  std::vector<JointSums> sums;
+  for (const FeaturePair& pair : pairs) {
+    sums.emplace_back(size_of(pair.first), size_of(pair.second));
+    features_->expect(pair.first);
+    features_->expect(pair.second);
+  }
+  for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows)
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      sums[i].add(features_->bytes(pairs[i].first) + begin, features_->bytes(pairs[i].second) + begin,
+                  potentials.data() + begin, std::min(kBlockRows, potentials.size() - begin));
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    sums[i].write(sums_.data() + starts_[pairs[i].first], sums_.data() + starts_[pairs[i].second]);
+}
+
 void Histograms::fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
                       unsigned threads) {
   std::vector<std::size_t> dense;
+  std::vector<std::size_t> codes;
   std::vector<std::size_t> others;
-  for (const std::size_t feature : features) (is_dense(feature) ? dense : others).push_back(feature);
+  for (const std::size_t feature : features) {
+    (is_dense(feature) ? dense : others).push_back(feature);
+    if (is_dense(feature)) codes.push_back(size_of(feature));
+  }
+  const auto [pairs, singles] = pair_features(dense, codes, potentials.size());
   const std::size_t most = potentials.size() > kBlockRows ? kGroup : kGroupOfOneBlock;
-  const std::size_t groups = threads * ((dense.size() + most * threads - 1) / (most * threads));
-  const auto bound = [&](std::size_t group) {  // even, since two features cost less together
-    return group == groups ? dense.size() : dense.size() * group / groups / 2 * 2;
+  const std::size_t groups = threads * ((singles.size() + most * threads - 1) / (most * threads));
+  const std::size_t pair_groups = (pairs.size() + kPairGroup - 1) / kPairGroup;
+  const auto bound = [count = singles.size(), groups](std::size_t group) {
+    return group == groups ? count : count * group / groups / 2 * 2;  // even: two cost less together
   };
-  parallel_for(groups, threads, [&](std::size_t group) {
-    fill_dense(std::span(dense).subspan(bound(group), bound(group + 1) - bound(group)), potentials);
-  });
-  parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
+  parallel_for(
+      groups + pair_groups + others.size(), threads, [&, &pairs = pairs, &singles = singles](std::size_t i) {
+        if (i < groups) {
+          fill_dense(std::span(singles).subspan(bound(i), bound(i + 1) - bound(i)), potentials);
+        } else if (i < groups + pair_groups) {
+          const std::size_t begin = (i - groups) * kPairGroup;
+          fill_pairs(std::span(pairs).subspan(begin, std::min(kPairGroup, pairs.size() - begin)), potentials);
+        } else {
+          fill_others(others[i - groups - pair_groups], potentials);
+        }
+      });
   if (communicator_ != nullptr) add_up_ranks(features);
 }
 

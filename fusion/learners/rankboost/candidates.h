@@ -16,6 +16,7 @@
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/distribution.h"
+#include "fusion/learners/rankboost/joint_sums.h"
 
 namespace metafuse::fusion::rankboost {
 
@@ -168,7 +169,8 @@ class Histograms {
   explicit Histograms(const CodedFeatures& features, Communicator* communicator = nullptr);
 
   /// Recomputes the histograms of some features.
-  /// cost: one addition per document and feature; if a feature ranks few documents, one per ranked document
+  /// cost: one addition per document and feature, or per two features of few codes; if a feature ranks few
+  ///       documents, one per ranked document
   void fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
             unsigned threads);
 
@@ -185,10 +187,12 @@ class Histograms {
     std::vector<std::uint8_t> codes;
   };
 
+  std::size_t size_of(std::size_t feature) const { return starts_[feature + 1] - starts_[feature]; }
   static Sparse sparse_of(std::span<const std::uint8_t> codes);
 
   bool is_dense(std::size_t feature) const;
   void fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials);
+  void fill_pairs(std::span<const FeaturePair> pairs, std::span<const std::int64_t> potentials);
   void fill_others(std::size_t feature, std::span<const std::int64_t> potentials);
 
   void add_up_ranks(std::span<const std::size_t> features);

@@ -69,3 +69,32 @@ TEST_CASE("A feature that ranks few documents is summed correctly over any gap",
     }
   }
 }
+
+TEST_CASE("Features of few values are summed correctly in pairs", "[fusion][rankboost]") {
+  constexpr std::size_t kDocuments = 70'001;  // enough for pairs, and more than one block of rows
+  Random random(5);
+  std::vector<Feature> features;
+  std::vector<CodedColumn> columns;
+  for (std::size_t f = 0; f < 11; ++f) {  // five pairs and one alone
+    std::vector<std::size_t> ranked;
+    for (std::size_t row = 0; row < kDocuments; ++row)
+      if (random.below(4) != 0) ranked.push_back(row);
+    features.push_back({std::to_string(f), FeatureKind::rank, 0});
+    columns.push_back(column_of(kDocuments, ranked));
+  }
+  const FeatureMatrix matrix(features, kDocuments, columns);
+  const CodedFeatures coded(matrix, {});
+  std::vector<std::int64_t> potentials;
+  for (std::size_t row = 0; row < kDocuments; ++row)
+    potentials.push_back(static_cast<std::int64_t>(random.next() >> 24) - (std::int64_t{1} << 39));
+  std::vector<std::size_t> all(features.size());
+  for (std::size_t f = 0; f < all.size(); ++f) all[f] = f;
+  Histograms histograms(coded);
+  for (const unsigned threads : {1U, 3U}) {
+    histograms.fill(all, potentials, threads);
+    for (const std::size_t f : all) {
+      const auto found = histograms.of(f);
+      CHECK(std::vector<std::int64_t>(found.begin(), found.end()) == sums_of(columns[f], potentials));
+    }
+  }
+}
