@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <map>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -18,11 +17,14 @@
 #include "core/parallel.h"
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/embedder.h"
+#include "fetchers/calling/engine_choice.h"
 #include "fetchers/calling/fetcher.h"
 #include "fetchers/calling/hostnames.h"
 #include "fetchers/calling/list_task.h"
 #include "fetchers/calling/mailbox.h"
 #include "fetchers/calling/make_fetcher.h"
+#include "fetchers/calling/patience.h"
+#include "fetchers/engines/http/engine_request.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/recording/har_archive.h"
 
@@ -31,28 +33,6 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr unsigned kEmbeddedThreads = 2;
-
-/// Part of the cache key: a list obtained with a user's own token must not be given to anyone else.
-std::string forwarded_text(const FetchOptions& options) {
-  std::string out;
-  for (const auto& [name, value] : options.forwarded)
-    out += '\n' + std::to_string(name.size()) + ' ' + std::to_string(value.size()) + ' ' + name + value;
-  return out;
-}
-
-/// What a reranker was asked to order.
-std::string documents_text(const FetchOptions& options) {
-  std::string out;
-  if (options.documents != nullptr)
-    for (const Hit& hit : *options.documents) out += '\n' + hit.key;
-  return out;
-}
-
-std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
-  return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
-         std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
-         std::to_string(options.safe_search) + forwarded_text(options) + documents_text(options);
-}
 
 }  // namespace
 
@@ -63,14 +43,19 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   Round(EngineFetcher& fetcher, std::span<const ExpandedQuery> queries, const FetchOptions& options,
         const OnList& on_list)
-      : shared_(fetcher.shared_), options_(options), on_list_(on_list), slots_(queries.size()) {
+      : shared_(fetcher.shared_),
+        options_(options),
+        on_list_(on_list),
+        start_(shared_->clock->now()),
+        slots_(queries.size()),
+        patience_(queries.size(), start_, options.deadline.at(), shared_->options.learned_wait,
+                  options.sender) {
     for (std::size_t i = 0; i < queries.size(); ++i) slots_[i].fetched.query = queries[i];
-    start_ = shared_->clock->now();
   }
 
   std::vector<FetchedList> run(EngineFetcher& fetcher) {
     std::vector<std::size_t> embedded;
-    ask_breakers();
+    choose();
     {
       TransportWait wait(*fetcher.wires_.transport, waits_for_http_alone());
       for (std::size_t i = 0; i < slots_.size(); ++i) start(fetcher, i, embedded);
@@ -79,6 +64,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         const TimePoint next = next_moment();
         if (!wait.work(next, [this] { return mailbox_.has_news(); })) mailbox_.wait(next);
         mailbox_.run();
+        send_hedges(fetcher);
         give_up_overdue();
       }
     }
@@ -119,13 +105,16 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   struct Slot {
     FetchedList fetched;
-    RankedList so_far;  ///< the pages that have arrived, while more are under way
-    EngineState* state = nullptr;
-    TimePoint wait_until{};
-    Breaker::Verdict verdict = Breaker::Verdict::go;
+    RankedList so_far;             ///< the pages that have arrived, while more are under way
+    EngineState* state = nullptr;  ///< which knows how long the engine takes, whatever instance answers
+    EngineChoice choice;
+    int under_way = 0;  ///< requests that may still bring the list
     bool is_done = false;
-    bool is_overdue = false;  ///< nobody waits for it; in EngineState::overdue
+    bool is_whole = false;    ///< the list arrived with all its pages
+    bool is_overdue = false;  ///< nobody waits for it; in EngineState::overdue of `choice.asked`
   };
+
+  enum class Purpose { list, hedge, probe };
 
   /// Whether this thread has nothing else to do while it waits, and only the transport brings it news.
   bool waits_for_http_alone() const {
@@ -134,46 +123,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     });
   }
 
-  /// Asks the breakers which engines to leave alone. If that were all of them, the one whose turn comes
-  /// soonest is asked anyway.
-  void ask_breakers() {
-    EngineState* nearest = nullptr;
-    bool is_any_open = false;
-    std::map<EngineState*, bool> alone;
-    for (Slot& slot : slots_) {
-      slot.state = shared_->find(slot.fetched.query.engine);
-      if (slot.state == nullptr) continue;
-      if (!slot.state->http || !shared_->options.uses_breaker) {
-        is_any_open = true;
-        continue;
-      }
-      const std::lock_guard lock(slot.state->mutex);
-      const auto known = alone.find(slot.state);
-      if (known != alone.end() && known->second) {
-        slot.verdict = Breaker::Verdict::stay;
-        continue;
-      }
-      slot.verdict = slot.state->breaker.ask(start_);
-      const bool is_stuck = slot.state->overdue.keep_away(options_.sender, slot.state->last_success);
-      if (slot.verdict == Breaker::Verdict::go && is_stuck) slot.verdict = Breaker::Verdict::stay;
-      alone[slot.state] = slot.verdict != Breaker::Verdict::go;
-      if (slot.verdict == Breaker::Verdict::go) is_any_open = true;
-      if (slot.verdict == Breaker::Verdict::go || slot.state->breaker.is_closed()) continue;
-      if (nearest == nullptr || slot.state->breaker.open_until() < nearest->breaker.open_until())
-        nearest = slot.state;
-    }
-    if (!is_any_open && nearest == nullptr)
-      for (Slot& slot : slots_)
-        if (slot.state != nullptr) nearest = slot.state;
-    if (!is_any_open && nearest != nullptr) force(*nearest);
-  }
-
-  void force(EngineState& state) {
-    const std::lock_guard lock(state.mutex);
-    state.breaker.force();
-    for (Slot& slot : slots_)
-      if (slot.state == &state) slot.verdict = Breaker::Verdict::go;
-    forced_ = &state;
+  void choose() {
+    std::vector<EngineState*> engines;
+    for (Slot& slot : slots_) engines.push_back(slot.state = shared_->find(slot.fetched.query.engine));
+    const auto choices = choose_engines(engines, options_.sender, shared_->options.uses_breaker, start_);
+    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].choice = choices[i];
   }
 
   void start(EngineFetcher& fetcher, std::size_t i, std::vector<std::size_t>& embedded) {
@@ -182,7 +136,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       return settle(i, Failure::not_allowed, "no engine \"" + slot.fetched.query.engine + "\" is defined");
     if (slot.state->engine.is_disabled)
       return settle(i, Failure::not_allowed, "the engine is disabled in its definition");
-    slot.wait_until = options_.deadline.at();
+    if (!slot.state->http) patience_.ask(i, nullptr);
     if (slot.state->embedded && slot.state->engine.embedding) return ask_with_vector(fetcher, i);
     if (slot.state->embedded && slot.state->embedded->blocks()) return ask_on_worker(fetcher, i, nullptr);
     if (!slot.state->http) return embedded.push_back(i);
@@ -211,24 +165,50 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
               slot.fetched.query.text.size(), engine.max_query_bytes));
     if (const std::string why = loop_danger(*slot.state); !why.empty())
       return settle(i, Failure::not_allowed, why);
-    if (slot.verdict == Breaker::Verdict::stay)
-      return settle(i, Failure::breaker_open, why_open(*slot.state));
-    const bool is_probe = slot.verdict == Breaker::Verdict::probe || slot.state == forced_;
-    if (slot.verdict == Breaker::Verdict::probe) settle(i, Failure::breaker_open, why_open(*slot.state));
-    if (!is_probe && is_hopeless(*slot.state))
+    const EngineChoice& choice = slot.choice;
+    if (choice.asked == nullptr) settle(i, Failure::breaker_open, why_open(*slot.state));
+    if (choice.probed != nullptr) send(fetcher, i, *choice.probed, Purpose::probe);
+    if (choice.asked == nullptr) return;
+    if (!choice.is_forced && is_hopeless(*slot.state))
       return settle(i, Failure::timeout,
                     "the deadline is shorter than this engine's fastest answer; it was not asked");
-    set_wait(slot);
+    patience_.ask(i, slot.state);
+    send(fetcher, i, *choice.asked, Purpose::list);
+  }
+
+  void send(EngineFetcher& fetcher, std::size_t i, EngineState& instance, Purpose purpose) {
+    if (purpose != Purpose::probe) ++slots_[i].under_way;
     auto self = shared_from_this();
-    ListTask::Job job{*slot.state,
+    ListTask::Job job{instance,
                       *fetcher.wires_.transport,
-                      slot.fetched.query,
+                      slots_[i].fetched.query,
                       options_,
                       [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
-                      [self, i, is_probe](FetchedList list) { self->deliver(i, std::move(list), is_probe); },
+                      [self, i, &instance, purpose](FetchedList list) {
+                        self->deliver(i, std::move(list), instance, purpose);
+                      },
                       [self, i](RankedList so_far) { self->keep(i, std::move(so_far)); },
-                      [self] { return self->is_futile(); }};
+                      [self] { return self->is_futile(); },
+                      purpose == Purpose::hedge};
     std::make_shared<ListTask>(shared_, std::move(job))->start();
+  }
+
+  /// Asks another instance for a list that is later than usual, if its answer may come in time.
+  void send_hedges(EngineFetcher& fetcher) {
+    const TimePoint now = shared_->clock->now();
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
+      {
+        const std::lock_guard lock(mutex_);
+        const auto at = patience_.hedge_at(i);
+        if (!at || now < *at || !patience_.is_hedge_worth(i, now)) continue;
+      }
+      EngineState* const other = other_instance(*slot.state, slot.choice.asked, options_.sender);
+      if (other == nullptr) continue;
+      if (!shared_->hedges.take(plan_pages(slot.state->http->access, options_).count)) continue;
+      slot.fetched.hedge = Hedge::lost;
+      send(fetcher, i, *other, Purpose::hedge);
+    }
   }
 
   /// An embedded engine that needs the query's vector first. Once the vector is there, the search runs on the
@@ -324,14 +304,6 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return quickest && 2 * (options_.deadline.at() - start_) < *quickest;
   }
 
-  void set_wait(Slot& slot) {
-    if (!shared_->options.learned_wait.is_on) return;
-    const std::lock_guard lock(slot.state->mutex);
-    const LearnedWait& learned = slot.state->learned_wait;
-    if (const auto limit = learned.limit(options_.sender, shared_->options.learned_wait))
-      slot.wait_until = std::min(slot.wait_until, start_ + *limit);
-  }
-
   /// Searches several lists at once: an embedded engine runs in this process, and two cores can search
   /// two lists.
   void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
@@ -351,21 +323,30 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   /// Requires the lock.
   void complete(Slot& slot) {
     slot.is_done = true;
-    has_results_ = has_results_ || !slot.fetched.list.hits.empty();
+    patience_.end(static_cast<std::size_t>(&slot - slots_.data()), !slot.fetched.has_failed(),
+                  !slot.fetched.list.hits.empty());
     if (on_list_) on_list_(slot.fetched);
   }
 
-  void deliver(std::size_t i, FetchedList list, bool is_probe) {
-    note_outcome(i, list, is_probe);
+  void deliver(std::size_t i, FetchedList list, EngineState& instance, Purpose purpose) {
+    Slot& slot = slots_[i];
+    note_outcome(slot, list, instance, purpose == Purpose::probe || slot.choice.is_forced);
     if (list.failure == Failure::none) tidy(list.list);
     const std::lock_guard lock(mutex_);
-    Slot& slot = slots_[i];
+    if (purpose != Purpose::probe) --slot.under_way;
     if (slot.is_done || has_ended_) {
-      if (list.failure == Failure::none && !list.list.hits.empty())
+      if (list.failure == Failure::none && !list.list.hits.empty() && !slot.is_whole)
         shared_->late.put(late_key(list.query, options_), std::move(list.list), shared_->clock->now());
-      forget_overdue(slot);
+      if (&instance == slot.choice.asked) forget_overdue(slot);
       return;
     }
+    if (purpose == Purpose::probe || (list.has_failed() && slot.under_way > 0)) return;
+    if (slot.fetched.hedge != Hedge::none) {
+      list.hedge = purpose == Purpose::hedge && !list.has_failed() ? Hedge::won : Hedge::lost;
+      list.elapsed = shared_->clock->now() - start_;
+      if (list.hedge == Hedge::won && slot.under_way > 0) note_overdue(slot, false);
+    }
+    slot.is_whole = !list.has_failed();
     slot.fetched = std::move(list);
     complete(slot);
   }
@@ -382,24 +363,32 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     keep_best_of_each(list, options_.depth, shared_->options.tracking);
   }
 
-  void note_outcome(std::size_t i, const FetchedList& list, bool is_probe) {
-    EngineState& state = *slots_[i].state;
-    const std::lock_guard lock(state.mutex);
-    const TimePoint now = shared_->clock->now();
-    if (list.blame == Blame::engine && list.failure != Failure::none)
-      return state.breaker.failed(now, is_probe, list.retry_after);
-    if (list.failure == Failure::none || is_probe) state.breaker.succeeded();
-    if (list.failure != Failure::none) return;
-    state.last_success = now;
+  void note_outcome(Slot& slot, const FetchedList& list, EngineState& instance, bool is_probe) {
+    {
+      const std::lock_guard lock(instance.mutex);
+      const TimePoint now = shared_->clock->now();
+      if (list.blame == Blame::engine && list.failure != Failure::none)
+        return instance.breaker.failed(now, is_probe, list.retry_after);
+      if (list.failure == Failure::none || is_probe) instance.breaker.succeeded();
+      if (list.failure != Failure::none) return;
+      instance.last_success = now;
+    }
     // An empty answer tells nothing about how long the engine needs to find something.
-    if (!list.list.hits.empty()) state.learned_wait.add(options_.sender, list.elapsed);
+    const std::lock_guard lock(slot.state->mutex);
+    if (!list.list.hits.empty()) slot.state->learned_wait.add(options_.sender, list.elapsed);
+  }
+
+  void note_overdue(Slot& slot, bool is_certain) const {
+    slot.is_overdue = true;
+    const std::lock_guard lock(slot.choice.asked->mutex);
+    slot.choice.asked->overdue.add(options_.sender, shared_->clock->now(), is_certain);
   }
 
   void forget_overdue(Slot& slot) const {
     if (!slot.is_overdue) return;
     slot.is_overdue = false;
-    const std::lock_guard lock(slot.state->mutex);
-    slot.state->overdue.remove(options_.sender);
+    const std::lock_guard lock(slot.choice.asked->mutex);
+    slot.choice.asked->overdue.remove(options_.sender);
   }
 
   bool is_complete() {
@@ -407,17 +396,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
   }
 
-  /// How long a list is waited for: as long as the learned wait says, but until the deadline while there is
-  /// no result at all.
-  TimePoint end_of_wait(const Slot& slot) const {
-    return has_results_ ? slot.wait_until : options_.deadline.at();
-  }
-
   TimePoint next_moment() {
     const std::lock_guard lock(mutex_);
-    TimePoint next = options_.deadline.at();
-    for (const Slot& slot : slots_)
-      if (!slot.is_done) next = std::min(next, end_of_wait(slot));
+    TimePoint next = patience_.end_of_wait(shared_->clock->now());
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      if (const auto hedge_at = patience_.hedge_at(i)) next = std::min(next, *hedge_at);
     return next;
   }
 
@@ -425,37 +408,36 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   /// caller's deadline was short, that says nothing about the engine.
   void give_up_overdue() {
     const TimePoint now = shared_->clock->now();
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-      Slot& slot = slots_[i];
-      {
-        const std::lock_guard lock(mutex_);
-        if (slot.is_done || now < end_of_wait(slot)) continue;
-      }
-      const bool is_learned = slot.wait_until < options_.deadline.at();
-      if (is_learned || now - start_ >= engine_timeout(slot.state->engine)) {
-        const std::lock_guard lock(slot.state->mutex);
-        slot.state->overdue.add(options_.sender, now);
-        slot.is_overdue = true;
-      }
-      slot.fetched.elapsed = now - start_;
-      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
-      const bool has_pages = !slot.so_far.hits.empty();
-      if (has_pages) slot.fetched.list = std::move(slot.so_far);
-      settle(i, has_pages ? Failure::none : Failure::timeout,
-             fmt::format("no {} within {} ms, {}", has_pages ? "further page" : "answer", waited,
-                         is_learned ? "longer than it usually takes" : "the deadline of the search"));
+    {
+      const std::lock_guard lock(mutex_);
+      if (now < patience_.end_of_wait(now)) return;
     }
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      if (!slots_[i].is_done) give_up(i, now);
+  }
+
+  void give_up(std::size_t i, TimePoint now) {
+    Slot& slot = slots_[i];
+    const bool is_learned = patience_.is_limited_by_usual(i);
+    const bool is_certain = now - start_ >= engine_timeout(slot.state->engine);
+    if (slot.state->http && (is_learned || is_certain)) note_overdue(slot, is_certain);
+    slot.fetched.elapsed = now - start_;
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
+    const bool has_pages = !slot.so_far.hits.empty();
+    if (has_pages) slot.fetched.list = std::move(slot.so_far);
+    settle(i, has_pages ? Failure::none : Failure::timeout,
+           fmt::format("no {} within {} ms, {}", has_pages ? "further page" : "answer", waited,
+                       is_learned ? "longer than it usually takes" : "the deadline of the search"));
   }
 
   std::shared_ptr<FetcherState> shared_;
   const FetchOptions options_;
   const OnList on_list_;
   TimePoint start_;
-  EngineState* forced_ = nullptr;
   Mailbox mailbox_;
   std::mutex mutex_;
   std::vector<Slot> slots_;
-  bool has_results_ = false;  ///< in any list
+  Patience patience_;
   bool has_ended_ = false;
   std::atomic<bool> has_left_ = false;
 };

@@ -8,11 +8,31 @@ namespace {
 
 constexpr std::size_t kMaxLateLists = 256;
 constexpr auto kLateListAge = std::chrono::seconds(60);
-constexpr double kRetriesPerRequest = 0.2;
-constexpr double kMaxRetryTokens = 10;
 constexpr std::size_t kMostLateWork = 16;
 
+/// Part of the cache key: a list obtained with a user's own token must not be given to anyone else.
+std::string forwarded_text(const FetchOptions& options) {
+  std::string out;
+  for (const auto& [name, value] : options.forwarded)
+    out += '\n' + std::to_string(name.size()) + ' ' + std::to_string(value.size()) + ' ' + name + value;
+  return out;
+}
+
+/// What a reranker was asked to order.
+std::string documents_text(const FetchOptions& options) {
+  std::string out;
+  if (options.documents != nullptr)
+    for (const Hit& hit : *options.documents) out += '\n' + hit.key;
+  return out;
+}
+
 }  // namespace
+
+std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
+  return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
+         std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
+         std::to_string(options.safe_search) + forwarded_text(options) + documents_text(options);
+}
 
 void LateLists::put(std::string key, RankedList list, TimePoint now) {
   const std::lock_guard lock(mutex_);
@@ -42,22 +62,22 @@ void EngineState::give_place() {
   --in_use;
 }
 
+void RequestBudget::earn() {
+  const std::lock_guard lock(mutex_);
+  left_ = std::min(most_, left_ + per_request_);
+}
+
+bool RequestBudget::take(int requests) {
+  const std::lock_guard lock(mutex_);
+  if (left_ < requests) return false;
+  left_ -= requests;
+  return true;
+}
+
 EngineState* FetcherState::find(std::string_view name) const {
   for (const auto& state : engines)
     if (state->engine.name == name) return state.get();
   return nullptr;
-}
-
-bool FetcherState::take_retry() {
-  const std::lock_guard lock(retry_mutex);
-  if (retry_tokens < 1) return false;
-  retry_tokens -= 1;
-  return true;
-}
-
-void FetcherState::earn_retry() {
-  const std::lock_guard lock(retry_mutex);
-  retry_tokens = std::min(kMaxRetryTokens, retry_tokens + kRetriesPerRequest);
 }
 
 bool FetcherState::run_late(std::function<void()> work) {

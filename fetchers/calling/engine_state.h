@@ -39,10 +39,17 @@ struct EngineState {
   OverdueRequests overdue;
   TimePoint last_success{};
 
+  /// The engine's other instances. How long it is waited for is learned here from all of them; breakers and
+  /// overdue requests are each instance's own. Constant.
+  std::vector<std::unique_ptr<EngineState>> others;
+
   /// Takes one of max_connections places; false when all are in use.
   bool take_place();
   void give_place();
 };
+
+/// The key of a query's list among late ones.
+std::string late_key(const ExpandedQuery& query, const FetchOptions& options);
 
 /// Lists that arrived too late for their query, kept for the next queries with the same text. Bounded in
 /// number and age.
@@ -62,6 +69,23 @@ class LateLists {
   RecentlyUsed<Entry> entries_;
 };
 
+/// How many additional requests may be sent: each ordinary request earns a part of one. Thread-safe.
+class RequestBudget {
+ public:
+  /// in:     per_request - what a request earns; most - that can be saved up
+  RequestBudget(double per_request, double most, double at_first)
+      : per_request_(per_request), most_(most), left_(at_first) {}
+
+  void earn();
+  /// Takes as many requests from the budget; false when less is left.
+  bool take(int requests = 1);
+
+ private:
+  const double per_request_, most_;
+  std::mutex mutex_;
+  double left_;
+};
+
 class Embedder;
 
 /// What all fetches of one fetcher share. Tasks that outlive their fetch keep it alive.
@@ -74,13 +98,10 @@ struct FetcherState {
   BlockingWorkers late_work{1, SIZE_MAX};
   std::atomic<bool> is_ending = false;  ///< whatever takes long should stop
   std::shared_ptr<Embedder> embedder;
-  std::mutex retry_mutex;
-  double retry_tokens = 2;  ///< the retry budget: each request earns a fifth of a retry
+  RequestBudget retries{0.2, 10, 2};
+  RequestBudget hedges{0.02, 5, 0};
 
   EngineState* find(std::string_view name) const;
-  /// Takes one retry from the budget; false when none is left.
-  bool take_retry();
-  void earn_retry();
   /// Runs work on answers that nobody waits for any more. False when the fetcher is ending.
   bool run_late(std::function<void()> work);
   /// Whether so much of it waits that answers should not be parsed any more.

@@ -77,8 +77,33 @@ std::optional<Duration> LearnedWait::quickest(const std::string& sender) const {
   return *std::min_element(times.begin(), times.end());
 }
 
-void OverdueRequests::add(const std::string& sender, TimePoint now) {
-  requests_.push_back({sender, now});
+std::vector<Duration> LearnedWait::usual(const std::string& sender) const {
+  const Own* const own_times = own(sender);
+  if (own_times == nullptr && shared_.size() < kFewest) return {};
+  auto times = own_times != nullptr ? own_times->latencies : shared_latencies();
+  std::sort(times.begin(), times.end());
+  // three quarters of the answers would have to be chosen by others to turn the rest into outliers
+  const Duration most = times[(times.size() * 3 + 3) / 4 - 1] * 5 / 2;
+  times.erase(std::upper_bound(times.begin(), times.end(), most), times.end());
+  return times;
+}
+
+Duration usual_of_slowest(std::span<const std::vector<Duration>> times) {
+  std::vector<Duration> all;
+  for (const auto& each : times) all.insert(all.end(), each.begin(), each.end());
+  std::sort(all.begin(), all.end());
+  const auto is_before_half = [&](Duration moment) {
+    double share = 1;
+    for (const auto& each : times)
+      share *= static_cast<double>(std::upper_bound(each.begin(), each.end(), moment) - each.begin()) /
+               static_cast<double>(each.size());
+    return share < 0.5;
+  };
+  return *std::partition_point(all.begin(), all.end(), is_before_half);
+}
+
+void OverdueRequests::add(const std::string& sender, TimePoint now, bool is_certain) {
+  requests_.push_back({sender, now, is_certain});
 }
 
 void OverdueRequests::remove(const std::string& sender) {
@@ -89,9 +114,11 @@ void OverdueRequests::remove(const std::string& sender) {
 
 bool OverdueRequests::keep_away(const std::string& sender, TimePoint last_answer) const {
   const std::string* first = nullptr;
+  int own = 0;
   for (const Request& request : requests_) {
     if (request.since <= last_answer) continue;
-    if (request.sender == sender || (first != nullptr && *first != request.sender)) return true;
+    own += request.sender != sender ? 0 : request.is_certain ? 2 : 1;
+    if (own >= 2 || (first != nullptr && *first != request.sender)) return true;
     first = &request.sender;
   }
   return false;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ class LearnedWait {
   void add(const std::string& sender, Duration latency);
   /// How long `sender` waits; nullopt until 16 response times are known.
   std::optional<Duration> limit(const std::string& sender, const LearnedWaitOptions& options = {}) const;
+  /// The same response times, in ascending order and without outliers: those beyond 2.5 times the 75th
+  /// percentile. Empty until 16 are known.
+  std::vector<Duration> usual(const std::string& sender) const;
   /// The shortest of the same response times; nullopt until 16 are known.
   std::optional<Duration> quickest(const std::string& sender) const;
 
@@ -53,21 +57,30 @@ class LearnedWait {
   std::vector<Shared> shared_;  ///< the oldest first
 };
 
+/// The time by which half of the searches that ask engines with these response times have all answers.
+///
+/// in:     times - of each engine, ascending, not empty; at least one engine
+/// cost:   O(n log n) for n times in all
+Duration usual_of_slowest(std::span<const std::vector<Duration>> times);
+
 /// The requests to an engine that nobody waits for any more and that are still unanswered. A plain value; the
 /// caller does the locking.
 class OverdueRequests {
  public:
-  void add(const std::string& sender, TimePoint now);
+  /// in:     is_certain - it took longer than the engine's own limit, and not only than usual
+  void add(const std::string& sender, TimePoint now, bool is_certain);
   /// The request of `sender` that is overdue for longest was answered.
   void remove(const std::string& sender);
-  /// Whether `sender` should do without the engine: it owes an answer to this sender, or to two others, and
-  /// has not answered anybody since.
+  /// Whether `sender` should do without the engine: it owes this sender an answer that is certainly overdue,
+  /// or two answers, or one to each of two others, and has not answered anybody since. (One answer in twenty
+  /// may be late with nothing wrong.)
   bool keep_away(const std::string& sender, TimePoint last_answer) const;
 
  private:
   struct Request {
     std::string sender;
     TimePoint since;
+    bool is_certain;
   };
   std::vector<Request> requests_;
 };

@@ -254,7 +254,10 @@ void ListTask::send_pages() {
 }
 
 void ListTask::send_page(int page, bool is_retry) {
-  if (!is_retry) shared_->earn_retry();
+  if (!is_retry && !job_.is_hedge) {
+    shared_->retries.earn();
+    shared_->hedges.earn();
+  }
   Found found{found_.cursor, {}, found_.vector, found_.is_address};
   if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
   const int number = parts_.empty() ? pages_.plan.first + page : pages_.plan.first;
@@ -290,7 +293,7 @@ bool ListTask::retries(const FetchedList& read, const HttpAnswer& answer, bool i
   const bool is_worth = read.failure == Failure::refused ||
                         (read.failure == Failure::http_status &&
                          std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end());
-  return is_worth && shared_->take_retry();
+  return is_worth && shared_->retries.take();
 }
 
 void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {

@@ -38,6 +38,11 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     state->embedded = std::make_unique<EmbeddedEngine>(engine);
   }
   state->engine = std::move(engine);
+  if (!state->http || options.recording != Recording::off) return state;  // recordings know one address
+  for (std::size_t i = 0; i < state->http->access.instances.size(); ++i) {
+    TRY(auto other, make_state(engine_at(state->engine, i), options));
+    state->others.push_back(std::move(other));
+  }
   return state;
 }
 

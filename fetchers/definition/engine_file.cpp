@@ -15,6 +15,7 @@
 #include "fetchers/definition/catalogue.h"
 #include "fetchers/definition/engine_types.h"
 #include "fetchers/definition/searxng_settings.h"
+#include "fetchers/engines/http/http_readers.h"
 #include "fetchers/engines/vector/embedding.h"
 
 namespace metafuse::fetchers {
@@ -143,6 +144,7 @@ class FileReader {
     engine.is_optional = is_whole_settings_;
     take_common_keys(reading, *type);
     type->read(reading);
+    if (auto* http = std::get_if<HttpAccess>(&reading.engine.access)) take_instances(reading, *http);
     refuse_protected(reading);
     take_embedding(reading);
     map.finish(is_whole_settings_ ? keys_of(block) : unused_searxng_keys());
@@ -229,7 +231,9 @@ class FileReader {
   static void refuse_protected(EngineBlock& block) {
     const auto* http = std::get_if<HttpAccess>(&block.engine.access);
     if (http == nullptr) return;
-    for (const std::string& url : {http->url, http->description_url})
+    std::vector<std::string> addresses = http->instances;
+    addresses.insert(addresses.end(), {http->url, http->description_url});
+    for (const std::string& url : addresses)
       if (is_onion_host(host_in(url)) && !http->proxy.starts_with("tor://"))
         block.error("the engine \"" + block.engine.name +
                     "\" is in the Tor network (.onion); write `proxy: tor://127.0.0.1:9050`, the address of "

@@ -264,6 +264,9 @@ struct HttpAccess {
   StringPairs query_values;    ///< the engine's own words for groups, by their lower-case text
   bool needs_query_field = false;  ///< the query is "field:value", as Elasticsearch's term query needs
   bool is_federation = false;      ///< the engine is itself a meta-search server: requests count their hops
+  /// "https://host:port" of servers that answer as the one in `url` does.
+  std::vector<std::string> instances;
+  bool hedges = true;  ///< a late answer is asked for at another instance too
   AnswerRules answer;
 
   friend bool operator==(const HttpAccess&, const HttpAccess&) = default;

@@ -52,6 +52,13 @@ enum class Blame {
   engine,  ///< no connection, no answer within the engine's own time-out, 5xx, 429
 };
 
+/// Whether another instance of the engine was asked too because the answer was late.
+enum class Hedge {
+  none,
+  lost,  ///< and did not answer first
+  won,
+};
+
 /// The outcome of one expanded query.
 struct FetchedList {
   ExpandedQuery query;
@@ -62,6 +69,7 @@ struct FetchedList {
   Blame blame = Blame::nobody;
   std::optional<Duration> retry_after{};  ///< how long the engine asks to be left alone
   int status = 0;                         ///< of HTTP, if that is the failure
+  Hedge hedge = Hedge::none;
 
   bool has_failed() const { return failure != Failure::none; }
 };

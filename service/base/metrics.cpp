@@ -47,6 +47,9 @@ constexpr FamilyRow kEngineLists{"metafuse_engine_lists_total", "Lists asked of 
                                  "engine", "outcome"};
 constexpr FamilyRow kSavedLists{"metafuse_engine_lists_saved_total",
                                 "Lists of an engine that a search did without, by reason.", "engine", "why"};
+constexpr FamilyRow kHedges{"metafuse_engine_hedges_total",
+                            "Lists of an engine that another instance was asked for too, by whether it won.",
+                            "engine", "outcome"};
 constexpr FamilyRow kSearches{"metafuse_searches_total", "Searches, by domain and fusion method.", "domain",
                               "method"};
 constexpr FamilyRow kLookups{"metafuse_cache_lookups_total", "Look-ups in the cache of answers, by outcome.",
@@ -197,6 +200,10 @@ void Metrics::search(std::string_view domain, std::string_view method) {
 
 void Metrics::saved(std::string_view engine, std::string_view why) {
   body_->counters.at(kSavedLists, engine, why).Increment();
+}
+
+void Metrics::hedged(std::string_view engine, bool has_won) {
+  body_->counters.at(kHedges, engine, has_won ? "won" : "lost").Increment();
 }
 
 void Metrics::cache(std::string_view outcome) {

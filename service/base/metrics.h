@@ -24,6 +24,8 @@ class Metrics {
   void engine(std::string_view engine, std::string_view outcome, double seconds);
   /// Counts a list that a search of a domain with `select` did without.
   void saved(std::string_view engine, std::string_view why);
+  /// Counts a list that another instance of the engine was asked for too.
+  void hedged(std::string_view engine, bool has_won);
   /// Whether an engine's circuit breaker was open when the engine was last asked.
   void breaker(std::string_view engine, bool is_open);
   /// An engine's state, one of `states`.

@@ -129,6 +129,8 @@ void AnswerSource::note_lists(const std::vector<fetchers::FetchedList>& lists) {
     if (engine.empty()) continue;  // made here, of other engines' results
     const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
     telemetry_.metrics.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
+    if (list.hedge != fetchers::Hedge::none)
+      telemetry_.metrics.hedged(engine, list.hedge == fetchers::Hedge::won);
     telemetry_.metrics.breaker(engine, list.failure == fetchers::Failure::breaker_open);
     // the message may contain the query, so it is not logged
     if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), clock_.now()))

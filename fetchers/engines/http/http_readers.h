@@ -45,6 +45,9 @@ void take_authorization(EngineBlock& block, HttpAccess& access);  // authorizati
 /// Takes `steps` and `next_page`. Requires that the access has its URL.
 void take_chained_requests(EngineBlock& block, HttpAccess& access);
 
+/// Takes `instances` and `hedge`. Requires that the access has its URL.
+void take_instances(EngineBlock& block, HttpAccess& access);
+
 /// True for a valid name of a header.
 bool is_header_name(std::string_view name);
 

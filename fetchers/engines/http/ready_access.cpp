@@ -128,6 +128,23 @@ Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secre
   return ready;
 }
 
+Engine engine_at(const Engine& engine, std::size_t number) {
+  Engine out = engine;
+  auto& access = std::get<HttpAccess>(out.access);
+  const std::string instance = access.instances[number];
+  out.name += " (" + std::to_string(number + 2) + ")";
+  access.instances.clear();
+  const auto move_there = [&](std::string& url) {
+    if (const std::size_t host = url.find("://"); host != std::string::npos)
+      url.replace(0, url.find_first_of("/?", host + 3), instance);
+  };
+  move_there(access.url);
+  move_there(access.description_url);
+  move_there(access.paging.next.url);
+  for (LookupStep& step : access.steps) move_there(step.url);
+  return out;
+}
+
 std::string without_secret_parameters(std::string url) {
   constexpr std::array<std::string_view, 7> kNames = {
       "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};

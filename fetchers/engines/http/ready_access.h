@@ -32,6 +32,12 @@ struct ReadyAccess {
 /// errors: bad_config, naming the engine and the secret that is not set
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of);
 
+/// The engine with one of its `instances` as the host of all its addresses. It has a name of its own, so that
+/// each instance has limits of its own.
+///
+/// in:     number - less than the number of instances
+Engine engine_at(const Engine& engine, std::size_t number);
+
 /// Replaces every secret in the text, as it is or percent-encoded, by "REDACTED".
 void redact(std::string& text, const std::vector<std::string>& secrets);
 

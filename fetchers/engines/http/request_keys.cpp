@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "core/url.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/engines/http/http_readers.h"
 #include "fetchers/http/request_template.h"
@@ -114,6 +115,7 @@ namespace {
 using Format = AnswerRules::Format;
 
 constexpr std::size_t kMostSteps = 3;
+constexpr std::size_t kMostInstances = 3;
 
 /// The part "https://host:port" of a URL with placeholders.
 std::string_view host_part(std::string_view url) {
@@ -235,6 +237,25 @@ void take_chained_requests(EngineBlock& block, HttpAccess& access) {
   if (has(access.url, access.body, "{cursor}"))
     block.error("{cursor} is allowed only in next_page: the first page has no cursor");
   take_next_page(block, access);
+}
+
+void take_instances(EngineBlock& block, HttpAccess& access) {
+  block.take("hedge", access.hedges);
+  if (block.map.take("instances") == nullptr) return;
+  access.instances = block.texts("instances");
+  if (access.instances.size() > kMostInstances)
+    block.error_at("instances", "instances: more than " + std::to_string(kMostInstances));
+  const std::string& own = access.description_url.empty() ? access.url : access.description_url;
+  if (host_part(own).find('{') != std::string_view::npos)
+    block.error_at("instances", "instances need an engine whose own host has no placeholder");
+  for (std::string& instance : access.instances) {
+    const auto parts = parts_of_url(instance);
+    if (!parts || (parts->path_and_query != "/" && !parts->path_and_query.empty()))
+      block.error_at("instances", "instances: \"" + instance +
+                                      "\" must be https://HOST or https://HOST:PORT; the rest of the address "
+                                      "is that of the engine");
+    while (instance.ends_with('/')) instance.pop_back();
+  }
 }
 
 }  // namespace metafuse::fetchers

@@ -139,14 +139,14 @@ TEST_CASE("Two requests may be repeated and then one in five and at most ten", "
   FetcherState state;
   const auto retries = [&] {
     int count = 0;
-    while (state.take_retry()) ++count;
+    while (state.retries.take()) ++count;
     return count;
   };
   CHECK(retries() == 2);
-  for (int i = 0; i < 4; ++i) state.earn_retry();
+  for (int i = 0; i < 4; ++i) state.retries.earn();
   CHECK(retries() == 0);
-  for (int i = 0; i < 2; ++i) state.earn_retry();
+  for (int i = 0; i < 2; ++i) state.retries.earn();
   CHECK(retries() == 1);
-  for (int i = 0; i < 1000; ++i) state.earn_retry();
+  for (int i = 0; i < 1000; ++i) state.retries.earn();
   CHECK(retries() == 10);
 }

@@ -128,6 +128,42 @@ TEST_CASE("With raw an identifier keeps its slashes and every other character is
   CHECK(url("a b?c#d%2e\"<") == "https://kb.example/a%20b%3Fc%23d%252e%22%3C");
 }
 
+TEST_CASE("An engine's instances answer at other hosts and are otherwise the engine",
+          "[fetchers][definition][hedge]") {
+  const std::string answer = "engine: json_engine, results_query: r, url_query: u, title_query: t, ";
+  const Engine engine =
+      engine_with(answer +
+                  "search_url: \"http://e.example/s?q={query}&id={ids}\", "
+                  "steps: [{search_url: \"http://e.example/ids?q={query}\", ids_query: $/*}], "
+                  "next_page: {cursor_query: $/next, search_url: \"http://e.example?after={cursor}\"}, "
+                  "instances: [\"https://two.example:8443/\", \"http://10.0.0.3\"]");
+  const Engine second = engine_at(engine, 0);
+  const auto& access = std::get<HttpAccess>(second.access);
+  CHECK(second.name == "e (2)");
+  CHECK(access.url == "https://two.example:8443/s?q={query}&id={ids}");
+  CHECK(access.steps.at(0).url == "https://two.example:8443/ids?q={query}");
+  CHECK(access.paging.next.url == "https://two.example:8443?after={cursor}");
+  CHECK(access.instances.empty());
+  CHECK(std::get<HttpAccess>(engine_at(engine, 1).access).url == "http://10.0.0.3/s?q={query}&id={ids}");
+  const auto ready = ready_access(second, SecretLookup());
+  REQUIRE(ready.has_value());
+  CHECK(ready->own_origin == "two.example:8443");
+  CHECK(access.hedges);
+  CHECK_FALSE(std::get<HttpAccess>(engine_with(answer + kUrl + "hedge: false").access).hedges);
+
+  const auto is_refused = [&](const std::string& keys) {
+    return error_of_keys(answer + keys).find("instances") != std::string::npos;
+  };
+  CHECK_FALSE(is_refused(kUrl + "instances: [\"http://a\", \"http://b\", \"http://c\"]"));
+  CHECK(is_refused(kUrl + "instances: [\"http://a\", \"http://b\", \"http://c\", \"http://d\"]"));
+  for (const char* const wrong : {"ftp://a", "a.example", "http://a/path", "http://a?x=1", "http://me@a",
+                                  "http://{lang}.a", "http://${SECRET}"})
+    CHECK(is_refused(kUrl + "instances: [\"" + std::string(wrong) + "\"]"));
+  CHECK(error_of_keys(answer + kUrl + "instances: [\"http://abc.onion\"]").find(".onion") !=
+        std::string::npos);
+  CHECK(is_refused("search_url: \"http://{lang}.e.example/s?q={query}\", instances: [\"http://a\"]"));
+}
+
 TEST_CASE("Redirect links in answers are unwrapped unless the definition disables it",
           "[fetchers][definition][unwrap]") {
   const std::string answer = R"({"r":[{"u":"/out?to=http%3A%2F%2Fa.example%2F1","t":"x"},
