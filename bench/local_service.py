@@ -63,14 +63,19 @@ def write_engines(folder, port):
     (folder / "engines.yaml").write_text("\n".join(lines) + "\n")
 
 
-def write_files(folder, port):
-    (folder / "html").mkdir()
+def write_template(folder):
+    """A domain that asks all engines."""
     (folder / "templates").mkdir()
-    write_engines(folder, port)
     names = ", ".join(f"e{engine}" for engine in range(ENGINES))
     (folder / "templates/bench.yaml").write_text(
         "version: 1\ndomain: bench\nslots: {QUERY: {required: true}}\ntemplates:\n"
         f"  - {{id: plain, engine: [{names}], query: '{{QUERY}}'}}\n")
+
+
+def write_files(folder, port):
+    (folder / "html").mkdir()
+    write_engines(folder, port)
+    write_template(folder)
     (folder / "nginx.conf").write_text(
         f"worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
         "events { worker_connections 1024; }\n"
