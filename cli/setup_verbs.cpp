@@ -64,7 +64,7 @@ constexpr const char* kOwnRrf =
 
 constexpr const char* kConfigurationText =
     R"(# Server configuration; paths start from this folder. `metafuse serve` finds it when it is started here,
-# `metafuse config check` reports every mistake, and docs/api.md explains every key.
+# `metafuse config check` reports every mistake, and `metafuse config keys` explains every key.
 version: 1
 listen: {listen}
 default_domain: {domain}

@@ -20,7 +20,7 @@
 // METAFUSE_AVX2 in front of a function lets it use the instructions of AVX2. Call it only if has_avx2().
 // Where the macro is not defined, there is no such function.
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(METAFUSE_PLAIN_KERNELS)
-#define METAFUSE_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define METAFUSE_AVX2 __attribute__((target("avx2,bmi,bmi2")))
 #endif
 
 namespace metafuse {

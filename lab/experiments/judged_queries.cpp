@@ -10,6 +10,7 @@
 
 #include "core/number.h"
 #include "core/text_file.h"
+#include "evaluation/runs/lines.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/input/input_files.h"
 #include "lab/experiments/data_sets.h"
@@ -21,9 +22,16 @@ namespace {
 
 /// Reads the runs of one file, which its sixth column tells apart.
 Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
+  constexpr int kTagColumn = 6;
   std::map<std::string, std::string> texts;
-  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
-    (texts[std::string(line.substr(line.rfind(' ') + 1))] += line) += '\n';
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    evaluation::LineParser parser(line.data(), line.data() + line.size());
+    std::string_view tag;
+    for (int column = 0; column < kTagColumn; ++column) tag = parser.field();
+    if (tag.empty() || tag.find('/') != std::string_view::npos)
+      return fail(Code::bad_data,
+                  fmt::format("{}:{}: the sixth column must name the run, without a slash", path, number));
+    (texts[std::string(tag)] += line) += '\n';
     return {};
   }));
   TRY(const auto folder, WorkFolder::make());

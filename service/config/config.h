@@ -180,8 +180,8 @@ struct TracesConfig {
   friend bool operator==(const TracesConfig&, const TracesConfig&) = default;
 };
 
-/// A server configuration: the YAML file that docs/api.md describes, with every path made relative to the
-/// working folder.
+/// A server configuration: the YAML file whose keys `metafuse config keys` explains. Every path is relative
+/// to the working folder.
 struct ServerConfig {
   std::string file;  ///< where it was read from
   std::string listen_host = "127.0.0.1";

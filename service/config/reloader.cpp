@@ -66,9 +66,12 @@ void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
   };
   note("listen", now.listen_host == next.listen_host && now.port == next.port);
   note("store", now.store == next.store);
+  note("store_secret", now.store_secret == next.store_secret);
+  note("store_max_bytes", now.store_max_bytes == next.store_max_bytes);
   note("models", now.models == next.models);
   note("workers", now.workers == next.workers);
   note("cache", now.cache == next.cache);
+  note("privacy.hash_queries", now.privacy.hash_queries == next.privacy.hash_queries);
   note("traces.url", now.traces.url == next.traces.url);
   note("engine_health.file", now.engine_health.file == next.engine_health.file);
 }

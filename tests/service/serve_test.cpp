@@ -138,13 +138,16 @@ TEST_CASE("A reload applies new limits and names settings that need a restart", 
   server.folder().write(
       "metafuse.yaml",
       "version: 1\nlisten: 127.0.0.1:1\nworkers: 3\ntemplates: [templates/*.yaml]\nengines: "
-      "[engines.yaml]\nlimits: {requests_per_second: 0.001, burst: 1}\n");
+      "[engines.yaml]\nstore_max_bytes: 5000000\nprivacy: {hash_queries: true}\nlimits: "
+      "{requests_per_second: 0.001, burst: 1}\n");
   ::kill(server.process().id(), SIGHUP);
   CHECK(becomes_true(
       [&] { return read_file(server.log()).find(R"("event":"reloaded")") != std::string::npos; }));
   const std::string log = read_file(server.log());
   CHECK(log.find(R"("event":"needs a restart","key":"listen")") != std::string::npos);
   CHECK(log.find(R"("event":"needs a restart","key":"workers")") != std::string::npos);
+  CHECK(log.find(R"("event":"needs a restart","key":"store_max_bytes")") != std::string::npos);
+  CHECK(log.find(R"("event":"needs a restart","key":"privacy.hash_queries")") != std::string::npos);
   CHECK(log.find(R"("key":"store")") == std::string::npos);
   CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
   const std::string refused = server.get("/search?q=ada&format=json");

@@ -200,21 +200,23 @@ void Histograms::fill(std::span<const std::size_t> features, std::span<const std
   const auto [pairs, singles] = pair_features(dense, codes, potentials.size());
   const std::size_t most = potentials.size() > kBlockRows ? kGroup : kGroupOfOneBlock;
   const std::size_t groups = threads * ((singles.size() + most * threads - 1) / (most * threads));
-  const std::size_t pair_groups = (pairs.size() + kPairGroup - 1) / kPairGroup;
+  const std::size_t pair_groups =
+      std::min(pairs.size(), threads * ((pairs.size() + kPairGroup * threads - 1) / (kPairGroup * threads)));
   const auto bound = [count = singles.size(), groups](std::size_t group) {
     return group == groups ? count : count * group / groups / 2 * 2;  // even: two cost less together
   };
-  parallel_for(
-      groups + pair_groups + others.size(), threads, [&, &pairs = pairs, &singles = singles](std::size_t i) {
-        if (i < groups) {
-          fill_dense(std::span(singles).subspan(bound(i), bound(i + 1) - bound(i)), potentials);
-        } else if (i < groups + pair_groups) {
-          const std::size_t begin = (i - groups) * kPairGroup;
-          fill_pairs(std::span(pairs).subspan(begin, std::min(kPairGroup, pairs.size() - begin)), potentials);
-        } else {
-          fill_others(others[i - groups - pair_groups], potentials);
-        }
-      });
+  parallel_for(groups + pair_groups + others.size(), threads,
+               [&, &pairs = pairs, &singles = singles](std::size_t i) {
+                 if (i < groups) {
+                   fill_dense(std::span(singles).subspan(bound(i), bound(i + 1) - bound(i)), potentials);
+                 } else if (i < groups + pair_groups) {
+                   const std::size_t begin = pairs.size() * (i - groups) / pair_groups;
+                   const std::size_t end = pairs.size() * (i - groups + 1) / pair_groups;
+                   fill_pairs(std::span(pairs).subspan(begin, end - begin), potentials);
+                 } else {
+                   fill_others(others[i - groups - pair_groups], potentials);
+                 }
+               });
   if (communicator_ != nullptr) add_up_ranks(features);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/contract.h"
 #include "core/simd.h"
 
 namespace metafuse::fusion::rankboost {
@@ -84,7 +85,9 @@ JointSums::JointSums(std::size_t first_codes, std::size_t second_codes)
     : first_codes_(first_codes),
       second_codes_(second_codes),
       lanes_(std::clamp<std::size_t>(kMostSums / (first_codes * second_codes), 1, kLanes)),
-      sums_(lanes_ * first_codes * second_codes, 0) {}
+      sums_(lanes_ * first_codes * second_codes, 0) {
+  require(first_codes * second_codes <= kMostSums, "the place of a pair of codes fits into sixteen bits");
+}
 
 void JointSums::add(const std::uint8_t* first, const std::uint8_t* second, const std::int64_t* potentials,
                     std::size_t count) {
