@@ -28,6 +28,8 @@ class Breaker {
   void failed(TimePoint now, bool is_probe, std::optional<Duration> retry_after = std::nullopt);
 
   bool is_closed() const { return !open_until_; }
+  /// Whether a request may be sent whose outcome the caller reports as a probe's.
+  bool may_be_tried(TimePoint now) const { return is_closed() || (!is_probing_ && now >= *open_until_); }
   /// When the next probe is due. Requires !is_closed().
   TimePoint open_until() const { return *open_until_; }
 

@@ -18,7 +18,7 @@ EngineChoice choice_of(EngineState& engine, const std::string& sender, bool uses
   if (!engine.http || !uses_breaker) return {.asked = &engine};
   const Verdict verdict = verdict_on(engine, sender, now);
   if (verdict == Verdict::go) return {.asked = &engine};
-  return {.asked = other_instance(engine, &engine, sender),
+  return {.asked = other_instance(engine, &engine, sender, now),
           .probed = verdict == Verdict::probe ? &engine : nullptr};
 }
 
@@ -41,16 +41,24 @@ EngineState* nearest_of(std::span<EngineState* const> engines) {
 
 }  // namespace
 
-EngineState* other_instance(EngineState& engine, const EngineState* but, const std::string& sender) {
+EngineState* other_instance(EngineState& engine, const EngineState* but, const std::string& sender,
+                            TimePoint now) {
   const auto may_be_asked = [&](EngineState& instance) {
     const std::lock_guard lock(instance.mutex);
-    return &instance != but && instance.breaker.is_closed() &&
+    return &instance != but && instance.breaker.may_be_tried(now) &&
            !instance.overdue.keep_away(sender, instance.last_success);
   };
   if (may_be_asked(engine)) return &engine;
   for (const auto& other : engine.others)
     if (may_be_asked(*other)) return other.get();
   return nullptr;
+}
+
+std::string why_left_alone(EngineState& engine) {
+  const std::lock_guard lock(engine.mutex);
+  return engine.breaker.is_closed()
+             ? "the engine has not answered an earlier query yet; it is not asked until then"
+             : "the engine failed several times; it is not asked for a while";
 }
 
 std::vector<EngineChoice> choose_engines(std::span<EngineState* const> engines, const std::string& sender,

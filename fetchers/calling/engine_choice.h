@@ -24,7 +24,12 @@ struct EngineChoice {
 std::vector<EngineChoice> choose_engines(std::span<EngineState* const> engines, const std::string& sender,
                                          bool uses_breaker, TimePoint now);
 
-/// The first instance of the engine that may be asked, other than `but`; nullptr when there is none.
-EngineState* other_instance(EngineState& engine, const EngineState* but, const std::string& sender);
+/// The first instance of the engine that may be asked, other than `but`; nullptr when there is none. An open
+/// breaker's pause must be over: nobody probes the other instances in the background.
+EngineState* other_instance(EngineState& engine, const EngineState* but, const std::string& sender,
+                            TimePoint now);
+
+/// Why choose_engines() leaves the engine alone, for people.
+std::string why_left_alone(EngineState& engine);
 
 }  // namespace metafuse::fetchers

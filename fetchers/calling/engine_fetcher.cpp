@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -110,8 +111,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     EngineChoice choice;
     int under_way = 0;  ///< requests that may still bring the list
     bool is_done = false;
-    bool is_whole = false;    ///< the list arrived with all its pages
-    bool is_overdue = false;  ///< nobody waits for it; in EngineState::overdue of `choice.asked`
+    bool is_whole = false;      ///< the list arrived with all its pages
+    bool has_answered = false;  ///< `choice.asked` has, or failed
+    bool is_overdue = false;    ///< nobody waits for it; in EngineState::overdue of `choice.asked`
   };
 
   enum class Purpose { list, hedge, probe };
@@ -125,22 +127,39 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void choose() {
     std::vector<EngineState*> engines;
-    for (Slot& slot : slots_) engines.push_back(slot.state = shared_->find(slot.fetched.query.engine));
+    for (Slot& slot : slots_) {
+      slot.state = shared_->find(slot.fetched.query.engine);
+      engines.push_back(why_not_sent(slot).second.empty() ? slot.state : nullptr);
+    }
     const auto choices = choose_engines(engines, options_.sender, shared_->options.uses_breaker, start_);
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].choice = choices[i];
   }
 
   void start(EngineFetcher& fetcher, std::size_t i, std::vector<std::size_t>& embedded) {
     Slot& slot = slots_[i];
-    if (slot.state == nullptr)
-      return settle(i, Failure::not_allowed, "no engine \"" + slot.fetched.query.engine + "\" is defined");
-    if (slot.state->engine.is_disabled)
-      return settle(i, Failure::not_allowed, "the engine is disabled in its definition");
+    if (auto [failure, why] = why_not_sent(slot); !why.empty()) return settle(i, failure, std::move(why));
     if (!slot.state->http) patience_.ask(i, nullptr);
     if (slot.state->embedded && slot.state->engine.embedding) return ask_with_vector(fetcher, i);
     if (slot.state->embedded && slot.state->embedded->blocks()) return ask_on_worker(fetcher, i, nullptr);
     if (!slot.state->http) return embedded.push_back(i);
-    if (!takes_late_list(i)) ask_over_http(fetcher, i);
+    if (!takes_late_list(i)) return ask_over_http(fetcher, i);
+    EngineState* const due = slot.choice.is_forced ? slot.choice.asked : slot.choice.probed;
+    if (due != nullptr) send(fetcher, i, *due, Purpose::probe);  // its breaker waits for the outcome
+  }
+
+  /// Why the query is not sent to the engine, whatever its breaker says; an empty text if it may be.
+  std::pair<Failure, std::string> why_not_sent(const Slot& slot) const {
+    const ExpandedQuery& query = slot.fetched.query;
+    if (slot.state == nullptr) return {Failure::not_allowed, "no engine \"" + query.engine + "\" is defined"};
+    const Engine& engine = slot.state->engine;
+    if (engine.is_disabled) return {Failure::not_allowed, "the engine is disabled in its definition"};
+    if (!slot.state->http) return {};
+    if (query.text.size() > engine.max_query_bytes)
+      return {Failure::query_too_long,
+              fmt::format(
+                  "the query has {} bytes, more than this engine's max_query_bytes of {}; it was not sent",
+                  query.text.size(), engine.max_query_bytes)};
+    return {Failure::not_allowed, loop_danger(*slot.state)};
   }
 
   /// Takes a list that arrived too late for an earlier query with the same text; false when there is none.
@@ -156,17 +175,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void ask_over_http(EngineFetcher& fetcher, std::size_t i) {
     Slot& slot = slots_[i];
-    const Engine& engine = slot.state->engine;
-    if (slot.fetched.query.text.size() > engine.max_query_bytes)
-      return settle(
-          i, Failure::query_too_long,
-          fmt::format(
-              "the query has {} bytes, more than this engine's max_query_bytes of {}; it was not sent",
-              slot.fetched.query.text.size(), engine.max_query_bytes));
-    if (const std::string why = loop_danger(*slot.state); !why.empty())
-      return settle(i, Failure::not_allowed, why);
     const EngineChoice& choice = slot.choice;
-    if (choice.asked == nullptr) settle(i, Failure::breaker_open, why_open(*slot.state));
+    if (choice.asked == nullptr) settle(i, Failure::breaker_open, why_left_alone(*slot.state));
     if (choice.probed != nullptr) send(fetcher, i, *choice.probed, Purpose::probe);
     if (choice.asked == nullptr) return;
     if (!choice.is_forced && is_hopeless(*slot.state))
@@ -203,7 +213,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         const auto at = patience_.hedge_at(i);
         if (!at || now < *at || !patience_.is_hedge_worth(i, now)) continue;
       }
-      EngineState* const other = other_instance(*slot.state, slot.choice.asked, options_.sender);
+      EngineState* const other = other_instance(*slot.state, slot.choice.asked, options_.sender, now);
       if (other == nullptr) continue;
       if (!shared_->hedges.take(plan_pages(slot.state->http->access, options_).count)) continue;
       slot.fetched.hedge = Hedge::lost;
@@ -288,13 +298,6 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return {};
   }
 
-  static std::string why_open(EngineState& state) {
-    const std::lock_guard lock(state.mutex);
-    return state.breaker.is_closed()
-               ? "the engine has not answered an earlier query yet; it is not asked until then"
-               : "the engine failed several times; it is not asked for a while";
-  }
-
   /// Whether the fetch ends in less than half the time of the engine's quickest recent answer. Asking would
   /// cost the engine an answer that nobody waits for; a client that did so repeatedly would use up the engine
   /// for everybody.
@@ -330,17 +333,20 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void deliver(std::size_t i, FetchedList list, EngineState& instance, Purpose purpose) {
     Slot& slot = slots_[i];
-    note_outcome(slot, list, instance, purpose == Purpose::probe || slot.choice.is_forced);
+    const bool is_probe = purpose == Purpose::probe || slot.choice.is_forced || &instance != slot.state;
+    note_outcome(slot, list, instance, is_probe);
     if (list.failure == Failure::none) tidy(list.list);
     const std::lock_guard lock(mutex_);
     if (purpose != Purpose::probe) --slot.under_way;
+    if (&instance == slot.choice.asked) slot.has_answered = true;
     if (slot.is_done || has_ended_) {
       if (list.failure == Failure::none && !list.list.hits.empty() && !slot.is_whole)
         shared_->late.put(late_key(list.query, options_), std::move(list.list), shared_->clock->now());
       if (&instance == slot.choice.asked) forget_overdue(slot);
       return;
     }
-    if (purpose == Purpose::probe || (list.has_failed() && slot.under_way > 0)) return;
+    if (list.has_failed() && (purpose == Purpose::probe || slot.under_way > 0)) return;
+    if (purpose == Purpose::probe) note_overdue(slot, false);  // what replaces the engine is the slower one
     if (slot.fetched.hedge != Hedge::none) {
       list.hedge = purpose == Purpose::hedge && !list.has_failed() ? Hedge::won : Hedge::lost;
       list.elapsed = shared_->clock->now() - start_;
@@ -379,6 +385,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   }
 
   void note_overdue(Slot& slot, bool is_certain) const {
+    if (slot.has_answered) return;
     slot.is_overdue = true;
     const std::lock_guard lock(slot.choice.asked->mutex);
     slot.choice.asked->overdue.add(options_.sender, shared_->clock->now(), is_certain);
@@ -412,8 +419,18 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       const std::lock_guard lock(mutex_);
       if (now < patience_.end_of_wait(now)) return;
     }
+    keep_for_next(now);
     for (std::size_t i = 0; i < slots_.size(); ++i)
       if (!slots_[i].is_done) give_up(i, now);
+  }
+
+  /// Keeps the lists that are there beside the late ones. An answer without a list is not cached, so the next
+  /// search for it should ask for nothing twice.
+  void keep_for_next(TimePoint now) {
+    const std::lock_guard lock(mutex_);
+    for (const Slot& slot : slots_)
+      if (slot.is_whole && !slot.fetched.list.hits.empty())
+        shared_->late.put(late_key(slot.fetched.query, options_), slot.fetched.list, now);
   }
 
   void give_up(std::size_t i, TimePoint now) {
@@ -425,6 +442,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
     const bool has_pages = !slot.so_far.hits.empty();
     if (has_pages) slot.fetched.list = std::move(slot.so_far);
+    slot.fetched.lacks_pages = has_pages;
+    slot.fetched.is_left_early = is_learned && !is_certain;
     settle(i, has_pages ? Failure::none : Failure::timeout,
            fmt::format("no {} within {} ms, {}", has_pages ? "further page" : "answer", waited,
                        is_learned ? "longer than it usually takes" : "the deadline of the search"));

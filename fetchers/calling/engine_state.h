@@ -28,7 +28,7 @@ namespace metafuse::fetchers {
 struct EngineState {
   Engine engine;
   std::shared_ptr<const ReadyAccess> http;   ///< for an engine behind HTTP
-  std::unique_ptr<TokenKeepers> tokens;      ///< for an engine that uses OAuth2 tokens
+  std::shared_ptr<TokenKeepers> tokens;      ///< for an engine that uses OAuth2 tokens; all instances' own
   std::unique_ptr<EmbeddedEngine> embedded;  ///< for any other engine, unless a recording replaces it
 
   std::mutex mutex;

@@ -1,5 +1,7 @@
 #include "fetchers/calling/make_fetcher.h"
 
+#include <algorithm>
+
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/calling/engine_fetcher.h"
@@ -26,7 +28,7 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     if (!is_replay && !ready.own_origin.empty() && ready.access.proxy.empty())
       ready.own_host = own_host_of(ready.own_origin, options);
     if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
-      state->tokens = std::make_unique<TokenKeepers>(ready.access.auth, engine.name);
+      state->tokens = std::make_shared<TokenKeepers>(ready.access.auth, engine.name);
     state->http = std::make_shared<const ReadyAccess>(std::move(ready));
   } else if (!is_replay) {
     const auto* vectors = std::get_if<VectorAccess>(&engine.access);
@@ -41,6 +43,11 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
   if (!state->http || options.recording != Recording::off) return state;  // recordings know one address
   for (std::size_t i = 0; i < state->http->access.instances.size(); ++i) {
     TRY(auto other, make_state(engine_at(state->engine, i), options));
+    other->tokens = state->tokens;  // a refresh token may be used once
+    const auto& own = options.own_addresses;
+    if (other->http->access.is_federation &&
+        std::find(own.begin(), own.end(), other->http->own_origin) != own.end())
+      continue;  // this server itself
     state->others.push_back(std::move(other));
   }
   return state;

@@ -251,6 +251,7 @@ std::vector<HealthChange> HealthBook::note(std::span<const FetchedList> lists, d
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const FetchedList& list = lists[i];
+    if (list.is_left_early) continue;  // whether it would have answered is not known
     const auto at = entries_.find(list.query.engine);
     if (at == entries_.end()) continue;
     Entry& entry = at->second;

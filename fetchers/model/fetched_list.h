@@ -70,6 +70,8 @@ struct FetchedList {
   std::optional<Duration> retry_after{};  ///< how long the engine asks to be left alone
   int status = 0;                         ///< of HTTP, if that is the failure
   Hedge hedge = Hedge::none;
+  bool lacks_pages = false;    ///< not all of its pages arrived in time
+  bool is_left_early = false;  ///< it took longer than usual, but not longer than the engine may take
 
   bool has_failed() const { return failure != Failure::none; }
 };

@@ -115,11 +115,13 @@ struct SearchAnswer {
     return std::any_of(lists.begin(), lists.end(),
                        [](const fetchers::FetchedList& list) { return list.has_failed(); });
   }
-  /// Whether more time might have brought more: a list failed, or was not asked because the time was over.
+  /// Whether more time might have brought more: a list failed or lacks pages, or was not asked because the
+  /// time was over.
   bool is_cut_short() const {
-    return has_failures() || std::any_of(not_asked.begin(), not_asked.end(), [](const NotAsked& list) {
-             return list.why == WhyNotAsked::deadline;
-           });
+    const auto lacks_pages = [](const fetchers::FetchedList& list) { return list.lacks_pages; };
+    return has_failures() || std::any_of(lists.begin(), lists.end(), lacks_pages) ||
+           std::any_of(not_asked.begin(), not_asked.end(),
+                       [](const NotAsked& list) { return list.why == WhyNotAsked::deadline; });
   }
 };
 

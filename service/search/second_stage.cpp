@@ -56,6 +56,7 @@ fetchers::FetchOptions rerank_options(const PreparedSearch& search, const Clock&
   return {.depth = top,
           .deadline = Deadline(clock, search.end - clock.now()),
           .language = search.request.language,
+          .sender = search.sender,
           .hops = search.request.hops,
           .forwarded = search.request.forwarded,
           .documents = std::move(documents)};

@@ -250,7 +250,12 @@ void take_instances(EngineBlock& block, HttpAccess& access) {
     block.error_at("instances", "instances need an engine whose own host has no placeholder");
   for (std::string& instance : access.instances) {
     const auto parts = parts_of_url(instance);
-    if (!parts || (parts->path_and_query != "/" && !parts->path_and_query.empty()))
+    const bool is_host = parts && parts->port > 0 && instance.find('#') == std::string::npos &&
+                         (parts->path_and_query == "/" || parts->path_and_query.empty());
+    if (is_host && own.starts_with("https://") && parts->scheme != "https")
+      block.error_at("instances", "instances: \"" + instance +
+                                      "\" must be https, as the engine is: it gets the same credentials");
+    if (!is_host)
       block.error_at("instances", "instances: \"" + instance +
                                       "\" must be https://HOST or https://HOST:PORT; the rest of the address "
                                       "is that of the engine");
