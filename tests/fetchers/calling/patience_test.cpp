@@ -158,6 +158,20 @@ TEST_CASE("A late list is there for the next query and one late answer does not 
   CHECK(search.ask("fourth")[3].failure == Failure::breaker_open);
 }
 
+TEST_CASE("A search that left early has nothing asked twice by the next for the same",
+          "[fetchers][deadline][patience]") {
+  Search search("abcd");
+  search.ask_often();
+  search.takes["d"] = milliseconds(300);
+  const auto lists = search.ask("again");
+  CHECK(lists[3].is_left_early);
+  const auto before = search.asked;
+  search.clock.advance(seconds(1));
+  search.ask("other");  // d's answer for the first arrives
+  for (const FetchedList& list : search.ask("again")) CHECK_FALSE(list.has_failed());
+  for (const char* engine : {"a", "b", "c", "d"}) CHECK(search.asked[engine] == before.at(engine) + 1);
+}
+
 TEST_CASE("A late answer is asked for at a second instance whose answer may win",
           "[fetchers][deadline][hedge]") {
   Search search("e", kSecond);
@@ -256,6 +270,50 @@ TEST_CASE("An engine that fails or hangs is replaced by its second instance and 
   CHECK(ask() == Failure::none);
   CHECK(asked["e"] == 6);
   CHECK(asked["e (2)"] == 2);
+}
+
+TEST_CASE("An instance that failed is asked again when its pause is over", "[fetchers][breaker][hedge]") {
+  ManualClock clock;
+  std::map<std::string, int> asked;
+  bool is_second_well = false;
+  Script script{[&](const EngineRequest& request) {
+                  ++asked[request.engine];
+                  if (request.engine == "e (2)" && is_second_well) return answer_of(kOneResult);
+                  return answer_of("no", 500);
+                },
+                {}};
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_of(block("e", "http://e.example/?q={query}", kSecond), options);
+  const auto ask = [&] {
+    const ExpandedQuery query{"t", "e", "x"};
+    return fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {}).front().failure;
+  };
+  for (int i = 0; i < 10; ++i) CHECK(ask() == Failure::http_status);  // five of each
+  CHECK(asked["e (2)"] == 5);
+  is_second_well = true;
+  clock.advance(seconds(3));
+  CHECK(ask() == Failure::none);
+  CHECK(asked["e (2)"] == 6);
+}
+
+TEST_CASE("A query that is not sent does not use up a probe", "[fetchers][breaker]") {
+  ManualClock clock;
+  bool is_well = false;
+  Script script{[&](const EngineRequest&) { return is_well ? answer_of(kOneResult) : answer_of("no", 500); },
+                {}};
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_of(block("e", "http://e.example/?q={query}", "max_query_bytes: 5"), options);
+  const auto ask = [&](const std::string& text) {
+    const ExpandedQuery query{"t", "e", text};
+    return fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {}).front().failure;
+  };
+  for (int i = 0; i < 5; ++i) CHECK(ask("x") == Failure::http_status);
+  is_well = true;
+  clock.advance(seconds(3));
+  CHECK(ask("longer") == Failure::query_too_long);
+  CHECK(ask("short") == Failure::none);
 }
 
 TEST_CASE("A recording knows one address of an engine", "[fetchers][hedge]") {

@@ -157,10 +157,13 @@ TEST_CASE("An engine's instances answer at other hosts and are otherwise the eng
   CHECK_FALSE(is_refused(kUrl + "instances: [\"http://a\", \"http://b\", \"http://c\"]"));
   CHECK(is_refused(kUrl + "instances: [\"http://a\", \"http://b\", \"http://c\", \"http://d\"]"));
   for (const char* const wrong : {"ftp://a", "a.example", "http://a/path", "http://a?x=1", "http://me@a",
-                                  "http://{lang}.a", "http://${SECRET}"})
+                                  "http://a#x", "http://a:0", "http://{lang}.a", "http://${SECRET}"})
     CHECK(is_refused(kUrl + "instances: [\"" + std::string(wrong) + "\"]"));
   CHECK(error_of_keys(answer + kUrl + "instances: [\"http://abc.onion\"]").find(".onion") !=
         std::string::npos);
+  const std::string secure = "search_url: \"https://e.example/s?q={query}\", ";
+  CHECK(is_refused(secure + "instances: [\"http://a\"]"));
+  CHECK_FALSE(is_refused(secure + "instances: [\"https://a\"]"));
   CHECK(is_refused("search_url: \"http://{lang}.e.example/s?q={query}\", instances: [\"http://a\"]"));
 }
 
