@@ -376,6 +376,12 @@ export interface components {
             };
             search_id?: string;
         };
+        ListNotAsked: {
+            feature: string;
+            engine: string;
+            /** @enum {string} */
+            why: "settled" | "deadline" | "limit";
+        };
         Placement: {
             feature: string;
             rank: number;
@@ -597,6 +603,11 @@ export interface components {
              * @example true
              */
             verbatim?: boolean;
+            /**
+             * @default false
+             * @example true
+             */
+            all_lists?: boolean;
             /** @example 2000 */
             deadline_ms?: number;
             /** @example en */
@@ -692,6 +703,7 @@ export interface components {
             /** @description What was typed, if the correction was searched instead */
             typed?: string;
             failed: components["schemas"]["FailedList"][];
+            not_asked?: components["schemas"]["ListNotAsked"][];
             fusion: components["schemas"]["Fusion"];
             queries?: {
                 feature: string;
@@ -736,6 +748,8 @@ export interface components {
     };
     responses: never;
     parameters: {
+        /** @description 1 asks for all lists of a domain that selects some. */
+        all_lists: 0 | 1;
         /** @description Names of domains, comma-separated; the first that exists is searched. */
         categories: string;
         /** @description Default: the default domain. */
@@ -915,6 +929,8 @@ export interface operations {
                 explain?: components["parameters"]["explain"];
                 /** @description 1 searches what is given, without correction. */
                 verbatim?: components["parameters"]["verbatim"];
+                /** @description 1 asks for all lists of a domain that selects some. */
+                all_lists?: components["parameters"]["all_lists"];
                 /** @description BCP 47; all or auto for any. */
                 language?: components["parameters"]["language"];
                 /** @description How old results may be. */

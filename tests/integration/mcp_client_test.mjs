@@ -35,7 +35,7 @@ async function stateless() {
   assert.ok(discovered.supportedVersions.includes("2026-07-28"));
   assert.ok(discovered.ttlMs > 0 && discovered.cacheScope === "public");
   const { result: listed } = await request("tools/list");
-  assert.deepEqual(listed.tools.map((tool) => tool.name), ["search_software", "list_domains", "fetch_page"]);
+  assert.deepEqual(listed.tools.map((tool) => tool.name), ["search_software", "list_domains", "fetch_page", "search", "fetch"]);
   assert.equal(listed.resultType, "complete");
   const { result: found } = await request("tools/call", {
     name: "search_software",
@@ -58,7 +58,7 @@ try {
   await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", server.address)));
   assert.equal(client.getServerVersion().name, "metafuse");
   const { tools } = await client.listTools();
-  assert.deepEqual(tools.map((tool) => tool.name), ["search_software", "list_domains", "fetch_page"]);
+  assert.deepEqual(tools.map((tool) => tool.name), ["search_software", "list_domains", "fetch_page", "search", "fetch"]);
     const found = await client.callTool({ name: "search_software", arguments: { query: "text editor", explain: true } });
   assert.equal(found.isError, false);
   assert.equal(found.structuredContent.results.length, 3);
