@@ -419,7 +419,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       const std::lock_guard lock(mutex_);
       if (now < patience_.end_of_wait(now)) return;
     }
-    keep_for_next(now);
+    if (!is_complete()) keep_for_next(now);
     for (std::size_t i = 0; i < slots_.size(); ++i)
       if (!slots_[i].is_done) give_up(i, now);
   }
