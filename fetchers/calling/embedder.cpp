@@ -151,6 +151,7 @@ void Embedder::embed(const Embedding& embedding, std::string_view query, const F
   const std::string key = key_of(embedding, texts.front());
   EmbeddedText known;
   Endpoint* endpoint = nullptr;
+  auto verdict = Breaker::Verdict::go;
   {
     const std::lock_guard lock(mutex_);
     endpoint = find(embedding);
@@ -159,7 +160,7 @@ void Embedder::embed(const Embedding& embedding, std::string_view query, const F
     } else if (const auto others = waiting_.find(key); others != waiting_.end()) {
       others->second.push_back(std::move(done));
       return;
-    } else if (endpoint->breaker.ask(now) == Breaker::Verdict::stay) {
+    } else if (verdict = endpoint->breaker.ask(now); verdict == Breaker::Verdict::stay) {
       known.failure = Failure::breaker_open;
       known.message = "the embedding endpoint failed several times; it is not asked for a while";
     } else {
@@ -168,10 +169,12 @@ void Embedder::embed(const Embedding& embedding, std::string_view query, const F
   }
   if (known.vector || known.failure != Failure::none) return done(known);
   transport.send(request_for(endpoint->engine, endpoint->ready, embedding, texts, options),
-                 [this, endpoint, key, now](const HttpAnswer& answer) { take(*endpoint, key, answer, now); });
+                 [this, asked = Asked{*endpoint, key, now, verdict == Breaker::Verdict::probe}](
+                     const HttpAnswer& answer) { take(asked, answer); });
 }
 
-void Embedder::take(Endpoint& endpoint, const std::string& key, const HttpAnswer& answer, TimePoint now) {
+void Embedder::take(const Asked& asked, const HttpAnswer& answer) {
+  Endpoint& endpoint = asked.endpoint;
   EmbeddedText text{nullptr, answer.failure, "embedding: " + answer.message};
   if (answer.failure == Failure::none && answer.status != 200) {
     text.failure = answer.status == 429 ? Failure::rate_limited : Failure::http_status;
@@ -188,15 +191,15 @@ void Embedder::take(Endpoint& endpoint, const std::string& key, const HttpAnswer
     const std::lock_guard lock(mutex_);
     const bool is_endpoints_fault = answer.failure == Failure::refused || answer.failure == Failure::tls ||
                                     answer.failure == Failure::timeout || answer.status >= 500;
-    if (text.vector)
+    if (is_endpoints_fault)
+      endpoint.breaker.failed(asked.at, asked.is_probe, std::nullopt);
+    else if (text.vector || asked.is_probe)  // a probe that was refused was answered all the same
       endpoint.breaker.succeeded();
-    else if (is_endpoints_fault)
-      endpoint.breaker.failed(now, !endpoint.breaker.is_closed(), std::nullopt);
     if (text.vector) {
-      kept_.put(key, text.vector);
+      kept_.put(asked.key, text.vector);
       if (kept_.size() > kMaxKept) kept_.remove_oldest();
     }
-    if (const auto found = waiting_.find(key); found != waiting_.end()) {
+    if (const auto found = waiting_.find(asked.key); found != waiting_.end()) {
       waiting = std::move(found->second);
       waiting_.erase(found);
     }

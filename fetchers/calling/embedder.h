@@ -62,8 +62,16 @@ class Embedder {
     Breaker breaker{};
   };
 
+  /// A request for the vector of one text.
+  struct Asked {
+    Endpoint& endpoint;
+    std::string key;
+    TimePoint at;
+    bool is_probe;  ///< the breaker waits for its outcome
+  };
+
   Endpoint* find(const Embedding& embedding);
-  void take(Endpoint& endpoint, const std::string& key, const HttpAnswer& answer, TimePoint now);
+  void take(const Asked& asked, const HttpAnswer& answer);
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;

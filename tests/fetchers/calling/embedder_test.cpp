@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #include <catch2/catch.hpp>
 
@@ -15,6 +16,7 @@
 #include "fetchers/engines/index/local_engine.h"
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/chaos_server.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -88,12 +90,14 @@ class FakeTransport final : public Transport {
   std::unique_ptr<Transport> inner_;
 };
 
-std::shared_ptr<Fetcher> fetcher_with(FakeServers& servers, const std::string& yaml) {
+std::shared_ptr<Fetcher> fetcher_with(FakeServers& servers, const std::string& yaml,
+                                      const Clock* clock = nullptr) {
   const auto file = parse_engine_file(yaml, "test.yaml");
   if (!file) FAIL(file.error().text);
   FetcherOptions options;
   options.secret_of = secret_for_test;
   options.learned_wait.is_on = false;
+  if (clock != nullptr) options.clock = clock;
   options.wrap_transport = [&](std::unique_ptr<Transport>) {
     return std::make_unique<FakeTransport>(servers);
   };
@@ -287,6 +291,25 @@ TEST_CASE("Embeddings that differ in model, size or endpoint are asked for separ
   CHECK(models.size() == asked);
 }
 
+TEST_CASE("The vectors of the latest 4096 queries are kept", "[fetchers][embedding]") {
+  FakeServers servers;
+  servers.answer("/v1/embeddings", kVectorAnswer);
+  servers.answer("/points/query", R"({"result":{"points":[]}})");
+  const auto fetcher = fetcher_with(
+      servers,
+      kEndpoint + "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n");
+  const auto is_asked_again = [&](int query) {
+    const std::size_t before = servers.asked("/v1/embeddings");
+    ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(query));
+    return servers.asked("/v1/embeddings") > before;
+  };
+  for (int i = 0; i < 4096; ++i) ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(i));
+  CHECK_FALSE(is_asked_again(0));  // now the one used last
+  CHECK(is_asked_again(4096));
+  CHECK_FALSE(is_asked_again(0));
+  CHECK(is_asked_again(1));
+}
+
 TEST_CASE("Only failures of the endpoint itself stop it from being asked", "[fetchers][embedding]") {
   for (const int status : {499, 500, 501}) {
     INFO(status);
@@ -298,6 +321,35 @@ TEST_CASE("Only failures of the endpoint itself stop it from being asked", "[fet
             "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n");
     for (int i = 0; i < 8; ++i) ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(i));
     CHECK(servers.asked("/v1/embeddings") == (status >= 500 ? 5 : 8));
+  }
+}
+
+TEST_CASE("A probe of an embedding endpoint ends whatever it is answered", "[fetchers][embedding][breaker]") {
+  using Row = std::tuple<int, std::string, int>;  // status, body, how many of three further queries are sent
+  for (const auto& [status, body, sent] :
+       {Row{200, kVectorAnswer, 3}, Row{429, "slowly", 3}, Row{200, "{}", 3}, Row{503, "busy", 0}}) {
+    INFO(status << ' ' << body);
+    FakeServers servers;
+    ManualClock clock;
+    const auto fetcher = fetcher_with(
+        servers,
+        kEndpoint +
+            "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n",
+        &clock);
+    int number = 0;
+    const auto ask = [&] { ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(++number)); };
+    servers.answer("/v1/embeddings", "down", 500);
+    for (int i = 0; i < 6; ++i) ask();
+    CHECK(servers.asked("/v1/embeddings") == 5);
+    servers.answer("/v1/embeddings", body, status);
+    clock.advance(std::chrono::seconds(2));
+    ask();
+    CHECK(servers.asked("/v1/embeddings") == 6);
+    for (int i = 0; i < 3; ++i) ask();
+    CHECK(servers.asked("/v1/embeddings") == 6 + static_cast<std::size_t>(sent));
+    clock.advance(std::chrono::seconds(4));  // a failed probe doubles the pause
+    ask();
+    CHECK(servers.asked("/v1/embeddings") == 7 + static_cast<std::size_t>(sent));
   }
 }
 

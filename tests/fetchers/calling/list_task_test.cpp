@@ -80,6 +80,7 @@ TEST_CASE("Only failures worth a retry are retried and only once", "[fetchers][l
   ManualClock clock;
   FetcherOptions options;
   options.clock = &clock;
+  options.run_late = run_at_once;
   options.wrap_transport = [&](std::unique_ptr<Transport>) {
     return std::make_unique<HoldingTransport>(held);
   };
@@ -207,46 +208,64 @@ TEST_CASE("A late list serves only the same request", "[fetchers][deadline][secu
 
 namespace {
 
-/// Answers the first page. Later ones take longer than any deadline of the test, and are held.
-class FirstPageTransport final : public Transport {
+/// Answers one page at once. Others take longer than any deadline of the test, and are held.
+class OnePageTransport final : public Transport {
  public:
-  FirstPageTransport(HoldingTransport::Held& held, ManualClock& clock) : held_(held), clock_(clock) {}
+  OnePageTransport(std::string answered, HoldingTransport::Held& held, ManualClock& clock)
+      : answered_(std::move(answered)), held_(held), clock_(clock) {}
   void send(EngineRequest request, Done done) override {
-    if (request.url.ends_with("p=1")) return done(answer_of(kOneResult));
+    if (request.url.ends_with(answered_)) return done(answer_of(kOneResult));
     held_.emplace_back(std::move(request), std::move(done));
     clock_.advance(seconds(60));
   }
 
  private:
+  std::string answered_;
   HoldingTransport::Held& held_;
   ManualClock& clock_;
+};
+
+/// One search of an engine with pages, of which one is answered before the deadline.
+struct PagedSearch {
+  HoldingTransport::Held held;
+  ManualClock clock;
+  std::shared_ptr<Fetcher> fetcher;
+
+  PagedSearch(const std::string& paging, const std::string& answered) {
+    FetcherOptions options;
+    options.clock = &clock;
+    options.run_late = run_at_once;
+    options.wrap_transport = [this, answered](std::unique_ptr<Transport>) {
+      return std::make_unique<OnePageTransport>(answered, held, clock);
+    };
+    fetcher = fetcher_of(block("e", "http://e.example/?q={query}&p={pageno}", paging), options);
+  }
+  FetchedList ask() const {
+    const ExpandedQuery query{"t", "e", "x"};
+    return fetcher->fetch({&query, 1}, {.depth = 20, .deadline = Deadline(clock, seconds(1))}, {}).front();
+  }
 };
 
 }  // namespace
 
 TEST_CASE("When a further page comes too late the first one is the list", "[fetchers][deadline][paging]") {
-  HoldingTransport::Held held;
-  ManualClock clock;
-  FetcherOptions options;
-  options.clock = &clock;
-  options.run_late = run_at_once;
-  options.wrap_transport = [&](std::unique_ptr<Transport>) {
-    return std::make_unique<FirstPageTransport>(held, clock);
-  };
-  const auto fetcher =
-      fetcher_of(block("e", "http://e.example/?q={query}&p={pageno}", "paging: true"), options);
-  const ExpandedQuery query{"t", "e", "x"};
-  const auto ask = [&] {
-    return fetcher->fetch({&query, 1}, {.depth = 20, .deadline = Deadline(clock, seconds(1))}, {}).front();
-  };
-  const FetchedList list = ask();
+  const PagedSearch search("paging: true", "p=1");
+  const FetchedList list = search.ask();
   CHECK(list.failure == Failure::none);
   CHECK(list.list.hits.size() == 1);
   CHECK(list.message.find("no further page within") != std::string::npos);
   // the whole list serves the next search
-  REQUIRE(held.size() == 1);
-  held[0].second(answer_of(R"({"results":[{"url":"http://a.example/2","title":"Two"}]})"));
-  CHECK(ask().list.hits.size() == 2);
+  REQUIRE(search.held.size() == 1);
+  search.held[0].second(answer_of(R"({"results":[{"url":"http://a.example/2","title":"Two"}]})"));
+  CHECK(search.ask().list.hits.size() == 2);
+}
+
+TEST_CASE("A page behind one that comes too late is no list", "[fetchers][deadline][paging]") {
+  const PagedSearch search("paging: true, results_per_page: 10", "p=2");
+  const FetchedList list = search.ask();
+  CHECK(search.held.size() == 1);
+  CHECK(list.failure == Failure::timeout);
+  CHECK(list.list.hits.empty());
 }
 
 TEST_CASE("A late answer is read neither by the transport nor by another search",
@@ -357,6 +376,21 @@ TEST_CASE("No further page is requested once there are enough results", "[fetche
     CHECK(ask_alone(paged, script, 30).list.hits.size() == 30);
     CHECK(script.requests.size() == requests);
   }
+}
+
+TEST_CASE("Suggestions are those of the first page that has some", "[fetchers][paging]") {
+  const std::string paged = block("e", "http://e.example/?q={query}&p={pageno}",
+                                  "paging: true, page_size: 1, suggestion_query: also");
+  Script script{[](const EngineRequest& request) {
+                  const std::string page = request.url.substr(request.url.find("p=") + 2);
+                  return answer_of(R"({"results":[{"url":"http://a.example/)" + page +
+                                   R"(","title":"t"}],"also":[)" +
+                                   (page == "1" ? "" : "\"more " + page + '"') + "]}");
+                },
+                {}};
+  const FetchedList list = ask_alone(paged, script, 30);
+  CHECK(list.list.hits.size() == 3);
+  CHECK(list.list.suggestions == std::vector<std::string>{"more 2"});
 }
 
 TEST_CASE("A failed page ends the list and a failed first page fails the whole list", "[fetchers][paging]") {
