@@ -138,33 +138,41 @@ Result<std::vector<Row>> run_draw(const Recorded& recorded, std::size_t domain, 
   return rows;
 }
 
+/// By how much one column is ahead of another, with one value per draw.
+Interval lead_of(const std::vector<Row>& rows, Column column, Column over) {
+  std::vector<double> leads;
+  for (const Row& row : rows) leads.push_back(row[column] - row[over]);
+  return interval_of(leads);
+}
+
 void describe(const std::string& name, const RowsByCount& draws, Report& report) {
   Table table{{{name + ": MRR, own judged queries"}}};
   table.rows[0].insert(table.rows[0].end(), kNames.begin(), kNames.end());
   table.rows[0].insert(table.rows[0].end(), {"ahead of auto", "pooled, ahead of auto"});
   for (const auto& [count, rows] : draws) {
-    const Row mean = means_of(rows);
-    table.add(fmt::format("{} (x{})", count, rows.size()), mean, 4);
-    table.rows.back().push_back(signed_text(mean[kPrior] - mean[kAuto]));
-    table.rows.back().push_back(signed_text(mean[kPooled] - mean[kAuto]));
+    table.add(fmt::format("{} (x{})", count, rows.size()), means_of(rows), 4);
+    for (const Column column : {kPrior, kPooled}) {
+      const Interval lead = lead_of(rows, column, kAuto);
+      table.rows.back().push_back(fmt::format("{} ± {}", signed_text(lead.mean), fixed(lead.half_width, 4)));
+    }
   }
   report.add(table);
   report.text += "\n";
 }
 
 void judge(const RowsByCount& draws, Report& report) {
-  const auto lead = [&](std::size_t count, Column over) {
-    if (!draws.contains(count)) return 0.0;
-    const Row mean = means_of(draws.at(count));
-    return mean[kPrior] - mean[over];
+  const auto judge_lead = [&](std::size_t count, Column over, double goal) {
+    for (const Column column : {kPrior, kPooled}) {
+      const double lead = draws.contains(count) ? lead_of(draws.at(count), column, over).mean : 0.0;
+      report.judge_at_least(fmt::format("with {} judged queries, \"{}\" is ahead of {} by at least {:g}",
+                                        count, kNames[column], kNames[over], goal),
+                            lead, goal);
+    }
   };
-  report.judge_at_least("without a judged query, other domains' models are at least .06 ahead of RRF",
-                        lead(0, kRrf), 0.06);
-  report.judge_at_least("with 5 judged queries, auto that starts from them is at least .03 ahead of auto",
-                        lead(5, kAuto), 0.03);
-  for (const std::size_t count : {50U, 100U})
-    report.judge_at_least(fmt::format("with {} judged queries, it is not more than .002 behind auto", count),
-                          lead(count, kAuto), -0.002);
+  judge_lead(0, kRrf, 0.06);
+  judge_lead(5, kAuto, 0.03);
+  judge_lead(50, kAuto, -0.002);
+  judge_lead(100, kAuto, -0.002);
 }
 
 }  // namespace
@@ -180,7 +188,8 @@ Result<Report> run_other_domains(const ExperimentOptions& options) {
       }));
   Report report{
       "Mean reciprocal rank on queries that nothing was learned from; (xN): draws of so many own judged "
-      "queries.\nThe other domains' models are auto's, of all their queries.\n\n"};
+      "queries; ±: half of the 95 % interval over them.\nThe other domains' models are auto's, of all their "
+      "queries.\n\n"};
   RowsByCount all;
   std::vector<RowsByCount> of_domains(domains);
   for (std::size_t draw = 0; draw < rows.size(); ++draw)
