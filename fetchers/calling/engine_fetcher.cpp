@@ -198,9 +198,16 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
                         self->deliver(i, std::move(list), instance, purpose);
                       },
                       [self, i](RankedList so_far) { self->keep(i, std::move(so_far)); },
+                      [self, i] { self->note_request(i); },
                       [self] { return self->is_futile(); },
                       purpose == Purpose::hedge};
     std::make_shared<ListTask>(shared_, std::move(job))->start();
+  }
+
+  void note_request(std::size_t i) {
+    const std::lock_guard lock(mutex_);
+    const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
+    if (!has_ended_ && !is_replay) ++slots_[i].fetched.requests;
   }
 
   /// Asks another instance for a list that is later than usual, if its answer may come in time.
@@ -353,6 +360,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       if (list.hedge == Hedge::won && slot.under_way > 0) note_overdue(slot, false);
     }
     slot.is_whole = !list.has_failed();
+    list.requests = slot.fetched.requests;
     slot.fetched = std::move(list);
     complete(slot);
   }
@@ -475,13 +483,6 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
                                               const std::function<void(const FetchedList&)>& on_list) {
   return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
 }
-
-std::vector<Passage> Fetcher::passages(std::string_view, std::string_view, std::span<const Hit* const>,
-                                       const Deadline&) {
-  return {};
-}
-
-void Fetcher::prepare(std::string_view) {}
 
 void EngineFetcher::prepare(std::string_view engine) {
   if (EngineState* state = shared_->find(engine); state != nullptr && state->embedded)

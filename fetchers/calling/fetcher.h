@@ -31,12 +31,14 @@ class Fetcher {
   /// in:     words - what was asked, in plain words
   /// out:    one per hit, with an empty text where no word occurs or the deadline passed; none at all from an
   ///         engine that does not keep its documents' texts
-  virtual std::vector<Passage> passages(std::string_view engine, std::string_view words,
-                                        std::span<const Hit* const> hits, const Deadline& deadline);
+  virtual std::vector<Passage> passages(std::string_view /*engine*/, std::string_view /*words*/,
+                                        std::span<const Hit* const> /*hits*/, const Deadline& /*deadline*/) {
+    return {};
+  }
 
   /// Opens an embedded index and reads what all its searches share, so that no search has to wait for that.
   /// Other engines have nothing to prepare.
-  virtual void prepare(std::string_view engine);
+  virtual void prepare(std::string_view /*engine*/) {}
 };
 
 }  // namespace metafuse::fetchers

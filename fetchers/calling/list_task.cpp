@@ -111,6 +111,7 @@ std::int64_t ListTask::unix_time() const {
 }
 
 void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
+  job_.on_request();
   const Authorization& auth = ready_->access.auth;
   if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, unix_time());
   if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, unix_time());

@@ -33,8 +33,9 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     Deliver deliver;
     /// Takes the pages so far while more are under way, in case nobody waits for those.
     std::function<void(RankedList so_far)> keep;
-    std::function<bool()> is_futile;  ///< whether to stop parsing, because nobody needs the list any more
-    bool is_hedge = false;            ///< asked in addition; earns no further requests
+    std::function<void()> on_request;  ///< called before each request to the engine, but not for tokens
+    std::function<bool()> is_futile;   ///< whether to stop parsing, because nobody needs the list any more
+    bool is_hedge = false;             ///< asked in addition; earns no further requests
   };
 
   ListTask(std::shared_ptr<FetcherState> shared, Job job);

@@ -267,6 +267,7 @@ struct HttpAccess {
   /// "https://host:port" of servers that answer as the one in `url` does.
   std::vector<std::string> instances;
   bool hedges = true;  ///< a late answer is asked for at another instance too
+  double price = 0;    ///< of one request, in a currency of the operator's choice
   AnswerRules answer;
 
   friend bool operator==(const HttpAccess&, const HttpAccess&) = default;

@@ -70,6 +70,7 @@ struct FetchedList {
   std::optional<Duration> retry_after{};  ///< how long the engine asks to be left alone
   int status = 0;                         ///< of HTTP, if that is the failure
   Hedge hedge = Hedge::none;
+  int requests = 0;            ///< sent for it over HTTP while it was waited for; none by a replay
   bool lacks_pages = false;    ///< not all of its pages arrived in time
   bool is_left_early = false;  ///< it took longer than usual, but not longer than the engine may take
 

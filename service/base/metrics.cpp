@@ -45,8 +45,14 @@ constexpr FamilyRow kRequests{"metafuse_http_requests_total", "Requests answered
                               "route", "status"};
 constexpr FamilyRow kEngineLists{"metafuse_engine_lists_total", "Lists asked of an engine, by outcome.",
                                  "engine", "outcome"};
+constexpr FamilyRow kEngineRequests{"metafuse_engine_requests_total",
+                                    "HTTP requests to an engine: pages, steps and retries too.", "engine"};
+constexpr FamilyRow kSpent{"metafuse_engine_money_spent_total",
+                           "What these requests cost, by the engine's price.", "engine"};
 constexpr FamilyRow kSavedLists{"metafuse_engine_lists_saved_total",
                                 "Lists of an engine that a search did without, by reason.", "engine", "why"};
+constexpr FamilyRow kSavedMoney{"metafuse_engine_money_saved_total",
+                                "What such lists would have cost at one request each.", "engine"};
 constexpr FamilyRow kHedges{"metafuse_engine_hedges_total",
                             "Lists of an engine that another instance was asked for too, by whether it won.",
                             "engine", "outcome"};
@@ -198,8 +204,15 @@ void Metrics::search(std::string_view domain, std::string_view method) {
   body_->counters.at(kSearches, domain, method).Increment();
 }
 
-void Metrics::saved(std::string_view engine, std::string_view why) {
+void Metrics::requested(std::string_view engine, int requests, double price) {
+  if (requests == 0) return;
+  body_->counters.at(kEngineRequests, engine).Increment(requests);
+  if (price > 0) body_->counters.at(kSpent, engine).Increment(requests * price);
+}
+
+void Metrics::saved(std::string_view engine, std::string_view why, double price) {
   body_->counters.at(kSavedLists, engine, why).Increment();
+  if (price > 0) body_->counters.at(kSavedMoney, engine).Increment(price);
 }
 
 void Metrics::hedged(std::string_view engine, bool has_won) {

@@ -22,8 +22,10 @@ class Metrics {
   /// stage is "fetch", "fuse" or "render".
   void stage(std::string_view stage, double seconds);
   void engine(std::string_view engine, std::string_view outcome, double seconds);
-  /// Counts a list that a search of a domain with `select` did without.
-  void saved(std::string_view engine, std::string_view why);
+  /// Counts an engine's requests, and what they cost.
+  void requested(std::string_view engine, int requests, double price);
+  /// Counts a list that a search of a domain with `select` did without, and the price of a request for it.
+  void saved(std::string_view engine, std::string_view why, double price);
   /// Counts a list that another instance of the engine was asked for too.
   void hedged(std::string_view engine, bool has_won);
   /// Whether an engine's circuit breaker was open when the engine was last asked.

@@ -46,6 +46,7 @@ EngineTraits traits_of(const Engine& engine) {
   out.categories = engine.categories;
   if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
     out.is_reranker = http->rerank != fetchers::RerankApi::none;
+    out.price = http->price;
     out.has_paging = http->paging.is_on;
     out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;
     out.has_time_range = http->time_ranges.is_on;

@@ -89,6 +89,7 @@ struct EngineTraits {
   bool is_embedded = false;      ///< it is an index that this process searches itself
   std::vector<std::string> categories = {};
   bool is_reranker = false;  ///< orders other engines' results, and cannot be searched
+  double price = 0;          ///< of one request
 
   /// Whether its results are pictures.
   bool finds_pictures() const;

@@ -26,6 +26,11 @@ std::unique_ptr<SharedAnswers> shared_answers(const ServerConfig& config, const 
   return std::make_unique<SharedAnswers>(std::move(*address), duration_of(config.cache.seconds), clock);
 }
 
+double price_of(const LoadedEngines& engines, const std::string& engine) {
+  const auto traits = engines.traits.find(engine);
+  return traits == engines.traits.end() ? 0 : traits->second.price;
+}
+
 }  // namespace
 
 std::size_t rendered_bytes(const CacheConfig& config) {
@@ -56,8 +61,10 @@ Result<SharedAnswer> AnswerSource::window(const SearchPlan& plan, int windows,
   if (was_cached) return answer;
   telemetry_.metrics.stage("fetch", answer->fetch_seconds);
   telemetry_.metrics.stage("fuse", answer->fuse_seconds);
-  note_lists(answer->lists);
-  for (const NotAsked& each : answer->not_asked) telemetry_.metrics.saved(each.engine, name_of(each.why));
+  const LoadedEngines& engines = plan.prepared.snapshot.engines;
+  note_lists(answer->lists, engines);
+  for (const NotAsked& each : answer->not_asked)
+    telemetry_.metrics.saved(each.engine, name_of(each.why), price_of(engines, each.engine));
   return answer;
 }
 
@@ -123,12 +130,13 @@ void AnswerSource::trace(const SearchPlan& plan, const SearchAnswer& answer, boo
       search_spans(traceparent, answer, was_cached, {plan.began, plan.expanded, began, clock_.now()}));
 }
 
-void AnswerSource::note_lists(const std::vector<fetchers::FetchedList>& lists) {
+void AnswerSource::note_lists(const std::vector<fetchers::FetchedList>& lists, const LoadedEngines& engines) {
   for (const fetchers::FetchedList& list : lists) {
     const std::string& engine = list.query.engine;
     if (engine.empty()) continue;  // made here, of other engines' results
     const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
     telemetry_.metrics.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
+    telemetry_.metrics.requested(engine, list.requests, price_of(engines, engine));
     if (list.hedge != fetchers::Hedge::none)
       telemetry_.metrics.hedged(engine, list.hedge == fetchers::Hedge::won);
     telemetry_.metrics.breaker(engine, list.failure == fetchers::Failure::breaker_open);

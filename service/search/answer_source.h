@@ -67,8 +67,8 @@ class AnswerSource {
   void judge_lists(const SearchPlan& plan, SearchAnswer& answer);
   /// Adds a search's spans to its request's trace.
   void trace(const SearchPlan& plan, const SearchAnswer& answer, bool was_cached, TimePoint began) const;
-  /// Counts the engines' outcomes, and logs failures.
-  void note_lists(const std::vector<fetchers::FetchedList>& lists);
+  /// Counts the engines' outcomes and requests, and logs failures.
+  void note_lists(const std::vector<fetchers::FetchedList>& lists, const LoadedEngines& engines);
 
   const Clock& clock_;
   Telemetry& telemetry_;

@@ -77,6 +77,7 @@ std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::Fetc
   require(so_far.size() == next.size(), "windows of one search have the same lists");
   std::vector<fetchers::FetchedList> out = so_far;
   for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].requests = next[i].requests;
     if (out[i].has_failed()) continue;  // without its earlier windows, a list's ranks are not known
     out[i].failure = next[i].failure;
     out[i].message = std::move(next[i].message);

@@ -296,7 +296,8 @@ SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, co
   // rerankers order only the first window
   std::vector<FetchedList> lists = so_far.lists;
   const auto reranked = lists.end() - static_cast<std::ptrdiff_t>(so_far.second_stage);
-  const std::vector<FetchedList> second(reranked, lists.end());
+  std::vector<FetchedList> second(reranked, lists.end());
+  for (FetchedList& list : second) list.requests = 0;
   lists.erase(reranked, lists.end());
   lists = joined_lists(lists, std::move(fetched.lists));
   lists.insert(lists.end(), second.begin(), second.end());

@@ -46,6 +46,8 @@ class TestServer {
       engines.traits["one"].shortcut = "on";
       engines.traits["two"].shortcut = "tw";
       engines.traits["two"].categories = {"images"};
+      engines.traits["one"].price = 0.25;
+      engines.traits["two"].price = 0.5;
       return engines;
     };
     options.reread = [path = config_path()] { return service::read_config(path); };

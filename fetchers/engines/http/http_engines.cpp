@@ -355,6 +355,7 @@ void take_http_keys(EngineBlock& block, HttpAccess& access) {
   take_certificates(block, access);
   take_proxy(block, access);
   block.take("keep_cookies", access.keeps_cookies);
+  block.take("price", access.price, 0, 1e6);
   take_answer_keys(block, access.answer);
   if (access.body.find("{callers_token}") != std::string::npos && access.auth.callers_header.empty())
     block.error("{callers_token} needs `auth: {callers_token: HEADER}`, the header that has the token");

@@ -134,13 +134,16 @@ TEST_CASE("A replay answers as recorded and reports requests that were not", "[f
     live = fetch_one(*fetcher, "e");
     fault = fetch_one(*fetcher, "f");
     CHECK(server.requests() == 2);
+    CHECK(live.requests == 1);
   }
   FetcherOptions options;
   options.recording = FetcherOptions::Recording::replay;
   options.recording_file = path;
   const auto replay = fetcher_of(blocks, options);
   for (int i = 0; i < 2; ++i) {
-    CHECK(fetch_one(*replay, "e").list == live.list);
+    const FetchedList again = fetch_one(*replay, "e");
+    CHECK(again.list == live.list);
+    CHECK(again.requests == 0);
     CHECK(fetch_one(*replay, "f").message == fault.message);
   }
   const SteadyClock clock;

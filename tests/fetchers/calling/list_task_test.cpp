@@ -72,8 +72,10 @@ TEST_CASE("Only failures worth a retry are retried and only once", "[fetchers][l
   for (const Row& row : rows) {
     INFO(row.keys << ": " << row.answer.status << ' ' << name_of(row.answer.failure));
     Script script{[&](const EngineRequest&) { return row.answer; }, {}};
-    CHECK(ask_alone(block("e", "http://e.example/?q={query}", row.keys), script).has_failed());
+    const FetchedList list = ask_alone(block("e", "http://e.example/?q={query}", row.keys), script);
+    CHECK(list.has_failed());
     CHECK(script.requests.size() == row.requests);
+    CHECK(list.requests == static_cast<int>(row.requests));
   }
   // a failure that arrives after the search has ended is not retried
   HoldingTransport::Held held;
@@ -254,10 +256,13 @@ TEST_CASE("When a further page comes too late the first one is the list", "[fetc
   CHECK(list.failure == Failure::none);
   CHECK(list.list.hits.size() == 1);
   CHECK(list.message.find("no further page within") != std::string::npos);
-  // the whole list serves the next search
+  CHECK(list.requests == 2);
+  // the whole list serves the next search, which sends nothing
   REQUIRE(search.held.size() == 1);
   search.held[0].second(answer_of(R"({"results":[{"url":"http://a.example/2","title":"Two"}]})"));
-  CHECK(search.ask().list.hits.size() == 2);
+  const FetchedList whole = search.ask();
+  CHECK(whole.list.hits.size() == 2);
+  CHECK(whole.requests == 0);
 }
 
 TEST_CASE("A page behind one that comes too late is no list", "[fetchers][deadline][paging]") {
@@ -265,6 +270,7 @@ TEST_CASE("A page behind one that comes too late is no list", "[fetchers][deadli
   const FetchedList list = search.ask();
   CHECK(search.held.size() == 1);
   CHECK(list.failure == Failure::timeout);
+  CHECK(list.requests == 2);
   CHECK(list.list.hits.empty());
 }
 

@@ -183,6 +183,7 @@ TEST_CASE("A late answer is asked for at a second instance whose answer may win"
   search.takes["e (2)"] = milliseconds(50);
   const FetchedList won = search.ask()[0];
   CHECK(won.hedge == Hedge::won);
+  CHECK(won.requests == 2);
   CHECK(won.elapsed == milliseconds(290));
   CHECK(search.took == milliseconds(290));
   CHECK(search.asked["e (2)"] == 1);

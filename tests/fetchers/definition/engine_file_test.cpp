@@ -145,6 +145,13 @@ TEST_CASE("Every mistake of an engine file is reported at once and with its plac
     CHECK(std::count(error.begin(), error.end(), '\n') == 0);
   }
   CHECK(errors_of("engines: [").starts_with("e.yaml:"));
+  for (const char* price : {"-0.01", ".nan", "nan", ".inf", "cheap", "\"0.01\"", "1e7", "[1]"}) {
+    INFO(price);
+    CHECK(errors_of(std::string("engines: [{name: a, engine: searx_engine, base_url: \"http://a.example\", "
+                                "price: ") +
+                    price + "}]")
+              .find("price must be a number from 0 to 1e+06") != std::string::npos);
+  }
   const auto with_method = [](const std::string& method) {
     return errors_of(
         "engines: [{name: a, engine: json_engine, url_query: u, title_query: t, search_url: "

@@ -251,8 +251,13 @@ TEST_CASE("Answers that processes share keep what was not asked", "[service][sea
 
 TEST_CASE("The server says what was not asked, counts what was saved, and charges only what was asked",
           "[service][search][selection]") {
+  const auto in_two_requests = [](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    list.requests = 2;
+    return list;
+  };
   TestServer server(
-      TestServer::default_answer,
+      in_two_requests,
       "keys: [{name: app, roles: [search, metrics], quota_per_day: 2, sha256: " + sha256_hex("right") +
           "}]\n",
       "version: 1\ndomain: pages\ndepth: 10\nselect: {first: 1, explore: 0}\nslots: {NAME: {required: "
@@ -278,9 +283,14 @@ TEST_CASE("The server says what was not asked, counts what was saved, and charge
         parse_json(R"([{"feature":"t1@two","engine":"two","why":"settled"}])", "expected").value());
   CHECK(server.get("/search?q=bob", key).find("1 more list was not asked") !=
         std::string::npos);  // the quota's second
-  CHECK(server.get("/metrics", key)
-            .find("metafuse_engine_lists_saved_total{engine=\"two\",why=\"settled\"} 2") !=
-        std::string::npos);
+  const std::string metrics = server.get("/metrics", key);
+  for (const char* line : {"metafuse_engine_lists_saved_total{engine=\"two\",why=\"settled\"} 2\n",
+                           "metafuse_engine_money_saved_total{engine=\"two\"} 1\n",
+                           "metafuse_engine_requests_total{engine=\"one\"} 4\n",
+                           "metafuse_engine_money_spent_total{engine=\"one\"} 1\n"}) {
+    INFO(line);
+    CHECK(metrics.find(line) != std::string::npos);
+  }
   CHECK(status_in(search(R"({"query":"cyd"})")) == 429);
 }
 

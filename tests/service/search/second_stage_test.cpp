@@ -160,7 +160,8 @@ TEST_CASE("Further windows keep the rerankers' order of the first", "[service][r
   site.fetcher().set_further([](const ExpandedQuery& query, int) {
     return query.engine == "one" ? list_of({"x.example"}) : list_of({"y.example"});
   });
-  const SearchAnswer first = site.search();
+  SearchAnswer first = site.search();
+  for (fetchers::FetchedList& list : first.lists) list.requests = 4;
   SearchRequest request;
   request.text = "ada";
   const auto prepared =
@@ -171,6 +172,7 @@ TEST_CASE("Further windows keep the rerankers' order of the first", "[service][r
   CHECK(further.lists.size() == first.lists.size());
   CHECK(hosts_of(further).find('x') != std::string::npos);
   CHECK(further.lists.back().list.hits.size() == 3);
+  for (const fetchers::FetchedList& list : further.lists) CHECK(list.requests == 0);  // counted before
 }
 
 TEST_CASE("What rerank names must be rerankers, and templates must not ask them", "[service][rerank]") {
