@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include <iconv.h>
 #include <libxml/HTMLparser.h>
@@ -285,6 +286,19 @@ std::optional<std::string> as_utf8(std::string_view text, const std::string& cha
                      first_invalid_utf8(text) == std::string_view::npos)))
     return std::nullopt;
   return converted(text, is_utf16 ? "utf-16" : charset);
+}
+
+std::string printable(std::string_view text) {
+  std::string out = to_valid_utf8(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, ' ');
+  return out;
+}
+
+std::string decoded_text(std::string_view bytes) {
+  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+  auto converted = as_utf8(bytes, "");
+  return converted ? std::move(*converted) : to_valid_utf8(bytes);
 }
 
 std::string_view without_prefix(std::string_view name) {

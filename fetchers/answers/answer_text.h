@@ -28,6 +28,13 @@ std::string charset_of(std::string_view content_type);
 ///         charset become U+FFFD.
 std::optional<std::string> as_utf8(std::string_view text, const std::string& charset);
 
+/// The text in one line of valid UTF-8: control characters, which could act on a terminal, become blanks.
+std::string printable(std::string_view text);
+
+/// A file's text as UTF-8 without its byte order mark, which may say that it is UTF-16. Other bytes that are
+/// not UTF-8 become U+FFFD.
+std::string decoded_text(std::string_view bytes);
+
 /// The name of an XML element without its namespace prefix.
 std::string_view without_prefix(std::string_view name);
 

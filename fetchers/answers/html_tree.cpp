@@ -10,14 +10,19 @@
 namespace metafuse::fetchers {
 namespace {
 
-std::string charset_of_page(std::string_view body, std::string_view content_type) {
-  if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
-  const std::string head = ascii_lower(body.substr(0, 1024));
-  const std::size_t at = head.find("charset=");
-  if (at == std::string::npos) return "windows-1252";
-  std::string_view value = std::string_view(head).substr(at + std::string_view("charset=").size());
+/// The value that follows `name` in a page's head, in lower case; empty if it does not occur.
+std::string value_after(std::string_view name, std::string_view head) {
+  const std::size_t at = head.find(name);
+  if (at == std::string_view::npos) return {};
+  std::string_view value = head.substr(at + name.size());
   if (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
   return std::string(value.substr(0, std::min<std::size_t>(value.find_first_of("\"'/>; \t\r\n"), 40)));
+}
+
+std::string charset_of_page(std::string_view body, std::string_view content_type) {
+  if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
+  const std::string declared = declared_charset(body);
+  return declared.empty() ? "windows-1252" : declared;
 }
 
 // libxml2 compares each attribute of an element with all before it, so their number is limited here.
@@ -127,6 +132,14 @@ class TagScanner {
 };
 
 }  // namespace
+
+std::string declared_charset(std::string_view body) {
+  constexpr std::size_t kHeadBytes = 4096;
+  const std::string head = ascii_lower(body.substr(0, kHeadBytes));
+  if (std::string charset = value_after("charset=", head); !charset.empty()) return charset;
+  if (!head.starts_with("<?xml")) return {};
+  return value_after("encoding=", std::string_view(head).substr(0, head.find("?>")));
+}
 
 HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   std::string text;

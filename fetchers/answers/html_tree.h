@@ -22,6 +22,10 @@ using HtmlDocument = std::unique_ptr<xmlDoc, HtmlFree>;
 /// out:    nullptr for an empty page
 HtmlDocument parse_html(std::string_view body, std::string_view content_type);
 
+/// The charset that a page declares near its beginning, in a <meta> or an XML declaration, in lower case;
+/// empty if there is none.
+std::string declared_charset(std::string_view body);
+
 /// Copies and frees a text of libxml2; empty for nullptr.
 std::string owned_text(xmlChar* text);
 

@@ -78,7 +78,7 @@ std::string shown_list(const RankedList& list) {
   std::string out = "\n" + std::to_string(list.hits.size()) + " results\n";
   int rank = 0;
   for (const Hit& hit : list.hits) {
-    out += std::to_string(++rank) + ". " + hit.title + "\n   " + hit.url + "\n";
+    out += std::to_string(++rank) + ". " + printable(hit.title) + "\n   " + printable(hit.url) + "\n";
     if (!hit.snippet.empty()) out += "   " + std::string(truncate_utf8(hit.snippet, 160)) + "\n";
     if (!hit.published.empty() || !hit.language.empty())
       out += "   " + hit.published + (hit.published.empty() || hit.language.empty() ? "" : ", ") +

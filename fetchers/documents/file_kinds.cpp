@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/documents/mail_documents.h"
 #include "fetchers/documents/office_documents.h"
 #include "fetchers/documents/program_documents.h"
@@ -36,6 +37,7 @@ enum Place : std::size_t {
   kSound,
   kArchive,
   kProgram,
+  kKey,
   kOther
 };
 
@@ -74,6 +76,7 @@ constexpr std::array kKinds = {
              "an archive; unpack it"},
     FileKind{"program or data", ".o .a .so .exe .dll .class .pyc .bin .db .sqlite .mo .ttf .otf .woff .woff2",
              nullptr, "a program or its data"},
+    FileKind{"key", ".key .secret .pem .p12 .pfx .jks .kdbx", nullptr, "a key or secret"},
     FileKind{"other", "", nullptr, "neither text nor a known format"},
 };
 
@@ -134,8 +137,8 @@ const FileKind* kind_by_ending(std::string_view path) {
 }
 
 const FileKind* kind_by_content(std::string_view head) {
-  head = head.substr(0, kKindBytes);
-  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  const std::string text = decoded_text(head.substr(0, kKindBytes));
+  head = text;
   if (head.starts_with("%PDF-")) return &kKinds[kPdf];
   if (head.starts_with("{\\rtf")) return &kKinds[kRtf];
   if (head.starts_with("PK\x03\x04")) {

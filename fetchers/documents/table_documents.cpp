@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "core/text.h"
 #include "core/text_file.h"
+#include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -56,7 +56,7 @@ Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t
 
 Result<void> read_csv(const std::string& path, const TakeDocument& take) {
   TRY(const auto bytes, read_text(path, kMostTableBytes));
-  const std::string text = to_valid_utf8(bytes);
+  const std::string text = decoded_text(bytes);
   std::size_t at = 0;
   std::size_t line = 1;
   TRY(const auto names, read_csv_row(text, at, line, path));

@@ -11,6 +11,7 @@
 #include <cmark-gfm.h>
 
 #include "core/text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/html_tree.h"
 #include "fetchers/answers/readable_page.h"
 
@@ -76,7 +77,7 @@ PageFacts facts_of(const xmlNode* root) {
 
 /// Removes the front matter (between two lines of ---) and returns it.
 std::string_view take_front_matter(std::string_view& text) {
-  if (!text.starts_with("---\n")) return {};
+  if (!text.starts_with("---\n") && !text.starts_with("---\r\n")) return {};
   const std::size_t end = text.find("\n---", 3);
   if (end == std::string_view::npos) return {};
   const std::string_view matter = text.substr(3, end - 3 + 1);
@@ -251,7 +252,7 @@ std::string heading_of(std::string_view text) {
 
 template <class Take>
 std::vector<SourceDocument> read_lines(std::string_view bytes, const Take& take) {
-  const std::string text = to_valid_utf8(bytes);
+  const std::string text = decoded_text(bytes);
   SourceDocument document = text_document(changed_lines(text, take));
   if (std::string heading = heading_of(text); !heading.empty()) document.fields["title"] = std::move(heading);
   return only(std::move(document));
@@ -262,9 +263,9 @@ std::vector<SourceDocument> read_lines(std::string_view bytes, const Take& take)
 SourceDocument html_document(std::string_view page) {
   SourceDocument document;
   // Undeclared bytes would be read as windows-1252, but files without a declaration are UTF-8 today.
-  const bool is_declared = page.substr(0, 4096).find("charset") != std::string_view::npos;
-  const std::string valid = is_declared ? std::string() : to_valid_utf8(page);
-  if (!is_declared) page = valid;
+  const bool is_other = first_invalid_utf8(page) != std::string_view::npos && !declared_charset(page).empty();
+  const std::string decoded = is_other ? std::string() : decoded_text(page);
+  if (!is_other) page = decoded;
   const HtmlDocument tree = parse_html(page, "");
   if (!tree) return document;
   PageFacts facts = facts_of(xmlDocGetRootElement(tree.get()));
@@ -305,7 +306,7 @@ Result<std::vector<SourceDocument>> read_html(std::string_view bytes) {
 }
 
 Result<std::vector<SourceDocument>> read_markdown(std::string_view bytes) {
-  return only(markdown_document(to_valid_utf8(bytes)));
+  return only(markdown_document(decoded_text(bytes)));
 }
 
 Result<std::vector<SourceDocument>> read_structured_text(std::string_view bytes) {

@@ -253,3 +253,50 @@ TEST_CASE("A folder of every kind is read with a line for each hostile file",
   CHECK(why["j.txt.gz"].find("gzip data") != std::string::npos);
   CHECK(why["g.png"] == "a picture");
 }
+
+namespace {
+
+/// ASCII as a Windows program saves it as "Unicode".
+std::string utf16(const std::string& ascii) {
+  std::string bytes = "\xFF\xFE";
+  for (const char c : ascii) bytes += {c, '\0'};
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Files made on Windows are read without their marks and as UTF-16", "[fetchers][documents]") {
+  const std::string mark = "\xEF\xBB\xBF";
+  CHECK(field(one(read_text_file(mark + "A title\r\nwords")), "title") == "A title");
+  CHECK(field(one(read_text_file(utf16("A title\r\nwords"))), "text") == "A title\nwords");
+  CHECK(field(one(read_text_file(std::string("\xFE\xFF\0h\0i", 6))), "text") == "hi");
+  const std::string page = "<meta charset=utf-16><title>A page</title><p>armadillo";
+  for (const std::string& bytes : {utf16(page), mark + page, page}) {
+    CHECK(field(one(read_html(bytes)), "title") == "A page");
+    CHECK(field(one(read_html(bytes)), "text") == "armadillo");
+  }
+  CHECK(kind_by_content(utf16("some words")) == kind_by_ending("x.txt"));
+  const std::string text = "---\ntitle: Real title\ndate: 2020-01-01\n---\n# Heading\nwords\n";
+  std::string windows = mark;
+  for (const char c : text) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const std::string& bytes : {windows, mark + text, utf16(text)}) {
+    const auto document = one(read_markdown(bytes));
+    CHECK(field(document, "title") == "Real title");
+    CHECK(field(document, "date") == "2020-01-01");
+    CHECK(field(document, "text") == "Heading\n\nwords");
+  }
+}
+
+TEST_CASE("The charset of an XML declaration is that of the page", "[fetchers][documents]") {
+  const std::string page =
+      "<html><title>se\xF1or</title><p>ma\xF1"
+      "ana</html>";
+  const auto latin = one(read_html("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>" + page));
+  CHECK(field(latin, "title") == "se\xC3\xB1or");
+  CHECK(field(latin, "text") ==
+        "ma\xC3\xB1"
+        "ana");
+  // what is written further below declares nothing
+  CHECK(field(one(read_html("<?xml version=\"1.0\"?>" + page + "encoding='iso-8859-1'")), "title") ==
+        "se\xEF\xBF\xBDor");
+}
