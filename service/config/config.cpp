@@ -10,6 +10,7 @@
 #include "core/number.h"
 #include "core/text_file.h"
 #include "core/url.h"
+#include "fetchers/engines/index/document_files.h"
 #include "fetchers/http/address_guard.h"
 #include "service/config/settings.h"
 #include "service/store/redis_client.h"
@@ -219,6 +220,8 @@ void read_documents_item(const YamlNode& item, const char* key, ConfigReading& r
                                             *every));
   }
   out.base_url = map.take_string("base_url").value_or("");
+  if (const auto checked = fetchers::check_base_url(out.base_url, "documents: base_url"); !checked)
+    reading.diagnostics.error(item.place, checked.error().text);
   map.finish();
   reading.config.documents.push_back(std::move(out));
 }

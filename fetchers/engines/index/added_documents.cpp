@@ -1,6 +1,5 @@
 #include "fetchers/engines/index/added_documents.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -19,21 +18,7 @@ std::string path_beside(const std::string& index) {
   return index + ".added";
 }
 
-bool is_column_name(std::string_view name) {
-  const auto is_part = [](char c) { return is_ascii_letter_or_digit(c) || c == '_'; };
-  return !name.empty() && name.size() <= 64 && !is_ascii_digit(name.front()) && name != "rank" &&
-         name != "rowid" && name != "documents" && std::all_of(name.begin(), name.end(), is_part);
-}
-
 }  // namespace
-
-Result<void> check_column_name(std::string_view name, const std::string& place) {
-  if (is_column_name(name)) return {};
-  return fail(
-      Code::bad_data,
-      fmt::format("{}: the field name \"{}\" cannot be a column; use letters, digits and _, a letter first",
-                  place, name));
-}
 
 std::string fields_as_json(const SourceDocument& document) {
   JsonObject fields;

@@ -57,13 +57,6 @@ class AddedDocuments {
   SqliteDatabase database_;
 };
 
-inline constexpr std::size_t kMaxColumns = 64;
-
-/// Checks that a document's field can be a column of an index.
-/// in:     place - of the document, for errors
-/// errors: bad_data: letters, digits and _ only
-Result<void> check_column_name(std::string_view name, const std::string& place);
-
 /// A document's texts and numbers as a JSON object.
 std::string fields_as_json(const SourceDocument& document);
 

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/encoding.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "core/text_file.h"
+#include "core/url.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/documents/file_kinds.h"
 #include "fetchers/documents/text_documents.h"
 #include "fetchers/engines/index/sitemap_files.h"
@@ -21,6 +24,7 @@ namespace {
 
 constexpr std::size_t kFilesPerBatch = 256;
 constexpr int kDeepestFolder = 100;
+constexpr const char* kConfigurationFile = "metafuse.yaml";
 
 /// The URL of a file: the base, followed by the file's path with each part percent-encoded.
 std::string url_of_file(const std::filesystem::path& path, const std::filesystem::path& folder,
@@ -94,9 +98,22 @@ bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
 }
 
+bool is_yaml(const std::filesystem::path& path) {
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
 std::string kind_name(const std::string& path) {
   const FileKind* kind = kind_by_ending(path);
   return std::string(kind == nullptr ? "other" : kind->name);
+}
+
+/// Why a folder inside another is not read; nullptr if it is.
+const char* why_not_entered(const std::filesystem::path& folder, int depth) {
+  std::error_code unknown;
+  if (depth >= kDeepestFolder) return "more than 100 folders deep";
+  if (::access(folder.c_str(), R_OK | X_OK) != 0) return "no permission";
+  const bool is_configuration = std::filesystem::exists(folder / kConfigurationFile, unknown);
+  return is_configuration ? "a metafuse configuration, with its keys" : nullptr;
 }
 
 /// The files below a folder, in the order of their paths.
@@ -104,6 +121,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder, ReadRepo
   namespace fs = std::filesystem;
   std::error_code error;
   std::vector<std::string> files;
+  const bool has_configuration = fs::exists(fs::path(folder) / kConfigurationFile, error);
   const auto leave_out = [&](const fs::path& path, const char* why) {
     report.left_out.push_back({path.string(), kind_name(path.string()), why});
   };
@@ -113,12 +131,16 @@ Result<std::vector<std::string>> files_below(const std::string& folder, ReadRepo
     const bool is_folder = at->is_directory(unknown) && !at->is_symlink(unknown);
     if (is_hidden(at->path())) {
       if (is_folder) at.disable_recursion_pending();
-    } else if (is_folder && at.depth() >= kDeepestFolder) {
+    } else if (is_folder) {
+      const char* why = why_not_entered(at->path(), at.depth());
+      if (why == nullptr) continue;
       at.disable_recursion_pending();
-      leave_out(at->path(), "more than 100 folders deep");
+      leave_out(at->path(), why);
     } else if (at->is_symlink(unknown)) {
       if (fs::is_regular_file(at->path(), unknown))
         leave_out(at->path(), "a symbolic link; the file itself is read if it is below the folder");
+    } else if (has_configuration && at.depth() == 0 && is_yaml(at->path())) {
+      leave_out(at->path(), "part of a metafuse configuration");
     } else if (at->is_regular_file(unknown)) {
       files.push_back(at->path().string());
     }
@@ -137,13 +159,28 @@ TakeDocument with_stamp(const std::string& stamp, const TakeDocument& take) {
   };
 }
 
+/// Why a table is left out, or its rows from one on: "from line 3 on: why" for the error "FILE:3: why" or
+/// "FILE:3:8: why".
+std::string why_rows(const std::string& path, std::string text, bool has_rows_before) {
+  if (!text.starts_with(path + ':')) return text;
+  text.erase(0, path.size() + 1);
+  const std::size_t end = text.find(": ");
+  if (end == std::string::npos || !is_ascii_digit(text.front())) return std::string(ascii_trimmed(text));
+  return fmt::format("{} {}{}{}", has_rows_before ? "from line" : "line", text.substr(0, text.find(':')),
+                     has_rows_before ? " on" : "", text.substr(end));
+}
+
 /// Reads the rows of a file of a folder. A CSV file that is no list of documents is one text.
 Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeDocument& take,
                        ReadReport& report) {
-  bool has_failed_taking = false;
+  std::size_t taken_rows = 0;
+  std::optional<Code> refusal;
   const TakeDocument noted = [&](SourceDocument document) {
     auto taken = take(std::move(document));
-    has_failed_taking = !taken;
+    if (taken)
+      ++taken_rows;
+    else
+      refusal = taken.error().code;
     return taken;
   };
   const auto read = is_csv(kind) ? read_csv(file.path, noted) : read_json_lines(file.path, noted);
@@ -151,8 +188,8 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeD
     ++report.files[std::string(kind.name)];
     return {};
   }
-  if (has_failed_taking) return read;
-  if (is_csv(kind)) {
+  if (refusal && refusal != Code::bad_data) return read;
+  if (is_csv(kind) && !refusal && taken_rows == 0) {
     FileKind as_text = kind;
     as_text.read = read_text_file;
     if (auto documents = documents_in(file.path, as_text)) {
@@ -161,7 +198,8 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeD
       return take(std::move(documents->front()));
     }
   }
-  report.left_out.push_back({file.path, std::string(kind.name), read.error().text});
+  report.left_out.push_back(
+      {file.path, std::string(kind.name), why_rows(file.path, read.error().text, taken_rows > 0)});
   return {};
 }
 
@@ -214,7 +252,7 @@ bool begins_as_json_lines(const std::string& path) {
   const FileKind* kind = kind_by_ending(path);
   const bool may_be = kind == nullptr || path.find(".json") != std::string::npos;
   const auto head = may_be ? read_beginning(path, kKindBytes) : Result<std::string>(std::string());
-  return head && ascii_trimmed(*head).starts_with('{');
+  return head && ascii_trimmed(decoded_text(*head)).starts_with('{');
 }
 
 Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOptions& options,
@@ -230,6 +268,11 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
     return report;
   }
   TRY(const auto kind, kind_of_file(path));
+  TRY(const auto head, read_beginning(path, 1));
+  if (head.empty()) {
+    report.left_out.push_back({path, std::string(kind->name), "empty"});
+    return report;
+  }
   ++report.files[std::string(kind->name)];
   if (is_sitemap(*kind)) {
     std::vector<std::string> missing;
@@ -258,6 +301,18 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
 }
 
 }  // namespace
+
+Result<void> check_base_url(const std::string& base, std::string_view place) {
+  const std::string scheme = ascii_lower(base.substr(0, base.find("://")));
+  const bool is_scheme = scheme == "http" || scheme == "https" || scheme == "file";
+  const bool is_plain =
+      base.find_first_of("?# \t\r\n") == std::string::npos && first_invalid_utf8(base) == std::string::npos;
+  if (base.empty() || (is_scheme && is_plain && canonical_url_key(base))) return {};
+  return fail(
+      Code::usage,
+      fmt::format("{} \"{}\": begin with https://HOST/, http://HOST/ or file://HOST/, without ? and #", place,
+                  printable(base)));
+}
 
 std::string stamp_of(const std::string& path, std::string_view about) {
   constexpr std::chrono::milliseconds kCoarsestTime(20);

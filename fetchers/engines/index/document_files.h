@@ -26,6 +26,11 @@ struct DocumentFileOptions {
   ProgressReport progress{};  ///< counts the files of a folder or sitemap
 };
 
+/// Checks that documents' URLs can begin so, because a search shows no result with any other.
+/// in:     base - empty for the default; place - where it is written, for errors
+/// errors: usage: not http://, https:// or file://, no host, or with ? or #
+Result<void> check_base_url(const std::string& base, std::string_view place);
+
 /// What tells a file from what it was before: its size and time, and `about`, which its documents depend on
 /// besides. Empty, so that it will be read again, if there is no such file, or if it has changed so recently
 /// that another change could leave the same time.
@@ -52,9 +57,12 @@ struct ReadReport {
 /// decompressed. A sitemap's pages are read from files beside it. "-" is standard input with JSON lines, and
 /// so is a single file of no known kind that begins with "{". Inside a folder, a CSV file without a column
 /// url is a text, and these are skipped: hidden files, symbolic links, sitemaps, what is more than 100
-/// folders deep, files of kinds that are left out, and files that cannot be read.
+/// folders deep, files of kinds that are left out, files and folders that cannot be read, and configurations
+/// of metafuse with their keys: every folder below with a metafuse.yaml, and if the folder itself has one,
+/// its YAML files. Of a table in a folder, the rows from the first that is malformed or that `take` refuses
+/// with bad_data are left out.
 ///
-/// errors: those of `take`; for a single file also no_input and bad_data, with its place
+/// errors: those of `take`; for a single file also no_input, unless it is empty, and bad_data, with its place
 /// cost:   the files of a folder are read on `threads` threads, one batch at a time
 Result<ReadReport> read_documents(const std::string& path, const DocumentFileOptions& options,
                                   const TakeDocument& take);

@@ -29,20 +29,6 @@ constexpr std::size_t kSnippetBytes = 300;
 constexpr std::size_t kShortFields = 1024;  ///< bytes below which compression saves little
 constexpr std::size_t kMostFields = std::size_t{1} << 30;
 
-Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char* sql) {
-  std::vector<std::string> texts;
-  TRY(auto rows, database.prepare(sql));
-  TRY_VOID(rows.for_each_row([&](const SqliteRow& row) { texts.emplace_back(row.text(0)); }));
-  return texts;
-}
-
-template <class Values>
-bool has_other_names(const Values& values, const std::vector<std::string>& known) {
-  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
-    return std::find(known.begin(), known.end(), value.first) == known.end();
-  });
-}
-
 Result<std::int64_t> number_from(SqliteDatabase& database, const char* sql) {
   std::int64_t number = 0;
   TRY(auto rows, database.prepare(sql));
@@ -105,10 +91,12 @@ class IndexUpdate {
   }
 
   Result<void> take(const SourceDocument& document) {
-    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, shape_.lists.columns) ||
-                     has_other_names(document.numbers, shape_.numbers);
+    TRY_VOID(check_document(document));
+    const auto fields = new_fields(shape_, document);
+    has_conflict_ = has_conflict_ || !fields;
+    if (!fields) return fields.error();
+    needs_rebuild_ = needs_rebuild_ || !fields->empty();
     if (needs_rebuild_) return {};
-    if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     TRY(const std::int64_t file, number_of(document.file, document.stamp));
     find_.bind(document.url);
     TRY(const auto found, find_.next());
@@ -138,8 +126,12 @@ class IndexUpdate {
     return {};
   }
 
+  /// Writes what follows from the changes, unless the index then needs_rebuild().
   Result<IndexReport> finish() {
     TRY_VOID(remove_unseen());
+    // what a document did not go with may be gone
+    needs_rebuild_ = has_conflict_ && !before_.empty();
+    if (needs_rebuild_) return report_;
     TRY_VOID(note_added_step(database_, added_step_));
     TRY_VOID(renew_lists());
     if (!is_untouched()) TRY_VOID(renew_languages(database_, shape_.lists.language));
@@ -318,25 +310,11 @@ class IndexUpdate {
   std::uint32_t last_id_ = 0;
   std::int64_t last_file_ = 0, added_step_ = 0;
   bool needs_rebuild_ = false, keeps_others_ = false;
+  bool has_conflict_ = false;  ///< a document was refused whose fields do not go with those of others
   IndexReport report_;
 };
 
 }  // namespace
-
-Result<IndexShape> shape_of_index(SqliteDatabase& database) {
-  IndexShape shape;
-  TRY(shape.lists, read_list_shape(database));
-  TRY(shape.numbers,
-      texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
-  return shape;
-}
-
-std::string joined_columns(const std::vector<std::string>& columns, bool as_marks) {
-  std::string out;
-  for (const std::string& column : columns)
-    out += (out.empty() ? "" : ", ") + (as_marks ? std::string("?") : '"' + column + '"');
-  return out;
-}
 
 std::string text_of(const SourceDocument& document) {
   return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
@@ -479,13 +457,17 @@ Result<std::optional<IndexReport>> update_index(const std::string& path,
     return update.is_known(file, stamp);
   };
   if (options.follows_added) update.keep_others();
-  TRY(auto read, read_all(documents, files, options, urls_of(added),
-                          [&](const SourceDocument& one) { return update.take(one); }));
-  for (const LeftOutFile& file : read.left_out) TRY_VOID(update.forget_stamp(file.path));
+  auto read = read_all(documents, files, options, urls_of(added),
+                       [&](const SourceDocument& one) { return update.take(one); });
+  // building it anew says what is wrong, or that nothing is
+  if (!read && read.error().code == Code::bad_data) return std::optional<IndexReport>();
+  if (!read) return read.error();
+  for (const LeftOutFile& file : read->left_out) TRY_VOID(update.forget_stamp(file.path));
   TRY_VOID(update.apply(added));
   if (update.needs_rebuild()) return std::optional<IndexReport>();
   TRY(auto report, update.finish());
-  report.read = std::move(read);
+  if (update.needs_rebuild()) return std::optional<IndexReport>();
+  report.read = std::move(*read);
   return std::optional<IndexReport>(std::move(report));
 }
 

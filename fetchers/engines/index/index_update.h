@@ -14,23 +14,11 @@
 #include "core/sqlite_database.h"
 #include "fetchers/engines/index/added_documents.h"
 #include "fetchers/engines/index/document_files.h"
+#include "fetchers/engines/index/index_shape.h"
 #include "fetchers/engines/index/list_builder.h"
 #include "fetchers/engines/index/local_engine.h"
 
 namespace metafuse::fetchers {
-
-/// The column names as `"title", "text"`, or one `?` per column.
-std::string joined_columns(const std::vector<std::string>& columns, bool as_marks = false);
-
-/// The structure of an index: its lists of words with the text columns, and the numbers.
-struct IndexShape {
-  ListShape lists;
-  std::vector<std::string> numbers;
-};
-
-/// out:    the shape with which an index was made
-/// errors: those of read_list_shape()
-Result<IndexShape> shape_of_index(SqliteDatabase& database);
 
 /// The version of the index at `path`, if there is one and this program writes another; else empty.
 std::string other_version(const std::string& path);

@@ -65,11 +65,10 @@ Result<void> check_place(const std::string& path) {
 class Collector {
  public:
   Result<void> take(SourceDocument document) {
-    for (const auto& [name, value] : document.fields)
-      TRY_VOID(add_column(name, document.place, shape.lists.columns, shape.numbers));
-    for (const auto& [name, value] : document.numbers)
-      TRY_VOID(add_column(name, document.place, shape.numbers, shape.lists.columns));
-    if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
+    TRY_VOID(check_document(document));
+    TRY(const auto fields, new_fields(shape, document));
+    shape.lists.columns.insert(shape.lists.columns.end(), fields.texts.begin(), fields.texts.end());
+    shape.numbers.insert(shape.numbers.end(), fields.numbers.begin(), fields.numbers.end());
     const std::string stamp = std::exchange(document.stamp, {});
     if (!document.file.empty()) stamps.emplace(document.file, stamp);
     keep(std::move(document));
@@ -97,19 +96,6 @@ class Collector {
   std::int64_t added_step = 0;
 
  private:
-  static Result<void> add_column(const std::string& name, const std::string& place,
-                                 std::vector<std::string>& names, const std::vector<std::string>& others) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
-    if (std::find(others.begin(), others.end(), name) != others.end())
-      return fail(Code::bad_data, place + ": the field \"" + name +
-                                      "\" is a text in one document and a number in another; use one type");
-    TRY_VOID(check_column_name(name, place));
-    if (names.size() >= kMaxColumns)
-      return fail(Code::bad_data, place + ": more than " + std::to_string(kMaxColumns) + " different fields");
-    names.push_back(name);
-    return {};
-  }
-
   void keep(SourceDocument document) {
     const auto [entry, is_new] = position_.emplace(document.url, documents.size());
     if (is_new) {
@@ -427,7 +413,8 @@ Result<bool> takes_documents(const std::string& database) {
 Result<std::optional<IndexReport>> follow_added_documents(const std::string& database,
                                                           const FollowOptions& following) {
   TRY_VOID(check_place(database));
-  TRY(auto added, AddedDocuments::open(database));
+  TRY(auto added, AddedDocuments::open_if_there(database));
+  if (!added) return std::optional<IndexReport>();
   TRY(auto options, options_to_update(database));
   options.follows_added = true;
   options.defers_training = following.defers_training;
@@ -435,7 +422,7 @@ Result<std::optional<IndexReport>> follow_added_documents(const std::string& dat
   options.files.threads = following.threads;
   options.is_interrupted = following.is_interrupted;
   const std::string beside = database + ".new-" + std::to_string(::getpid());
-  auto report = follow_beside(database, beside, added, std::move(options));
+  auto report = follow_beside(database, beside, *added, std::move(options));
   std::error_code error;
   if (report && *report)
     if (auto done = replace(database, beside); !done)

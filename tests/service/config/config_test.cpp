@@ -77,6 +77,19 @@ TEST_CASE("Every mistake of a server configuration is reported at once and with 
     CHECK(text.find(f.folder.path("metafuse.yaml") + place) != std::string::npos);
 }
 
+TEST_CASE("The base URL of documents needs a scheme", "[service][config]") {
+  const auto read = [](const std::string& base) {
+    return parse_config(
+        "version: 1\ntemplates: []\ndocuments: [{index: i.db, folders: [/], base_url: \"" + base + "\"}]\n",
+        "serve.yaml");
+  };
+  CHECK(read("https://docs.example/").has_value());
+  const auto refused = read("docs.example/");
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("documents: base_url \"docs.example/\": begin with https://") !=
+        std::string::npos);
+}
+
 TEST_CASE("What is learned from a model's judgments needs the model's name", "[service][config]") {
   const auto read = [](const std::string& learning) {
     return parse_config("version: 1\ntemplates: []\nlearning: {" + learning + "}\n", "serve.yaml");

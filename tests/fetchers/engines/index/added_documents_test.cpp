@@ -1,6 +1,7 @@
 #include "fetchers/engines/index/added_documents.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <catch2/catch.hpp>
 
@@ -269,4 +270,15 @@ TEST_CASE("A document whose fields no index could have is refused with the other
   for (int i = 0; i < 62; ++i) many.fields["f" + std::to_string(i)] = "x";
   CHECK(added->put(std::vector{many}).has_value());
   CHECK(refused("one_more", false).find("more than 64 different fields") != std::string::npos);
+}
+
+TEST_CASE("To follow what programs added writes nothing where they never did", "[fetchers][local][update]") {
+  KeptIndex kept;
+  kept.options.updates = GENERATE(true, false);
+  kept.build();
+  const auto followed = follow_added_documents(kept.database, {});
+  if (!followed) FAIL(followed.error().text);
+  CHECK_FALSE(followed->has_value());
+  for (const auto& entry : std::filesystem::directory_iterator(kept.folder.path()))
+    CHECK(entry.path().string().find(".added") == std::string::npos);
 }

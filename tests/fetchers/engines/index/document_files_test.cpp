@@ -162,3 +162,75 @@ TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers
   CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("not a sitemap") != std::string::npos);
   CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("not valid XML") != std::string::npos);
 }
+
+TEST_CASE("The configurations of metafuse and keys in a folder of documents are not read",
+          "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  folder.write("docs/tea.txt", "Green tea\n");
+  for (const char* name : {"metafuse.yaml", "engines.yaml", "admin.key", "metafuse.db.secret", "notes.txt"})
+    folder.write(std::string("docs/mine/") + name, "secret words\n");
+  folder.write("docs/server.pem", "secret words\n");
+  const auto read = read_all(folder.path("docs"));
+  REQUIRE(read.documents.size() == 1);
+  REQUIRE(read.left_out.size() == 2);
+  CHECK(read.left_out[0].path.ends_with("docs/mine"));
+  CHECK(read.left_out[0].why == "a metafuse configuration, with its keys");
+  CHECK(read.left_out[1].why == "a key or secret");
+  // the folder may be the configuration's own
+  const auto own = read_all(folder.path("docs/mine"));
+  REQUIRE(own.documents.size() == 1);
+  CHECK(own.documents[0].file.ends_with("notes.txt"));
+}
+
+TEST_CASE("A CSV file with a byte order mark has its column url", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const std::string text = "url,title\r\nhttp://x.example/1,one\r\nhttp://x.example/2,two\r\n";
+  std::string utf16 = "\xFF\xFE";
+  for (const char c : text) utf16 += {c, '\0'};
+  for (const std::string& bytes : {"\xEF\xBB\xBF" + text, utf16}) {
+    const std::string file = folder.write("docs/table.csv", bytes);
+    for (const std::string& path : {file, folder.path("docs")}) {
+      const auto read = read_all(path);
+      REQUIRE(read.documents.size() == 2);
+      CHECK(read.documents[1].url == "http://x.example/2");
+      CHECK(read.documents[1].fields.at("title") == "two");
+    }
+  }
+}
+
+TEST_CASE("What is said of a broken table tells which rows were read", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  const std::string row = R"({"url":"http://x.example/","title":"a"})";
+  folder.write("docs/a.jsonl", row + "\n" + row + "\n{\"url\":\n");
+  folder.write("docs/b.jsonl", "[1]\n" + row + "\n");
+  folder.write("docs/c.csv", "url,title\nhttp://x.example/c,c\nhttp://x.example/d\n");
+  const auto read = read_all(folder.path("docs"));
+  CHECK(read.documents.size() == 3);
+  REQUIRE(read.left_out.size() == 3);
+  CHECK(read.left_out[0].why.starts_with("from line 3 on: "));
+  CHECK(read.left_out[1].why.starts_with("line 1: not a JSON object"));
+  CHECK(read.left_out[2].why.starts_with("from line 3 on: 1 cells, but"));
+}
+
+TEST_CASE("A named file that is empty is left out", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.md", "b.csv", "c"}) {
+    const auto read = read_all(folder.write(name, ""));
+    CHECK(read.documents.empty());
+    REQUIRE(read.left_out.size() == 1);
+    CHECK(read.left_out[0].why == "empty");
+  }
+}
+
+TEST_CASE("A beginning of URLs needs a scheme and a host and nothing behind the path",
+          "[fetchers][documents]") {
+  for (const char* good : {"", "https://docs.example", "HTTP://docs.example:81/a/", "file://localhost/srv"})
+    CHECK(check_base_url(good, "base").has_value());
+  for (const char* bad : {"docs.example/", "https://x/a b", "not a url", "https://x/a?b=c", "https://x/#a",
+                          "ftp://x/", "https://", "file:///srv", "https://x/\xFF"}) {
+    const auto checked = check_base_url(bad, "--base-url");
+    REQUIRE(!checked.has_value());
+    CHECK(checked.error().code == Code::usage);
+    CHECK(checked.error().text.find("begin with https://HOST/") != std::string::npos);
+  }
+}

@@ -201,3 +201,52 @@ TEST_CASE("A document's number beyond all lengths is damage and takes no memory"
   REQUIRE(report.has_error());
   CHECK(report.error().text.find("damaged") != std::string::npos);
 }
+
+TEST_CASE("A foreign table in a folder is left out and neither stops an index nor has it built again",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  files.write("a.jsonl", line_of("a1", "first") + "{\"url\":\"http://a2/\",\"text\":\"first\",\"size\":3}\n");
+  const auto [name, text] = GENERATE(table<std::string, std::string>(
+      {{"data.jsonl", "{\"id\":\"1\",\"text\":\"foreign\"}\n"},
+       {"data.jsonl", "{\"url\":\"\",\"text\":\"foreign\"}\n"},
+       {"data.jsonl", "{\"url\":\"http://f/\",\"content-type\":\"x\",\"text\":\"foreign\"}\n"},
+       {"data.jsonl", "{\"url\":\"http://f/\",\"size\":\"large\",\"text\":\"foreign\"}\n"},
+       {"data.jsonl", "{\"url\":\"http://f/\",\"rank\":\"1\",\"text\":\"foreign\"}\n"},
+       {"data.csv", "url,Full Name\nhttp://f/,foreign\n"},
+       {"data.csv", "url,text\n,foreign\n"}}));
+  files.write(name, text);
+  const auto built = files.update();
+  CHECK(built.documents == 2);
+  REQUIRE(built.read.left_out.size() == 1);
+  CHECK(built.read.left_out[0].path.ends_with(name));
+  CHECK(built.read.left_out[0].why.starts_with("line "));
+  CHECK(files.found("foreign").empty());
+  files.write("b.txt", "second\n");
+  const auto updated = files.update();
+  CHECK(updated.is_update);
+  CHECK(updated.documents == 3);
+  CHECK(updated.read.left_out.size() == 1);
+  // named by its user, it is a mistake
+  IndexOptions options;
+  options.updates = true;
+  const auto named = build_local_index(
+      files.database, {files.folder.path("pages/a.jsonl"), files.folder.path("pages/" + name)}, options);
+  REQUIRE(!named.has_value());
+  CHECK(named.error().code == Code::bad_data);
+}
+
+TEST_CASE("A field whose type changes in all documents has the index built again",
+          "[fetchers][local][update]") {
+  UpdatedFolder files;
+  const auto line = [](const std::string& size) {
+    return "{\"url\":\"http://a/\",\"text\":\"first\",\"size\":" + size + "}\n";
+  };
+  const std::string named = GENERATE("", "a.jsonl");
+  files.write("a.jsonl", line("1"));
+  files.update({named});
+  files.write("a.jsonl", line("\"large\""));
+  const auto report = files.update({named});
+  CHECK_FALSE(report.is_update);
+  CHECK(report.read.left_out.empty());
+  CHECK(files.found("size:large") == FoundAfter{"http://a/"});
+}
