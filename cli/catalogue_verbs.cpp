@@ -16,6 +16,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "core/text_file.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/definition/catalogue.h"
 #include "fetchers/definition/engine_file.h"
 
@@ -138,7 +139,8 @@ Result<void> guess_definition(const GuessArguments& arguments) {
   const auto& hits = guessed.found.hits;
   std::cout << guessed.definition << fmt::format("# {} results in this answer\n", hits.size());
   for (std::size_t i = 0; i < std::min<std::size_t>(3, hits.size()); ++i)
-    std::cout << "# " << hits[i].title << "\n#   " << hits[i].url << '\n';
+    std::cout << "# " << fetchers::printable(hits[i].title) << "\n#   " << fetchers::printable(hits[i].url)
+              << '\n';
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "core/text.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/calling/trial.h"
 #include "fetchers/definition/engine_file.h"
 #include "service/config/config.h"
@@ -322,7 +323,7 @@ Result<void> ask_each_engine(const service::Snapshot& snapshot, const std::strin
     const std::string found = list.has_failed()
                                   ? std::string(fetchers::name_of(list.failure)) + ": " + list.message
                               : list.list.hits.empty() ? "answers, but finds nothing for this query"
-                                                       : list.list.hits.front().title;
+                                                       : fetchers::printable(list.list.hits.front().title);
     std::cout << fmt::format("{:<6} {:<24} {:>3} results {:>6} ms  {}\n",
                              list.has_failed() ? "FAILED" : "good", list.query.engine, list.list.hits.size(),
                              milliseconds, found);

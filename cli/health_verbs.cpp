@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "core/text_file.h"
 #include "fetchers/answers/answer_parser.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/calling/trial.h"
 #include "fetchers/definition/definition_edit.h"
@@ -316,7 +317,8 @@ Result<void> repair_engine(const RepairArguments& arguments) {
   std::cout << fmt::format("# {} of {} known results found in {} answers; {} results in the first\n", found,
                            known, cases.size(), repair->list.hits.size());
   for (std::size_t i = 0; i < std::min<std::size_t>(3, repair->list.hits.size()); ++i)
-    std::cout << "# " << repair->list.hits[i].title << "\n#   " << repair->list.hits[i].url << '\n';
+    std::cout << "# " << fetchers::printable(repair->list.hits[i].title) << "\n#   "
+              << fetchers::printable(repair->list.hits[i].url) << '\n';
   if (arguments.applies) return apply_repair(engine, definitions, *repair);
   std::cerr << "metafuse: nothing was changed; --apply writes this into the definition\n";
   return {};

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "core/text_file.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
 #include "fetchers/calling/trial.h"
 #include "fetchers/definition/catalogue.h"
@@ -135,7 +136,7 @@ void note_secrets(std::string_view text, std::vector<std::string>& secrets) {
 
 Result<void> add_preset(const std::string& name, InitEngines& out) {
   std::vector<std::string> known;
-  const std::size_t before = out.engines.size();
+  bool is_found = false;
   for (const CatalogueEntry& entry : fetchers::catalogue()) {
     known.push_back(entry.name);
     if (std::find(known.begin(), known.end(), entry.kind) == known.end()) known.push_back(entry.kind);
@@ -145,10 +146,13 @@ Result<void> add_preset(const std::string& name, InitEngines& out) {
     std::string definition(entry.text);
     if (!definition.ends_with('\n')) definition += '\n';
     note_secrets(definition, out.secrets);
-    out.engines.push_back({std::move(definition), template_of(entry.name)});
+    is_found = true;
+    const bool is_known = std::any_of(out.engines.begin(), out.engines.end(),
+                                      [&](const InitEngine& one) { return one.definition == definition; });
+    if (!is_known) out.engines.push_back({std::move(definition), template_of(entry.name)});
     if (entry.name == name) return {};
   }
-  if (out.engines.size() > before) return {};
+  if (is_found) return {};
   return fail(Code::usage,
               fmt::format("--preset {}: not an engine or kind of the catalogue{}; see metafuse engines list",
                           name, did_you_mean(name, known)));
@@ -169,8 +173,9 @@ Result<void> add_api(const std::string& url, InitEngines& out) {
         Code::bad_data,
         "--api " + url + ": no results in the answer; use a query that finds some, such as ?q=a-common-word");
   out.remarks.push_back(fmt::format("{}: {} results, the first \"{}\" at {}; check engines.yaml", url,
-                                    guessed.found.hits.size(), guessed.found.hits.front().title,
-                                    guessed.found.hits.front().url));
+                                    guessed.found.hits.size(),
+                                    fetchers::printable(guessed.found.hits.front().title),
+                                    fetchers::printable(guessed.found.hits.front().url)));
   out.engines.push_back({guessed.definition.substr(guessed.definition.find('\n') + 1) + "    timeout: 5.0\n",
                          template_of(name)});
   return {};

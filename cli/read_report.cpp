@@ -32,17 +32,21 @@ std::string counted_reasons(const std::map<std::string, std::size_t>& reasons) {
   return order.size() > kMostReasons ? out + "; ..." : out;
 }
 
-/// Whether files of this kind are left out as such.
-bool is_kind_left_out(const std::string& kind) {
+/// Whether all files of its kind are left out for this reason.
+bool is_kind_left_out(const fetchers::LeftOutFile& file) {
   const auto kinds = fetchers::file_kinds();
   return std::any_of(kinds.begin(), kinds.end(), [&](const fetchers::FileKind& row) {
-    return row.name == kind && !row.left_out.empty();
+    return row.name == file.kind && row.left_out == file.why;
   });
 }
 
 }  // namespace
 
-void print_read_report(const fetchers::ReadReport& report) {
+void print_read_report(const fetchers::IndexReport& indexed) {
+  const fetchers::ReadReport& report = indexed.read;
+  if (indexed.replaced > 0)
+    std::cerr << fmt::format("metafuse: {} documents repeat an earlier url; the last one counts\n",
+                             indexed.replaced);
   if (report.files.size() < 2 && report.left_out.empty()) return;
   std::map<std::string, std::map<std::string, std::size_t>> left_out;
   for (const fetchers::LeftOutFile& file : report.left_out) ++left_out[file.kind][file.why];
@@ -59,8 +63,7 @@ void print_read_report(const fetchers::ReadReport& report) {
   }
   std::size_t named = 0;
   for (const fetchers::LeftOutFile& file : report.left_out) {
-    if (is_kind_left_out(file.kind) || file.why.starts_with("a symbolic link") || file.why == "empty")
-      continue;
+    if (is_kind_left_out(file) || file.why.starts_with("a symbolic link") || file.why == "empty") continue;
     if (++named <= kMostFilesNamed) std::cerr << fmt::format("left out: {}: {}\n", file.path, file.why);
   }
   if (named > kMostFilesNamed) std::cerr << fmt::format("left out: {} more files\n", named - kMostFilesNamed);

@@ -19,6 +19,7 @@
 #include "core/json.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/index/local_engine.h"
@@ -35,6 +36,8 @@
 
 namespace metafuse::cli {
 namespace {
+
+using fetchers::printable;
 
 struct IndexArguments {
   std::string database;
@@ -83,6 +86,7 @@ Result<void> keep_lists(IndexArguments& arguments) {
 }
 
 Result<void> run_index(IndexArguments& arguments) {
+  TRY_VOID(fetchers::check_base_url(arguments.options.files.base_url, "--base-url"));
   TRY_VOID(choose_embedding(arguments));
   TRY_VOID(keep_lists(arguments));
   if (!arguments.tokenizers.empty()) arguments.options.kinds.clear();
@@ -106,9 +110,7 @@ Result<void> run_index(IndexArguments& arguments) {
     std::cerr << fmt::format(
         "metafuse: the index was one of version {}; it has been built again as version {}\n",
         report.other_version, fetchers::kIndexVersion);
-  if (report.replaced > 0)
-    std::cerr << "metafuse: " << report.replaced << " documents repeat an earlier url; the last one counts\n";
-  print_read_report(report.read);
+  print_read_report(report);
   return {};
 }
 
@@ -200,14 +202,6 @@ Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
 constexpr std::chrono::seconds kPassagesWithin{5};
 constexpr std::size_t kTerminalSnippetBytes = 250;
 
-/// A text from an engine without characters that could act on the terminal.
-std::string printable(std::string_view text) {
-  std::string out = to_valid_utf8(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, ' ');
-  return out;
-}
-
 /// A text with its matches in bold.
 std::string with_matches(const std::string& text, const std::vector<service::FoldedText>& words) {
   std::string out;
@@ -256,8 +250,8 @@ void print_for_reader(int rank, const service::FusedResult& result,
 void print_result(int rank, const service::FusedResult& result,
                   const std::vector<service::FoldedText>& words) {
   if (is_terminal(STDOUT_FILENO)) return print_for_reader(rank, result, words);
-  std::cout << rank << '\t' << service::short_number(result.score) << '\t' << result.hit.url << '\t'
-            << result.hit.title << '\n';
+  std::cout << rank << '\t' << service::short_number(result.score) << '\t' << printable(result.hit.url)
+            << '\t' << printable(result.hit.title) << '\n';
 }
 
 /// Every reason once, with the lists that it concerns: a damaged index is the failure of all its lists.
@@ -315,6 +309,17 @@ Correction correct(const service::Snapshot& snapshot, bool is_verbatim, service:
   return {std::exchange(request.text, corrected), {corrected}};
 }
 
+/// Whether no list was answered. An empty query, such as {QUERY|short} makes of a long one, is never asked.
+bool have_all_failed(const service::SearchAnswer& answer) {
+  std::size_t asked = 0, failed = 0;
+  for (const auto& list : answer.lists) {
+    if (list.query.text.empty()) continue;
+    ++asked;
+    failed += list.has_failed() ? 1 : 0;
+  }
+  return asked > 0 && failed == asked;
+}
+
 Result<void> search(const SearchArguments& arguments) {
   TRY(auto request, request_of(arguments));
   TRY(const auto file, chosen_config(arguments.config));
@@ -331,9 +336,7 @@ Result<void> search(const SearchArguments& arguments) {
     std::cout << to_pretty_text(service::native_json(*snapshot, answer, shown, arguments.is_explained));
   else
     print_text(*snapshot, answer, arguments);
-  const bool have_all_failed = std::all_of(answer.lists.begin(), answer.lists.end(),
-                                           [](const auto& list) { return list.has_failed(); });
-  if (have_all_failed && !answer.lists.empty())
+  if (have_all_failed(answer))
     return fail(Code::unavailable,
                 "every list failed; run metafuse config check --live to ask each engine once");
   return {};

@@ -247,6 +247,10 @@ std::string examples_key(const std::vector<std::string>& examples) {
   return "# Queries that the home page offers.\nexamples: " + to_text(items) + "\n";
 }
 
+fs::path templates_file(const InitArguments& a) {
+  return fs::path(a.folder) / "templates" / (a.domain + ".yaml");
+}
+
 Result<void> write_configuration(const InitArguments& a, const std::vector<InitEngine>& others,
                                  const fs::path& folder) {
   std::string engines =
@@ -272,12 +276,12 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   const std::string key = random_hex(24);
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
   TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
-  TRY_VOID(write_file((folder / "templates" / (a.domain + ".yaml")).string(), templates));
-  return write_file(
-      (folder / "metafuse.yaml").string(),
-      fmt::format(kConfigurationText, fmt::arg("listen", a.listen), fmt::arg("domain", a.domain),
-                  fmt::arg("digest", sha256_hex(key)), fmt::arg("documents", documents_key(a)),
-                  fmt::arg("files", files_key(a)), fmt::arg("state", a.state)));
+  TRY_VOID(write_file(templates_file(a).string(), templates));
+  return write_file((folder / "metafuse.yaml").string(),
+                    fmt::format(kConfigurationText, fmt::arg("listen", to_text(Json(a.listen))),
+                                fmt::arg("domain", a.domain), fmt::arg("digest", sha256_hex(key)),
+                                fmt::arg("documents", documents_key(a)), fmt::arg("files", files_key(a)),
+                                fmt::arg("state", a.state)));
 }
 
 /// Indexes the documents. Without words in common, they get no vectors.
@@ -293,26 +297,18 @@ Result<std::string> index_documents(InitArguments& a, const std::string& databas
   options.files.threads = hardware_threads();
   options.files.progress = terminal_progress("reading files");
   options.progress = terminal_progress("index");
+  watch_interrupts();  // an interrupted run must remove what it has written
+  options.is_interrupted = was_interrupted;
   if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
   options.vectors.is_optional = true;
   TRY(const auto report, fetchers::build_local_index(database, a.documents, options));
   a.has_vectors = report.dimensions > 0;
   a.examples = example_queries(database);
-  print_read_report(report.read);
+  print_read_report(report);
   const std::string found = fmt::format(" with an index of {} documents", report.documents);
   return report.read.left_out.empty()
              ? found
              : found + fmt::format(" ({} files left out)", report.read.left_out.size());
-}
-
-/// Indexes the documents into a folder, of which nothing is left if it is new and indexing fails.
-Result<std::string> index_into(InitArguments& a, const fs::path& folder) {
-  std::error_code error;
-  const bool is_new = !fs::exists(folder, error);
-  TRY_VOID(make_folder(folder.string()));
-  auto found = index_documents(a, (folder / "index.db").string());
-  if (!found && is_new) fs::remove(folder, error);
-  return found;
 }
 
 constexpr const char* kServiceFolder = "/etc/metafuse";
@@ -322,8 +318,13 @@ constexpr const char* kServiceUser = "metafuse";
 /// Refuses to write over a configuration, except one of the service that has no domain yet.
 Result<void> check_place(const InitArguments& a, const std::string& file) {
   std::error_code error;
+  const fs::path folder = a.folder;
+  if (!a.is_system)
+    for (const fs::path& written :
+         {fs::path(file), folder / "engines.yaml", folder / "admin.key", templates_file(a)})
+      if (fs::exists(written, error))
+        return fail(Code::no_input, written.string() + ": already exists; name another folder");
   if (!fs::exists(file, error)) return {};
-  if (!a.is_system) return fail(Code::no_input, file + ": already exists; name another folder");
   const auto config = service::read_config(file);
   if (config && config->templates.empty()) return {};
   return fail(Code::no_input, file + ": already has a domain; edit it, or move it away first");
@@ -345,6 +346,21 @@ std::string hand_to_service(const InitArguments& a, const fs::path& state) {
   return fmt::format("  open http://{}/ (the running service has the new configuration)\n", a.listen);
 }
 
+/// Documents must be named so that the configuration can name them, and must not be the configuration itself.
+Result<void> check_documents(const InitArguments& a) {
+  TRY_VOID(fetchers::check_base_url(a.base_url, "--base-url"));
+  std::error_code error;
+  for (const std::string& path : a.documents) {
+    if (first_invalid_utf8(fs::absolute(path, error).string()) != std::string::npos)
+      return fail(Code::usage, to_valid_utf8(path) + ": the name is not UTF-8; rename it");
+    if (fs::equivalent(path, a.folder, error))
+      return fail(Code::usage, a.folder +
+                                   ": is a folder of documents, which anybody may search; name another "
+                                   "one for the configuration with its keys");
+  }
+  return {};
+}
+
 /// Fills in what the options leave open.
 Result<void> complete_arguments(InitArguments& a) {
   if (a.is_system == !a.folder.empty())
@@ -355,11 +371,46 @@ Result<void> complete_arguments(InitArguments& a) {
     a.state = std::string(kServiceState) + '/';
   }
   TRY_VOID(ask_what_to_search(a));
+  TRY_VOID(check_documents(a));
   TRY_VOID(service::parse_listen(a.listen));
   if (!service::is_domain_name(a.domain))
     return fail(Code::usage, fmt::format("--domain \"{}\": 1 to 64 characters of a-z, 0-9 and -", a.domain));
   if (!a.language.empty()) TRY_VOID(fetchers::check_language(a.language));
   return {};
+}
+
+/// Indexes the documents and writes everything.
+/// out: what to tell the user about the index
+Result<std::string> set_up(InitArguments& a, const InitEngines& others, const fs::path& state) {
+  const fs::path folder = a.folder;
+  TRY_VOID(make_folder(state.string()));
+  TRY(const std::string found, index_documents(a, (state / "index.db").string()));
+  TRY_VOID(make_folder((folder / "templates").string()));
+  for (const char* part : {"models", "reports"}) TRY_VOID(make_folder((state / part).string()));
+  TRY_VOID(write_configuration(a, others.engines, folder));
+  if (!a.root.empty()) return found;
+  TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
+  // A key that the user has yet to set is not a mistake in the configuration written.
+  if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
+  return found;
+}
+
+/// The files and folders that set_up() writes and that do not exist yet, folders before what is in them.
+std::vector<fs::path> new_paths(const InitArguments& a, const fs::path& state) {
+  const fs::path folder = a.folder;
+  std::vector<fs::path> paths = {folder,
+                                 state,
+                                 state / "index.db",
+                                 state / "models",
+                                 state / "reports",
+                                 folder / "templates",
+                                 templates_file(a),
+                                 folder / "admin.key",
+                                 folder / "engines.yaml",
+                                 folder / "metafuse.yaml"};
+  std::error_code error;
+  std::erase_if(paths, [&](const fs::path& path) { return fs::exists(path, error); });
+  return paths;
 }
 
 Result<void> run_init(InitArguments& a) {
@@ -369,16 +420,13 @@ Result<void> run_init(InitArguments& a) {
   TRY(const auto others, init_engines(asked, a.presets, a.apis));
   const fs::path folder = a.folder;
   const fs::path state = a.is_system ? fs::path(a.root + kServiceState) : folder;
-  const std::string file = (folder / "metafuse.yaml").string();
-  TRY_VOID(check_place(a, file));
-  TRY(const std::string found, index_into(a, state));
-  TRY_VOID(make_folder((folder / "templates").string()));
-  for (const char* part : {"models", "reports"}) TRY_VOID(make_folder((state / part).string()));
-  TRY_VOID(write_configuration(a, others.engines, folder));
-  if (a.root.empty()) {
-    TRY(const auto config, read_server_configuration(file));
-    // A key that the user has yet to set is not a mistake in the configuration written.
-    if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
+  TRY_VOID(check_place(a, (folder / "metafuse.yaml").string()));
+  const auto written = new_paths(a, state);
+  const auto found = set_up(a, others, state);
+  if (!found) {
+    std::error_code error;
+    for (auto path = written.rbegin(); path != written.rend(); ++path) fs::remove(*path, error);
+    return found.error();
   }
   for (const std::string& remark : others.remarks) std::cout << remark << '\n';
   std::string keys;
@@ -393,7 +441,7 @@ Result<void> run_init(InitArguments& a) {
     next = fmt::format("  cd {}\n{}  metafuse serve                # then open http://{}/\n",
                        shell_word(a.folder), next, a.listen);
   std::cout << fmt::format("{}: a configuration{}; the administrator's key is in {}.\nNext:\n{}", a.folder,
-                           found, a.is_system ? (folder / "admin.key").string() : "admin.key", next);
+                           *found, a.is_system ? (folder / "admin.key").string() : "admin.key", next);
   return {};
 }
 
@@ -407,8 +455,10 @@ void add_init(CLI::App& app, Program& program) {
       "--system", a.is_system,
       "write for the installed service instead: /etc/metafuse, with the index in /var/lib/metafuse");
   verb.add_option("--root", a.root, "with --system: the root file system to prepare; default: this one");
-  verb.add_option("--documents", a.documents,
-                  "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
+  verb.add_option(
+      "--documents", a.documents,
+      "folders or files to index: HTML, Markdown, text, PDF, Office, OpenDocument, EPUB, RTF, mail, "
+      "source code, CSV, JSON lines");
   verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; default: file://");
   verb.add_option(
       "--language", a.language,

@@ -110,6 +110,84 @@ TEST_CASE("The verb init replaces nothing and says what it needs", "[cli][init]"
   CHECK(web.out.find("metafuse config check --live") != std::string::npos);
 }
 
+TEST_CASE("The verb init refuses a folder of documents as the place of its keys", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("docs/tea.txt", "Green tea\n");
+  const auto done = run_metafuse({"init", folder.path("docs"), "--documents", folder.path("docs") + "/"});
+  CHECK(done.status == 64);
+  CHECK(done.err.find("name another one for the configuration with its keys") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.path("docs/metafuse.yaml")));
+  // a folder below is never read
+  REQUIRE(run_metafuse({"init", folder.path("docs/mine"), "--documents", folder.path("docs")}).status == 0);
+  const auto again = run_in(folder.path("docs/mine"),
+                            METAFUSE_EXECUTABLE " index --update --database index.db " + folder.path("docs"));
+  INFO(again.err);
+  CHECK(again.out.find("1 documents (0 new, 0 changed, 0 removed)") != std::string::npos);
+  CHECK(again.err.find("a metafuse configuration, with its keys") != std::string::npos);
+}
+
+TEST_CASE("The verb init overwrites no file of a configuration", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("docs/tea.txt", "Green tea\n");
+  const std::string name = GENERATE("engines.yaml", "admin.key", "templates/documents.yaml");
+  const std::string file = folder.write("s/" + name, "# mine\n");
+  const auto done = run_metafuse({"init", folder.path("s"), "--documents", folder.path("docs")});
+  CHECK(done.status == 66);
+  CHECK(done.err.find(file + ": already exists") != std::string::npos);
+  CHECK(read_text(file, 100).value() == "# mine\n");
+  CHECK_FALSE(std::filesystem::exists(folder.path("s/index.db")));
+}
+
+TEST_CASE("The verb init writes only what can be loaded, else nothing", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("docs/tea.txt", "Green tea\n");
+  const std::string docs = folder.path("docs");
+  const auto good = run_metafuse({"init", folder.path("s"), "--documents", docs, "--listen", "[::1]:0",
+                                  "--preset", "arxiv", "--preset", "arxiv"});
+  INFO(good.err);
+  CHECK(good.status == 0);
+  CHECK(run_in(folder.path("s"), METAFUSE_EXECUTABLE " config check").status == 0);
+  folder.write("caf\xE9/tea.txt", "Green tea\n");
+  const auto named = run_metafuse({"init", folder.path("t"), "--documents", folder.path("caf\xE9")});
+  CHECK(named.status == 64);
+  CHECK(named.err.find("the name is not UTF-8") != std::string::npos);
+  const auto base = run_metafuse({"init", folder.path("t"), "--documents", docs, "--base-url", "a.example/"});
+  CHECK(base.status == 64);
+  CHECK(base.err.find("begin with https://HOST/") != std::string::npos);
+  // a template cannot be written, because its folder is a file
+  folder.write("t/templates", "");
+  CHECK(run_metafuse({"init", folder.path("t"), "--documents", docs}).status != 0);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path("t")), {}) == 1);
+  std::filesystem::remove(folder.path("t/templates"));
+  CHECK(run_metafuse({"init", folder.path("t"), "--documents", docs}).status == 0);
+}
+
+TEST_CASE("The verb init leaves nothing when it is interrupted", "[cli][init]") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 200'000; ++i)
+    lines += "{\"url\":\"https://a.example/" + std::to_string(i) + "\",\"text\":\"some words\"}\n";
+  const std::string init =
+      METAFUSE_EXECUTABLE " init s --documents " + folder.write("d.jsonl", lines) + " & ";
+  const auto done =
+      run_in(folder.path(), "(" + init +
+                                "until ls s/index.db.new-* >/dev/null 2>&1; do sleep 0.01; done; "
+                                "kill -TERM $!; wait $!)");
+  INFO(done.err);
+  CHECK(done.status != 0);
+  CHECK_FALSE(std::filesystem::exists(folder.path("s")));
+}
+
+TEST_CASE("The verb init tells that documents have the same address", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("f1/index.md", "# One\n");
+  folder.write("f2/index.md", "# Two\n");
+  const auto done = run_metafuse({"init", folder.path("s"), "--documents", folder.path("f1"),
+                                  folder.path("f2"), "--base-url", "https://x.example/"});
+  CHECK(done.status == 0);
+  CHECK(done.err.find("1 documents repeat an earlier url; the last one counts") != std::string::npos);
+}
+
 TEST_CASE("The verb init sets up search servers and databases and document vectors", "[cli][init]") {
   const TemporaryFolder folder;
   folder.write("pages/tea.html", "<title>Green tea</title><p>leaves and water in a pot");
