@@ -15,7 +15,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// An index of JSON lines, with a configuration that searches it by all words and, if they are few, as a phrase.
+/// An index of JSON lines, with a configuration that searches it by any word and, for few, as a phrase.
 struct SearchedLines {
   explicit SearchedLines(const std::string& lines) {
     folder.write("e.yaml", "engines: [{name: e, engine: local, database: i.db}]\n");

@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields that the documents of an index have: which lists of words and numbers it consists of, and whether a
-// document goes with them.
+// The fields that the documents of an index have: which lists of words and numbers it consists of, and
+// whether a document goes with them.
 
 #include <cstddef>
 #include <string>
