@@ -30,7 +30,6 @@
 #include "fetchers/recording/har_archive.h"
 
 namespace metafuse::fetchers {
-
 namespace {
 
 constexpr unsigned kEmbeddedThreads = 2;
@@ -104,10 +103,13 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     bool has_run_ = false;
   };
 
+  using Refusal = std::pair<Failure, std::string>;  ///< the text is empty if the query may be sent
+
   struct Slot {
     FetchedList fetched;
     RankedList so_far;             ///< the pages that have arrived, while more are under way
     EngineState* state = nullptr;  ///< which knows how long the engine takes, whatever instance answers
+    Refusal refusal;
     EngineChoice choice;
     int under_way = 0;  ///< requests that may still bring the list
     bool is_done = false;
@@ -129,7 +131,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     std::vector<EngineState*> engines;
     for (Slot& slot : slots_) {
       slot.state = shared_->find(slot.fetched.query.engine);
-      engines.push_back(why_not_sent(slot).second.empty() ? slot.state : nullptr);
+      slot.refusal = refusal_of(slot);
+      engines.push_back(slot.refusal.second.empty() ? slot.state : nullptr);
     }
     const auto choices = choose_engines(engines, options_.sender, shared_->options.uses_breaker, start_);
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].choice = choices[i];
@@ -137,7 +140,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void start(EngineFetcher& fetcher, std::size_t i, std::vector<std::size_t>& embedded) {
     Slot& slot = slots_[i];
-    if (auto [failure, why] = why_not_sent(slot); !why.empty()) return settle(i, failure, std::move(why));
+    if (const auto& [failure, why] = slot.refusal; !why.empty()) return settle(i, failure, why);
     if (!slot.state->http) patience_.ask(i, nullptr);
     if (slot.state->embedded && slot.state->engine.embedding) return ask_with_vector(fetcher, i);
     if (slot.state->embedded && slot.state->embedded->blocks()) return ask_on_worker(fetcher, i, nullptr);
@@ -147,8 +150,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (due != nullptr) send(fetcher, i, *due, Purpose::probe);  // its breaker waits for the outcome
   }
 
-  /// Why the query is not sent to the engine, whatever its breaker says; an empty text if it may be.
-  std::pair<Failure, std::string> why_not_sent(const Slot& slot) const {
+  /// Why the query is not sent to the engine, whatever its breaker says.
+  Refusal refusal_of(const Slot& slot) const {
     const ExpandedQuery& query = slot.fetched.query;
     if (slot.state == nullptr) return {Failure::not_allowed, "no engine \"" + query.engine + "\" is defined"};
     const Engine& engine = slot.state->engine;
@@ -353,11 +356,10 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       return;
     }
     if (list.has_failed() && (purpose == Purpose::probe || slot.under_way > 0)) return;
-    if (purpose == Purpose::probe) note_overdue(slot, false);  // what replaces the engine is the slower one
+    if (!list.has_failed()) note_overdue(slot, false);  // if another than the asked instance came first
     if (slot.fetched.hedge != Hedge::none) {
       list.hedge = purpose == Purpose::hedge && !list.has_failed() ? Hedge::won : Hedge::lost;
       list.elapsed = shared_->clock->now() - start_;
-      if (list.hedge == Hedge::won && slot.under_way > 0) note_overdue(slot, false);
     }
     slot.is_whole = !list.has_failed();
     list.requests = slot.fetched.requests;
