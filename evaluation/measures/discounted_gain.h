@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -7,9 +8,10 @@ namespace metafuse::evaluation {
 
 // The terms of discounted cumulative gain, shared by the measures and by the learners that optimise it.
 
-/// The gain of a grade: 2^grade - 1, and 0 for grades of 0 and below (Burges et al. 2005).
+/// The gain of a grade: 2^grade - 1, and 0 for grades of 0 and below (Burges et al. 2005). Grades above 512 gain
+/// no more than 512, so that sums of gains stay finite.
 inline double exponential_gain(double grade) {
-  return grade > 0.0 ? std::exp2(grade) - 1.0 : 0.0;
+  return grade > 0.0 ? std::exp2(std::min(grade, 512.0)) - 1.0 : 0.0;
 }
 
 /// The divisor of the gain at a position, counted from 1: log2(1 + position) (Jarvelin, Kekalainen 2002).

@@ -180,10 +180,10 @@ class TrecEvalText {
       for (std::size_t column = 0; column < set_.size(); ++column) {
         const Measure& measure = set_.measure_of(column);
         if (!measure.is_per_query) continue;
-        if (measure.is_text())
-          add("", set_.names[column], run.queries[query], run.relstrings[query]);
-        else
+        if (!measure.is_text())
           add_number(set_.names[column], run.queries[query], run.value(query, column), measure.is_count);
+        else if (!run.relstrings.empty())  // judgment groups have none
+          add("", set_.names[column], run.queries[query], run.relstrings[query]);
       }
     if (set_.has_run_id) add("", "runid", "all", run.run);
     if (set_.has_query_count) add_number("num_q", "all", static_cast<double>(run.queries.size()), true);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "core/diagnostics.h"
 #include "core/parallel.h"
@@ -170,6 +172,14 @@ Result<void> check_unjudged(const Lists& lists, const Work& work, unsigned threa
   });
 }
 
+bool shares_topic(const RunIndex& run, const Judgments& judgments) {
+  std::size_t topic = 0;
+  return std::ranges::any_of(judgments.queries, [&](const QueryJudgments& query) {
+    while (topic < run.topics.topic_count() && run.topics.topic(topic) < query.query) ++topic;
+    return topic < run.topics.topic_count() && run.topics.topic(topic) == query.query;
+  });
+}
+
 Result<double> parse_score(const std::string& path, std::string_view line, std::size_t number) {
   while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
@@ -270,7 +280,13 @@ Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, c
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
                                              const MeasureSet& set, const EvaluationOptions& options) {
   std::map<std::string, std::pair<std::vector<double>, double>> sums;
+  std::set<std::string_view> judged;
   for (const Judgments& group : groups) {
+    for (const QueryJudgments& query : group.queries)
+      if (options.rules.mode != Mode::gdeval || has_relevant(query)) judged.insert(query.query);
+    const bool is_last_hope =
+        &group == &groups.back() && sums.empty();  // then evaluate_run says what is wrong
+    if (!is_last_hope && !shares_topic(run, group)) continue;
     TRY(auto evaluation, evaluate_run(run, group, set, options));
     for (std::size_t query = 0; query < evaluation.queries.size(); ++query) {
       auto& [values, judges] = sums[evaluation.queries[query]];
@@ -282,6 +298,7 @@ Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<cons
   }
   RunEvaluation mean;
   mean.run = run.name;
+  mean.missing = judged.size() - sums.size();
   for (const auto& [query, sum] : sums) {
     mean.queries.push_back(query);
     for (const double value : sum.first) mean.values.push_back(value / sum.second);

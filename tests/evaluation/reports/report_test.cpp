@@ -259,6 +259,24 @@ TEST_CASE("Judgment groups give the mean over those that judged a query", "[eval
   CHECK(mean->summary == std::vector<double>{0.875});
 }
 
+TEST_CASE("A judge of other queries does not stop the others, and relstring has no mean",
+          "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  std::vector<Judgments> groups = {*read_qrels(folder.write("q1", "1 0 a 1\n7 0 a 1\n")),
+                                   *read_qrels(folder.write("q2", "9 0 b 1\n"))};
+  const auto run = index_run(folder.write("r", "1 Q0 a 1 1 t\n"));
+  Report report;
+  report.set = *parse_measures("map_all,relstring_5");
+  report.is_per_query = true;
+  report.runs = {evaluate_run_by_groups(*run, groups, report.set, {}).value()};
+  CHECK(report.runs[0].queries == std::vector<std::string>{"1"});
+  CHECK(report.runs[0].missing == 2);
+  CHECK(report.runs[0].summary[0] == 1.0 / 3.0);  // two judged queries have no list
+  CHECK(format_report(report, Format::trec_eval).find("relstring") == std::string::npos);
+  groups.erase(groups.begin());
+  CHECK(evaluate_run_by_groups(*run, groups, report.set, {}).error().code == Code::bad_data);
+}
+
 TEST_CASE("Without unjudged documents those that are judged not relevant stay", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   const auto judgments = read_qrels(folder.write("q", "1 0 zero 0\n1 0 minus -1\n1 0 r 1\n"));
