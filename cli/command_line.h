@@ -67,6 +67,17 @@ CLI::Option* add_defaulted(CLI::App& verb, const char* name, Value& value, const
   return verb.add_option(name, value, meaning)->capture_default_str();
 }
 
+/// Documents without a grade have -1, which no level may reach.
+inline CLI::Range relevance_levels() {
+  return {0, 1000};
+}
+
+/// Adds -l: the lowest grade that is relevant.
+inline CLI::Option* add_relevance_level(CLI::App& verb, int& level,
+                                        const char* meaning = "lowest grade that is relevant") {
+  return add_defaulted(verb, "-l,--relevance-level", level, meaning)->check(relevance_levels());
+}
+
 /// Adds an option whose words each stand for a value of the variable; its initial value is the default.
 template <class Value>
 CLI::Option* add_choice(CLI::App& verb, const char* name, Value& value,

@@ -89,8 +89,7 @@ void add_compare_methods(CLI::App& app, Program& program) {
   add_defaulted(verb, "--compare", o.significance.baseline, "row that the others are compared with");
   add_defaulted(verb, "--test", o.significance.test, "t, wilcoxon or randomisation");
   add_defaulted(verb, "--mode", a.mode, "rules, as in metafuse evaluate");
-  add_defaulted(verb, "-l,--relevance-level", o.evaluation.rules.relevance_level,
-                "lowest grade that is relevant");
+  add_relevance_level(verb, o.evaluation.rules.relevance_level);
   add_report_format(verb, a.format);
   add_output(verb, a.output, "file for the report");
   add_defaulted(verb, "--seed", o.significance.seed, "seed of folds and tests");
@@ -234,8 +233,7 @@ void add_lists(CLI::App& app, Program& program) {
   add_defaulted(verb, "--folds", comparison.folds, "folds of the cross-validation of methods that learn")
       ->check(CLI::Range(2U, 1000U));
   add_defaulted(verb, "--depth", comparison.depth, "how far down each list counts (0: all of it)");
-  add_defaulted(verb, "-l,--relevance-level", comparison.evaluation.rules.relevance_level,
-                "lowest grade that is relevant");
+  add_relevance_level(verb, comparison.evaluation.rules.relevance_level);
   add_defaulted(verb, "--most-loss", a.options.most_loss,
                 "how much of the measure may be lost if all droppable lists are removed")
       ->check(at_least_zero());

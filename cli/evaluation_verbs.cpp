@@ -197,7 +197,8 @@ void add_options(CLI::App& verb, EvaluateArguments& a) {
   verb.add_flag("--list-measures", a.lists_measures, "print every measure with its meaning and source");
   add_defaulted(verb, "--mode", a.mode, "rules of: trec10, trec9, letor3, letor4, mslr, gdeval");
   verb.add_option("-l,--relevance-level", a.relevance_level,
-                  "lowest grade that is relevant (default 1; mslr: 2)");
+                  "lowest grade that is relevant (default 1; mslr: 2)")
+      ->check(relevance_levels());
   verb.add_flag("-c,--complete", a.options.is_complete,
                 "average over all judged queries, including those without a list");
   verb.add_flag("-J,--judged-only", a.options.judged_only, "remove unjudged documents from the lists first");
@@ -211,8 +212,9 @@ void add_options(CLI::App& verb, EvaluateArguments& a) {
   verb.add_flag("-q,--per-query", a.is_per_query, "print every query, then the summary");
   add_report_format(verb, a.format);
   add_output(verb, a.output, "file for the report");
-  verb.add_option("--compare", a.comparison.baseline, "name of the run that the others are compared with");
-  add_defaulted(verb, "--test", a.comparison.test, "t, wilcoxon or randomisation");
+  CLI::Option* compare = verb.add_option("--compare", a.comparison.baseline,
+                                         "name of the run that the others are compared with");
+  add_defaulted(verb, "--test", a.comparison.test, "t, wilcoxon or randomisation")->needs(compare);
   add_defaulted(verb, "--seed", a.comparison.seed, "seed of randomised tests and intervals");
   verb.add_option("--agreement", a.agreement,
                   "name of the run that the others' lists are compared with (Kendall's tau, RBO)");

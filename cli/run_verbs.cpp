@@ -184,6 +184,9 @@ Result<void> run_fuse(const FuseArguments& arguments) {
   if (arguments.runs.empty()) return fail(Code::usage, "give the runs to fuse: --runs RUN...");
   if (arguments.model.empty() == arguments.method.empty())
     return fail(Code::usage, "give one of --model FILE and --method NAME; see metafuse fuse --list-methods");
+  if (const std::string& tag = arguments.options.tag;
+      tag.empty() || tag.find_first_of(" \t\r\n\v\f") != std::string::npos)
+    return fail(Code::usage, "--tag: one word, because it is a column of the run");
   TRY(auto runs, index_runs(arguments));
   TRY(auto score, arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, runs));
   TRY(auto output, FileWriter::open(arguments.output));
@@ -197,26 +200,32 @@ void add_fuse(CLI::App& app, Program& program) {
   auto [verb, a] =
       add_verb(app, "fuse", "merge runs into one, by a trained model or a fusion method", run_fuse, program);
   a.options.threads = hardware_threads();
-  verb.add_option("--model", a.model, "a model trained on these runs");
+  CLI::Option* model = verb.add_option("--model", a.model, "a model trained on these runs");
   verb.add_option("--method", a.method, "a fusion method, for example rrf; see --list-methods");
   verb.add_flag("--list-methods", a.lists_methods, "print every method with its parameter and source");
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
-  verb.add_option("--k", a.parameters.k, "the method's parameter")->check(at_least_zero());
-  verb.add_option("--normalise", a.normalise, "none, min-max, max, sum, z-score, rank, borda or l2");
+  verb.add_option("--k", a.parameters.k, "the method's parameter")->check(at_least_zero())->excludes(model);
+  verb.add_option("--normalise", a.normalise, "none, min-max, max, sum, z-score, rank, borda or l2")
+      ->excludes(model);
   verb.add_option("--weights", a.parameters.weights, "a weight for each run, separated by commas")
-      ->delimiter(',');
-  verb.add_option("--train", a.train, "judgments that a supervised method learns from");
-  add_defaulted(verb, "-l,--relevance-level", a.relevance_level, "lowest grade that is relevant in --train");
-  add_defaulted(verb, "--missing", a.missing,
-                "with --model: refuse missing runs, or unranked to accept them");
+      ->delimiter(',')
+      ->excludes(model);
+  CLI::Option* train = verb.add_option("--train", a.train, "judgments that a supervised method learns from");
+  train->excludes(model);
+  add_relevance_level(verb, a.relevance_level, "lowest grade that is relevant in --train")->needs(train);
+  add_defaulted(verb, "--missing", a.missing, "with --model: refuse missing runs, or unranked to accept them")
+      ->needs(model);
   add_defaulted(verb, "--depth", a.options.depth, "how far down each list counts (0: all of it)");
   add_defaulted(verb, "--limit", a.options.limit, "documents written per topic (0: all)");
   add_defaulted(verb, "--tag", a.options.tag, "the sixth column of the output");
   add_output(verb, a.output, "the fused run");
   add_threads(verb, a.options.threads)->check(CLI::Range(1, 1024));
-  verb.add_flag("--json", a.is_json, "answer requests of POST /v1/fuse, one per line of FILE");
+  CLI::Option* json =
+      verb.add_flag("--json", a.is_json, "answer requests of POST /v1/fuse, one per line of FILE");
+  for (const char* name : {"--model", "--method", "--runs"}) json->excludes(verb.get_option(name));
   verb.add_option("FILE", a.requests, "with --json: the requests; default: standard input");
-  verb.add_option("--config", a.config, "with --json: the configuration whose domains may be named");
+  verb.add_option("--config", a.config, "with --json: the configuration whose domains may be named")
+      ->needs(json);
   verb.footer(
       "Examples:\n"
       "  metafuse fuse --method rrf --k 60 --runs a.run b.run c.run --output fused.run\n"

@@ -44,18 +44,27 @@ Result<void> check_finite(double score, std::string_view query, std::string_view
                                           query, document));
 }
 
-/// Moves the list of a query into the run, which keeps its texts.
-Result<void> add_list(metafuse_run& run, std::string_view query, std::vector<RunEntry> entries) {
+Result<void> check_list(const metafuse_run& run, std::string_view query,
+                        const std::vector<RunEntry>& entries) {
   if (run.queries.contains(query))
     return fail(Code::bad_data, fmt::format("the run {} already has a list for the query {}; add each query "
                                             "once",
                                             run.run.name, query));
-  TRY_VOID(check_differ(entries, query));
+  return check_differ(entries, query);
+}
+
+/// Moves the list of a query into the run, which keeps its texts.
+void keep_list(metafuse_run& run, std::string_view query, std::vector<RunEntry> entries) {
   RunTopic topic{run.texts.keep(query), std::move(entries)};
   for (RunEntry& entry : topic.entries) entry.document = run.texts.keep(entry.document);
   run.queries.insert(topic.topic);
   run.is_sorted = run.is_sorted && (run.run.topics.empty() || run.run.topics.back().topic < topic.topic);
   run.run.topics.push_back(std::move(topic));
+}
+
+Result<void> add_list(metafuse_run& run, std::string_view query, std::vector<RunEntry> entries) {
+  TRY_VOID(check_list(run, query, entries));
+  keep_list(run, query, std::move(entries));
   return {};
 }
 
@@ -117,8 +126,8 @@ Result<std::vector<RunEntry>> ordered_rows(const QueryRows& query, const char* c
   return entries;
 }
 
-Result<void> add_judged(metafuse_qrels& qrels, const QueryRows& query, const char* const* documents,
-                        const std::int32_t* grades) {
+Result<evaluation::QueryJudgments> judged_rows(const metafuse_qrels& qrels, const QueryRows& query,
+                                               const char* const* documents, const std::int32_t* grades) {
   if (qrels.queries.contains(query.query))
     return fail(Code::bad_data,
                 fmt::format("the query {} already has judgments; add each query once", query.query));
@@ -134,14 +143,18 @@ Result<void> add_judged(metafuse_qrels& qrels, const QueryRows& query, const cha
     if (judged.documents[i - 1].document == judged.documents[i].document)
       return fail(Code::bad_data, fmt::format("query {}: the document {} is judged twice; keep one grade",
                                               query.query, judged.documents[i].document));
-  judged.query = qrels.texts.keep(query.query);
+  return judged;
+}
+
+/// Moves the judgments of a query into the set, which keeps their texts.
+void keep_judged(metafuse_qrels& qrels, evaluation::QueryJudgments judged) {
+  judged.query = qrels.texts.keep(judged.query);
   for (evaluation::Judgment& judgment : judged.documents)
     judgment.document = qrels.texts.keep(judgment.document);
   qrels.queries.insert(judged.query);
   auto& queries = qrels.judgments.queries;
   qrels.is_sorted = qrels.is_sorted && (queries.empty() || queries.back().query < judged.query);
   queries.push_back(std::move(judged));
-  return {};
 }
 
 /// Refuses ids with blanks, which would shift the columns of the file.
@@ -224,10 +237,13 @@ int metafuse_run_add_rows(metafuse_run* run, const char* const* queries, const c
     TRY_VOID(check_given({{documents, "documents"}}));
     if (scores == nullptr) TRY_VOID(check_given({{ranks, "ranks"}}));
     TRY(const auto groups, rows_by_query(queries, count));
+    std::vector<std::vector<RunEntry>> lists;  // all are checked before one is kept
     for (const QueryRows& group : groups) {
       TRY(auto entries, ordered_rows(group, documents, scores, ranks));
-      TRY_VOID(add_list(*run, group.query, std::move(entries)));
+      TRY_VOID(check_list(*run, group.query, entries));
+      lists.push_back(std::move(entries));
     }
+    for (std::size_t i = 0; i < groups.size(); ++i) keep_list(*run, groups[i].query, std::move(lists[i]));
     run->has_scores = run->has_scores && scores != nullptr;
     return {};
   });
@@ -296,7 +312,12 @@ int metafuse_qrels_add_rows(metafuse_qrels* qrels, const char* const* queries, c
     TRY_VOID(check_given({{documents, "documents"}}));
     TRY_VOID(check_given({{grades, "grades"}}));
     TRY(const auto groups, rows_by_query(queries, count));
-    for (const QueryRows& group : groups) TRY_VOID(add_judged(*qrels, group, documents, grades));
+    std::vector<evaluation::QueryJudgments> all;  // which are checked before one is kept
+    for (const QueryRows& group : groups) {
+      TRY(auto judged, judged_rows(*qrels, group, documents, grades));
+      all.push_back(std::move(judged));
+    }
+    for (evaluation::QueryJudgments& judged : all) keep_judged(*qrels, std::move(judged));
     return {};
   });
 }

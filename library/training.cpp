@@ -9,6 +9,7 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "fusion/input/input_files.h"
+#include "fusion/training/calibration.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"
 #include "fusion/training/training_options.h"
@@ -106,6 +107,7 @@ Result<fusion::Model> trained(const TrainCall& call, const char* name, const Opt
   request.progress = call.progress;
   request.trace.is_wanted = false;
   TRY(auto result, learner->train(request));
+  if (learner->chooses_by_measure) TRY_VOID(fusion::calibrate_if_possible(request, *learner, result));
   return std::move(result.model);
 }
 
@@ -116,6 +118,7 @@ Result<std::string> cross_validated(const TrainCall& call, const char* name, con
   declare_train_options(table, settings);
   table.count("folds", settings.folds, 2, 1000, "number of parts of the queries");
   fusion::CrossValidationOptions options;
+  table.text("metric", options.measure_name, "measure by which learners that choose do so");
   TRY(options.learner_options, read_train_options(*learner, table, given));
   TRY(const auto set, training_set(call.runs, call.count, call.qrels, settings.input));
   std::vector<std::string_view> queries;

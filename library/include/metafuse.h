@@ -180,7 +180,8 @@ METAFUSE_EXPORT int metafuse_train(const metafuse_run* const* runs, size_t count
                                    const metafuse_qrels* validate, const char* learner,
                                    const metafuse_option* options, size_t option_count,
                                    metafuse_progress progress, void* context, metafuse_model** model);
-/* Cross-validates a learner over folds of the queries. options: as metafuse_train, and folds. The report is JSON. */
+/* Cross-validates a learner over folds of the queries. options: as metafuse_train but patience,
+ * and folds. The report is JSON. */
 METAFUSE_EXPORT int metafuse_cross_validate(const metafuse_run* const* runs, size_t count,
                                             const metafuse_qrels* qrels, const char* learner,
                                             const metafuse_option* options, size_t option_count,

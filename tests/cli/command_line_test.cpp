@@ -46,6 +46,25 @@ TEST_CASE("Every verb refuses numbers that are out of range or meaningless", "[c
   check_refused(run_metafuse({"fuse", "--method", "rrf", "--runs", run, "--k", "nan"}), 64, "--k");
 }
 
+TEST_CASE("What another option makes meaningless is refused", "[cli]") {
+  const test::TemporaryFolder folder;
+  const std::string run = folder.write("r", "1 Q0 a 1 1 t\n"), judged = folder.write("q", "1 0 a 1\n");
+  const auto refuses = [](std::vector<std::string> arguments, const std::string& said) {
+    check_refused(run_metafuse(std::move(arguments)), 64, said);
+  };
+  for (const auto& [option, value] : {std::pair{"--k", "5"}, std::pair{"--normalise", "sum"},
+                                      std::pair{"--weights", "1"}, std::pair{"--train", "q"}})
+    refuses({"fuse", "--model", "m", "--runs", run, option, value}, option);
+  refuses({"fuse", "--method", "rrf", "--runs", run, "--missing", "unranked"}, "--missing requires --model");
+  refuses({"fuse", "--method", "rrf", "--runs", run, "--config", "c"}, "--config requires --json");
+  refuses({"fuse", "--method", "rrf", "--runs", run, "-l", "2"}, "--train");
+  refuses({"fuse", "--json", "--method", "rrf"}, "--method excludes --json");
+  refuses({"fuse", "--method", "rrf", "--runs", run, "--tag", "two words"}, "--tag: one word");
+  refuses({"evaluate", "--qrels", judged, "--runs", run, "--test", "t"}, "--test requires --compare");
+  for (const char* verb : {"evaluate", "compare-methods", "lists"})
+    refuses({verb, "--qrels", judged, "--runs", run, "-l", "-1"}, "--relevance-level");
+}
+
 TEST_CASE("An empty argument is not treated as a missing option", "[cli]") {
   check_refused(run_metafuse({"model", "show", ""}), 64, "an argument is empty");
 }

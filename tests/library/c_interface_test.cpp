@@ -246,6 +246,25 @@ TEST_CASE("Rows of a table are sorted by score and rank and document and queries
   metafuse_run_free(run);
 }
 
+TEST_CASE("A table with a mistake adds none of its rows", "[library]") {
+  const char* queries[] = {"q1", "q2", "q2"};
+  const char* wrong[] = {"d1", "d1", "d1"};
+  const char* right[] = {"d1", "d1", "d2"};
+  const double scores[] = {3, 2, 1};
+  const std::int32_t grades[] = {1, 0, 1};
+  metafuse_run* run = nullptr;
+  metafuse_qrels* qrels = nullptr;
+  REQUIRE(metafuse_run_new("table", &run) == METAFUSE_OK);
+  REQUIRE(metafuse_qrels_new(&qrels) == METAFUSE_OK);
+  CHECK(metafuse_run_add_rows(run, queries, wrong, scores, nullptr, 3) == METAFUSE_BAD_DATA);
+  CHECK(metafuse_run_query_count(run) == 0);
+  CHECK(metafuse_run_add_rows(run, queries, right, scores, nullptr, 3) == METAFUSE_OK);
+  CHECK(metafuse_qrels_add_rows(qrels, queries, wrong, grades, 3) == METAFUSE_BAD_DATA);
+  CHECK(metafuse_qrels_add_rows(qrels, queries, right, grades, 3) == METAFUSE_OK);
+  metafuse_qrels_free(qrels);
+  metafuse_run_free(run);
+}
+
 TEST_CASE("Training stops when its progress function requests it", "[library]") {
   const LoadedRuns loaded;
   metafuse_model* model = nullptr;
