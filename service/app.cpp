@@ -157,6 +157,8 @@ void App::take_limits(const Snapshot& snapshot) {
   operations_.set_limits(limits);
   readers_.configure(snapshot.config);
   telemetry_.health.watch(snapshot.engines.watched);
+  for (const auto& [name, domain] : snapshot.domains)  // they were made by the options of before
+    if (records_->decisions != nullptr) records_->decisions->note(name);
   source_.clear();
   rendered_.clear();
 }

@@ -177,8 +177,8 @@ Answered handle_reset_feedback(Records& records, const Exchange& exchange) {
   if (has_online) {
     TRY_VOID(records.online_rerankers->reset(*domain));
   }
-  records.note_judgments(domain->domain.name);
   TRY(const auto removed, records.store->reset_feedback(domain->domain.name, has_clicks, has_judgments));
+  records.note_judgments(domain->domain.name);
   return json_response({{"clicks", removed.clicks}, {"judgments", removed.judgments}});
 }
 

@@ -196,7 +196,7 @@ std::string event(std::string_view name, const JsonObject& data) {
 }  // namespace
 
 Answered stream_search(Finder& finder, Reply& reply, const Exchange& exchange) {
-  TRY(const auto parameters, read_parameters(exchange.request.query, *exchange.snapshot));
+  TRY(const auto parameters, read_parameters(exchange.request.query, *exchange.snapshot, exchange.key));
   const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
     return native_json(*exchange.snapshot, answer, shown, parameters.wants_explanation);
   };

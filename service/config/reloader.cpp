@@ -65,6 +65,7 @@ void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
     if (!is_same) options_.telemetry.log.write(Log::Level::warning, "needs a restart", {{"key", key}});
   };
   note("listen", now.listen_host == next.listen_host && now.port == next.port);
+  note("trusted_proxies", now.trusted_proxies == next.trusted_proxies);
   note("store", now.store == next.store);
   note("store_secret", now.store_secret == next.store_secret);
   note("store_max_bytes", now.store_max_bytes == next.store_max_bytes);

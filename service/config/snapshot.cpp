@@ -202,9 +202,9 @@ std::shared_ptr<const Snapshot> PlainTwin::of(const Snapshot& snapshot) const {
   std::call_once(once_, [&] {
     auto plain = std::make_shared<Snapshot>(snapshot);
     for (auto& [name, domain] : plain->domains) {
+      domain.challenger.reset();
       if (!domain.model) continue;
       domain.model.reset();
-      domain.challenger.reset();
       domain.is_model_left_out = true;
       domain.engines_digest += " rrf";  // so that every cache keeps its answers separate
     }

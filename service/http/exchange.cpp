@@ -45,8 +45,9 @@ bool contains(const std::vector<std::string>& items, std::string_view item) {
 void add_cors(const Exchange& exchange, HttpResponse& response) {
   const std::vector<std::string>& allowed = exchange.snapshot->config.cors_origins;
   const std::string_view origin = exchange.request.header("Origin");
-  if (allowed.empty() || origin.empty()) return;
-  response.set("Vary", "Origin");
+  if (allowed.empty()) return;
+  response.set("Vary", "Origin");  // also without one, because caches keep what is public
+  if (origin.empty()) return;
   response.set("Access-Control-Expose-Headers", "ETag, Retry-After, traceparent, X-Unresponsive-Engines");
   if (contains(allowed, "*"))
     response.set("Access-Control-Allow-Origin", "*");
@@ -134,7 +135,7 @@ std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
   if (!is_question || exchange.snapshot->config.cors_origins.empty()) return std::nullopt;
   HttpResponse response;
   response.status = 204;
-  response.set("Access-Control-Allow-Methods", "GET, POST, PUT");
+  response.set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
   response.set(
       "Access-Control-Allow-Headers",
       "Authorization, Content-Type, If-Match, If-None-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "

@@ -7,6 +7,7 @@
 
 #include "core/encoding.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/lines.h"
 #include "evaluation/runs/run_file.h"
@@ -178,6 +179,11 @@ namespace {
 constexpr std::string_view kDigestWord = "digest:";
 constexpr std::string_view kSlotWord = "slot.";
 
+/// What a store of any kind can keep, and print as JSON.
+bool is_plain_text(std::string_view text) {
+  return first_invalid_utf8(text) == std::string_view::npos && text.find('\0') == std::string_view::npos;
+}
+
 /// The query that query_word() wrote.
 Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot) {
   const auto damaged = [&] {
@@ -188,7 +194,7 @@ Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_sl
   BaseQuery query;
   if (word.find('=') == std::string_view::npos) {
     const auto text = percent_decode(word, false);
-    if (!text || text->empty()) return damaged();
+    if (!text || text->empty() || !is_plain_text(*text)) return damaged();
     query.slots[plain_slot_name(plain_slot)] = *text;
     return query;
   }
@@ -196,6 +202,7 @@ Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_sl
   if (!fields) return damaged();
   for (const auto& [name, value] : *fields) {
     if (!name.starts_with(kSlotWord) || name.size() == kSlotWord.size()) return damaged();
+    if (!is_plain_text(name) || !is_plain_text(value)) return damaged();
     query.slots[name.substr(kSlotWord.size())] = value;
   }
   return query;
@@ -234,6 +241,8 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
     const std::string document(parser.field());
     const std::string_view grade_text = parser.field();
     std::int64_t grade = 0;
+    if (!is_plain_text(document))
+      return evaluation::bad_line(file, line, "the document is not UTF-8; save the judgments as UTF-8");
     if (!to_integer(grade_text, grade) || grade > kMaxGrade || !parser.at_line_end())
       return evaluation::bad_line(
           file, line,
@@ -241,6 +250,7 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
     ImportedQuery& query = queries[word];
     if (word.starts_with(kDigestWord)) {
       query.digest = word.substr(kDigestWord.size());
+      if (!is_plain_text(query.digest)) return evaluation::bad_line(file, line, "the digest is damaged");
     } else if (query.slots.slots.empty()) {
       auto slots = query_of_word(word, plain_slot);
       if (!slots) return evaluation::bad_line(file, line, slots.error().text);

@@ -40,7 +40,7 @@ HttpResponse handle_judge_list(const Exchange& exchange);
 Answered handle_judge_page(Records& records, const Exchange& exchange);
 Answered handle_judge_form(Finder& finder, Records& records, PictureReader& pictures, Log& log,
                            const Exchange& exchange);
-HttpResponse handle_preferences(const Exchange& exchange);
+Answered handle_preferences(const Exchange& exchange);
 HttpResponse handle_docs(const Exchange& exchange);
 Answered handle_static(const Exchange& exchange);
 

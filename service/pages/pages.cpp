@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/digest.h"
 #include "service/api/handlers.h"
 #include "service/base/metrics.h"
@@ -89,7 +91,7 @@ HttpResponse handle_get_preferences(const Exchange& exchange) {
   return response;
 }
 
-HttpResponse handle_preferences(const Exchange& exchange) {
+Answered handle_preferences(const Exchange& exchange) {
   std::string back = way_back(form_value(exchange.form, "back"));
   Preferences preferences = exchange.preferences;
   if (!form_value(exchange.form, "save").empty()) {
@@ -108,6 +110,8 @@ HttpResponse handle_preferences(const Exchange& exchange) {
     forget(sites, site);
     if (list != nullptr) list->push_back(site);
   }
+  if (sites.raised.size() + sites.lowered.size() + sites.blocked.size() > kMaxSites)
+    return refusal(400, fmt::format("a browser keeps at most {} sites; forget one of them first", kMaxSites));
   HttpResponse response;
   response.status = 303;
   response.set("Location", back);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,6 +33,11 @@ std::string without_www(std::string host) {
   return host;
 }
 
+/// The results that are shown.
+std::span<const FusedResult> shown(const SearchAnswer& answer) {
+  return std::span(answer.results).first(answer.results.size() - answer.hidden);
+}
+
 bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) {
   return std::any_of(answer.typed.conditions.begin(), answer.typed.conditions.end(),
                      [&](const templates::Condition& condition) { return condition.kind == kind; });
@@ -44,7 +50,7 @@ FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links, co
   for (std::size_t i = 0; i < searched; ++i) engines.insert(answer.lists[i].query.engine);
   const bool has_engines = engines.size() > 1;
   Counts counts;
-  for (const FusedResult& result : answer.results) {
+  for (const FusedResult& result : shown(answer)) {
     std::set<std::string> names;
     for (const Placement& place : result.placements) {
       if (place.feature >= searched) continue;
@@ -65,7 +71,7 @@ FilterGroup typed_filter(std::string_view name, const Counts& counts, std::strin
                          const SearchAnswer& answer, const SearchLinks& links) {
   FilterGroup out{std::string(name), {}};
   for (const auto& [value, count] : most_frequent(counts))
-    if (count < answer.results.size())
+    if (count < shown(answer).size())
       out.links.push_back(
           {value, links.with("q", answer.typed.text + ' ' + std::string(field) + value), count});
   return out;
@@ -80,10 +86,10 @@ FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, co
   for (const auto& [key, days] : kSpans) {
     const std::string since = iso_day(now - days * kSecondsPerDay);
     const auto count = static_cast<std::size_t>(
-        std::count_if(answer.results.begin(), answer.results.end(), [&](const FusedResult& result) {
+        std::count_if(shown(answer).begin(), shown(answer).end(), [&](const FusedResult& result) {
           return !result.hit.published.empty() && result.hit.published.substr(0, since.size()) >= since;
         }));
-    if (count == before || count == answer.results.size()) continue;
+    if (count == before || count == shown(answer).size()) continue;
     before = count;
     out.links.push_back(
         {std::string(texts.raw(key)), links.with("q", answer.typed.text + " after:" + since), count});
@@ -151,7 +157,7 @@ std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const Searc
   if (!answer.typed.terms.empty()) {
     using Kind = templates::Condition::Kind;
     Counts sites, types;
-    for (const FusedResult& result : answer.results) {
+    for (const FusedResult& result : shown(answer)) {
       if (const std::string host = without_www(host_of(result.hit.url)); !host.empty()) ++sites[host];
       if (const std::string type = shown_file_type(result.hit.url); !type.empty()) ++types[type];
     }

@@ -148,8 +148,9 @@ HttpResponse search_fields(const PageTools& tools, const Exchange& exchange, con
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
   // for programs a cookie changes nothing
-  const auto parameters = read_parameters(
-      dialect == Dialect::page ? with_preferences(fields, exchange.preferences) : fields, *exchange.snapshot);
+  const auto parameters =
+      read_parameters(dialect == Dialect::page ? with_preferences(fields, exchange.preferences) : fields,
+                      *exchange.snapshot, exchange.key);
   if (!parameters) return error_response(dialect, 400, parameters.error().text, &exchange);
   const bool is_by_rrf = parameters->is_by_rrf;
   const std::optional<Exchange> plain = is_by_rrf ? std::optional(without_models(exchange)) : std::nullopt;

@@ -52,7 +52,7 @@ std::string language_named(std::string_view mark) {
 }
 
 /// Chooses a domain that asks the named engines, and leaves out those that it does not ask.
-void keep_asked(const Snapshot& snapshot, const std::string& wanted, ReadBangs& out) {
+void keep_asked(const Snapshot& snapshot, const std::string& wanted, const KeyConfig* key, ReadBangs& out) {
   const std::string name = out.domain.empty() ? wanted : out.domain;
   const auto asked_of = [&](const LoadedDomain& domain) {
     const auto asked = engines_asked_by(domain);
@@ -60,19 +60,19 @@ void keep_asked(const Snapshot& snapshot, const std::string& wanted, ReadBangs& 
     std::erase_if(engines, [&](const std::string& engine) { return !asked.contains(engine); });
     return engines;
   };
-  const LoadedDomain* domain = snapshot.find_domain(name);
+  const LoadedDomain* domain = snapshot.find_domain_for(key, name);
   std::vector<std::string> engines = domain == nullptr ? std::vector<std::string>() : asked_of(*domain);
   if (engines.empty() && name.empty())
-    for (const auto& [other, loaded] : snapshot.domains)
-      if (engines = asked_of(loaded); !engines.empty()) {
-        out.domain = other;
+    for (const LoadedDomain* other : snapshot.domains_for(key))
+      if (engines = asked_of(*other); !engines.empty()) {
+        out.domain = other->domain.name;
         break;
       }
   out.engines = std::move(engines);
 }
 
 /// Whether a word is a mark; notes what it asks for.
-bool take_mark(const Snapshot& snapshot, const std::string& word, ReadBangs& out) {
+bool take_mark(const Snapshot& snapshot, const std::string& word, const KeyConfig* key, ReadBangs& out) {
   if (word.size() < 2) return false;
   const std::string mark = ascii_lower(std::string_view(word).substr(1));
   if (word.front() == ':') {
@@ -85,14 +85,15 @@ bool take_mark(const Snapshot& snapshot, const std::string& word, ReadBangs& out
   const auto engines = engines_named(snapshot, mark);
   out.engines.insert(out.engines.end(), engines.begin(), engines.end());
   if (!engines.empty()) return true;
-  if (!snapshot.domains.contains(mark)) return false;
+  if (!snapshot.domains.contains(mark) || (key != nullptr && !key->may_use_domain(mark))) return false;
   out.domain = mark;
   return true;
 }
 
 }  // namespace
 
-ReadBangs read_bangs(std::string_view text, const Snapshot& snapshot, const std::string& domain) {
+ReadBangs read_bangs(std::string_view text, const Snapshot& snapshot, const std::string& domain,
+                     const KeyConfig* key) {
   ReadBangs out;
   std::size_t marks = 0;
   if (text.find_first_of("!:") == std::string_view::npos) {
@@ -100,14 +101,14 @@ ReadBangs read_bangs(std::string_view text, const Snapshot& snapshot, const std:
     return out;
   }
   for (const std::string& word : split(text, ' ')) {
-    if (marks < kMostMarks && take_mark(snapshot, word, out))
+    if (marks < kMostMarks && take_mark(snapshot, word, key, out))
       ++marks;
     else
       out.text += (out.text.empty() ? "" : " ") + word;
   }
   if (marks == 0 || out.text.empty()) return ReadBangs{std::string(text), {}, {}, {}};
   if (!out.engines.empty()) {
-    keep_asked(snapshot, domain, out);
+    keep_asked(snapshot, domain, key, out);
     if (out.engines.empty()) return ReadBangs{std::string(text), {}, {}, {}};
   }
   return out;

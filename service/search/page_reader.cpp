@@ -94,10 +94,11 @@ Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm 
 }  // namespace
 
 PagePlaces::Hold PagePlaces::take(const std::string& sender, std::size_t count) {
+  if (count == 0) return {};
   const std::lock_guard lock(mutex_);
   const auto at = taken_.find(sender);
   const std::size_t own = at == taken_.end() ? 0 : at->second;
-  if (count > 0 && (all_ + count > kMostAtOnce || own + count > kMostOfSender)) return {};
+  if (all_ + count > kMostAtOnce || own + count > kMostOfSender) return {};
   taken_[sender] = own + count;
   all_ += count;
   return {*this, sender, count};
@@ -244,16 +245,14 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
     else
       ++missing;
   }
-  const PagePlaces::Hold places = places_.take(sender, missing);
-  if (!places) {
-    for (Reading& reading : readings)
-      if (!reading.outcome)
-        reading.fail_with(fail(Code::try_again, "too many pages are being read; try again in a few seconds"));
-  } else if (missing > 0) {
+  if (const PagePlaces::Hold places = places_.take(sender, missing)) {
     const Transport transport = transport_.get();
     look_for_robots(transport, readings, end);
     fetch_pages(transport, readings, end);
   }
+  for (Reading& reading : readings)
+    if (!reading.outcome)
+      reading.fail_with(fail(Code::try_again, "too many pages are being read; try again in a few seconds"));
   std::vector<Result<SharedPage>> out;
   for (Reading& reading : readings) out.push_back(std::move(*reading.outcome));
   return out;

@@ -35,7 +35,7 @@ class PagePlaces {
   static constexpr std::size_t kMostOfSender = 20;
   static constexpr std::size_t kMostAtOnce = 4 * kMostOfSender;
 
-  /// Places that are given back by the destructor; false if there were none.
+  /// Places that are given back by the destructor; false if there were none, or none were asked for.
   class Hold {
    public:
     Hold() = default;

@@ -87,10 +87,10 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
 }
 
 /// Reads a plain query and the marks in it. What the request's other parameters name is kept.
-void read_query(const std::string& q, const Snapshot& snapshot, SearchRequest& out) {
+void read_query(const std::string& q, const Snapshot& snapshot, const KeyConfig* key, SearchRequest& out) {
   out.text = q;
   if (!snapshot.config.reads_bangs) return;
-  ReadBangs read = read_bangs(q, snapshot, out.domain);
+  ReadBangs read = read_bangs(q, snapshot, out.domain, key);
   out.text = std::move(read.text);
   if (out.domain.empty()) out.domain = std::move(read.domain);
   if (out.engines.empty()) out.engines = std::move(read.engines);
@@ -132,15 +132,16 @@ bool has_known_format(const Fields& fields) {
   return read_format(fields).has_value();
 }
 
-Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot) {
+Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot,
+                                         const KeyConfig* key) {
   SearchParameters out;
   TRY(out.format, read_format(fields));
   TRY_VOID(read_numbers(fields, snapshot, out));
   TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);
-  if (const std::string* q = given(fields, "q")) read_query(*q, snapshot, out.search);
-  for (const auto& [key, value] : fields)
-    if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
+  if (const std::string* q = given(fields, "q")) read_query(*q, snapshot, key, out.search);
+  for (const auto& [name, value] : fields)
+    if (name.starts_with("slot.") && !value.empty()) out.search.slots.slots[name.substr(5)] = value;
   out.wants_explanation = is_set(fields, "explain");
   out.is_verbatim = is_set(fields, "verbatim");
   out.search.asks_all = is_set(fields, "all_lists");

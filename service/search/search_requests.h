@@ -51,8 +51,10 @@ bool has_known_format(const Fields& fields);
 /// lists, all_lists, fusion, verbatim, categories, min_relevance and timeout_limit; other parameters are
 /// ignored, as SearXNG does.
 ///
+/// in:     key - of the request, whose domains a mark may choose; nullptr: none
 /// errors: usage that names the parameter
-Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
+Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot,
+                                         const KeyConfig* key);
 
 /// A body of POST /v1/search.
 struct NativeSearch {

@@ -138,7 +138,8 @@ TEST_CASE("A reload applies new limits and names settings that need a restart", 
   server.folder().write(
       "metafuse.yaml",
       "version: 1\nlisten: 127.0.0.1:1\nworkers: 3\ntemplates: [templates/*.yaml]\nengines: "
-      "[engines.yaml]\nstore_max_bytes: 5000000\nprivacy: {hash_queries: true}\nlimits: "
+      "[engines.yaml]\nstore_max_bytes: 5000000\ntrusted_proxies: [10.0.0.0/8]\nprivacy: {hash_queries: "
+      "true}\nlimits: "
       "{requests_per_second: 0.001, burst: 1}\n");
   ::kill(server.process().id(), SIGHUP);
   CHECK(becomes_true(
@@ -147,6 +148,7 @@ TEST_CASE("A reload applies new limits and names settings that need a restart", 
   CHECK(log.find(R"("event":"needs a restart","key":"listen")") != std::string::npos);
   CHECK(log.find(R"("event":"needs a restart","key":"workers")") != std::string::npos);
   CHECK(log.find(R"("event":"needs a restart","key":"store_max_bytes")") != std::string::npos);
+  CHECK(log.find(R"("event":"needs a restart","key":"trusted_proxies")") != std::string::npos);
   CHECK(log.find(R"("event":"needs a restart","key":"privacy.hash_queries")") != std::string::npos);
   CHECK(log.find(R"("key":"store")") == std::string::npos);
   CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "tests/support/test_server.h"
 
@@ -102,6 +103,17 @@ TEST_CASE("Bangs choose engines, categories and the language, unless the configu
   check("!unknown+ada", "", "unknown ada");  // the engine's syntax has no "!"
   check("ada+:smile", "", "ada smile");
   check("!tw", "", "tw");
+  TestServer narrow(text_of,
+                    "keys: [{name: narrow, domains: [zulu], sha256: " + sha256_hex("narrow") + "}]\n");
+  for (const char* name : {"bravo", "zulu"}) {
+    std::string text = kTwoTemplates;
+    text.replace(text.find("pages"), 5, name);
+    narrow.folder().write("templates/" + std::string(name) + ".yaml", text);
+  }
+  REQUIRE(narrow.app().reloader().reload().has_value());
+  for (const char* mark : {"!tw", "!bravo"})  // neither leads to a domain that the key may not search
+    CHECK(status_in(narrow.get("/search?format=json&q=" + std::string(mark) + "+ada",
+                               "Authorization: Bearer narrow\r\n")) == 200);
   TestServer plain(text_of, "bangs: false\n");
   CHECK(searched(plain, "q=!tw+ada").at("suggestions") == JsonArray{"tw ada"});
 }

@@ -153,6 +153,18 @@ TEST_CASE("At most a hundred sites are remembered and each must be a valid host 
   CHECK_FALSE(is_under_site("example", "a.example"));
 }
 
+TEST_CASE("A site beyond the hundredth is refused and loses no other", "[service]") {
+  TestServer server;
+  std::string cookie = "Cookie: preferences=sites=";
+  for (int i = 0; i < 100; ++i) cookie += (i == 0 ? "!s" : "|!s") + std::to_string(i) + ".example";
+  const auto save = [&](const std::string& form) {
+    return server.post("/preferences", "application/x-www-form-urlencoded", form, cookie + "\r\n");
+  };
+  CHECK(status_in(save("raise=new.example")) == 400);
+  CHECK(status_in(save("raise=s99.example")) == 303);
+  CHECK(status_in(save("forget=s99.example")) == 303);
+}
+
 TEST_CASE("A batch has at most twenty calls", "[service][mcp][security]") {
   TestServer server;
   const auto batch = [&](std::size_t calls) {

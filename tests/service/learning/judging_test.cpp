@@ -224,6 +224,13 @@ TEST_CASE("Invalid grades and imports change nothing and are explained", "[servi
     return server.post(kPath, type, body, bearer("ann"));
   };
   CHECK(import("text/plain", "ada 0 a.example/ wat\n").find("qrels:1: ") != std::string::npos);
+  for (const std::string damaged :
+       {"ada 0 a\xff.example/ 1\n", "ad%ff 0 a.example/ 1\n", "ad%00 0 a.example/ 1\n",
+        "slot.Q=%ff 0 a.example/ 1\n", "digest:\xff 0 a.example/ 1\n"}) {
+    const std::string refused = import("text/plain", "ada 0 a.example/ 1\n" + damaged);
+    INFO(damaged << refused);
+    CHECK(refused.find("qrels:2: ") != std::string::npos);
+  }
   CHECK(import("text/plain", "ada 0 a.example/ 1\nada 0 b.example/\n").find("qrels:2: ") !=
         std::string::npos);
   CHECK(import("text/plain", "slot.WAT=x 0 a.example/ 1\n").find("no slot WAT") != std::string::npos);

@@ -307,6 +307,16 @@ TEST_CASE("A judged query shows its judgments unless judged_first is off", "[ser
   }
 }
 
+TEST_CASE("A reload of judged_first holds from the next search on", "[service][models][reload]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 1);
+  CHECK(order(server, "name0") == "cbda");
+  server.folder().write("metafuse.yaml",
+                        *read_text(server.config_path(), 100'000) + "learning: {judged_first: false}\n");
+  REQUIRE(server.app().reloader().reload().has_value());
+  CHECK(order(server, "name0") == "badc");
+}
+
 TEST_CASE("A damaged store is a failure and not a lack of feedback", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config());
   judge_names(server, 0, 12);

@@ -359,6 +359,9 @@ TEST_CASE("Only pages of allowed origins may search from scripts", "[service][co
   CHECK(status_in(allowed) == 204);
   CHECK(allowed.find("Access-Control-Allow-Origin: https://app.example\r\n") != std::string::npos);
   CHECK(ask("https://evil.example").find("Access-Control-Allow-Origin") == std::string::npos);
+  CHECK(allowed.find("Access-Control-Allow-Methods: GET, POST, PUT, DELETE\r\n") != std::string::npos);
+  // what caches keep for one origin must not be given to another
+  CHECK(server.get("/v1/templates/pages").find("\r\nVary: Origin\r\n") != std::string::npos);
   // a page's script may send a trace header and read our response headers
   CHECK(allowed.find(", traceparent, ") != std::string::npos);
   const std::string read = server.get("/v1/templates/pages", "Origin: https://app.example\r\n");

@@ -248,7 +248,12 @@ TEST_CASE("At most eighty pages have places, and at most twenty of one sender",
     for (const char* sender : {"a", "b", "c"}) holds.push_back(places.take(sender, 20));
     for (const PagePlaces::Hold& hold : holds) CHECK(hold);
     CHECK_FALSE(places.take("a", 1));
-    CHECK(places.take("a", 0));  // all pages are known already
+    {
+      const PagePlaces::Hold none = places.take("f", 0), none_again = places.take("f", 0);
+      CHECK_FALSE(none);  // all pages are known already
+      CHECK_FALSE(none_again);
+    }
+    CHECK(places.take("d", 20));
     holds.push_back(places.take("d", 19));
     CHECK(holds.back());
     CHECK_FALSE(places.take("e", 2));

@@ -195,7 +195,7 @@ TEST_CASE("A search is explained only if the request asks for it", "[service][se
   const auto explains = [](const Fields& more) {
     Fields fields = {{"q", "a"}};
     fields.insert(fields.end(), more.begin(), more.end());
-    return read_parameters(fields, Snapshot()).value().wants_explanation;
+    return read_parameters(fields, Snapshot(), nullptr).value().wants_explanation;
   };
   CHECK_FALSE(explains({}));
   CHECK_FALSE(explains({{"explain", ""}}));
