@@ -8,8 +8,8 @@ namespace metafuse::evaluation {
 
 // The terms of discounted cumulative gain, shared by the measures and by the learners that optimise it.
 
-/// The gain of a grade: 2^grade - 1, and 0 for grades of 0 and below (Burges et al. 2005). Grades above 512 gain
-/// no more than 512, so that sums of gains stay finite.
+/// The gain of a grade: 2^grade - 1, and 0 for grades of 0 and below (Burges et al. 2005). Grades above 512
+/// gain no more than 512, so that sums of gains stay finite.
 inline double exponential_gain(double grade) {
   return grade > 0.0 ? std::exp2(std::min(grade, 512.0)) - 1.0 : 0.0;
 }

@@ -50,7 +50,8 @@ Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, c
                                    const EvaluationOptions& options);
 
 /// The same with judgment groups: qrels whose second column names a judge. Every value is the mean over the
-/// groups that judged the query (trec_eval -R qrels_jg); measures are named NAME_avgjg. There are no relstrings.
+/// groups that judged the query (trec_eval -R qrels_jg); measures are named NAME_avgjg, and there
+/// are no relstrings.
 ///
 /// errors: those of evaluate_run; that they share no query only if this is so of all groups
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,

@@ -21,8 +21,8 @@ struct ReadBangs {
 /// query. If the request names no domain and the default one does not ask the
 /// engines, the first domain that does is searched.
 ///
-/// in:   domain - the one that the request names, or ""; key - of the request, whose domains are looked through;
-///       nullptr: none
+/// in:   domain - the one that the request names, or ""; key - of the request, whose domains are looked
+///       through; nullptr: none
 /// cost: O(bytes + words x engines)
 ReadBangs read_bangs(std::string_view text, const Snapshot& snapshot, const std::string& domain,
                      const KeyConfig* key);
