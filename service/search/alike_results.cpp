@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -164,7 +165,10 @@ void group_sites(SearchAnswer& answer) {
     const std::string host = result.hit.url.starts_with("file:") ? std::string() : host_of(result.hit.url);
     Site& site = sites[host];
     if (!host.empty() && ++site.results > 2) {
-      kept[site.second].same_site.push_back(folded_hit(result));
+      auto& below = kept[site.second].same_site;
+      auto alike = std::move(result.alike);
+      below.push_back(folded_hit(result));
+      std::move(alike.begin(), alike.end(), std::back_inserter(below));
       continue;
     }
     if (site.results == 2) site.second = kept.size();

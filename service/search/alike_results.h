@@ -23,7 +23,8 @@ bool are_alike(const Hit& a, const Hit& b);
 /// cost: O(words of the first 300 results), and a comparison for each pair with a rare hash or fingerprints
 void fold_alike(SearchAnswer& answer);
 
-/// Puts a site's results from the third on below its second, as FusedResult::same_site. Files have no site.
+/// Puts a site's results from the third on, and what is alike them, below its second, as
+/// FusedResult::same_site. Files have no site.
 void group_sites(SearchAnswer& answer);
 
 /// Both, as the domain wants it.

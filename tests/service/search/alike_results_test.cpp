@@ -99,3 +99,17 @@ TEST_CASE("A site's results from the third on are folded below its second", "[se
   REQUIRE(answer.results[2].same_site.size() == 2);
   CHECK(answer.results[2].same_site[1].url == "http://a.example/4");
 }
+
+TEST_CASE("What is alike a result stays with it when its site is grouped", "[service][alike]") {
+  auto answer =
+      answer_of({hit_of("http://a.example/1", "1", ""), hit_of("http://a.example/2", "2", ""),
+                 hit_of("http://a.example/3", "Otters", kSnippet),
+                 hit_of("http://a.example/copy", "Otters", kSnippet), hit_of("http://a.example/4", "4", "")});
+  fold_alike(answer);
+  group_sites(answer);
+  REQUIRE(answer.results.size() == 2);
+  std::vector<std::string> keys;
+  for (const Hit& hit : answer.results[1].same_site) keys.push_back(hit.key);
+  CHECK(keys ==
+        std::vector<std::string>{"http://a.example/3", "http://a.example/copy", "http://a.example/4"});
+}
