@@ -77,12 +77,15 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   if (auto refused = gate_.admit_search(exchange, requests_of(plan), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
-  const double least = wanted.search.min_relevance;
-  auto answer = search(plan, wanted.sites, with_min_relevance(events.on_partial, least));
+  PartialAnswer on_partial;
+  if (events.on_partial)
+    on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t lists) {
+      events.on_partial(*for_reader(plan, wanted, std::make_shared<const SearchAnswer>(so_far)), arrived,
+                        lists);
+    };
+  auto answer = search(plan, wanted.sites, on_partial);
   if (!answer) return refusal(answer.error());
-  if (!wanted.is_for_judge) answer = decided(records_, plan.prepared.snapshot, domain, std::move(*answer));
-  answer = with_min_relevance(std::move(*answer), least);
-  FoundSearch found{std::move(*answer), &domain, {}, {}, clock_.now()};
+  FoundSearch found{for_reader(plan, wanted, std::move(*answer)), &domain, {}, {}, clock_.now()};
   if (wanted.limit > 0) found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
   const SharedAnswer fused = found.answer;
   found.answer = with_passages(plan.prepared, std::move(found.answer), found.shown, clock_);
@@ -92,6 +95,14 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   const bool is_whole = !is_stored || found.shown.search != nullptr;
   if (is_whole && may_be_repeated(plan)) found.repeated = source_.popular_until(plan, *fused);
   return found;
+}
+
+/// The answer after what people decided about it: judges and operators, and the request by its least
+/// relevance.
+SharedAnswer Finder::for_reader(const SearchPlan& plan, const WantedSearch& wanted, SharedAnswer answer) {
+  const PreparedSearch& prepared = plan.prepared;
+  if (!wanted.is_for_judge) answer = decided(records_, prepared.snapshot, prepared.domain, std::move(answer));
+  return with_min_relevance(std::move(answer), wanted.search.min_relevance);
 }
 
 /// Counts the lists that the first ones made necessary. If less is left of the quota, it is used up, so that

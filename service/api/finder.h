@@ -89,6 +89,7 @@ class Finder {
                                     const SearchEvents& events);
   Result<SharedAnswer> search(const SearchPlan& plan, const SitePreferences& sites,
                               const PartialAnswer& on_partial);
+  SharedAnswer for_reader(const SearchPlan& plan, const WantedSearch& wanted, SharedAnswer answer);
   void charge_further_lists(const SearchPlan& plan, const SearchAnswer& answer);
   bool may_be_repeated(const SearchPlan& plan) const;
 

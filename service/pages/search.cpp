@@ -131,7 +131,7 @@ std::string completion_of(const std::string& page) {
 SearchEvents early_page(const PageTools& tools, const Exchange& exchange, const PageRequest& page) {
   SearchEvents events;
   events.on_partial = [&tools, &exchange, page](const SearchAnswer& so_far, std::size_t, std::size_t) {
-    if (tools.reply->has_begun() || so_far.results.empty()) return;
+    if (tools.reply->has_begun() || so_far.results.size() == so_far.hidden) return;
     const ShownResults shown =
         shown_results(so_far, page.parameters->first(), page.parameters->limit, exchange.preferences.sites);
     PageRequest early = page;

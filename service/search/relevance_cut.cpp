@@ -59,15 +59,6 @@ SharedAnswer with_min_relevance(SharedAnswer answer, double min_relevance) {
   return out;
 }
 
-PartialAnswer with_min_relevance(PartialAnswer on_partial, double min_relevance) {
-  if (!on_partial || min_relevance <= 0.0) return on_partial;
-  return [on_partial = std::move(on_partial), min_relevance](const SearchAnswer& so_far, std::size_t arrived,
-                                                             std::size_t wanted) {
-    on_partial(*with_min_relevance(std::make_shared<const SearchAnswer>(so_far), min_relevance), arrived,
-               wanted);
-  };
-}
-
 std::vector<double> unit_scores(const SearchAnswer& answer, const std::vector<std::size_t>& positions) {
   const bool is_calibrated = std::ranges::any_of(
       positions, [&](std::size_t at) { return answer.results[at].relevance.has_value(); });

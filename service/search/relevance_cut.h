@@ -7,7 +7,6 @@
 #include "service/config/snapshot.h"
 #include "service/search/answer_cache.h"
 #include "service/search/search_answer.h"
-#include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
 
@@ -20,9 +19,6 @@ Result<void> check_min_relevance(const LoadedDomain& domain, double min_relevanc
 /// Moves the results below a relevance to the end, where they are not shown. What an operator pinned or added
 /// stays. Returns the same answer if min_relevance is 0.
 SharedAnswer with_min_relevance(SharedAnswer answer, double min_relevance);
-
-/// The same for the answers so far of a search that is still running; an empty function stays empty.
-PartialAnswer with_min_relevance(PartialAnswer on_partial, double min_relevance);
 
 /// The scores from 0 to 1 of some results, for dialects in which a score has no more meaning than that: the
 /// relevance if the domain's model was calibrated, else the relative score. None is below that of a result

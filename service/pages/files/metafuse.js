@@ -5,26 +5,26 @@
   const box = document.getElementById("q");
 
   // Tells the server that a page may begin before all lists are there. Such a page ends with the whole one in a
-  // template: what is in view or above it stays where it is, and the rest takes its places below.
+  // template: what it has in view or above stays where it is, and the rest takes its places below.
   document.cookie = "completes=1; Path=/; SameSite=Strict";
   const whole = document.getElementById("whole");
   const numbered = (list) => [...list.children].forEach((item, i) => (item.dataset.position = String(i + 1)));
   const join = (content) => {
     const main = document.getElementById("main");
-    const old = document.querySelector(".results");
+    const old = [...document.querySelectorAll(".results > li")];
     const fresh = content.querySelector(".results");
-    if (!fresh) return;
+    if (!fresh) return main.replaceChildren(...content.childNodes);
     numbered(fresh);
     // a result that cannot be opened has no link, but an address below its title
     const addressOf = (item) => item.querySelector("h2 a")?.getAttribute("href") ?? item.querySelector("cite").textContent;
     const found = new Map([...fresh.children].map((item) => [addressOf(item), item]));
-    const kept = [...old.children].filter((item) => item.getBoundingClientRect().top < window.innerHeight);
+    const kept = old.filter((item) => item.getBoundingClientRect().top < window.innerHeight && found.has(addressOf(item)));
     const focused = document.activeElement;
     const top = kept.length > 0 ? kept[0].getBoundingClientRect().top : 0;
     for (const item of kept) {
       const same = found.get(addressOf(item));
-      item.dataset.position = same ? same.dataset.position : "0";
-      if (same) same.remove();
+      item.dataset.position = same.dataset.position;
+      same.remove();
     }
     fresh.prepend(...kept);
     main.replaceChildren(...content.childNodes);
@@ -54,7 +54,6 @@
       const link = event.target.closest("h2 a, .thumbnail");
       if (!link) return;
       const position = Number(link.closest("li").dataset.position);
-      if (position === 0) return; // not in the whole page's order
       const body = JSON.stringify({ search_id: search, kind: "click", position });
       navigator.sendBeacon("/v1/feedback", new Blob([body], { type: "application/json" }));
     });

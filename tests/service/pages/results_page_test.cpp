@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "service/http/preferences.h"
 #include "service/pages/result_text.h"
@@ -350,6 +351,26 @@ TEST_CASE("A page begins with half of the lists if its reader can complete it", 
   CHECK(shows(rest, "</template></body></html>"));
   // a browser without the script, and every program, waits for the whole answer
   CHECK(!shows(server.get("/search?q=charles"), "<template"));
+}
+
+TEST_CASE("What an operator hid is not shown while lists are on their way either", "[service][page]") {
+  TestServer server(TestServer::default_answer, "store: state.db\nkeys: [{name: a, roles: [admin], sha256: " +
+                                                    sha256_hex("admin-key") + "}]\n");
+  const std::string key = "X-API-Key: admin-key\r\n";
+  const std::string saved = server.post("/v1/curation/pages", "application/json",
+                                        R"({"queries":[{"query":"ada","hidden":["http://b.example/"]},)"
+                                        R"({"query":"charles","hidden":["http://b.example/"]}]})",
+                                        key + "If-Match: *\r\n", "PUT");
+  INFO(saved);
+  REQUIRE(status_in(saved) == 200);
+  const std::string stream = server.get("/v1/search/stream?q=ada");
+  CHECK(shows(stream, "event: partial"));
+  CHECK(shows(stream, "a.example"));
+  CHECK_FALSE(shows(stream, "\"url\":\"http://b.example/\""));
+  const std::string page = server.get("/search?q=charles", "Cookie: completes=1\r\n");
+  CHECK(shows(page, "<template id=\"whole\">"));
+  CHECK(shows(page, "a.example"));
+  CHECK_FALSE(shows(page, "href=\"http://b.example/\""));
 }
 
 TEST_CASE("Pictures are a grid and films and music have their lengths on the page",
