@@ -97,11 +97,12 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   return found;
 }
 
-/// The answer after what people decided about it: judges and operators, and the request by its least
-/// relevance.
+/// The answer after what people decided about it: judges and operators, then the reader by preferences and
+/// the request's least relevance.
 SharedAnswer Finder::for_reader(const SearchPlan& plan, const WantedSearch& wanted, SharedAnswer answer) {
   const PreparedSearch& prepared = plan.prepared;
   if (!wanted.is_for_judge) answer = decided(records_, prepared.snapshot, prepared.domain, std::move(answer));
+  answer = without_blocked(std::move(answer), wanted.sites);
   return with_min_relevance(std::move(answer), wanted.search.min_relevance);
 }
 

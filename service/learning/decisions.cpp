@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "core/json.h"
 #include "service/learning/judge_grades.h"
+#include "service/search/alike_results.h"
 
 namespace metafuse::service {
 namespace {
@@ -33,6 +36,14 @@ Result<DomainDecisions> read_decisions(Store& store, const std::string& domain,
   }
   out.synonyms = std::move(curation.synonyms);
   return out;
+}
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+std::size_t find(const std::vector<CuratedResult>& results, const std::string& key) {
+  const auto at = std::find_if(results.begin(), results.end(),
+                               [&](const CuratedResult& result) { return result.key == key; });
+  return at == results.end() ? kNone : static_cast<std::size_t>(at - results.begin());
 }
 
 /// A result's place among the decided ones: smaller comes first.
@@ -75,18 +86,49 @@ class Deciding {
   }
 
  private:
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-  static std::size_t find(const std::vector<CuratedResult>& results, const std::string& key) {
-    const auto at = std::find_if(results.begin(), results.end(),
-                                 [&](const CuratedResult& result) { return result.key == key; });
-    return at == results.end() ? kNone : static_cast<std::size_t>(at - results.begin());
-  }
-
   const QueryDecisions& decisions_;
   const StoreIdentity& identity_;
   int best_ = 1;
 };
+
+/// A result that no list placed.
+FusedResult lone_result(Hit hit) {
+  FusedResult out;
+  out.key = hit.key;
+  out.hit = std::move(hit);
+  out.document = FusedResult::kNoDocument;
+  return out;
+}
+
+void append(std::vector<FusedResult> more, SearchAnswer& answer) {
+  std::move(more.begin(), more.end(), std::back_inserter(answer.results));
+  if (!answer.teams.empty()) answer.teams.resize(answer.results.size(), Team::none);
+}
+
+/// Lets decisions count for what is folded below results: what is hidden is left out, what is pinned or added
+/// comes up, and below a hidden result the next one takes its place.
+void settle_folded(const CuratedQuery& curated, SearchAnswer& answer) {
+  const auto is_hidden = [&](const Hit& hit) { return find(curated.hidden, hit.key) != kNone; };
+  const auto is_wanted = [&](const Hit& hit) {
+    return find(curated.pinned, hit.key) != kNone || find(curated.added, hit.key) != kNone;
+  };
+  std::vector<FusedResult> more;
+  for (FusedResult& result : answer.results) {
+    choose_head(result, is_hidden, is_wanted);
+    auto& below = result.same_site;
+    const auto wanted = std::stable_partition(below.begin(), below.end(), std::not_fn(is_wanted));
+    for (auto at = wanted; at != below.end(); ++at) more.push_back(lone_result(std::move(*at)));
+    below.erase(wanted, below.end());
+    if (below.empty() || !is_hidden(result.hit)) continue;
+    FusedResult next = lone_result(std::move(below.front()));
+    next.score = result.score;
+    next.relative_score = result.relative_score;
+    next.same_site.assign(std::next(below.begin()), below.end());
+    below.clear();
+    more.push_back(std::exchange(result, std::move(next)));
+  }
+  append(std::move(more), answer);
+}
 
 /// Adds the added results that no engine found.
 void add_missing(const CuratedQuery& curated, SearchAnswer& answer) {
@@ -95,16 +137,14 @@ void add_missing(const CuratedQuery& curated, SearchAnswer& answer) {
   std::vector<FusedResult> missing;
   for (const CuratedResult& added : curated.added) {
     if (keys.contains(added.key)) continue;
-    FusedResult& result = missing.emplace_back();
-    result.key = added.key;
-    result.hit.url = added.url;
-    result.hit.title = added.title;
-    result.hit.snippet = added.snippet;
-    result.hit.key = added.key;
-    result.document = FusedResult::kNoDocument;
+    Hit hit;
+    hit.url = added.url;
+    hit.title = added.title;
+    hit.snippet = added.snippet;
+    hit.key = added.key;
+    missing.push_back(lone_result(std::move(hit)));
   }
-  answer.results.insert(answer.results.end(), missing.begin(), missing.end());
-  if (!answer.teams.empty()) answer.teams.resize(answer.results.size(), Team::none);
+  append(std::move(missing), answer);
 }
 
 }  // namespace
@@ -212,6 +252,7 @@ Result<StoredCuration> stored_curation(Store& store, std::string_view domain) {
 SearchAnswer decided_answer(const SearchAnswer& answer, const QueryDecisions& decisions,
                             const StoreIdentity& identity) {
   SearchAnswer out = answer;
+  settle_folded(decisions.curated, out);
   add_missing(decisions.curated, out);
   const Deciding deciding(decisions, identity);
   std::vector<std::pair<Place, std::size_t>> order;

@@ -182,4 +182,19 @@ void fold_results(const LoadedDomain& domain, SearchAnswer& answer) {
   if (domain.domain.groups_sites) group_sites(answer);
 }
 
+void choose_head(FusedResult& result, const std::function<bool(const Hit&)>& is_hidden,
+                 const std::function<bool(const Hit&)>& is_wanted) {
+  if (result.alike.empty() && result.same_site.empty()) return;
+  std::erase_if(result.alike, is_hidden);
+  std::erase_if(result.same_site, is_hidden);
+  result.hit.key = result.key;
+  const auto wanted = std::find_if(result.alike.begin(), result.alike.end(), is_wanted);
+  const bool is_gone = is_hidden(result.hit);
+  const auto head = wanted == result.alike.end() && is_gone ? result.alike.begin() : wanted;
+  if (head == result.alike.end() || (!is_gone && is_wanted(result.hit))) return;
+  std::swap(result.hit, *head);
+  if (is_gone) result.alike.erase(head);
+  result.key = result.hit.key;
+}
+
 }  // namespace metafuse::service

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <functional>
 
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
@@ -29,5 +29,12 @@ void group_sites(SearchAnswer& answer);
 
 /// Both, as the domain wants it.
 void fold_results(const LoadedDomain& domain, SearchAnswer& answer);
+
+/// Leaves out what is hidden below a result, and lets another of the results alike take its place if that one
+/// is wanted there or if the result itself is hidden. The placements and scores stay those of the result.
+///
+/// in: is_hidden, is_wanted - of a hit with its key
+void choose_head(FusedResult& result, const std::function<bool(const Hit&)>& is_hidden,
+                 const std::function<bool(const Hit&)>& is_wanted);
 
 }  // namespace metafuse::service

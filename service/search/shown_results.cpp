@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "service/base/addresses.h"
+#include "service/search/alike_results.h"
 
 namespace metafuse::service {
 namespace {
@@ -53,6 +54,21 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
   out.total = order.size();
   for (std::size_t i = first; i < out.total && out.positions.size() < static_cast<std::size_t>(limit); ++i)
     out.positions.push_back(order[i]);
+  return out;
+}
+
+SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences) {
+  if (preferences.blocked.empty()) return answer;
+  const SiteSet blocked(preferences.blocked);
+  const auto is_blocked = [&](const Hit& hit) { return blocked.contains(host_of(hit.url)); };
+  const auto has_blocked = [&](const FusedResult& result) {
+    const bool is_folded = !result.alike.empty() || !result.same_site.empty();
+    return is_folded && (is_blocked(result.hit) || std::ranges::any_of(result.alike, is_blocked) ||
+                         std::ranges::any_of(result.same_site, is_blocked));
+  };
+  if (std::ranges::none_of(answer->results, has_blocked)) return answer;
+  auto out = std::make_shared<SearchAnswer>(*answer);
+  for (FusedResult& result : out->results) choose_head(result, is_blocked, [](const Hit&) { return false; });
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "service/config/snapshot.h"
 #include "service/http/preferences.h"
+#include "service/search/answer_cache.h"
 #include "service/search/search_answer.h"
 
 namespace metafuse::service {
@@ -44,6 +45,12 @@ struct ShownResults {
 /// The window [first, first + limit) of an answer under a user's preferences.
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
+
+/// The answer without blocked sites among what is folded below results. A result alike takes the place of a
+/// blocked one; blocked results below which there is none stay, and are not shown.
+///
+/// out: the same answer if nothing changes
+SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences);
 
 /// The corrected query, by the vocabularies of the domain; nothing if they have no correction. It is sure
 /// only if the domain asks one index and nothing else.

@@ -212,3 +212,61 @@ TEST_CASE("Grades are found by the stored name of a document", "[service][curati
   decisions.grades = {{key, 2}, {result_at("b").key, 3}};
   CHECK(order_of(decided_answer(answer, decisions, {"secret", false, ""})) == "bca");
 }
+
+namespace {
+
+Hit folded(const std::string& host) {
+  Hit hit = result_at(host).hit;
+  hit.key = result_at(host).key;
+  return hit;
+}
+
+std::string order_of(const std::vector<Hit>& hits) {
+  std::string out;
+  for (const Hit& hit : hits) out += hit.url.substr(7, 1);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("What an operator decided counts for results that are folded below others", "[service][curation]") {
+  SearchAnswer answer = answer_of({"a", "b", "c"});
+  answer.results[1].alike = {folded("x"), folded("y")};
+  answer.results[1].same_site = {folded("u"), folded("v")};
+  const auto entry = [](const std::string& host) {
+    return CuratedResult{"http://" + host + "/", "", "", result_at(host).key};
+  };
+  const auto decide = [&](const CuratedQuery& curated) {
+    QueryDecisions decisions;
+    decisions.curated = curated;
+    return decided_answer(answer, decisions, {"secret", false, ""});
+  };
+  const SearchAnswer hidden = decide({"q", {}, {}, {entry("x"), entry("u")}});
+  CHECK(order_of(hidden) == "abc");
+  CHECK(order_of(hidden.results[1].alike) == "y");
+  CHECK(order_of(hidden.results[1].same_site) == "v");
+
+  const SearchAnswer pinned = decide({"q", {entry("y")}, {}, {}});
+  CHECK(order_of(pinned) == "yac");
+  CHECK(pinned.results[0].key == result_at("y").key);
+  CHECK(pinned.results[0].decided == Decided::pinned);
+  CHECK(order_of(pinned.results[0].alike) == "xb");
+
+  const SearchAnswer of_site = decide({"q", {entry("v")}, {entry("u")}, {}});
+  CHECK(order_of(of_site) == "vuabc");
+  CHECK(of_site.results[3].same_site.empty());
+
+  const SearchAnswer twin = decide({"q", {}, {}, {entry("b")}});
+  CHECK(order_of(twin) == "axc");
+  CHECK(twin.hidden == 0);
+  CHECK(twin.results[1].key == result_at("x").key);
+  CHECK(order_of(twin.results[1].alike) == "y");
+
+  const SearchAnswer last = decide({"q", {}, {}, {entry("b"), entry("x"), entry("y")}});
+  CHECK(order_of(last) == "auc" + std::string("b"));
+  CHECK(last.hidden == 1);
+  CHECK(order_of(last.results[1].same_site) == "v");
+
+  const SearchAnswer added = decide({"q", {}, {entry("x")}, {}});
+  CHECK(order_of(added) == "xac");  // it was found, so that it is not added a second time
+}

@@ -210,3 +210,30 @@ TEST_CASE("A raised or lowered site moves past exactly as many results as the pr
   CHECK(service::shown_results(answer, 58, 100, blocked).positions.size() == 1);
   CHECK(service::shown_results(answer, 59, 100, blocked).positions.empty());
 }
+
+TEST_CASE("A blocked site is not shown among folded results either", "[service][sites]") {
+  // a.example and copy.example have the same text
+  TestServer server([](const ExpandedQuery& query) {
+    if (query.engine == "two") return list_of({"c.example"});
+    fetchers::FetchedList list = list_of({"a.example", "copy.example"});
+    for (Hit& hit : list.list.hits) {
+      hit.title = "Otters";
+      hit.snippet = "The otter is a mammal that lives in rivers and lakes and eats fish";
+    }
+    return list;
+  });
+  const auto page = [&](const std::string& blocked) {
+    return body_in(
+        server.get("/search?q=ada", blocked.empty() ? "" : "Cookie: preferences=sites=!" + blocked + "\r\n"));
+  };
+  const auto shows = [](const std::string& text, const std::string& host) {
+    return text.find("href=\"http://" + host) != std::string::npos;
+  };
+  CHECK(shows(page(""), "copy.example"));
+  const std::string without_copy = page("copy.example");
+  CHECK(shows(without_copy, "a.example"));
+  CHECK_FALSE(shows(without_copy, "copy.example"));
+  const std::string without_first = page("a.example");
+  CHECK(shows(without_first, "copy.example"));
+  CHECK_FALSE(shows(without_first, "http://a.example"));
+}
