@@ -64,11 +64,11 @@ template <class State, class Draw>
 boost::system::result<const LoadedDomain*, Answered> domain_of_form(const Records& records,
                                                                     const Exchange& exchange,
                                                                     const Draw& draw, State state) {
+  if (exchange.refused_action && exchange.snapshot->config.needs_key)
+    return Answered(*exchange.refused_action);  // before anything reveals which domains exist
   const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
   if (domain == nullptr || records.store == nullptr) return first_domain_page<State>(records, exchange, draw);
   if (!exchange.refused_action) return domain;
-  if (exchange.snapshot->config.needs_key)  // then the page must not reveal which domains exist
-    return Answered(*exchange.refused_action);
   state.wrong = exchange.refused_action->text;
   return Answered(html_response(draw(exchange, *domain, state), exchange.refused_action->status));
 }

@@ -161,6 +161,8 @@ View page_view(const Exchange* exchange, std::string_view title, std::string_vie
   view.language = page_language(exchange->preferences, exchange->request.header("Accept-Language"));
   if (const std::string& theme = exchange->preferences.theme; !theme.empty())
     view.add("THEME").set("NAME", theme);
+  if (exchange->key == nullptr && exchange->snapshot->config.needs_key)
+    return view;  // without domains' names
   const LoadedDomain* chosen = exchange->find_domain(domain);
   if (chosen != nullptr && exchange->domains().size() > 1)
     view.add("OF_DOMAIN").set("NAME", chosen->domain.name);

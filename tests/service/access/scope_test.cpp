@@ -347,3 +347,34 @@ TEST_CASE("A private engine is named only to keys with one of its tokens", "[ser
   CHECK_FALSE(names(tools("plain"), "one, two"));
   CHECK(names(server.get("/v1/evaluation", key("operator")), "\"two\""));
 }
+
+TEST_CASE("With needs_key nobody without a key learns which domains there are", "[service][security]") {
+  for (const std::string store : {"", "store: state.db\n"}) {
+    INFO(store);
+    TestServer server(
+        TestServer::default_answer,
+        store + "needs_key: true\nkeys: [{name: k, roles: [admin], sha256: " + sha256_hex("key") + "}]\n");
+    server.folder().write("templates/zebra.yaml",
+                          "version: 1\ndomain: zebra\nslots: {NAME: {required: true}}\ntemplates:\n"
+                          "  - {id: z, engine: two, query: 'zebra {NAME}'}\n");
+    REQUIRE(server.app().reloader().reload().has_value());
+    const std::string browser = "Accept: text/html\r\n";
+    for (const std::string path : {"/judge/", "/analytics/", "/curation/"}) {
+      INFO(path);
+      const auto sent = [&](const std::string& domain) {
+        return server.post(path + domain, "application/x-www-form-urlencoded", "action=show", browser);
+      };
+      CHECK(status_in(sent("zebra")) == 403);
+      CHECK(status_in(sent("none")) == 403);
+      CHECK(body_in(sent("zebra")) == body_in(sent("none")));
+      CHECK(status_in(server.post(path + "none", "application/x-www-form-urlencoded", "action=show&key=key",
+                                  browser)) == 404);
+    }
+    for (const std::string path : {"/search?q=ada", "/none", "/docs", "/preferences"}) {
+      INFO(path);
+      CHECK_FALSE(names(server.get(path, browser), "name=\"domain\""));
+    }
+    CHECK(names(server.get("/search?q=ada", browser + "X-API-Key: key\r\n"),
+                "name=\"domain\" value=\"pages\""));
+  }
+}
