@@ -123,14 +123,17 @@ bool knows_lists(const LoadedDomain& domain) {
   });
 }
 
-/// The domain whose model and rerankers order documents: a copy without templates, which fuses by RRF if the
-/// domain's model knows none of the lists.
-LoadedDomain ordering_domain(const LoadedDomain* domain) {
+/// The domain whose model, and whose rerankers that the key may ask, order documents: a copy without
+/// templates, which fuses by RRF if the domain's model knows none of the lists.
+LoadedDomain ordering_domain(const Exchange& exchange, const LoadedDomain* domain) {
   LoadedDomain out;
   out.domain.depth = static_cast<int>(kMostRerankDocuments);
   out.is_model_left_out = true;
   if (domain == nullptr) return out;
   out.domain.rerank = domain->domain.rerank;
+  std::erase_if(out.domain.rerank, [&](const templates::RerankList& list) {
+    return !list.engine.empty() && !exchange.snapshot->engines.may_ask(exchange.key, list.engine);
+  });
   if (!knows_lists(*domain)) return out;
   out.domain.name = domain->domain.name;
   out.domain.depth = domain->domain.depth;
@@ -267,13 +270,12 @@ Answered handle_rerank(Gate& gate, const Exchange& exchange) {
   const SteadyClock clock;
   const LoadedDomain* named = exchange.find_domain(request.model);
   const LoadedDomain* chosen = named != nullptr ? named : exchange.find_domain("");
-  const LoadedDomain domain = ordering_domain(chosen);
+  const LoadedDomain domain = ordering_domain(exchange, chosen);
   PreparedSearch search{*exchange.snapshot,
                         domain,
                         {},
                         {},
                         clock.now() + duration_of(exchange.snapshot->config.deadline_seconds)};
-  if (exchange.key != nullptr) search.request.engines = exchange.key->engines;
   if (const std::size_t asked = rerankers_asked(domain.domain, search.request); asked > 0)
     if (auto refused = gate.admit_search(exchange, asked)) return std::move(*refused);
   SearchAnswer answer;

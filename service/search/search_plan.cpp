@@ -19,9 +19,9 @@ bool is_scoped(const KeyConfig* key) {
 }
 
 /// Keeps those of the request's engines that its key may ask. If the request names none, takes those of the
-/// key's scope, or, if an engine of the domain is barred, the others.
+/// key's scope, or, if an engine or a reranker of the domain is barred, the others.
 ///
-/// out: the refusal if none remains
+/// out: the refusal if none remains that a template asks
 std::optional<AccessRefusal> leave_out_barred(const KeyConfig* key, const Snapshot& snapshot,
                                               const LoadedDomain& domain, std::vector<std::string>& engines) {
   const bool has_scope = key != nullptr && !key->engines.empty();
@@ -29,22 +29,24 @@ std::optional<AccessRefusal> leave_out_barred(const KeyConfig* key, const Snapsh
   std::vector<std::string> of_domain;
   for (const templates::SearchTemplate& item : domain.domain.templates)
     of_domain.insert(of_domain.end(), item.engines.begin(), item.engines.end());
-  std::vector<std::string> asked = !engines.empty() ? engines : has_scope ? key->engines : of_domain;
+  std::vector<std::string> askable = of_domain;
+  for (const templates::RerankList& list : domain.domain.rerank)
+    if (!list.engine.empty()) askable.push_back(list.engine);
+  std::vector<std::string> asked = !engines.empty() ? engines : has_scope ? key->engines : askable;
+  const auto asks_none = [&] { return std::ranges::find_first_of(of_domain, asked) == of_domain.end(); };
   const auto leave_out = [&](Barrier barrier) {
     return std::erase_if(
         asked, [&](const std::string& name) { return snapshot.engines.barrier(key, name) == barrier; });
   };
   leave_out(Barrier::scope);
-  if (has_scope &&
-      std::find_first_of(of_domain.begin(), of_domain.end(), asked.begin(), asked.end()) == of_domain.end())
-    return AccessRefusal{403, "scope", "the key may not ask these engines"};
+  if (has_scope && asks_none()) return AccessRefusal{403, "scope", "the key may not ask these engines"};
   if (leave_out(Barrier::token) > 0) {
     std::sort(asked.begin(), asked.end());
     asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
   } else if (!has_scope) {
     return std::nullopt;
   }
-  if (asked.empty())
+  if (asks_none())
     return AccessRefusal{403, "scope",
                          "these engines are private; a key with one of their tokens may ask them"};
   engines = std::move(asked);

@@ -1,13 +1,19 @@
 #include "service/search/second_stage.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "core/text_file.h"
+#include "service/access/gate.h"
+#include "service/api/handlers.h"
+#include "service/base/metrics.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
 #include "service/learning/recording.h"
@@ -15,6 +21,7 @@
 #include "service/search/like_top.h"
 #include "service/search/reasons.h"
 #include "service/search/search_pipeline.h"
+#include "service/search/search_plan.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/temporary_folder.h"
 
@@ -42,6 +49,7 @@ class RerankedSite {
     return load_snapshot(config, [this](const ServerConfig&) -> Result<LoadedEngines> {
       LoadedEngines engines{{"one", "two", "cross"}, fetcher_, {}, {}};
       engines.traits["cross"].is_reranker = true;
+      engines.private_engines = private_engines;
       return engines;
     });
   }
@@ -59,7 +67,36 @@ class RerankedSite {
     return snapshot ? "" : snapshot.error().text;
   }
 
+  /// The names of the engines whose lists a search with the key fuses; "" if it is refused.
+  std::string engines_asked(const KeyConfig* key) {
+    Exchange exchange;
+    exchange.snapshot = load().value();
+    exchange.key = key;
+    SearchRequest request;
+    request.text = "ada";
+    const auto plan = plan_search(exchange, request, clock_);
+    if (!plan) return "";
+    std::set<std::string> names;
+    for (const auto& list : search_prepared(plan->prepared, clock_, {}).lists)
+      names.insert(list.query.engine);
+    return fmt::format("{}", fmt::join(names, " "));
+  }
+
+  /// Whether POST /v1/rerank with the key asks the reranker.
+  bool sends_documents(const KeyConfig* key) {
+    Exchange exchange;
+    exchange.snapshot = load().value();
+    exchange.key = key;
+    exchange.request.method = "POST";
+    exchange.request.body = R"({"query":"ada","documents":["ada","charles"]})";
+    Metrics metrics;
+    Gate gate({exchange.snapshot->config, metrics, clock_, [] { return UnixTime{0}; }, {}});
+    REQUIRE(handle_rerank(gate, exchange).has_value());
+    return fetcher_->documents() != nullptr;
+  }
+
   bool is_broken = false;
+  std::map<std::string, std::vector<std::string>> private_engines;
   const Snapshot& snapshot() const { return *kept_; }
   FakeFetcher& fetcher() { return *fetcher_; }
   TemporaryFolder& folder() { return folder_; }
@@ -173,6 +210,35 @@ TEST_CASE("Further windows keep the rerankers' order of the first", "[service][r
   CHECK(hosts_of(further).find('x') != std::string::npos);
   CHECK(further.lists.back().list.hits.size() == 3);
   for (const fetchers::FetchedList& list : further.lists) CHECK(list.requests == 0);  // counted before
+}
+
+TEST_CASE("A private reranker is asked only for keys with one of its tokens", "[service][rerank][security]") {
+  KeyConfig plain, insider;
+  plain.name = "plain";
+  insider.name = "insider";
+  insider.tokens = {"sesame"};
+  RerankedSite site(kCross);
+  site.private_engines = {{"cross", {"sesame"}}};
+  CHECK(site.engines_asked(nullptr) == "one two");
+  CHECK(site.engines_asked(&plain) == "one two");
+  CHECK(site.engines_asked(&insider) == "cross one two");
+
+  for (const KeyConfig* key : std::initializer_list<const KeyConfig*>{nullptr, &plain, &insider}) {
+    RerankedSite documents(kCross);
+    documents.private_engines = site.private_engines;
+    CHECK(documents.sends_documents(key) == (key == &insider));
+  }
+}
+
+TEST_CASE("A public reranker is asked beside an engine that is barred", "[service][rerank][security]") {
+  KeyConfig insider;
+  insider.tokens = {"sesame"};
+  RerankedSite site(kCross);
+  site.private_engines = {{"one", {"sesame"}}};
+  CHECK(site.engines_asked(nullptr) == "cross two");
+  CHECK(site.engines_asked(&insider) == "cross one two");
+  site.private_engines = {{"one", {"sesame"}}, {"two", {"sesame"}}};
+  CHECK(site.engines_asked(nullptr) == "");
 }
 
 TEST_CASE("What rerank names must be rerankers, and templates must not ask them", "[service][rerank]") {
