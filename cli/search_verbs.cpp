@@ -297,7 +297,9 @@ struct Correction {
 /// Replaces a query that was surely mistyped, and says so.
 Correction correct(const service::Snapshot& snapshot, bool is_verbatim, service::SearchRequest& request) {
   const service::LoadedDomain* domain = snapshot.find_domain(request.domain);
-  const auto meant = domain == nullptr ? std::nullopt : service::corrected_query(*domain, request.text);
+  const auto meant = domain == nullptr
+                         ? std::nullopt
+                         : service::corrected_query(*domain, domain->vocabularies, request.text);
   if (!meant) return {};
   const std::string& corrected = meant->text;
   if (is_verbatim && meant->is_sure) std::cerr << "metafuse: did you mean: " << corrected << '\n';

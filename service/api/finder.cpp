@@ -41,7 +41,9 @@ OrRefusal<FoundSearch> Finder::find(const Exchange& exchange, const WantedSearch
                                     const SearchEvents& events) {
   const LoadedDomain* domain = exchange.find_domain(wanted.search.domain);
   const bool is_corrected = wanted.correction != Correction::none && domain != nullptr;
-  const auto corrected = is_corrected ? corrected_query(*domain, wanted.search.text) : std::nullopt;
+  const auto corrected =
+      is_corrected ? corrected_query(*domain, usable_vocabularies(exchange, *domain), wanted.search.text)
+                   : std::nullopt;
   const bool may_ask = corrected && wanted.correction == Correction::asked;
   if (may_ask && corrected->is_sure)
     if (auto instead = find_corrected(exchange, wanted, corrected->text, events)) return std::move(*instead);

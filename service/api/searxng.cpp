@@ -19,6 +19,7 @@
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
 #include "service/search/relevance_cut.h"
+#include "service/search/shown_results.h"
 #include "service/search/suggester.h"
 
 // SearXNG's JSON, CSV and RSS, and what its clients and browsers request beside a search: /config,
@@ -323,7 +324,8 @@ HttpResponse handle_searxng_config(const Exchange& exchange) {
 namespace {
 
 /// Completions of the text typed so far: queries that several people asked in the domain, titles and words of
-/// its embedded indexes, and suggestions by engines in the domains that the exchange's key may use.
+/// those of its embedded indexes that the exchange's key may ask, and suggestions by public engines in the
+/// domains that it may use.
 std::vector<std::string> completions_of(const Suggester& suggester, const Exchange& exchange,
                                         std::string_view domain_name, std::string_view prefix) {
   std::vector<std::string> out;
@@ -334,7 +336,7 @@ std::vector<std::string> completions_of(const Suggester& suggester, const Exchan
   };
   if (const LoadedDomain* domain = exchange.find_domain(domain_name); domain != nullptr) {
     add(suggester.asked(domain->domain.name, prefix, kMostSuggestions / 2));
-    for (const auto& vocabulary : domain->vocabularies)
+    for (const auto& vocabulary : usable_vocabularies(exchange, *domain))
       add(vocabulary->get().complete(prefix, kMostSuggestions));
   }
   const auto is_usable = [&](const std::string& domain) {

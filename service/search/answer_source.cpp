@@ -31,6 +31,20 @@ double price_of(const LoadedEngines& engines, const std::string& engine) {
   return traits == engines.traits.end() ? 0 : traits->second.price;
 }
 
+/// An answer's suggestions that come from an engine which everybody may ask.
+std::vector<std::string> public_suggestions(const Snapshot& snapshot, const SearchAnswer& answer) {
+  const auto& private_engines = snapshot.engines.private_engines;
+  if (private_engines.empty()) return answer.suggestions;
+  std::vector<std::string> out;
+  for (const std::string& text : answer.suggestions)
+    if (std::ranges::any_of(answer.lists, [&](const fetchers::FetchedList& list) {
+          return !private_engines.contains(list.query.engine) &&
+                 std::ranges::find(list.list.suggestions, text) != list.list.suggestions.end();
+        }))
+      out.push_back(text);
+  return out;
+}
+
 }  // namespace
 
 std::size_t rendered_bytes(const CacheConfig& config) {
@@ -57,7 +71,8 @@ Result<SharedAnswer> AnswerSource::window(const SearchPlan& plan, int windows,
   telemetry_.metrics.search(answer->domain, answer->fusion.method);
   trace(plan, *answer, was_cached, began);
   if (plan.prepared.request.forwarded.empty() && may_be_stored(plan.exchange.request))
-    suggester_.learn(answer->domain, answer->suggestions, plan.exchange.sender());
+    suggester_.learn(answer->domain, public_suggestions(plan.prepared.snapshot, *answer),
+                     plan.exchange.sender());
   if (was_cached) return answer;
   telemetry_.metrics.stage("fetch", answer->fetch_seconds);
   telemetry_.metrics.stage("fuse", answer->fuse_seconds);

@@ -72,9 +72,23 @@ SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& prefere
   return out;
 }
 
-std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const std::string& typed) {
+Vocabularies usable_vocabularies(const Exchange& exchange, const LoadedDomain& domain) {
+  const LoadedEngines& engines = exchange.snapshot->engines;
+  Vocabularies usable;
+  for (const templates::SearchTemplate& item : domain.domain.templates)
+    for (const std::string& engine : item.engines)
+      if (const auto at = engines.vocabularies.find(engine);
+          at != engines.vocabularies.end() && engines.may_ask(exchange.key, engine))
+        usable.push_back(at->second);
+  Vocabularies out = domain.vocabularies;
+  std::erase_if(out, [&](const auto& one) { return std::ranges::find(usable, one) == usable.end(); });
+  return out;
+}
+
+std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const Vocabularies& vocabularies,
+                                              const std::string& typed) {
   if (typed.empty()) return std::nullopt;
-  for (const auto& vocabulary : domain.vocabularies)
+  for (const auto& vocabulary : vocabularies)
     if (auto corrected = vocabulary->correct(typed)) {
       corrected->is_sure = corrected->is_sure && domain.asks_one_index;
       return corrected;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "service/config/snapshot.h"
+#include "service/http/exchange.h"
 #include "service/http/preferences.h"
 #include "service/search/answer_cache.h"
 #include "service/search/search_answer.h"
@@ -52,12 +53,18 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
 /// out: the same answer if nothing changes
 SharedAnswer without_blocked(SharedAnswer answer, const SitePreferences& preferences);
 
-/// The corrected query, by the vocabularies of the domain; nothing if they have no correction. It is sure
-/// only if the domain asks one index and nothing else.
+using Vocabularies = std::vector<std::shared_ptr<const IndexVocabulary>>;
+
+/// The vocabularies of those of the domain's indexes that the exchange's key may ask by one of its templates.
+Vocabularies usable_vocabularies(const Exchange& exchange, const LoadedDomain& domain);
+
+/// The corrected query; nothing if the vocabularies have no correction. It is sure only if the domain asks
+/// one index and nothing else.
 ///
-/// in:   typed - the plain query; empty if slots were given
+/// in:   vocabularies - of the domain; typed - the plain query; empty if slots were given
 /// cost: as Vocabulary::correct(); a vocabulary is built on first use
-std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const std::string& typed);
+std::optional<CorrectedQuery> corrected_query(const LoadedDomain& domain, const Vocabularies& vocabularies,
+                                              const std::string& typed);
 
 /// How many of an answer's results a user's preferences hide.
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);

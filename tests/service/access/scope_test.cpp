@@ -302,6 +302,28 @@ TEST_CASE("Suggestions come only from searches of domains that the key may use",
   CHECK_FALSE(suggested("pages"));
 }
 
+TEST_CASE("Suggestions of a private engine are not shown to others", "[service][suggest][security]") {
+  std::string config = "keys:\n";
+  for (const char* name : {"1", "2", "3", "4", "5"})
+    config += std::string("  - {name: k") + name +
+              ", roles: [search], tokens: [team], sha256: " + sha256_hex(name) + "}\n";
+  TestServer server(
+      [](const ExpandedQuery& query) {
+        fetchers::FetchedList list = TestServer::default_answer(query);
+        list.list.suggestions = {"seen by " + query.engine};
+        return list;
+      },
+      config, kTwoTemplates, nullptr, {}, {{"two", {"team"}}});
+  int limit = 5;
+  for (const char* key : {"1", "2", "3", "4", "5"})
+    CHECK(names(server.get("/search?q=ada&format=json&limit=" + std::to_string(limit++),
+                           std::string("X-API-Key: ") + key + "\r\n"),
+                "seen by two"));
+  const std::string offered = server.get("/autocompleter?q=seen");
+  CHECK(names(offered, "seen by one"));
+  CHECK_FALSE(names(offered, "seen by two"));
+}
+
 TEST_CASE("The evaluation names only the engines that the key may ask", "[service][evaluation][security]") {
   ScopedServer server;
   server.get("/search?q=ada&domain=pages", scope_key("search", "all"));

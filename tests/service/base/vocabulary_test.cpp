@@ -1,6 +1,8 @@
 #include "service/base/vocabulary.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,8 +11,11 @@
 
 #include "core/json.h"
 #include "core/random.h"
+#include "service/api/handlers.h"
 #include "service/config/engines.h"
+#include "service/search/shown_results.h"
 #include "service/search/suggester.h"
+#include "tests/support/command.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -159,6 +164,65 @@ TEST_CASE("Engines with the same index share its vocabulary", "[service][vocabul
   REQUIRE(engines.has_value());
   CHECK(engines->vocabularies.at("a") == engines->vocabularies.at("b"));
   CHECK(engines->vocabularies.at("a") != engines->vocabularies.at("c"));
+}
+
+namespace {
+
+/// A domain with a private index and a public one.
+std::shared_ptr<const service::Snapshot> half_private_snapshot(const TemporaryFolder& folder) {
+  const auto index = [&](const std::string& name, const std::string& document) {
+    const std::string file = folder.write(name + ".jsonl", document + "\n");
+    REQUIRE(run_metafuse({"index", "--database", folder.path(name + ".db"), file}).status == 0);
+  };
+  index("private", R"({"url":"http://p.example/","title":"Otter secret merger plan","text":"confidential"})");
+  index("public", R"({"url":"http://a.example/","title":"Otter river","text":"An otter lives in a river"})");
+  folder.write("engines.yaml",
+               "engines:\n  - {name: private, engine: local, database: private.db, tokens: [sesame]}\n"
+               "  - {name: public, engine: local, database: public.db}\n");
+  folder.write("t.yaml",
+               "version: 1\ndomain: d\nslots: {Q: {required: true}}\n"
+               "templates: [{id: all, engine: [private, public], query: '{Q|all}'}]\n");
+  const std::string config =
+      folder.write("metafuse.yaml", "version: 1\ntemplates: [t.yaml]\nengines: [engines.yaml]\n");
+  const auto load = [](const service::ServerConfig& read) {
+    return service::load_engines(read, [](std::string_view) { return std::optional<std::string>(); });
+  };
+  const auto snapshot = service::load_snapshot(service::read_config(config).value(), load);
+  INFO((snapshot ? "" : snapshot.error().text));
+  REQUIRE(snapshot.has_value());
+  return *snapshot;
+}
+
+}  // namespace
+
+TEST_CASE("A private index completes and corrects only for keys that may ask it",
+          "[service][vocabulary][suggest][security]") {
+  const TemporaryFolder folder;
+  service::Exchange exchange;
+  exchange.snapshot = half_private_snapshot(folder);
+  exchange.request.query = {{"q", "ott"}};
+  const auto suggests_secret = [&] {
+    const std::string body = service::handle_autocompleter(service::Suggester(), exchange).body;
+    CHECK(body.find("Otter river") != std::string::npos);
+    return body.find("Otter secret merger plan") != std::string::npos;
+  };
+  const auto correction = [&] {
+    const service::LoadedDomain& domain = *exchange.find_domain("d");
+    const auto corrected =
+        service::corrected_query(domain, service::usable_vocabularies(exchange, domain), "confidentil");
+    return corrected ? corrected->text : "";
+  };
+  service::KeyConfig insider, limited;
+  insider.tokens = limited.tokens = {"sesame"};
+  limited.engines = {"public"};
+  CHECK_FALSE(suggests_secret());
+  CHECK(correction() == "");
+  exchange.key = &limited;
+  CHECK_FALSE(suggests_secret());
+  CHECK(correction() == "");
+  exchange.key = &insider;
+  CHECK(suggests_secret());
+  CHECK(correction() == "confidential");
 }
 
 TEST_CASE("Completion and correction keep their limits", "[service][vocabulary]") {
