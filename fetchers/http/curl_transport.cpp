@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <list>
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -13,6 +13,7 @@
 
 #include "core/contract.h"
 #include "fetchers/http/curl_transfer.h"
+#include "fetchers/http/sender_turns.h"
 #include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
@@ -28,7 +29,7 @@ namespace {
 // Enough for eight concurrent searches of sixteen engines each.
 constexpr long kMaxKeptConnections = 128;
 constexpr std::size_t kMaxIdleHandles = 128;
-constexpr std::size_t kMaxWaiting = 4096;
+constexpr std::size_t kMaxWaiting = 4096;  // of one sender, for one engine
 constexpr auto kLongestSleep = std::chrono::seconds(10);
 
 using Transfer = std::shared_ptr<CurlTransfer>;
@@ -37,13 +38,12 @@ struct ShareCleanup {
   void operator()(CURLSH* share) const { curl_share_cleanup(share); }
 };
 
-/// The requests of one engine: how many are under way, and which wait for a free connection. All handles of
-/// an engine share its TLS sessions, so that a new connection resumes one. Without sharing, libcurl would
-/// keep sessions per handle, and only a few for all hosts.
+/// The requests of one engine. All handles of an engine share its TLS sessions, so that a new connection
+/// resumes one. Without sharing, libcurl would keep sessions per handle, and only a few for all hosts.
 struct Lane {
-  int under_way = 0;
+  SenderTurns<Transfer> turns;
+  int connections = 1;
   TimePoint next_start{};
-  std::deque<Transfer> waiting;
   std::unique_ptr<CURLSH, ShareCleanup> sessions;
   std::vector<CURL*> idle;
 };
@@ -187,7 +187,7 @@ class CurlTransport final : public Transport {
   bool has_work() const {
     return !arrived_.empty() || !active_.empty() ||
            std::any_of(lanes_.begin(), lanes_.end(),
-                       [](const auto& lane) { return !lane.second.waiting.empty(); });
+                       [](const auto& lane) { return lane.second.turns.has_waiting(); });
   }
 
   /// Starts new requests, moves data, and ends requests that are done or late. Releases the lock meanwhile;
@@ -218,26 +218,27 @@ class CurlTransport final : public Transport {
   void take_arrived(std::vector<Transfer>& arrived) {
     for (Transfer& transfer : arrived) {
       Lane& lane = lanes_[transfer->request().engine];
-      if (lane.waiting.size() >= kMaxWaiting)
+      lane.connections = transfer->request().max_connections;
+      const std::string& sender = transfer->request().sender;
+      if (lane.turns.waiting_of(sender) >= kMaxWaiting)
         transfer->finish(Failure::rate_limited, "too many requests wait for this engine", now());
       else
-        lane.waiting.push_back(std::move(transfer));
+        lane.turns.push(sender, transfer, now());
     }
     if (!arrived.empty()) start_waiting();
   }
 
   void start_waiting() {
     for (auto& [engine, lane] : lanes_) {
-      while (!lane.waiting.empty()) {
-        const EngineRequest& next = lane.waiting.front()->request();
+      while (true) {
         const TimePoint moment = now();
-        if (lane.under_way >= next.max_connections || lane.next_start > moment) break;
-        if (next.requests_per_second > 0)
-          lane.next_start = moment + std::chrono::duration_cast<Duration>(
-                                         std::chrono::duration<double>(1 / next.requests_per_second));
-        Transfer transfer = std::move(lane.waiting.front());
-        lane.waiting.pop_front();
-        start(lane, std::move(transfer));
+        if (lane.next_start > moment) break;
+        std::optional<Transfer> next = lane.turns.take(lane.connections, moment);
+        if (!next) break;
+        if (const double rate = (*next)->request().requests_per_second; rate > 0)
+          lane.next_start =
+              moment + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / rate));
+        start(lane, std::move(*next));
       }
     }
   }
@@ -245,10 +246,10 @@ class CurlTransport final : public Transport {
   void start(Lane& lane, Transfer transfer) {
     CURL* handle = take_handle(lane);
     if (!transfer->prepare(handle, now())) {
+      lane.turns.end(transfer->request().sender);
       give_back(lane, handle, true);
       return transfer->finish(CURLE_OK, now());
     }
-    ++lane.under_way;
     curl_multi_add_handle(multi_, handle);
     active_.push_back(std::move(transfer));
   }
@@ -306,7 +307,7 @@ class CurlTransport final : public Transport {
     const Transfer transfer = std::move(*found);
     active_.erase(found);
     Lane& lane = lanes_[transfer->request().engine];
-    --lane.under_way;
+    lane.turns.end(transfer->request().sender);
     give_back(lane, transfer->handle(), transfer->leaves_traces());
     finish(*transfer);
   }
@@ -322,21 +323,18 @@ class CurlTransport final : public Transport {
       end(here, [&](CurlTransfer& transfer) { transfer.finish(CURLE_OPERATION_TIMEDOUT, moment); });
     }
     for (auto& [engine, lane] : lanes_)
-      while (!lane.waiting.empty() && lane.waiting.front()->is_overdue(moment)) {
-        const Transfer transfer = std::move(lane.waiting.front());
-        lane.waiting.pop_front();
-        transfer->finish(Failure::rate_limited,
-                         "the engine's max_connections or requests_per_second left no room in time", moment);
-      }
+      for (const Transfer& late :
+           lane.turns.take_late([&](const Transfer& transfer) { return transfer->is_overdue(moment); }))
+        late->finish(Failure::rate_limited,
+                     "the engine's max_connections or requests_per_second left no room in time", moment);
   }
 
-  int sleep_milliseconds(TimePoint wake) const {
+  int sleep_milliseconds(TimePoint wake) {
     for (const Transfer& transfer : active_) wake = std::min(wake, transfer->next_limit());
-    for (const auto& [engine, lane] : lanes_) {
-      if (lane.waiting.empty()) continue;
-      wake = std::min(wake, lane.waiting.front()->next_limit());
-      if (lane.under_way < lane.waiting.front()->request().max_connections)
-        wake = std::min(wake, lane.next_start);
+    for (auto& [engine, lane] : lanes_) {
+      for (const Transfer* first : lane.turns.first_of_each()) wake = std::min(wake, (*first)->next_limit());
+      const TimePoint turn = lane.turns.next_turn(lane.connections, now());
+      wake = std::min(wake, std::max(turn, lane.next_start));
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(wake - now()).count();
     return static_cast<int>(std::max<long>(0, static_cast<long>(left)));

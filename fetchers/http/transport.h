@@ -16,7 +16,8 @@ namespace metafuse::fetchers {
 
 /// One HTTP request with all its limits.
 struct EngineRequest {
-  std::string engine;  ///< all requests of one engine share its limits
+  std::string engine;    ///< all requests of one engine share its limits
+  std::string sender{};  ///< for whom: senders have an engine's connections in turn
   std::string method = "GET";
   std::string url;
   StringPairs headers;

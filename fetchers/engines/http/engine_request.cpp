@@ -285,6 +285,7 @@ EngineRequest filled_request(const Engine& engine, const ReadyAccess& ready, con
                              const RequestValues& values, const FetchOptions& options) {
   EngineRequest request;
   set_common(request, engine, ready);
+  request.sender = options.sender;
   const Quoting quoting = body_quoting(templates.body, templates.content_type);
   request.method = templates.method;
   request.url = fill_url_template(templates.url, values);

@@ -206,6 +206,25 @@ TEST_CASE("An engine's running requests are limited and further ones wait for on
   CHECK(order == std::vector<int>{1, 3});
 }
 
+TEST_CASE("One sender's requests that fill an engine's connections make only its own wait",
+          "[fetchers][transport][limits]") {
+  const ChaosServer server;
+  Endings endings;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  const auto send = [&](const std::string& sender, const std::string& fault, int number) {
+    EngineRequest request = chaos_request(server, fault);
+    request.sender = sender;
+    request.max_connections = 4;
+    request.timeout = seconds(600);
+    transport->send(std::move(request), endings.note(number));
+  };
+  send("other", "ok", 0);
+  for (int number = 1; number <= 8; ++number) send("crowd", "hang-after-request", number);
+  send("other", "ok", 9);
+  endings.wait_for(2);
+  CHECK(endings.all[1].number == 9);
+}
+
 TEST_CASE("Requests start no faster than the engine's rate and are refused if they wait too long",
           "[fetchers][transport][limits]") {
   const ChaosServer server;
