@@ -35,6 +35,10 @@ struct Field {
   bool is_optional = false;       ///< lines without it are imported, too
 };
 
+/// clang-16 does not deduce the arguments of aggregates by itself.
+template <class Row, class Value, class... Rest>
+Field(std::string_view, Value Row::*, Rest...) -> Field<Row, Value>;
+
 /// The table of a stored struct: its name, the columns of its key, the kind of its exported lines, and its
 /// fields in the order of columns and lines, those of the key first.
 template <class Row>
