@@ -23,7 +23,7 @@ constexpr std::chrono::minutes kPageFor{5};
 constexpr std::size_t kMostSites = 2000;
 constexpr std::size_t kSiteBytes = std::size_t{8} << 20;
 constexpr std::size_t kMostKeptPages = 200;
-constexpr std::size_t kPageBytes = std::size_t{16} << 20;
+constexpr std::size_t kPageBytes = std::size_t{8} << 20;
 
 /// The site whose robots.txt applies to a page: "https://host:443".
 std::string site_of(const UrlParts& parts) {
@@ -87,6 +87,7 @@ Result<ReadPage> page_of(const fetchers::HttpAnswer& answer, fetchers::PageForm 
   } else {
     return fail(Code::no_input, "the page is " + type.substr(0, 100) + ", neither HTML nor text");
   }
+  page.text.shrink_to_fit();  // it is kept
   if (page.text.empty()) return fail(Code::no_input, "the page has no text; it may need scripts to show any");
   return page;
 }
