@@ -118,8 +118,8 @@ inline double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Sends one request and checks its answer. While fuzzing, more than 100 ms of processor time and 5 us per byte
-/// of the body count as a finding; the sanitizers make everything about ten times as slow.
+/// Sends one request and checks its answer. While fuzzing, more than 100 ms of processor time and 5 us per
+/// byte of the body count as a finding; the sanitizers make everything about ten times as slow.
 ///
 /// in: most_bytes - the longest answer allowed
 inline HttpResponse served(HttpRequest request, std::size_t most_bytes = std::size_t{64} << 20) {
