@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/documents/file_kinds.h"
 
 namespace metafuse::cli {
@@ -59,12 +60,13 @@ void print_read_report(const fetchers::IndexReport& indexed) {
     for (const auto& [why, count] : left_out[name]) left_count += count;
     if (read_count + left_count == 0) continue;
     std::cerr << fmt::format("{:<18} {:>6} {:>9}  {}\n", name, read_count, left_count,
-                             counted_reasons(left_out[name]));
+                             fetchers::printable(counted_reasons(left_out[name])));
   }
   std::size_t named = 0;
   for (const fetchers::LeftOutFile& file : report.left_out) {
     if (is_kind_left_out(file) || file.why.starts_with("a symbolic link") || file.why == "empty") continue;
-    if (++named <= kMostFilesNamed) std::cerr << fmt::format("left out: {}: {}\n", file.path, file.why);
+    if (++named <= kMostFilesNamed)
+      std::cerr << fmt::format("left out: {}\n", fetchers::printable(file.path + ": " + file.why));
   }
   if (named > kMostFilesNamed) std::cerr << fmt::format("left out: {} more files\n", named - kMostFilesNamed);
 }

@@ -319,15 +319,19 @@ constexpr const char* kServiceUser = "metafuse";
 Result<void> check_place(const InitArguments& a, const std::string& file) {
   std::error_code error;
   const fs::path folder = a.folder;
-  if (!a.is_system)
-    for (const fs::path& written :
-         {fs::path(file), folder / "engines.yaml", folder / "admin.key", templates_file(a)})
-      if (fs::exists(written, error))
-        return fail(Code::no_input, written.string() + ": already exists; name another folder");
-  if (!fs::exists(file, error)) return {};
-  const auto config = service::read_config(file);
-  if (config && config->templates.empty()) return {};
-  return fail(Code::no_input, file + ": already has a domain; edit it, or move it away first");
+  std::vector<fs::path> written = {folder / "engines.yaml", folder / "admin.key", templates_file(a)};
+  if (!a.is_system) {
+    written.insert(written.begin(), file);
+  } else if (fs::exists(file, error)) {
+    const auto config = service::read_config(file);
+    if (!config || !config->templates.empty())
+      return fail(Code::no_input, file + ": already has a domain; edit it, or move it away first");
+  }
+  for (const fs::path& path : written)
+    if (fs::exists(path, error))
+      return fail(Code::no_input, path.string() + ": already exists; " +
+                                      (a.is_system ? "move it away first" : "name another folder"));
+  return {};
 }
 
 /// Gives the service its files and lets it read its new configuration.
@@ -398,16 +402,9 @@ Result<std::string> set_up(InitArguments& a, const InitEngines& others, const fs
 /// The files and folders that set_up() writes and that do not exist yet, folders before what is in them.
 std::vector<fs::path> new_paths(const InitArguments& a, const fs::path& state) {
   const fs::path folder = a.folder;
-  std::vector<fs::path> paths = {folder,
-                                 state,
-                                 state / "index.db",
-                                 state / "models",
-                                 state / "reports",
-                                 folder / "templates",
-                                 templates_file(a),
-                                 folder / "admin.key",
-                                 folder / "engines.yaml",
-                                 folder / "metafuse.yaml"};
+  std::vector<fs::path> paths = {folder, state, folder / "templates", templates_file(a)};
+  for (const char* name : {"index.db", "models", "reports"}) paths.push_back(state / name);
+  for (const char* name : {"admin.key", "engines.yaml", "metafuse.yaml"}) paths.push_back(folder / name);
   std::error_code error;
   std::erase_if(paths, [&](const fs::path& path) { return fs::exists(path, error); });
   return paths;

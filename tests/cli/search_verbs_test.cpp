@@ -76,6 +76,16 @@ TEST_CASE("A base URL without a scheme is refused before anything is read", "[cl
   CHECK_FALSE(std::filesystem::exists(folder.path("i.db")));
 }
 
+TEST_CASE("What was left out is told without the control characters of names", "[cli][index]") {
+  const TemporaryFolder folder;
+  folder.write("docs/a.txt", "words");
+  folder.write("docs/b\x1b[31m.jsonl", "{\"url\":\"https://a.example/\",\"\\u001b]0;x\\u0007\":\"y\"}\n");
+  const auto done = run_metafuse({"index", "--database", folder.path("i.db"), folder.path("docs")});
+  CHECK(done.status == 0);
+  CHECK(done.err.find("line 1: the field name \" ]0;x \" cannot be a column") != std::string::npos);
+  CHECK(done.err.find_first_of("\x1b\x07") == std::string::npos);
+}
+
 TEST_CASE("One empty file among those named does not stop an index", "[cli][index]") {
   const TemporaryFolder folder;
   const std::string page = folder.write("a.md", "# Words\n");
