@@ -189,6 +189,7 @@ Result<bool> DocumentKeeper::read_folders(const Snapshot& snapshot, const Docume
   options.files.threads = hardware_threads();
   options.is_interrupted = [this] { return is_stopping_.load(); };
   TRY(const auto report, fetchers::build_local_index(documents.index, documents.folders, options));
+  kept.version = kept.file.now();  // reading writes the file even if nothing has changed
   if (!report.other_version.empty())
     options_.on_event(Log::Level::warning, "index of another version built again",
                       {{"index", documents.index},

@@ -85,6 +85,12 @@ TEST_CASE("Folders are read again when it is time and not before", "[service][do
   CHECK(kept.changed == 2);
   kept.tick(200);
   CHECK(kept.changed == 2);
+  for (const int second : {201, 202}) kept.tick(second);  // no other index was put there
+  CHECK(kept.changed == 2);
+  std::filesystem::remove(kept.folder.path("pages/b.txt"));
+  kept.tick(300);
+  CHECK(kept.documents() == 1);
+  CHECK(kept.changed == 3);
 }
 
 TEST_CASE("A failure to read folders is logged once until it has gone away", "[service][documents]") {
