@@ -53,6 +53,7 @@ const std::vector<Link> kLinks = {
     {"https://out.reddit.com/t3_abc?url=" + kEncoded + "&token=AQ", kPage},
     {"https://t.umblr.com/redirect?z=" + kEncoded + "&t=x", kPage},
     {"https://vk.com/away.php?to=" + kEncoded, kPage},
+    {"https://vk.com/away.php?to=" + kEncoded + "#wall", kPage},
     {"https://steamcommunity.com/linkfilter/?url=" + kEncoded, kPage},
     {"https://steamcommunity.com/linkfilter/?u=" + kEncoded, kPage},
     {"https://slack-redir.net/link?url=" + kEncoded, kPage},

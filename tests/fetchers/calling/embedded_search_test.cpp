@@ -414,6 +414,20 @@ TEST_CASE("A command gets the query as one argument and nothing else", "[fetcher
   CHECK(search_command(access, "x", 10, soon()).error().code == Code::unavailable);
 }
 
+TEST_CASE("Further pages of a command are what it prints behind the earlier ones", "[fetchers][command]") {
+  Engine engine;
+  CommandAccess access;
+  access.arguments = {"/bin/sh", "-c", "for i in 1 2 3 4 5; do echo http://p.example/$i; done", "{{QUERY}}"};
+  access.fields = {"url"};
+  engine.access = access;
+  EmbeddedEngine command(engine);
+  const auto page = [&](int offset) { return urls_of(command.search("x", {}, 2, offset, soon())); };
+  CHECK(page(0) == Urls{"http://p.example/1", "http://p.example/2"});
+  CHECK(page(2) == Urls{"http://p.example/3", "http://p.example/4"});
+  CHECK(page(4) == Urls{"http://p.example/5"});
+  CHECK(page(6).empty());
+}
+
 TEST_CASE("A command is stopped in time and its output is limited", "[fetchers][command]") {
   CommandAccess access;
   access.arguments = {"/bin/sleep", "{{QUERY}}"};

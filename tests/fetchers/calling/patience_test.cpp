@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,13 @@ struct Search {
     for (const char name : names)
       blocks +=
           block(std::string(1, name), "http://" + std::string(1, name) + ".example/?q={query}", more, "60");
-    FetcherOptions options = paced_options(clock, [this](const EngineRequest& request) {
+    const auto pace = [this](const EngineRequest& request) {
       ++asked[request.engine];
       const auto at = takes.find(request.engine);
       return at == takes.end() ? std::optional<Duration>(kUsual) : at->second;
+    };
+    FetcherOptions options = paced_options(clock, pace, [this](const EngineRequest& request) {
+      return failing.contains(request.engine) ? answer_of("no", 500) : answer_of(kOneResult);
     });
     options.learned_wait = wait;
     fetcher = fetcher_of(blocks, std::move(options));
@@ -61,6 +65,7 @@ struct Search {
   std::string names;
   ManualClock clock;
   std::map<std::string, std::optional<Duration>> takes;
+  std::set<std::string> failing;
   std::map<std::string, int> asked;
   Duration took{};
   std::shared_ptr<Fetcher> fetcher;
@@ -189,7 +194,11 @@ TEST_CASE("A late answer is asked for at a second instance whose answer may win"
   CHECK(search.asked["e (2)"] == 1);
   CHECK(search.ask("y")[0].hedge == Hedge::none);  // nothing is left of the 2 %
   CHECK(search.took == seconds(2));
+  // the first's answer has come meanwhile: another had brought the list, so it serves nobody
   search.takes["e"] = kUsual;
+  const int asked = search.asked["e"];
+  search.ask();
+  CHECK(search.asked["e"] == asked + 1);
   search.ask_often(48);
   search.takes["e"] = milliseconds(260);
   search.takes["e (2)"] = milliseconds(50);
@@ -197,6 +206,45 @@ TEST_CASE("A late answer is asked for at a second instance whose answer may win"
   CHECK(lost.hedge == Hedge::lost);
   CHECK(search.took == milliseconds(260));
   CHECK(search.asked["e (2)"] == 2);
+  // requests to second instances earn none: of 149 searches two per cent are not three
+  search.takes["e"] = kUsual;
+  search.ask_often(148 - search.asked["e"]);
+  search.takes["e"] = milliseconds(260);
+  CHECK(search.ask("v")[0].hedge == Hedge::none);
+}
+
+TEST_CASE("A failure of one instance leaves the list to another that was asked", "[fetchers][hedge]") {
+  Search search("e", kSecond);
+  search.ask_often(55);
+  search.takes["e"] = milliseconds(260);
+  search.takes["e (2)"] = milliseconds(50);
+  search.failing = {"e"};
+  const FetchedList list = search.ask()[0];
+  CHECK_FALSE(list.has_failed());
+  CHECK(list.hedge == Hedge::won);
+  CHECK(search.took == milliseconds(290));
+}
+
+TEST_CASE("Within the floor of waits a second instance is worth asking however quick the engines are",
+          "[fetchers][hedge]") {
+  Search search("abcd", kSecond, {.floor = milliseconds(280)});
+  for (const char* engine : {"a", "b", "c", "d", "d (2)"}) search.takes[engine] = milliseconds(50);
+  search.ask_often(60);
+  search.takes["d"] = std::nullopt;
+  CHECK(search.ask()[3].hedge == Hedge::won);
+  CHECK(search.took == milliseconds(110));  // 1.2 times the usual, and the other's answer
+}
+
+TEST_CASE("Of engines that are all left alone the one is asked whose pause ends", "[fetchers][breaker]") {
+  Search search("ba");
+  search.ask_often();
+  search.takes["a"] = std::nullopt;  // its answers are overdue, and its breaker is closed
+  search.failing = {"b"};
+  for (int i = 0; i < 5; ++i) search.ask();
+  const auto before = search.asked;
+  search.ask();
+  CHECK(search.asked["a"] == before.at("a"));
+  CHECK(search.asked["b"] == before.at("b") + 1);
 }
 
 TEST_CASE("Only engines with instances are hedged unless they refuse it", "[fetchers][hedge]") {

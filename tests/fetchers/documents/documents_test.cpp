@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "fetchers/documents/archive_parts.h"
 #include "fetchers/documents/file_kinds.h"
 #include "fetchers/documents/mail_documents.h"
 #include "fetchers/documents/office_documents.h"
@@ -127,6 +128,15 @@ TEST_CASE("A mail gives its subject and people and text and the names of its att
   CHECK(text.find("ada@x.example") != std::string::npos);
   CHECK(text.find("plan.pdf") != std::string::npos);
   CHECK(text.find("xxxx") == std::string::npos);
+  // a text that is attached is no part of what people wrote
+  const std::string attached = field(
+      one(read_mail("From: a@x.example\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+                    "--b\nContent-Type: text/plain\n\nHello\n--b\nContent-Type: text/plain\n"
+                    "Content-Disposition: attachment; filename=log.txt\n\nnoise\n--b--\n")),
+      "text");
+  CHECK(attached.find("Hello") != std::string::npos);
+  CHECK(attached.find("log.txt") != std::string::npos);
+  CHECK(attached.find("noise") == std::string::npos);
   const std::string box =
       "From ada Mon May  6 07:08:09 2024\n" + std::string(kMailSample) +
       "\nFrom bob Mon May  6 07:08:09 2024\nFrom: b@x.example\nSubject: Two\n\nSecond text\n";
@@ -183,6 +193,14 @@ TEST_CASE("Bombs and broken archives and deep trees are refused or read in bound
   std::vector<std::pair<std::string, std::string>> many;
   for (int i = 0; i < 10'001; ++i) many.emplace_back("x" + std::to_string(i), "");
   CHECK(refusal(read_office_file(zip_of(many))).find("more than 10,000 parts") != std::string::npos);
+  const std::string third(22u << 20, 'a');  // each part is small enough, and two are; three are not
+  const auto all_of = [](const std::string& bytes) {
+    return archive_parts(bytes, [](auto) { return true; });
+  };
+  CHECK(all_of(zip_of({{"a", third}, {"b", third}})).has_value());
+  const auto three = all_of(zip_of({{"a", third}, {"b", third}, {"c", third}}));
+  REQUIRE(!three.has_value());
+  CHECK(three.error().text.find("more than 64 MiB") != std::string::npos);
   const std::string archive = docx_of("needle");
   for (std::size_t cut = 0; cut < archive.size(); cut += 7) {
     static_cast<void>(read_office_file(archive.substr(0, cut)));

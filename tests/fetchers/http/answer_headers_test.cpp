@@ -22,6 +22,23 @@ TEST_CASE("Retry-After is read as seconds or as a date after the answer's own", 
   CHECK(read("Sun, 22 Nov 2026 10:02:00 GMT") == std::nullopt);
 }
 
+TEST_CASE("Cookies replace others of their name and are kept up to their limits", "[fetchers][http]") {
+  StringPairs cookies;
+  const auto take = [&](const std::string& cookie) {
+    note_cookies(cookies, {{"set-cookie", cookie}, {"set-cookie2", "x=9"}});
+    return cookies;
+  };
+  CHECK(take("a=1; Path=/; Secure") == StringPairs{{"a", "1"}});
+  CHECK(take("b=2=3") == StringPairs{{"a", "1"}, {"b", "2=3"}});
+  CHECK(take("a=4") == StringPairs{{"b", "2=3"}, {"a", "4"}});
+  const std::string longest(4094, 'v');
+  for (const std::string& none : {std::string("=5"), std::string("c; d=6"), "c=" + longest + "v"})
+    CHECK(take(none).size() == 2);
+  CHECK(take("c=" + longest + "; Path=/").back().second == longest);
+  for (int i = 3; i < 60; ++i) take("n" + std::to_string(i) + "=1");
+  CHECK(cookies.size() == 50);
+}
+
 TEST_CASE("The next page is the one that the header Link names so", "[fetchers][http]") {
   CHECK(next_link("<http://a/?p=2>; rel=\"next\"") == "http://a/?p=2");
   CHECK(

@@ -114,6 +114,8 @@ TEST_CASE("A recording continues after a killed one", "[fetchers][har]") {
   REQUIRE(archive.has_value());
   CHECK(archive->size() == 2);
   CHECK(archive->find("GET http://e.example/?q=1\n")->body == "new");
+  const std::string text = *read_text(path, 1 << 20);  // each request once
+  CHECK(text.find("?q=1\"") == text.rfind("?q=1\""));
 }
 
 TEST_CASE("A bad HAR file is refused with the place of the mistake", "[fetchers][har]") {

@@ -161,6 +161,14 @@ TEST_CASE("A token is fetched by an assertion that is signed with a private key"
   CHECK(to_text(claims) == R"({"iss":"me","aud":"https://login.example/token","iat":1714550400,)"
                            R"("exp":1714550700,"sub":"me","scope":"a b"})");
   CHECK(authorization_of(setting.script.requests[1]) == "Bearer tok-1");
+  // an audience of its own is claimed and not sent beside the claims
+  REQUIRE(setting.read("auth: {" + kToken + "private_key: me.pem, audience: 'https://api.example/'}") == "");
+  setting.script.requests.clear();
+  CHECK(setting.search().list.hits.size() == 1);
+  form = form_of(setting.script.requests.at(0).body);
+  const Json others = claims_of(form["assertion"], key);
+  CHECK(JsonMembers(others).text_or_empty("aud") == "https://api.example/");
+  CHECK_FALSE(form.contains("audience"));
 }
 
 TEST_CASE("The key of a service account says who asks and where", "[fetchers][auth]") {

@@ -159,6 +159,12 @@ TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers
       "site/endless.xml",
       "<sitemapindex><sitemap><loc>https://drinks.example/endless.xml</loc></sitemap></sitemapindex>");
   CHECK(refusal_of(endless).find("more than 4 levels deep") != std::string::npos);
+  for (int level = 1; level <= 4; ++level)
+    folder.write("site/level" + std::to_string(level) + ".xml",
+                 "<sitemapindex><sitemap><loc>https://drinks.example/" +
+                     (level == 1 ? "sitemap" : "level" + std::to_string(level - 1)) +
+                     ".xml</loc></sitemap></sitemapindex>");
+  CHECK(read_all(folder.path("site/level4.xml")).documents.size() == 3);
   CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("not a sitemap") != std::string::npos);
   CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("not valid XML") != std::string::npos);
 }
