@@ -343,6 +343,7 @@ TEST_CASE("A password is a key where searching needs one but never from another 
   const RouteRules asks = rules_of(Access::search, Effect::asks);
   CHECK(closed.status(reads) == 401);
   CHECK(closed.status(reads, {basic_of("search")}) == 0);
+  CHECK(closed.status(reads, {basic_of("search"), {"Sec-Fetch-Site", "cross-site"}}) == 0);  // a link
   CHECK(closed.status(reads, {basic_of("guess")}) == 401);
   CHECK(closed.status(reads, {{"Authorization", "Basic " + base64_encoded("search-key")}}) == 401);
   CHECK(closed.status(asks, {basic_of("search")}, "POST") == 0);

@@ -412,6 +412,10 @@ TEST_CASE("An answer is at most sixteen times as long as its request and a megab
   REQUIRE(refused.has_error());
   CHECK(refused.error().status == 422);
   CHECK(service::fuse_text(text.substr(0, text.size() - 1) + R"(,"limit":500})", {}).has_value());
+  // lines share the limit of their text
+  const std::string most = text.substr(0, text.size() - 1) + R"(,"limit":650})";
+  CHECK(service::fuse_lines(most, {}).find("\"status\"") == std::string::npos);
+  CHECK(service::fuse_lines(most + "\n" + most, {}).find("\"status\":422") != std::string::npos);
   // in a batch, the answers that fit are kept whole
   const std::string batch = R"({"requests":[)" + text + R"(,{"lists":[{"name":"a","results":["x"]}]}]})";
   const Json answers = fused(batch).at("answers");

@@ -321,6 +321,9 @@ TEST_CASE("A well-formed trace context is continued", "[service][http]") {
   CHECK(next_traceparent("00-" + trace + "-" + span + "-00", 1).ends_with("-00"));
   CHECK(next_traceparent("", 1).ends_with("-01"));
   CHECK(next_traceparent("", 0).ends_with("-00"));
+  for (const std::string& unseparated :
+       {"00-" + trace + "a" + span + "-01", "00-" + trace + "-" + span + "a01"})
+    CHECK(next_traceparent(unseparated, 0).substr(3, 32) != trace);
   for (const std::string& bad :
        {"01-" + trace + "-" + span + "-01", "00-" + std::string(32, '0') + "-" + span + "-01",
         "00-" + trace + "-" + std::string(16, '0') + "-01", "00-" + trace + "-" + span + "-0g",

@@ -166,8 +166,10 @@ TEST_CASE("A client that does not read its answers gets no more large ones", "[s
   }
   while (server->counts().open > 0) std::this_thread::yield();
   RawClient third(server->port());
-  third.send(request);
-  CHECK(status_in(third.read_response()) == 200);
+  for (int i = 0; i < 2; ++i) {  // what it has read does not count
+    third.send(request);
+    CHECK(status_in(third.read_response()) == 200);
+  }
   server->stop(std::chrono::seconds(1));
 }
 

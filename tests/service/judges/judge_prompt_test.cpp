@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
+#include "service/judges/kept_answers.h"
 #include "tests/support/chat_server.h"
 
 using namespace metafuse;
@@ -40,6 +41,20 @@ TEST_CASE("A model's answer counts only with one grade for each id and nothing e
                             "``````",
                             "I cannot help with that."})
     CHECK_FALSE(read(wrong).has_value());
+}
+
+TEST_CASE("Questions that differ in any part, or in where it ends, are kept apart", "[service][judges]") {
+  const auto prompt = JudgePrompt::built_in();
+  const auto digest = [&](const std::string& model, const std::string& query, const std::string& title,
+                          const std::string& text) {
+    return digest_of_question(model, prompt, query, {title, text});
+  };
+  const std::string first = digest("m", "q", "ab", "cd");
+  CHECK(digest("m", "q", "ab", "cd") == first);
+  for (const std::string& other :
+       {digest("n", "q", "ab", "cd"), digest("m", "r", "ab", "cd"), digest("m", "q", "ac", "cd"),
+        digest("m", "q", "ab", "ce"), digest("m", "q", "a", "bcd"), digest("m", "qa", "b", "cd")})
+    CHECK(other != first);
 }
 
 TEST_CASE("A document's text can neither end its document nor fill a gap", "[service][judges]") {

@@ -58,6 +58,23 @@ TEST_CASE("A search does not wait for a store that does not answer", "[service][
   database.release();
 }
 
+TEST_CASE("What another server decided is noticed, and only new judgments are to be learned from",
+          "[service][learning][decisions]") {
+  const test::TemporaryFolder folder;
+  const auto store = open_store(folder.path("store.db")).value();
+  Decisions decisions(*store);
+  static_cast<void>(decisions.look("pages"));
+  CHECK(decisions.of("pages", kOptions)->synonyms.empty());
+  const TemplateVersion curation{curation_name("pages"), 0, R"({"synonyms":[["car","automobile"]]})", "ann",
+                                 1};
+  REQUIRE(store->templates.add(curation).has_value());
+  CHECK_FALSE(decisions.look("pages").value());
+  CHECK(decisions.of("pages", kOptions)->synonyms == Synonyms{{"car", "automobile"}});
+  REQUIRE(store->judgments.set({"pages", "ada", "a.example", "ann", 1, "id", 1}).has_value());
+  CHECK(decisions.look("pages").value());
+  CHECK_FALSE(decisions.look("pages").value());
+}
+
 TEST_CASE("A judgment is seen by the next search and by answers rendered before it",
           "[service][learning][decisions]") {
   const test::TemporaryFolder folder;

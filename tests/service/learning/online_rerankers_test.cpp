@@ -4,6 +4,7 @@
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "core/digest.h"
 #include "core/json.h"
@@ -139,6 +140,18 @@ TEST_CASE("A click prefers its result to those above it and a judgment grades on
   CHECK(good[0].level == 2);
   CHECK(reranker_feedback(search, instances, 2, 0, clicks)[0].level == 1);
   CHECK(reranker_feedback(search, instances, 99, std::nullopt, clicks).empty());
+  // of many above it, the ten nearest count as passed over
+  StoredSearch long_search;
+  fusion::QueryInstances long_instances;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    long_search.documents.push_back(fmt::format("d{:02}", i));
+    long_search.shown.push_back({i, Team::none});
+  }
+  long_instances.documents.assign(long_search.documents.begin(), long_search.documents.end());
+  const auto far = reranker_feedback(long_search, long_instances, 15, std::nullopt, {});
+  REQUIRE(far.size() == 11);
+  CHECK(far[9].document == 5);
+  CHECK(far[10].document == 15);
 }
 
 TEST_CASE("A domain without a model learns nothing online", "[service][online]") {

@@ -63,6 +63,10 @@ TEST_CASE("Fingerprints of whole texts decide where both are known", "[service][
   a.fingerprint = 0xF0F0F0F0F0F0F0F0;
   b.fingerprint = a.fingerprint ^ 0x3;
   CHECK(are_alike(a, b));
+  b.fingerprint = a.fingerprint ^ 0xFF;  // as many bits as may differ
+  CHECK(are_alike(a, b));
+  b.fingerprint = a.fingerprint ^ 0x1FF;
+  CHECK_FALSE(are_alike(a, b));
   b.fingerprint = a.fingerprint ^ 0xFFFF;
   CHECK_FALSE(are_alike(a, b));
   b.fingerprint = 0;

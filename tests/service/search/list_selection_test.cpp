@@ -142,6 +142,28 @@ TEST_CASE("The other lists are asked if the first result leads too little, or a 
   CHECK_FALSE(answer.is_cut_short());
 }
 
+TEST_CASE("A list that failed settles nothing, however far the first result leads",
+          "[service][search][selection]") {
+  const LoadedDomain domain = selecting(3);
+  SearchAnswer answer;
+  answer.results.resize(2);
+  answer.results[0].score = 3;
+  answer.lists.resize(2);
+  CHECK(is_settled(domain, answer, 0));
+  answer.lists[1].failure = fetchers::Failure::timeout;
+  CHECK_FALSE(is_settled(domain, answer, 0));
+}
+
+TEST_CASE("Five lists not asked for are named and of more only the number", "[service][search][selection]") {
+  SearchAnswer answer;
+  for (int i = 1; i <= 5; ++i)
+    answer.not_asked.push_back({std::to_string(i) + "@e", "e", WhyNotAsked::settled});
+  CHECK(not_asked_groups(answer).at(0).names == "1@e, 2@e, 3@e, 4@e, 5@e");
+  answer.not_asked.push_back({"6@e", "e", WhyNotAsked::settled});
+  CHECK(not_asked_groups(answer).at(0).names == "1@e, 2@e, 3@e, 4@e, 5@e, ...");
+  CHECK(not_asked_groups(answer).at(0).count == 6);
+}
+
 TEST_CASE("Each round doubles the lists and stops at the lead that suffices for that number",
           "[service][search][selection]") {
   Asking asking(selecting(9, "2.5"));

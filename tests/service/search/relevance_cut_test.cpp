@@ -45,6 +45,14 @@ TEST_CASE("What judges graded above 0 stays below the least relevance", "[servic
   CHECK_FALSE(cut->has_no_good_answer());
 }
 
+TEST_CASE("What was hidden before stays hidden behind the least relevance", "[service][relevance]") {
+  auto answer = answer_of({result("likely", 0.8), result("unlikely", 0.2), result("hidden", 0.9)});
+  answer.hidden = 1;
+  const auto cut = with_min_relevance(std::make_shared<const SearchAnswer>(answer), 0.5);
+  CHECK(shown(*cut) == std::vector<std::string>{"likely"});
+  CHECK(cut->cut->left_out == 1);
+}
+
 TEST_CASE("Scores never rise, and what judges graded 0 lifts none", "[service][relevance]") {
   const auto answer = answer_of({result("good", 0.1, 3), result("likely", 0.8), result("bad", 0.9, 0)});
   CHECK(unit_scores(answer, {0, 1, 2}) == std::vector<double>{0.8, 0.8, 0.0});

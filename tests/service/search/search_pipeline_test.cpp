@@ -11,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/digest.h"
 #include "core/json.h"
 #include "service/api/fusing.h"
 #include "service/learning/feedback.h"
@@ -277,6 +278,26 @@ TEST_CASE("A sender's searches take at most a share of the store's bytes per day
   CHECK(add(log, 24, ""));   // nobody's share
   one.at += 24 * 3600;
   CHECK(add(log, 23, "x"));  // another day
+}
+
+TEST_CASE("Searches with a key are stored beyond an unknown sender's share", "[service][store][security]") {
+  TestServer server(TestServer::default_answer,
+                    "store: state.db\nstore_max_bytes: 40000\nkeys: [{name: app, roles: [search], sha256: " +
+                        sha256_hex("app-key") + "}]\n");
+  const auto stored = [&](const std::string& headers) {
+    int count = 0;
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = "\"search_id\":\"";
+      const std::string answer = server.get("/search?format=json&q=word" + std::to_string(i), headers);
+      const std::size_t at = answer.find(name);
+      count += at != std::string::npos && answer[at + name.size()] != '"' ? 1 : 0;
+    }
+    return count;
+  };
+  const int without_key = stored("");
+  CHECK(without_key > 0);
+  CHECK(without_key < 20);
+  CHECK(stored("Authorization: Bearer app-key\r\n") == 20);
 }
 
 TEST_CASE("A full search log drops new searches and counts them", "[service][store]") {

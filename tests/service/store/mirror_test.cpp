@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +21,7 @@
 #include "core/text_file.h"
 #include "fusion/model/sum_ranker.h"
 #include "service/store/model_versions.h"
+#include "service/store/store.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_folder.h"
@@ -175,6 +177,28 @@ TEMPLATE_TEST_CASE("All servers share champion and challenger and versions", "[s
   CHECK(a.state().is_promotion_paused);
 }
 
+TEST_CASE("A change of a domain's models leaves another domain's alone", "[service][shared][models]") {
+  TwoServers servers;
+  const auto mirror_of = [&](SharingServer& server) {
+    const std::map<std::string, std::string> templates = {{"shoes", server.file},
+                                                          {"hats", server.folder.write("hats.yaml", "one")}};
+    return std::make_unique<Mirror>(
+        servers.store->shared,
+        SharedPlaces{templates, server.folder.path("models"), server.folder.path("reports"), ""});
+  };
+  const auto a = mirror_of(servers.a);
+  const auto b = mirror_of(servers.b);
+  ModelVersions& versions = servers.a.versions;
+  versions.on_saved = [&](std::string_view domain) { return a->send_models(domain); };
+  const std::string hat = *versions.add_challenger("hats", shared_model(1), "retrain", 1);
+  REQUIRE(versions.activate("hats", hat).has_value());
+  REQUIRE(versions.add_challenger("shoes", shared_model(2), "retrain", 1).has_value());
+  REQUIRE(b->step().has_value());
+  CHECK(servers.b.versions.state("hats")->champion == hat);
+  REQUIRE(a->step().has_value());
+  CHECK(versions.state("hats")->champion == hat);
+}
+
 TEST_CASE("A change of models that the store refuses is undone at once", "[service][shared][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   std::string first, second;
@@ -269,7 +293,8 @@ TEMPLATE_TEST_CASE("All servers share evaluation reports and keys", "[service][s
   SharingServer a(store, "t"), b(store, "t");
   a.folder.write("keys.yaml", "keys: []\n");
   a.folder.write("reports/shoes.crossvalidation.json", "{}");
-  a.folder.write("reports/hats.crossvalidation.json", "of no domain here");
+  for (const char* other : {"hats", "shoestrings"})
+    a.folder.write(fmt::format("reports/{}.crossvalidation.json", other), "of no domain here");
   CHECK(a.step().sent ==
         std::vector<std::string>{"keys", "templates/shoes", "reports/shoes.crossvalidation.json"});
   CHECK(b.step().taken.size() == 2);  // both servers have the same templates
