@@ -221,8 +221,8 @@ TEST_CASE("The configuration is found if none is named", "[cli]") {
 TEST_CASE("Error messages do not write control characters of a file to the terminal", "[cli]") {
   const TemporaryFolder folder;
   const auto done = run_metafuse(
-      {"train", "--letor", folder.write("t", "\x1b[2J\xff qid:1 1:1\n"), "--model", folder.path("m")});
-  check_refused(done, 65, "?[2J\xEF\xBF\xBD");
+      {"train", "--letor", folder.write("t", "\x1b[2J\x7F\xff qid:1 1:1\n"), "--model", folder.path("m")});
+  check_refused(done, 65, "?[2J?\xEF\xBF\xBD");
 }
 
 TEST_CASE("An output that cannot be written is reported before the work begins", "[cli]") {

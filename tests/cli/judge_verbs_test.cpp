@@ -107,6 +107,7 @@ TEST_CASE("A model's judgments train only on request", "[cli][judge]") {
   CHECK(has(train({"--weight", "m"}).err, "--weight takes MODEL=NUMBER"));
   CHECK(has(train({"--weight", "m=-1"}).err, "--weight takes MODEL=NUMBER"));
   CHECK(has(train({"--calibrate-judge"}).err, "add --weight or --only"));
+  CHECK(has(train({"--runs", "a.run"}).err, "--runs and --qrels go together"));
 }
 
 TEST_CASE("The verb judge reports on the models in the store", "[cli][judge]") {

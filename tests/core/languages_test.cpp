@@ -1,5 +1,7 @@
 #include "core/languages.h"
 
+#include <string>
+
 #include <catch2/catch.hpp>
 
 using namespace metafuse;
@@ -14,6 +16,11 @@ TEST_CASE("The names that engines use for a language become one tag", "[core][la
   CHECK(language_tag("nds") == "nds");  // not in the table but still a valid code
   CHECK(language_tag("pt-BR-\xFF") == "pt-BR");
   CHECK(language_tag("de-toolongsubtag") == "de");
+  CHECK(language_tag("de-ABCDEFGH") == "de-abcdefgh");  // only four letters are a script
+  CHECK(language_tag("de-abcdefghi") == "de");
+  const std::string longest = "de-aaaaaaaa-aaaaaaaa-aaaaaaaa-aaaaa";  // 35 bytes
+  CHECK(language_tag(longest) == longest);
+  CHECK(language_tag(longest + "a").empty());
 }
 
 TEST_CASE("A text that does not name exactly one language has no tag", "[core][languages]") {

@@ -1,5 +1,6 @@
 #include "core/text_file.h"
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <vector>
@@ -73,6 +74,12 @@ TEST_CASE("A written file is complete or absent", "[core][text]") {
   CHECK(write_file(folder.path("no/such/folder"), "x").error().code == Code::no_input);
   CHECK(write_file("/dev/full", "x").error().code == Code::try_again);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("Only what may pass by itself is worth another try", "[core][text]") {
+  for (const int number : {ENOSPC, EDQUOT, EFBIG, EIO})
+    CHECK(write_error("f", number).code == Code::try_again);
+  for (const int number : {EACCES, EROFS, ENOENT}) CHECK(write_error("f", number).code == Code::no_input);
 }
 
 TEST_CASE("A replaced file keeps its mode and a new one follows the umask", "[core][text]") {

@@ -121,6 +121,11 @@ TEST_CASE("Methods that add scores use those of the lists", "[library]") {
   const metafuse_list bare[] = {{"first", first, nullptr, 2}};
   CHECK(metafuse_fuse_lists(bare, 1, "combsum", nullptr, 0, &fused) == METAFUSE_USAGE);
   CHECK(std::string(metafuse_last_error()).find("\"first\" has none") != std::string::npos);
+  // a list that found nothing needs no scores
+  const metafuse_list with_empty[] = {{"first", first, of_first, 2}, {"second", nullptr, nullptr, 0}};
+  REQUIRE(metafuse_fuse_lists(with_empty, 2, "combsum", nullptr, 0, &fused) == METAFUSE_OK);
+  CHECK(documents_of(fused, 0) == std::vector<std::string>{"a", "b"});
+  metafuse_run_free(fused);
 }
 
 TEST_CASE("Runs are fused in the same order as by metafuse fuse", "[library]") {
@@ -223,7 +228,38 @@ TEST_CASE("A mistake gives one sentence and creates nothing", "[library]") {
   REQUIRE(metafuse_run_add(run, "q", two, nullptr, 2) == METAFUSE_OK);
   check_refused(metafuse_run_add(run, "q", two, nullptr, 2), METAFUSE_BAD_DATA, "already");
   CHECK(metafuse_run_query_count(run) == 1);
+  // scores that later queries have do not make up for those that the first one lacks
+  const double scores[] = {2.0, 1.0};
+  REQUIRE(metafuse_run_add(run, "r", two, scores, 2) == METAFUSE_OK);
+  metafuse_run* fused = nullptr;
+  check_refused(metafuse_fuse_runs(&run, 1, "combsum", nullptr, nullptr, 0, &fused), METAFUSE_USAGE,
+                "\"mine\" has none");
   metafuse_run_free(run);
+}
+
+TEST_CASE("A run without a name is not written and a query is judged once", "[library]") {
+  const LoadedRuns loaded;
+  const char* queries[] = {"new", "q1"};
+  const char* documents[] = {"a", "a"};
+  const std::int32_t grades[] = {1, 1};
+  CHECK(metafuse_qrels_add_rows(loaded.qrels, queries, documents, grades, 1) == METAFUSE_OK);
+  CHECK(metafuse_qrels_add_rows(loaded.qrels, queries + 1, documents + 1, grades, 1) == METAFUSE_BAD_DATA);
+  CHECK(std::string(metafuse_last_error()).find("q1 already has judgments") != std::string::npos);
+  metafuse_run* run = nullptr;
+  REQUIRE(metafuse_run_new("", &run) == METAFUSE_OK);
+  CHECK(metafuse_run_write(run, loaded.files.folder.path("x.run").c_str()) == METAFUSE_BAD_DATA);
+  metafuse_run_free(run);
+}
+
+TEST_CASE("Cross-validation caps ranks below the depth that lists count to", "[library]") {
+  const LoadedRuns loaded;
+  for (const auto& [depth, rank] : {std::pair{"7", "\"depth\":7"}, {"0", "\"depth\":30"}}) {
+    const metafuse_option options[] = {{"depth", depth}, {"rounds", "2"}};
+    char* json = nullptr;
+    REQUIRE(metafuse_cross_validate(loaded.data(), 3, loaded.qrels, "rankboost", options, 2, nullptr, nullptr,
+                                    &json) == METAFUSE_OK);
+    CHECK(taken(json).find(rank) != std::string::npos);
+  }
 }
 
 TEST_CASE("Rows of a table are sorted by score and rank and document and queries by id", "[library]") {

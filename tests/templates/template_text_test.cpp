@@ -73,6 +73,7 @@ TEST_CASE("Every mistake in a query text is reported with its place", "[template
 
 TEST_CASE("All mistakes of a query text are found at once", "[templates]") {
   CHECK(parse_template_text("} {X|a|b} ] [c] {").mistakes.size() == 6);
+  CHECK(parse_template_text("[{X} [c] ]").mistakes.size() == 1);  // only the inner group has no slot
 }
 
 TEST_CASE("Groups are nested up to sixteen levels", "[templates]") {

@@ -277,6 +277,9 @@ TEST_CASE("Only words beside OR are alternatives", "[templates][typed]") {
   CHECK(typed_expansion("{A}", "gnu vim OR e(macs", "google") == "gnu (vim OR \"e macs\")");
   CHECK(typed_expansion("{A}", "vi(m gnu", "google") == "vi m gnu");
   CHECK(typed_expansion("{A}", "gnu vi(m", "google") == "gnu vi m");
+  // a sign for "must" stands before alternatives only where every word has one
+  CHECK(typed_expansion("{A}", "cat OR dog food", "lucene") == "(cat OR dog) food");
+  CHECK(typed_expansion("{A|all}", "cat OR dog food", "lucene") == "+(cat OR dog) +food");
   CHECK(typed_expansion("{A|all}", "a OR b c OR d", "fts5") == "((a OR b) AND (c OR d))");
   CHECK(typed_expansion("{A|all}", "vi\"text editor\" x", "fts5") == "(vi AND \"text editor\" AND x)");
 }

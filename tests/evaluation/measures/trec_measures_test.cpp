@@ -97,4 +97,8 @@ TEST_CASE("Average rank loss is the mean of |score - grade| over all documents",
   CHECK(evaluation->value(0, 0) == Approx(1.0));
   CHECK(evaluation->value(1, 0) == Approx(0.5));
   CHECK(evaluation->summary[0] == Approx(0.875));
+  JudgedRanking ranking;
+  ranking.grades = {kUnjudged, 1};  // what nobody judged has grade 0
+  ranking.scores = {0.25, 0.25};
+  CHECK(evaluate(*set, ranking, {})[0] == Approx(0.5));
 }

@@ -198,6 +198,24 @@ TEST_CASE("LETOR files are evaluated with a file of scores in the same order", "
       std::string::npos);
 }
 
+TEST_CASE("Equal scores of a run stay in the file's order by the rules of LETOR's scripts alone",
+          "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 b 0\n"));
+  const auto run = index_run(folder.write("r", "1 Q0 a 1 7 t\n1 Q0 b 2 7 t\n"));
+  for (const auto& [mode, value] : {std::pair{Mode::letor3, 1.0},
+                                    {Mode::letor4, 1.0},
+                                    {Mode::mslr, 1.0},
+                                    {Mode::trec9, 0.5},
+                                    {Mode::trec10, 0.5},
+                                    {Mode::gdeval, 0.5}}) {
+    INFO(static_cast<int>(mode));
+    EvaluationOptions options;
+    options.rules.mode = mode;
+    CHECK(evaluate_run(*run, *judgments, *parse_measures("map"), options)->summary[0] == value);
+  }
+}
+
 TEST_CASE("Runs over other queries are not compared by Tukey's test", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n2 0 a 1\n3 0 a 1\n"));

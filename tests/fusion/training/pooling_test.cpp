@@ -66,6 +66,19 @@ TEST_CASE("Other domains' queries that contradict the own ones are left", "[fusi
   CHECK(joint.model.training.at("pooled").at("measured_queries") == 30);
 }
 
+TEST_CASE("An own pair counts in a joint set wherever its documents stand", "[fusion][pooling]") {
+  const auto one_query = [](double grade) {
+    TrainingSetBuilder builder;
+    builder.add({"q", "d0", grade, true, std::vector<Cell>{{0, -1.0}, {1, -6.0}}});
+    builder.add({"q", "d1", 0.0, true, std::vector<Cell>{{0, -6.0}, {1, -1.0}}});
+    return builder.finish({{"a", FeatureKind::rank, 6}, {"b", FeatureKind::rank, 6}}, {}).value();
+  };
+  TrainingSet own = one_query(0.0);
+  own.pairs = {{0, 1, 1.0}};  // d1 above d0, against what the others' query says
+  const auto scores = pooled(own, one_query(1.0)).model.ranker->score(own.matrix);
+  CHECK(scores[1] > scores[0]);
+}
+
 TEST_CASE("Training again in the same way counts the other domains as much", "[fusion][pooling]") {
   const TrainingSet own = queries_trusting(1, 3, 7);
   const auto joint = pooled(own, queries_trusting(1, 20, 9));

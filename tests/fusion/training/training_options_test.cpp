@@ -74,5 +74,6 @@ TEST_CASE("What a learner does not use for validation is refused", "[fusion][tra
   CHECK(refused("rankboost", {false, "map", {}}).find("only with --validate") != std::string::npos);
   CHECK(refused("reciprocal-ranks", {true, {}, {}}).find("leave out --validate") != std::string::npos);
   CHECK(refused("reciprocal-ranks", {false, "map", {}}).find("leave out --metric") != std::string::npos);
+  CHECK(refused("reciprocal-ranks", {false, {}, 5}).find("leave out --patience") != std::string::npos);
   CHECK(refused("reciprocal-ranks", {false, "map", 5}).find("leave out --patience") != std::string::npos);
 }

@@ -132,6 +132,24 @@ TEST_CASE("The first question is the best of all monotone questions", "[fusion][
   }
 }
 
+TEST_CASE("Each side of a question is asked the question that is best for its own documents",
+          "[fusion][monotone_trees]") {
+  // The first three documents differ from the others in f0. Among the others only f1 tells something, and
+  // among the three only f2, which would be the best question for all eight together once f0 is answered.
+  const FeatureMatrix matrix =
+      matrix_of({{1, 0, 1}, {1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 1, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
+                FeatureKind::value);
+  const double bad = -8.0 / 3.0;
+  const Growth growth =
+      grow(matrix, {{4, 1}, {2, 1}, {2, 1}, {0, 1}, {0, 1}, {bad, 1}, {bad, 1}, {bad, 1}}, 2);
+  REQUIRE(growth.tree.size() == 7);
+  CHECK(growth.tree[0].feature == 0);
+  CHECK(growth.tree[1].feature == 1);  // the side with more documents, whose sums are the rest of the whole
+  CHECK(growth.tree[2].feature == 2);
+  CHECK(growth.steps[3] == Approx(0.0).margin(0.01));
+  CHECK(growth.steps[5] == Approx(bad).margin(0.01));
+}
+
 TEST_CASE("Sampled pairs have on average the same gradient as all pairs of a query",
           "[fusion][monotone_trees]") {
   Random random(7);

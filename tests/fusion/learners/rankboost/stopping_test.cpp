@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "core/json.h"
 #include "core/random.h"
+#include "fusion/input/training_set_builder.h"
 #include "fusion/learners/common/rounds.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
@@ -52,4 +55,19 @@ TEST_CASE("Among equally good numbers of rounds the smallest is kept", "[fusion]
   CHECK(patient.add(0.5));        // no better: one round without progress
   CHECK_FALSE(patient.add(0.5));  // two rounds
   CHECK(patient.rounds() == 1);
+}
+
+TEST_CASE("The trace says for a question about all ranked documents how deep that is", "[rankboost][trace]") {
+  TrainingSetBuilder builder;
+  builder.add({"q", "d", 1.0, true, std::vector<Cell>{{0, -2.0}, {1, 0.5}}});
+  const TrainingSet set =
+      builder.finish({{"list", FeatureKind::rank, 30}, {"number", FeatureKind::value, 0}}, {}).value();
+  TrainingRequest request;
+  request.train = &set;
+  const double least = -std::numeric_limits<double>::infinity();
+  const JsonObject of_list = step_trace_line(request, 1, {0, least, 0.0, 1.0}, 7.0);
+  CHECK(of_list.at("rank") == Json(7));
+  const JsonObject of_number = step_trace_line(request, 1, {1, least, 0.0, 1.0}, 7.0);
+  CHECK_FALSE(of_number.contains("rank"));
+  CHECK(of_number.at("threshold").is_null());
 }
