@@ -135,6 +135,9 @@ class Test:
         properties = {p["name"]: p["value"] for p in entry["properties"]}
         self.name, self.command, self.folder = entry["name"], entry["command"], properties.get("WORKING_DIRECTORY")
         self.environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        for change in properties.get("ENVIRONMENT_MODIFICATION", []):  # PATH=path_list_prepend:FOLDER, the only form used
+            name, folder = change.split("=path_list_prepend:")
+            self.environment[name] = folder + os.pathsep + os.environ.get(name, "")
         self.is_full = "full" in properties.get("LABELS", []) and "quick" not in properties.get("LABELS", [])
         self.suite = self.name.split(":")[0].split(" ")[0]
         self.seconds, self.reached, self.passes = properties.get("TIMEOUT", 300), set(), False
