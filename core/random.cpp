@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/contract.h"
+#include "core/random_numbers.h"
 
 namespace metafuse {
 namespace {
@@ -69,6 +70,25 @@ double Random::normal() {
 Random Random::split(std::uint64_t stream) const {
   std::uint64_t mixed = state_[0] ^ (stream * 0xd1342543de82ef95U);
   return Random(splitmix64(mixed));
+}
+
+void draw_below(Random& random, std::uint64_t bound, std::span<std::uint64_t> numbers) {
+  require(bound > 0, "a random number needs a positive bound");
+  __extension__ typedef unsigned __int128 Wide;
+  const std::uint64_t rejected = (0 - bound) % bound;
+  const std::uint64_t inverse = ~std::uint64_t{0} / bound;
+  Random own = random;  // a copy, whose state stays in registers
+  for (std::uint64_t& number : numbers) {
+    std::uint64_t draw = 0;
+    do {
+      draw = own.next();
+    } while (draw < rejected);
+    // The product with the inverse is less than 1 below draw / bound.
+    const auto quotient = static_cast<std::uint64_t>(Wide{draw} * inverse >> 64);
+    const std::uint64_t rest = draw - quotient * bound;
+    number = rest >= bound ? rest - bound : rest;
+  }
+  random = own;
 }
 
 }  // namespace metafuse

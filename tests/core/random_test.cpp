@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/random_numbers.h"
+
 using metafuse::Random;
 
 TEST_CASE("The same seed gives the same numbers on every platform", "[core][random]") {
@@ -49,4 +51,15 @@ TEST_CASE("A bounded draw is uniform and a shuffle is a permutation", "[core][ra
   CHECK(shuffled != items);
   std::sort(shuffled.begin(), shuffled.end());
   CHECK(shuffled == items);
+}
+
+TEST_CASE("Many bounded draws at once are those of as many single draws", "[core][random]") {
+  for (const std::uint64_t bound : {std::uint64_t{1}, std::uint64_t{7}, (std::uint64_t{1} << 63) + 1}) {
+    Random one_by_one(bound);
+    Random at_once(bound);
+    std::vector<std::uint64_t> numbers(1000);
+    draw_below(at_once, bound, numbers);
+    for (const std::uint64_t number : numbers) REQUIRE(number == one_by_one.below(bound));
+    CHECK(at_once.next() == one_by_one.next());
+  }
 }
