@@ -9,6 +9,7 @@
 
 #include "core/contract.h"
 #include "core/portable_math.h"
+#include "core/random_numbers.h"
 
 namespace metafuse::fusion::monotone_trees {
 
@@ -46,47 +47,46 @@ void PairSampler::add_query(std::size_t place) {
   queries_.push_back(std::move(query));
 }
 
-void PairSampler::draw(Random& random, std::span<const double> scores, std::span<Push> pushes) const {
-  std::fill(pushes.begin(), pushes.end(), Push{});
+void PairSampler::draw(Random& random, std::span<const double> scores, Pushes& pushes) const {
+  pushes.of_document.resize(rows_.size());
+  pushes.total = {};
   Draws draws;
   for (const Query& query : queries_) {
     draw_pairs(query, random, scores, draws);
     portable_exp(draws.powers);
-    for (std::size_t i = 0; i < draws.pairs.size(); ++i) {
-      const DrawnPair& pair = draws.pairs[i];
-      Push& high = pushes[pair.high];
-      Push& low = pushes[pair.low];
-      const double wrong = 1.0 / (1.0 + draws.powers[i]);
-      high.potential += pair.weight * wrong;
-      low.potential -= pair.weight * wrong;
-      // (d1 - d0)^2 <= 2 d1^2 + 2 d0^2, so the pair's second derivative is bounded by a term for
-      // each document.
-      const double curvature = 2.0 * pair.weight * wrong * (1.0 - wrong);
-      high.curvature += curvature;
-      low.curvature += curvature;
-    }
+    draws.pushes.assign(draws.pairs.size(), Push{});
+    push_pairs(draws.pairs, draws.powers, draws.pushes);
+    pushes.total += round_pushes(draws.pushes,
+                                 std::span(pushes.of_document).subspan(query.begin, query.end - query.begin));
   }
 }
 
 void PairSampler::draw_pairs(const Query& query, Random& random, std::span<const double> scores,
                              Draws& draws) const {
   const rankboost::QueryFeedback& source = feedback_.queries[query.place];
-  draws.pairs.resize(query.end - query.begin);
-  draws.powers.resize(draws.pairs.size());
+  const std::size_t documents = query.end - query.begin;
+  draws.partners.resize(documents);
+  draws.pairs.resize(documents);
+  draws.powers.resize(documents);
+  draws.weights.resize(source.classes);
   for (std::size_t c = 0; c < source.classes; ++c) {
     const std::size_t begin = query.class_at[c];
     const std::size_t end = query.class_at[c + 1];
-    const std::size_t others = (query.end - query.begin) - (end - begin);
-    for (std::size_t i = begin; i < end; ++i) {
-      std::size_t j = query.begin + static_cast<std::size_t>(random.below(others));
-      if (j >= begin) j += end - begin;
-      const bool is_above = j < begin;
-      const std::size_t other = classes_[j];
-      const std::size_t lower = is_above ? other : c;
-      const std::size_t upper = is_above ? c : other;
-      const double weight = query.scale * feedback_.weights[source.table + lower * source.classes + upper];
-      draws.pairs[i - query.begin] = {is_above ? i : j, is_above ? j : i, weight};
-      draws.powers[i - query.begin] = is_above ? scores[i] - scores[j] : scores[j] - scores[i];
+    for (std::size_t other = 0; other < source.classes; ++other) {
+      const std::size_t place = std::min(c, other) * source.classes + std::max(c, other);
+      draws.weights[other] = query.scale * feedback_.weights[source.table + place];
+    }
+    const std::span<std::uint64_t> partners = std::span(draws.partners).first(end - begin);
+    draw_below(random, documents - partners.size(), partners);
+    for (std::size_t i = begin; i < end; ++i) {  // without a branch, which would be mispredicted
+      std::size_t j = query.begin + partners[i - begin];
+      j += partners.size() * static_cast<std::size_t>(j >= begin);
+      const std::size_t high = std::max(i, j);  // a higher class has later rows
+      const std::size_t low = std::min(i, j);
+      draws.pairs[i - query.begin] = {static_cast<std::uint32_t>(high - query.begin),
+                                      static_cast<std::uint32_t>(low - query.begin),
+                                      draws.weights[classes_[j]]};
+      draws.powers[i - query.begin] = scores[high] - scores[low];
     }
   }
 }
@@ -100,13 +100,6 @@ constexpr double kCalm = 1e-4;
 
 /// The pairs of all queries together have weight 1, so a smaller gain is a rounding error.
 constexpr double kLeastGain = 1e-14;
-
-/// Pushes are whole numbers, so that sums are exact in any order, and stay exact when a part is subtracted.
-constexpr double kPushScale = 0x1p58;
-
-WholePush whole(const Push& push) {
-  return {std::llrint(push.potential * kPushScale), std::llrint(push.curvature * kPushScale)};
-}
 
 Push push_of(const WholePush& sum) {
   return {static_cast<double>(sum.potential) / kPushScale, static_cast<double>(sum.curvature) / kPushScale};
@@ -123,6 +116,7 @@ struct Question {
   std::uint32_t code = 0;  // "yes" from this code on
   double below = 0.0;
   double above = 0.0;
+  std::size_t sums_at = 0;  // where the feature begins in Sums
 };
 
 /// The documents of a node: a range of Grower's order, and the sum of their pushes.
@@ -141,10 +135,8 @@ using Sums = std::vector<WholePush>;
 class Grower {
  public:
   Grower(const GrowInput& input, std::span<double> steps)
-      : in_(input), steps_(steps), order_(input.pushes.size()) {
+      : in_(input), steps_(steps), pushes_(input.pushes.of_document), order_(pushes_.size()) {
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-    pushes_.reserve(order_.size());
-    for (const Push& push : input.pushes) pushes_.push_back(whole(push));
     for (const std::uint32_t feature : input.askable) {
       starts_.push_back(size_);
       size_ += input.data.most(feature) + 1;
@@ -153,7 +145,7 @@ class Grower {
   }
 
   Tree run() {
-    const NodeDocuments all{0, order_.size(), total(0, order_.size())};
+    const NodeDocuments all{0, order_.size(), in_.pushes.total};
     calm_ = kCalm * push_of(all.total).curvature;
     tree_.emplace_back();
     grow(0, all, in_.depth, {}, sums_of(all));
@@ -161,12 +153,6 @@ class Grower {
   }
 
  private:
-  WholePush total(std::size_t begin, std::size_t end) const {
-    WholePush sum;
-    for (std::size_t i = begin; i < end; ++i) sum += pushes_[order_[i]];
-    return sum;
-  }
-
   double best_value(const Push& push, const Bounds& bounds) const {
     return std::clamp(push.potential / (push.curvature + calm_), bounds.lowest, bounds.highest);
   }
@@ -192,7 +178,7 @@ class Grower {
     tree_[below + 1].value = best.above;
     if (depth == 1) return step(node, best);
     const double between = 0.5 * (best.below + best.above);
-    const auto [low, high] = part(node, best);
+    const auto [low, high] = part(node, best, sums);
     const bool is_low_smaller = low.count() <= high.count();
     Sums smaller = sums_of(is_low_smaller ? low : high);
     for (std::size_t i = 0; i < size_; ++i) sums[i] -= smaller[i];
@@ -205,30 +191,36 @@ class Grower {
   /// Sets the steps of a node's documents if both children are leaves, so that the documents need no order.
   void step(const NodeDocuments& node, const Question& question) {
     const std::uint8_t* codes = in_.data.codes(question.feature).data();
+    const double values[] = {question.below, question.above};  // instead of a branch, as in part()
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const std::uint32_t document = order_[i];
-      steps_[document] = codes[document] >= question.code ? question.above : question.below;
+      steps_[document] = values[codes[document] >= question.code ? 1 : 0];
     }
   }
 
   /// Moves the documents of "no" before those of "yes".
-  std::pair<NodeDocuments, NodeDocuments> part(const NodeDocuments& node, const Question& question) {
+  std::pair<NodeDocuments, NodeDocuments> part(const NodeDocuments& node, const Question& question,
+                                               const Sums& sums) {
     const std::uint8_t* codes = in_.data.codes(question.feature).data();
     yes_.resize(node.count() + 1);
+    std::uint32_t* const order = order_.data();
+    std::uint32_t* const yes = yes_.data();
     std::size_t no_end = node.begin;
     std::size_t yes_count = 0;
     for (std::size_t i = node.begin; i < node.end; ++i) {  // without a branch, which would be mispredicted
-      const std::uint32_t document = order_[i];
-      const bool is_yes = codes[document] >= question.code;
-      order_[no_end] = document;
-      yes_[yes_count] = document;
-      no_end += is_yes ? 0 : 1;
-      yes_count += is_yes ? 1 : 0;
+      const std::uint32_t document = order[i];
+      const std::size_t is_yes = codes[document] >= question.code ? 1 : 0;
+      order[no_end] = document;
+      yes[yes_count] = document;
+      no_end += 1 - is_yes;
+      yes_count += is_yes;
     }
     std::copy_n(yes_.begin(), yes_count, order_.begin() + static_cast<std::ptrdiff_t>(no_end));
-    const WholePush low = total(node.begin, no_end);
-    WholePush high = node.total;
-    high -= low;
+    WholePush high;
+    for (std::size_t code = question.code; code <= in_.data.most(question.feature); ++code)
+      high += sums[question.sums_at + code];
+    WholePush low = node.total;
+    low -= high;
     return {{node.begin, no_end, low}, {no_end, node.end, high}};
   }
 
@@ -239,7 +231,7 @@ class Grower {
     const std::span<const std::uint32_t> documents = std::span(order_).subspan(node.begin, node.count());
     std::vector<PushColumn> columns;
     for (std::size_t i = 0; i < starts_.size(); ++i) {
-      WholePush* const own = sums.data() + starts_[i];
+      const std::span own(sums.data() + starts_[i], in_.data.most(in_.askable[i]) + 1);
       const std::span<const RankedDocument> ranked = in_.data.ranked(in_.askable[i]);
       const bool is_by_rank = in_.data.is_sparse(in_.askable[i]) && (is_all || ranked.size() < node.count());
       if (is_by_rank) {
@@ -280,7 +272,8 @@ class Grower {
         const double high = best_value(above, bounds);
         if (low > high) continue;
         const double gain = gain_of(below, low) + gain_of(above, high) - unasked;
-        if (gain > best.gain) best = {gain, in_.askable[i], static_cast<std::uint32_t>(code), low, high};
+        if (gain > best.gain)
+          best = {gain, in_.askable[i], static_cast<std::uint32_t>(code), low, high, starts_[i]};
       }
     }
     return best;
@@ -288,8 +281,8 @@ class Grower {
 
   const GrowInput& in_;
   std::span<double> steps_;
+  std::span<const WholePush> pushes_;  // by document
   std::vector<std::uint32_t> order_;
-  std::vector<WholePush> pushes_;    // by document
   std::vector<std::size_t> starts_;  // where each askable feature begins in Sums
   std::size_t size_ = 0;             // of Sums
   std::vector<std::uint32_t> yes_;
@@ -355,7 +348,7 @@ std::vector<Tree> boost_trees(const CodedFeatures& features, std::span<const Fea
   const std::size_t documents = data.document_count();
   std::vector<double> scores(documents, 0.0);
   std::vector<double> steps(documents, 0.0);
-  std::vector<Push> pushes(documents);
+  Pushes pushes;
   std::vector<Tree> trees;
   for (std::size_t round = 0; round < options.rounds; ++round) {
     sampler.draw(random, scores, pushes);

@@ -21,7 +21,10 @@ struct Push {
   double curvature = 0.0;  ///< an upper bound of the loss's second derivative
 };
 
-/// A push in whole numbers, so that sums are exact in any order, and stay exact when a part is subtracted.
+inline constexpr double kPushScale = 0x1p58;
+
+/// A push in units of 1 / kPushScale. Sums of whole numbers are exact in any order, and stay exact when a
+/// part is subtracted.
 struct WholePush {
   std::int64_t potential = 0;
   std::int64_t curvature = 0;
@@ -38,14 +41,37 @@ struct WholePush {
   }
 };
 
+/// Rounds each push to whole units.
+/// out: their sum
+WholePush round_pushes(std::span<const Push> pushes, std::span<WholePush> whole);
+
+/// The pushes of all documents.
+struct Pushes {
+  std::vector<WholePush> of_document;
+  WholePush total;
+};
+
+/// A pair of documents by their places among the pushes: the loss wants `high` above `low`.
+struct DrawnPair {
+  std::uint32_t high = 0;
+  std::uint32_t low = 0;
+  double weight = 0.0;
+};
+
+/// Adds the pushes of pairs, in their order.
+/// in: powers - per pair: e^(score of high - score of low)
+void push_pairs(std::span<const DrawnPair> pairs, std::span<const double> powers, std::span<Push> pushes);
+
 /// A column of codes, one per document of the whole data, and a sum of pushes per code.
 struct PushColumn {
   const std::uint8_t* codes = nullptr;
-  WholePush* sums = nullptr;
+  std::span<WholePush> sums;
 };
 
 /// Adds the documents' pushes to the columns' sums by code, several columns at a time. A document's push is
 /// then read once for all these columns, and an addition need not wait for the previous one to the same sum.
+///
+/// in: documents - different ones
 void sum_pushes(std::span<const PushColumn> columns, std::span<const std::uint32_t> documents,
                 std::span<const WholePush> pushes);
 
@@ -65,8 +91,8 @@ class PairSampler {
   const std::vector<std::size_t>& rows() const { return rows_; }
 
   /// in:  scores - one per entry of rows()
-  /// out: pushes - one per entry of rows(); the potentials of a query sum to 0
-  void draw(Random& random, std::span<const double> scores, std::span<Push> pushes) const;
+  /// out: pushes - of the documents in rows(); the potentials of a query sum to 0 but for rounding
+  void draw(Random& random, std::span<const double> scores, Pushes& pushes) const;
 
  private:
   struct Query {
@@ -77,14 +103,13 @@ class PairSampler {
     std::vector<std::size_t> class_at;  // where each class begins in rows_, and the end
   };
 
-  struct DrawnPair {
-    std::size_t high = 0;  // indices into rows_
-    std::size_t low = 0;
-    double weight = 0.0;
-  };
+  /// Of one query, one per document.
   struct Draws {
-    std::vector<DrawnPair> pairs;  // of one query, one per document
-    std::vector<double> powers;    // e^(score of high - score of low)
+    std::vector<std::uint64_t> partners;  // counted without the documents of the same class
+    std::vector<DrawnPair> pairs;
+    std::vector<double> powers;
+    std::vector<Push> pushes;
+    std::vector<double> weights;  // of the pairs of one class with each other class
   };
 
   void add_query(std::size_t place);
@@ -133,7 +158,7 @@ class GrowData {
 
 struct GrowInput {
   const GrowData& data;
-  std::span<const Push> pushes;            ///< per document
+  const Pushes& pushes;
   std::span<const std::uint32_t> askable;  ///< features that this tree may ask about, ascending
   std::size_t depth = 3;                   ///< largest number of questions on the way to a leaf
 };

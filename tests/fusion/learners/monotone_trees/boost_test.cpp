@@ -1,6 +1,8 @@
 #include "fusion/learners/monotone_trees/boost.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -23,6 +25,12 @@ FeatureMatrix matrix_of(const std::vector<std::vector<double>>& rows, FeatureKin
   return matrix;
 }
 
+Pushes whole_of(const std::vector<Push>& pushes) {
+  Pushes whole{std::vector<WholePush>(pushes.size()), {}};
+  whole.total = round_pushes(pushes, whole.of_document);
+  return whole;
+}
+
 struct Growth {
   Tree tree;
   std::vector<double> steps;
@@ -41,7 +49,7 @@ Growth grow(const FeatureMatrix& matrix, const std::vector<Push>& pushes, std::s
   Growth growth;
   growth.steps.resize(rows.size());
   const GrowData data(features, kinds, rows);
-  growth.tree = grow_tree({data, pushes, askable, depth}, growth.steps);
+  growth.tree = grow_tree({data, whole_of(pushes), askable, depth}, growth.steps);
   return growth;
 }
 
@@ -163,16 +171,17 @@ TEST_CASE("Sampled pairs have on average the same gradient as all pairs of a que
     const PairSampler sampler(*feedback, queries);
     const std::size_t count = sampler.rows().size();
     const std::vector<double> scores(count, 0.0);
-    std::vector<Push> pushes(count);
+    Pushes pushes;
     std::vector<double> mean(count, 0.0);
     constexpr int kDraws = 4000;
     for (int draw = 0; draw < kDraws; ++draw) {
       sampler.draw(random, scores, pushes);
       double sum = 0.0;
       for (std::size_t i = 0; i < count; ++i) {
-        mean[i] += pushes[i].potential / kDraws;
-        sum += pushes[i].potential;
-        CHECK(pushes[i].curvature >= 0.0);
+        const double potential = static_cast<double>(pushes.of_document[i].potential) / kPushScale;
+        mean[i] += potential / kDraws;
+        sum += potential;
+        CHECK(pushes.of_document[i].curvature >= 0);
       }
       CHECK(std::abs(sum) < 1e-12);
     }
@@ -191,5 +200,75 @@ TEST_CASE("Sampled pairs have on average the same gradient as all pairs of a que
       }
     }
     CHECK(at == count);
+  }
+}
+
+namespace {
+
+std::vector<WholePush> slow_sums(const std::vector<std::uint8_t>& codes,
+                                 std::span<const std::uint32_t> documents,
+                                 const std::vector<WholePush>& pushes) {
+  std::vector<WholePush> sums(256);
+  for (const std::uint32_t document : documents) sums[codes[document]] += pushes[document];
+  return sums;
+}
+
+void check_sums(Random& random, std::size_t columns, std::span<const std::uint32_t> documents,
+                const std::vector<WholePush>& pushes) {
+  std::vector<std::vector<std::uint8_t>> codes(columns, std::vector<std::uint8_t>(pushes.size()));
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::uint8_t& code : codes[c]) code = static_cast<std::uint8_t>(random.below(c % 3 == 0 ? 2 : 256));
+  std::vector<std::vector<WholePush>> sums(columns, std::vector<WholePush>(256));
+  std::vector<PushColumn> summed;
+  for (std::size_t c = 0; c < columns; ++c) summed.push_back({codes[c].data(), sums[c]});
+  sum_pushes(summed, documents, pushes);
+  const auto is_same = [](const WholePush& a, const WholePush& b) {
+    return a.potential == b.potential && a.curvature == b.curvature;
+  };
+  for (std::size_t c = 0; c < columns; ++c)
+    REQUIRE(std::ranges::equal(sums[c], slow_sums(codes[c], documents, pushes), is_same));
+}
+
+}  // namespace
+
+TEST_CASE("Pushes of all or some documents have the same sums in any number of columns as one at a time",
+          "[fusion][monotone_trees]") {
+  Random random(8);
+  for (const std::size_t count : {1, 7, 8, 9, 300}) {
+    const auto [pushes, total] = whole_of(random_pushes(count, random));
+    std::vector<std::uint32_t> all(count);
+    std::iota(all.begin(), all.end(), 0U);
+    CHECK(slow_sums(std::vector<std::uint8_t>(count, 0), all, pushes)[0].potential == total.potential);
+    for (std::size_t columns = 0; columns < 14; ++columns) {
+      check_sums(random, columns, all, pushes);
+      check_sums(random, columns, std::span(all).first(random.below(count + 1)), pushes);
+    }
+  }
+}
+
+TEST_CASE("Pairs together push documents as one pair after another", "[fusion][monotone_trees]") {
+  Random random(9);
+  for (const std::size_t count : {1, 63, 64, 65, 300}) {
+    std::vector<DrawnPair> pairs;
+    std::vector<double> powers;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto high = static_cast<std::uint32_t>(1 + random.below(20));
+      pairs.push_back({high, static_cast<std::uint32_t>(random.below(high)), random.uniform()});
+      powers.push_back(std::exp(random.normal()));
+    }
+    std::vector<Push> pushes(21);
+    std::vector<Push> slow(21);
+    push_pairs(pairs, powers, pushes);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double wrong = 1.0 / (1.0 + powers[i]);
+      slow[pairs[i].high].potential += pairs[i].weight * wrong;
+      slow[pairs[i].low].potential -= pairs[i].weight * wrong;
+      for (const std::uint32_t document : {pairs[i].high, pairs[i].low})
+        slow[document].curvature += 2.0 * pairs[i].weight * wrong * (1.0 - wrong);
+    }
+    for (std::size_t i = 0; i < slow.size(); ++i) {
+      CHECK(pushes[i].potential == slow[i].potential);
+      CHECK(pushes[i].curvature == slow[i].curvature);
+    }
   }
 }
