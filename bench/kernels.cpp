@@ -166,7 +166,7 @@ BENCHMARK(score);
 void histogram(benchmark::State& state) {
   const fusion::FeatureMatrix matrix = matrix_of(bench::step_model(kLists).features);
   const fusion::CodedFeatures coded(matrix, {});
-  fusion::rankboost::Histograms histograms(coded);
+  fusion::rankboost::Histograms histograms(coded, {0, coded.document_count()});
   std::vector<std::size_t> features(kLists);
   for (std::size_t i = 0; i < kLists; ++i) features[i] = i;
   Random random(3);

@@ -91,24 +91,21 @@ bool Problem::is_admissible(const Candidate& candidate, const RoundState& round,
   return so_far > 0.0 && so_far + round.alpha_of(candidate) > 0.0;
 }
 
-void FeatureSearch::start(std::span<const double> bounds) {
-  order_.resize(bounds.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
-  });
-  best_of_.assign(bounds.size(), -1.0);
+void FeatureSearch::start(std::size_t features) {
+  waiting_.resize(features);
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+  best_of_.assign(features, -1.0);
   best_ = -1.0;
 }
 
-Histograms::Histograms(const CodedFeatures& features, Communicator* communicator)
-    : features_(&features), communicator_(communicator), sparse_(features.feature_count()) {
+Histograms::Histograms(const CodedFeatures& features, RowRange rows, Communicator* communicator)
+    : features_(&features), rows_(rows), communicator_(communicator), sparse_(features.feature_count()) {
   starts_.push_back(0);
-  const std::size_t documents = features.document_count();
+  const std::size_t documents = rows.count();
   for (std::size_t feature = 0; feature < features.feature_count(); ++feature) {
     starts_.push_back(starts_.back() + features.thresholds(feature).size() + 1);
     if (documents == 0 || !features.is_byte(feature) || features.is_in_file()) continue;
-    const std::span codes(features.bytes(feature), documents);
+    const std::span codes(bytes(feature), documents);
     const auto ranked = documents - static_cast<std::size_t>(std::count(codes.begin(), codes.end(), 0));
     if (ranked * kSparseDivisor <= documents) sparse_[feature] = sparse_of(codes);
   }
@@ -131,15 +128,14 @@ Histograms::Sparse Histograms::sparse_of(std::span<const std::uint8_t> codes) {
 }
 
 bool Histograms::is_dense(std::size_t feature) const {
-  return features_->document_count() >= kFewRows && features_->is_byte(feature) &&
-         sparse_[feature].steps.empty();
+  return rows_.count() >= kFewRows && features_->is_byte(feature) && sparse_[feature].steps.empty();
 }
 
 void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> potentials) {
   std::int64_t* const sums = sums_.data() + starts_[feature];
   const std::size_t size = starts_[feature + 1] - starts_[feature];
   std::fill(sums, sums + size, 0);
-  if (features_->document_count() == 0 || size <= 1) return;
+  if (rows_.count() == 0 || size <= 1) return;
   if (const Sparse& sparse = sparse_[feature]; !sparse.steps.empty()) {
     const std::int64_t* potential = potentials.data();
     for (std::size_t i = 0; i < sparse.steps.size(); ++i)
@@ -147,7 +143,8 @@ void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> 
     sums[0] = 0;
     return;
   }
-  for (std::size_t i = 0; i < potentials.size(); ++i) sums[features_->code(i, feature)] += potentials[i];
+  for (std::size_t i = 0; i < potentials.size(); ++i)
+    sums[features_->code(rows_.begin + i, feature)] += potentials[i];
   sums[0] = 0;
 }
 
@@ -157,7 +154,7 @@ void Histograms::fill_dense(std::span<const std::size_t> features, std::span<con
   for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows) {
     const std::size_t count = std::min(kBlockRows, potentials.size() - begin);
     const std::int64_t* const block = potentials.data() + begin;
-    const auto codes = [&](std::size_t i) { return features_->bytes(features[i]) + begin; };
+    const auto codes = [&](std::size_t i) { return bytes(features[i]) + begin; };
     std::size_t i = 0;
     for (; i + 2 <= features.size(); i += 2)
       add_two(codes(i), codes(i + 1), block, count, lanes[i], lanes[i + 1]);
@@ -182,14 +179,15 @@ void Histograms::fill_pairs(std::span<const FeaturePair> pairs, std::span<const 
   }
   for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows)
     for (std::size_t i = 0; i < pairs.size(); ++i)
-      sums[i].add(features_->bytes(pairs[i].first) + begin, features_->bytes(pairs[i].second) + begin,
-                  potentials.data() + begin, std::min(kBlockRows, potentials.size() - begin));
+      sums[i].add(bytes(pairs[i].first) + begin, bytes(pairs[i].second) + begin, potentials.data() + begin,
+                  std::min(kBlockRows, potentials.size() - begin));
   for (std::size_t i = 0; i < pairs.size(); ++i)
     sums[i].write(sums_.data() + starts_[pairs[i].first], sums_.data() + starts_[pairs[i].second]);
 }
 
 void Histograms::fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
                       unsigned threads) {
+  potentials = potentials.subspan(rows_.begin, rows_.count());
   std::vector<std::size_t> dense;
   std::vector<std::size_t> codes;
   std::vector<std::size_t> others;

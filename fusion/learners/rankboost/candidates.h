@@ -117,24 +117,35 @@ class FeatureSearch {
   /// The best criterion of the last run; 0 before the first, negative if nothing was admissible.
   double best() const { return best_; }
 
-  /// in: bounds - by feature; batch - features per batch; likely - the first batch takes all features whose
-  ///     bound is at least this; begin - called with each batch; visit - the best admissible criterion of a
-  ///     feature, negative if there is none
+  /// in: bounds - by feature; batch - features per batch; likely - a batch takes all features whose bound is
+  ///     at least this; begin - called with each batch; visit - the best admissible criterion of a feature,
+  ///     negative if there is none, or nothing if it only lowered the feature's bound
   template <class Begin, class Visit>
   void run(std::span<const double> bounds, std::size_t batch, double likely, const Begin& begin,
            const Visit& visit) {
-    start(bounds);
-    for (std::size_t done = 0; done < order_.size();) {
-      std::size_t most = done + batch;
-      while (most < order_.size() && bounds[order_[most]] >= likely) ++most;
-      std::size_t end = done;
-      while (end < std::min(most, order_.size()) && bounds[order_[end]] >= best_ - 2.0 * tolerance_(best_))
-        ++end;
-      if (end == done) break;
-      const std::span<const std::size_t> features(order_.data() + done, end - done);
-      begin(features);
-      for (const std::size_t feature : features) best_ = std::max(best_, best_of_[feature] = visit(feature));
-      done = end;
+    start(bounds.size());
+    const auto is_later = [&](std::size_t a, std::size_t b) {
+      return bounds[a] != bounds[b] ? bounds[a] < bounds[b] : a > b;
+    };
+    std::make_heap(waiting_.begin(), waiting_.end(), is_later);
+    for (;;) {
+      batch_.clear();
+      while (!waiting_.empty() && (batch_.size() < batch || bounds[waiting_.front()] >= likely) &&
+             bounds[waiting_.front()] >= best_ - 2.0 * tolerance_(best_)) {
+        batch_.push_back(waiting_.front());
+        std::pop_heap(waiting_.begin(), waiting_.end(), is_later);
+        waiting_.pop_back();
+      }
+      if (batch_.empty()) return;
+      begin(std::span<const std::size_t>(batch_));
+      for (const std::size_t feature : batch_) {
+        if (const std::optional<double> found = visit(feature)) {
+          best_ = std::max(best_, best_of_[feature] = *found);
+        } else {
+          waiting_.push_back(feature);
+          std::push_heap(waiting_.begin(), waiting_.end(), is_later);
+        }
+      }
     }
   }
 
@@ -154,21 +165,31 @@ class FeatureSearch {
   }
 
  private:
-  void start(std::span<const double> bounds);
+  void start(std::size_t features);
 
   Tolerance tolerance_;
   double best_ = 0.0;
-  std::vector<std::size_t> order_;
+  std::vector<std::size_t> waiting_;  // a heap by bound
+  std::vector<std::size_t> batch_;
   std::vector<double> best_of_;  // by feature; -1 if it was not visited
+};
+
+/// Rows [begin, end) of a training set.
+struct RowRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  std::size_t count() const { return end - begin; }
 };
 
 /// For each feature, the sum of the potentials of the documents with each code. The edge of every threshold
 /// is a suffix sum of these.
 class Histograms {
  public:
-  explicit Histograms(const CodedFeatures& features, Communicator* communicator = nullptr);
+  Histograms(const CodedFeatures& features, RowRange rows, Communicator* communicator = nullptr);
 
   /// Recomputes the histograms of some features.
+  /// in:   potentials - of all documents of the training set
   /// cost: one addition per document and feature, or per two features of few codes; if a feature ranks few
   ///       documents, one per ranked document
   void fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
@@ -197,7 +218,10 @@ class Histograms {
 
   void add_up_ranks(std::span<const std::size_t> features);
 
+  const std::uint8_t* bytes(std::size_t feature) const { return features_->bytes(feature) + rows_.begin; }
+
   const CodedFeatures* features_;
+  RowRange rows_;
   Communicator* communicator_;
   std::vector<std::size_t> starts_;
   std::vector<std::int64_t> sums_;

@@ -50,18 +50,29 @@ Slots::Slots(const Feedback& feedback) : starts_(feedback.members.size() + 1, 0)
         rows_[next[query.first_class + feedback.classes[row]]++] = static_cast<std::uint32_t>(row);
 }
 
-Distribution::Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator)
+Distribution::Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator,
+                           std::size_t parts)
     : feedback_(&feedback),
       threads_(threads),
       communicator_(communicator),
       chunks_(chunk_bounds(feedback)),
+      part_rows_(parts + 1, 0),
       slots_(feedback),
       up_(slots_.size(), 1.0),
       down_(slots_.size(), 1.0),
       before_(slots_.size(), 0.0F),
       tables_(feedback.weights.size()),
       pair_weights_(feedback.pairs.size()),
-      potentials_(feedback.classes.size(), 0) {}
+      potentials_(feedback.classes.size(), 0) {
+  totals_.largest_changes.resize(parts);
+  for (std::size_t part = 1; part < parts; ++part)
+    part_rows_[part] = feedback.queries[chunks_[first_chunk(part)]].begin;
+  part_rows_[parts] = feedback.classes.size();
+}
+
+std::size_t Distribution::first_chunk(std::size_t part) const {
+  return part * (chunks_.size() - 1) / totals_.largest_changes.size();
+}
 
 template <class Work>
 void Distribution::for_each_chunk(const Work& work) const {
@@ -165,20 +176,24 @@ void Distribution::add_pairs(const QueryFeedback& query, Sums& sums) {
 }
 
 void Distribution::finish_refresh(std::span<const Sums> sums) {
-  std::int64_t total = 0;
-  double change = 0.0;
-  for (const Sums& part : sums) {
-    total += part.total;
-    change += part.change;
+  std::vector<std::int64_t> numbers{0};  // the total, then the change of each part
+  for (std::size_t part = 0; part < totals_.largest_changes.size(); ++part) {
+    double change = 0.0;
+    for (const Sums& chunk : sums.subspan(first_chunk(part), first_chunk(part + 1) - first_chunk(part))) {
+      numbers[0] += chunk.total;
+      change += chunk.change;
+    }
+    // The change is an upper bound, so it may be rounded up to whole units. No change exceeds a few totals.
+    numbers.push_back(static_cast<std::int64_t>(
+        std::min(std::ceil(change / totals_.scale * kChangeUnits), 16.0 * kChangeUnits)));
   }
-  // The change is an upper bound, so it may be rounded up to whole units. No change exceeds a few totals.
-  const double units = std::min(std::ceil(change / totals_.scale * kChangeUnits), 16.0 * kChangeUnits);
-  std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
-  sum_over_processes(communicator_, both);
-  totals_.total = both[0];
+  sum_over_processes(communicator_, numbers);
+  totals_.total = numbers[0];
   // Half the change, rounded up. The previous potentials are kept in single precision, for this bound alone:
   // that loses at most 2^-24 of them, and their absolute sum is at most 2.
-  totals_.largest_change = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 0x1p-23;
+  for (std::size_t part = 0; part < totals_.largest_changes.size(); ++part)
+    totals_.largest_changes[part] =
+        0.5 * (1.0 + 1e-9) * (static_cast<double>(numbers[part + 1]) / kChangeUnits) + 0x1p-23;
 }
 
 void Distribution::multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,

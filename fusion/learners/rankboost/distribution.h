@@ -70,7 +70,9 @@ class Slots {
 /// are the same for any number of threads.
 class Distribution {
  public:
-  Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator = nullptr);
+  /// in: parts - into how many parts the rows are divided to see how much each changes
+  Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator = nullptr,
+               std::size_t parts = 1);
 
   /// Computes D for the scores H from scratch. `log_normaliser` is the log of the product of all Z so far.
   void anchor(std::span<const double> scores, double log_normaliser);
@@ -82,9 +84,11 @@ class Distribution {
   /// The potential of every row (eq. (10)), in fixed point and not yet divided by total().
   std::span<const std::int64_t> potentials() const { return potentials_; }
   std::int64_t total() const { return totals_.total; }
-  /// An upper bound on how much the edge of any weak ranking with values in [0, 1] changed in the last round,
-  /// before division by Z: half the L1 change of the potentials.
-  double largest_change() const { return totals_.largest_change; }
+  /// The first row of each part, and the end. A query's rows are in one part.
+  const std::vector<std::size_t>& part_rows() const { return part_rows_; }
+  /// By part: an upper bound on how much the part of the edge of any weak ranking with values in [0, 1]
+  /// changed in the last round, before division by Z: half the L1 change of the potentials.
+  std::span<const double> largest_changes() const { return totals_.largest_changes; }
 
   /// The derivative of Z at alpha for this weak ranking, with D normalised. Beyond +-1 only its sign
   /// is right.
@@ -118,7 +122,7 @@ class Distribution {
     double inverse = 1.0;  // product of 1 / total since the last anchor()
     double scale = 1.0;
     std::int64_t total = 1;
-    double largest_change = 0.0;
+    std::vector<double> largest_changes;  // by part
   };
   /// The sums that one thread accumulates over its queries.
   struct Sums {
@@ -137,6 +141,8 @@ class Distribution {
   void refresh(const QueryFeedback& query, double old_factor, Sums& sums);
   void add_pairs(const QueryFeedback& query, Sums& sums);
   void finish_refresh(std::span<const Sums> sums);
+  /// The first chunk of a part.
+  std::size_t first_chunk(std::size_t part) const;
   double slope_of(const QueryFeedback& query, const CodedRanking& ranking, double alpha, double factor) const;
   template <class Work>
   void for_each_chunk(const Work& work) const;
@@ -145,6 +151,7 @@ class Distribution {
   unsigned threads_;
   Communicator* communicator_;
   std::vector<std::size_t> chunks_;  // first query of each chunk, and the end
+  std::vector<std::size_t> part_rows_;
   Slots slots_;
   std::vector<double> up_;     // by slot
   std::vector<double> down_;   // by slot

@@ -17,11 +17,20 @@ constexpr double kNearlyCertain = 1.0 - 1e-9;
 constexpr double kMostAlpha = 32.0;
 constexpr std::size_t kMostReservedRounds = 512;
 constexpr int kHalvings = 200;
+/// Weak learner 3 may visit features part by part. With fewer rows per part, it costs more than it saves.
+constexpr std::size_t kPartRows = 100'000;
+constexpr std::size_t kMostParts = 6;
 /// For alpha_of_scores(): the interval that then remains is too small to affect any order of documents.
 constexpr int kHalvingsOfScores = 32;
 
 double epsilon(std::uint64_t m) {
   return 1.0 / (2.0 * static_cast<double>(m));
+}
+
+/// Several processes take as few exchanges as possible, and columns in a file are read at once.
+std::size_t parts_of(const Problem& problem) {
+  if (problem.communicator != nullptr || problem.features.is_in_file()) return 1;
+  return std::clamp<std::size_t>(problem.features.document_count() / kPartRows, 1, kMostParts);
 }
 
 /// alpha from the edge, eq. (6).
@@ -127,12 +136,12 @@ WeakRanking weak_ranking_of(const Round& round, const CodedFeatures& features, F
 Trainer::Trainer(const Problem& problem, std::span<const double> prior)
     : problem_(problem),
       prior_(prior),
-      distribution_(problem.feedback, problem.threads, problem.communicator),
+      distribution_(problem.feedback, problem.threads, problem.communicator, parts_of(problem)),
       weights_(problem.features) {
   if (problem.options.weak_learner.criterion == Options::Criterion::z)
     weak_learner_2_.emplace(problem, distribution_);
   else
-    weak_learner_3_.emplace(problem);
+    weak_learner_3_.emplace(problem, distribution_);
   require(prior.empty() || problem.communicator == nullptr, "a prior is for one process");
   if (!prior.empty()) log_bound_ = portable_log(normaliser_of(problem.feedback, prior, 1.0).z);
   distribution_.anchor(scores(), log_bound_);
@@ -185,7 +194,7 @@ Round Trainer::take(const Candidate& candidate, double alpha) {
   log_bound_ += portable_log(round.z);
   round.log_bound = log_bound_;
   if (weak_learner_3_)
-    weak_learner_3_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
+    weak_learner_3_->distribution_changed(distribution_.largest_changes(), round.z, candidate.feature);
   if (weak_learner_2_) weak_learner_2_->distribution_changed(alpha, round.z);
   weights_.at(candidate.feature, candidate.threshold, candidate.q_default) += alpha;
   alphas_since_anchor_ += std::abs(alpha);

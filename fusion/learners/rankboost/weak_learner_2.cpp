@@ -51,7 +51,7 @@ std::vector<std::int64_t> counting_potentials(const Feedback& feedback, std::siz
 WeakLearner2::WeakLearner2(const Problem& problem, const Distribution& distribution)
     : problem_(problem),
       all_features_(problem.features.feature_count()),
-      histograms_(problem.features, problem.communicator),
+      histograms_(problem.features, {0, problem.features.document_count()}, problem.communicator),
       separation_(problem.feedback, problem.features, problem.threads),
       // The tolerance applies to Z: any candidate within 1e-9 of the least Z may be chosen.
       search_(

@@ -26,6 +26,13 @@ std::vector<std::int64_t> sums_of(const CodedColumn& column, const std::vector<s
   return sums;
 }
 
+/// The same potentials in some rows, 0 in the others.
+std::vector<std::int64_t> within(RowRange rows, std::vector<std::int64_t> potentials) {
+  for (std::size_t row = 0; row < potentials.size(); ++row)
+    if (row < rows.begin || row >= rows.end) potentials[row] = 0;
+  return potentials;
+}
+
 }  // namespace
 
 TEST_CASE("A feature that ranks few documents is summed correctly over any gap", "[fusion][rankboost]") {
@@ -58,16 +65,18 @@ TEST_CASE("A feature that ranks few documents is summed correctly over any gap",
   std::vector<std::int64_t> potentials;
   for (std::size_t row = 0; row < kDocuments; ++row)
     potentials.push_back(static_cast<std::int64_t>(random.next() >> 20) - (std::int64_t{1} << 43));
-  Histograms histograms(coded);
   std::vector<std::size_t> all;
   for (std::size_t f = 0; f < features.size(); ++f) all.push_back(f);
-  for (const unsigned threads : {1U, 3U}) {
-    histograms.fill(all, potentials, threads);
-    for (const std::size_t f : all) {
-      const auto found = histograms.of(f);
-      CHECK(std::vector<std::int64_t>(found.begin(), found.end()) == sums_of(columns[f], potentials));
+  for (const RowRange rows : {RowRange{0, kDocuments}, RowRange{0, 1021}, RowRange{256, kDocuments}})
+    for (const unsigned threads : {1U, 3U}) {
+      Histograms histograms(coded, rows);
+      histograms.fill(all, potentials, threads);
+      for (const std::size_t f : all) {
+        const auto found = histograms.of(f);
+        CHECK(std::vector<std::int64_t>(found.begin(), found.end()) ==
+              sums_of(columns[f], within(rows, potentials)));
+      }
     }
-  }
 }
 
 TEST_CASE("Features of few values are summed correctly in pairs", "[fusion][rankboost]") {
@@ -89,12 +98,14 @@ TEST_CASE("Features of few values are summed correctly in pairs", "[fusion][rank
     potentials.push_back(static_cast<std::int64_t>(random.next() >> 24) - (std::int64_t{1} << 39));
   std::vector<std::size_t> all(features.size());
   for (std::size_t f = 0; f < all.size(); ++f) all[f] = f;
-  Histograms histograms(coded);
+  const RowRange rows{3, kDocuments - 4};
+  Histograms histograms(coded, rows);
   for (const unsigned threads : {1U, 3U}) {
     histograms.fill(all, potentials, threads);
     for (const std::size_t f : all) {
       const auto found = histograms.of(f);
-      CHECK(std::vector<std::int64_t>(found.begin(), found.end()) == sums_of(columns[f], potentials));
+      CHECK(std::vector<std::int64_t>(found.begin(), found.end()) ==
+            sums_of(columns[f], within(rows, potentials)));
     }
   }
 }

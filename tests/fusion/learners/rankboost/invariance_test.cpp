@@ -237,7 +237,7 @@ TEST_CASE("Weak learner 3.cum takes no alpha that would make a cumulative weight
     INFO("cumulative weight " << so_far);
     rankboost::CumulativeWeights weights(features);
     weights.at(0, 1, 0) = so_far;  // f > 1
-    rankboost::WeakLearner3 learner({*feedback, features, options});
+    rankboost::WeakLearner3 learner({*feedback, features, options}, distribution);
     const auto chosen = learner.find(distribution, weights, alpha);
     REQUIRE(chosen.has_value() == (so_far > 0.5));
     if (chosen) CHECK(chosen->r == Approx(-1.0));
