@@ -103,13 +103,11 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     bool has_run_ = false;
   };
 
-  using Refusal = std::pair<Failure, std::string>;  ///< the text is empty if the query may be sent
-
   struct Slot {
     FetchedList fetched;
     RankedList so_far;             ///< the pages that have arrived, while more are under way
     EngineState* state = nullptr;  ///< which knows how long the engine takes, whatever instance answers
-    Refusal refusal;
+    std::pair<Failure, std::string> refusal;  ///< the text is empty if the query may be sent
     EngineChoice choice;
     int under_way = 0;  ///< requests that may still bring the list
     bool is_done = false;
@@ -151,7 +149,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   }
 
   /// Why the query is not sent to the engine, whatever its breaker says.
-  Refusal refusal_of(const Slot& slot) const {
+  std::pair<Failure, std::string> refusal_of(const Slot& slot) const {
     const ExpandedQuery& query = slot.fetched.query;
     if (slot.state == nullptr) return {Failure::not_allowed, "no engine \"" + query.engine + "\" is defined"};
     const Engine& engine = slot.state->engine;
