@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace metafuse::service;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static const Snapshot snapshot;
-  if (const auto fields = parse_form(text)) (void)read_parameters(*fields, snapshot);
+  if (const auto fields = parse_form(text)) (void)read_parameters(*fields, snapshot, nullptr);
   (void)preferences_text(read_preferences_cookie(text));
   const auto json = parse_json(text, "body", Code::usage);
   if (!json) return 0;
