@@ -81,13 +81,14 @@ HttpResponse RenderedAnswers::finish(const Exchange& exchange, HttpResponse resp
       RenderedAnswer{response.headers, response.frame, std::make_shared<const Repeat>(std::move(again))});
   const std::size_t bytes = bytes_of(*shared) + 2 * exchange.repeat_key.size();
   const std::lock_guard lock(mutex_);
-  cache_.keep(exchange.repeat_key, std::move(shared), *repeat.until, bytes);
+  if (repeat.found >= cleared_) cache_.keep(exchange.repeat_key, std::move(shared), *repeat.until, bytes);
   return response;
 }
 
 void RenderedAnswers::clear() {
   const std::lock_guard lock(mutex_);
   cache_.clear();
+  cleared_ = clock_.now();
 }
 
 std::size_t RenderedAnswers::size() const {

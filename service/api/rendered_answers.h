@@ -63,6 +63,7 @@ class RenderedAnswers {
   /// Fills the gaps of a handler's answer, and keeps it for equal requests if it is a search that may be
   /// repeated for them.
   HttpResponse finish(const Exchange& exchange, HttpResponse response);
+  /// Forgets all answers, and does not keep those whose rendering has begun.
   void clear();
   std::size_t size() const;
   std::size_t bytes() const;
@@ -73,6 +74,7 @@ class RenderedAnswers {
   mutable std::mutex mutex_;
   ExpiringCache<std::shared_ptr<const RenderedAnswer>> cache_;
   const Clock& clock_;
+  TimePoint cleared_ = TimePoint::min();
 };
 
 /// A rendered answer sent again.

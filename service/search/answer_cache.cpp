@@ -69,7 +69,7 @@ void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& fl
                        Result<SharedAnswer> outcome) {
   const std::lock_guard lock(mutex_);
   flight->outcome = std::move(outcome);
-  if (flight->outcome.has_value()) keep(key, *flight->outcome);
+  if (flight->outcome.has_value() && !flight->is_outdated) keep(key, *flight->outcome);
   flight->is_done = true;
   const auto [begin, end] = flights_.equal_range(key);
   flights_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == flight; }));
@@ -78,7 +78,8 @@ void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& fl
 
 std::shared_ptr<AnswerCache::Flight> AnswerCache::find_flight(const std::string& key, TimePoint end) const {
   const auto [first, last] = flights_.equal_range(key);
-  const auto at = std::find_if(first, last, [&](const auto& entry) { return entry.second->end <= end; });
+  const auto at = std::find_if(
+      first, last, [&](const auto& entry) { return entry.second->end <= end && !entry.second->is_outdated; });
   return at == last ? nullptr : at->second;
 }
 
@@ -132,6 +133,7 @@ std::optional<TimePoint> AnswerCache::popular_until(const std::string& key,
 void AnswerCache::clear() {
   const std::lock_guard lock(mutex_);
   cache_.clear();
+  for (const auto& [key, flight] : flights_) flight->is_outdated = true;
 }
 
 std::size_t AnswerCache::size() const {

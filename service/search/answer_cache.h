@@ -46,6 +46,7 @@ class AnswerCache {
                            bool& was_cached, TimePoint end = TimePoint::max());
   /// Until when this answer object is kept; nothing unless it was found in the cache at least once.
   std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
+  /// Forgets all answers. Those of work under way are not kept either, and later requests do not wait for it.
   void clear();
   std::size_t size() const;
   std::size_t bytes() const;
@@ -61,6 +62,7 @@ class AnswerCache {
     TimePoint end;
     std::condition_variable done;
     bool is_done = false;
+    bool is_outdated = false;  ///< the cache was cleared since it began
     Result<SharedAnswer> outcome = SharedAnswer();
   };
 

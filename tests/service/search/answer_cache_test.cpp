@@ -143,6 +143,23 @@ TEST_CASE("Simultaneous equal requests share one piece of work whether it fails 
   }
 }
 
+TEST_CASE("An answer whose work began before the cache was cleared is not kept", "[service][cache]") {
+  const test::ManualClock clock;
+  AnswerCache cache(10, seconds(60), clock);
+  bool was_cached = false;
+  const auto text_of = [&](const std::function<Result<SearchAnswer>()>& make) {
+    return (*cache.get("q", make, was_cached))->query;
+  };
+  const auto old_then_new = [&]() -> Result<SearchAnswer> {
+    cache.clear();  // the index changes while the search reads the old one
+    CHECK(text_of([] { return answer_with(1, "new"); }) == "new");  // and does not wait for it
+    return answer_with(1, "old");
+  };
+  CHECK(text_of(old_then_new) == "old");
+  CHECK(text_of([] { return answer_with(1, "newer"); }) == "new");
+  CHECK(was_cached);
+}
+
 TEST_CASE("Answers with failed engines and too large answers are not kept", "[service][cache]") {
   test::ManualClock clock;
   SearchAnswer failed = answer_with(2);
