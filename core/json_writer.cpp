@@ -9,6 +9,7 @@
 #include <boost/json/string.hpp>
 
 #include "core/contract.h"
+#include "core/shortest_decimal.h"
 #include "core/simd.h"
 
 namespace metafuse {
@@ -161,13 +162,14 @@ void JsonWriter::text(std::string_view value) {
 /// need a ".0" or an exponent, to mark them as doubles.
 void JsonWriter::number(double value) {
   require(std::isfinite(value), "JSON holds finite numbers only");
-  constexpr std::size_t kMostBytes = 34;
-  const bool is_whole = value == std::trunc(value);
-  if (is_whole && std::abs(value) <= kWholeLimit && !(value == 0.0 && std::signbit(value)))
-    return digits(static_cast<std::int64_t>(value));
-  char* const at = separated(kMostBytes);
-  end_ = std::to_chars(at, at + kMostBytes - 2, value).ptr;
-  if (is_whole && std::find(at, end_, 'e') == end_) {
+  const bool is_large = std::abs(value) > kWholeLimit;
+  if (!is_large && !(value == 0.0 && std::signbit(value))) {
+    const auto whole = static_cast<std::int64_t>(value);
+    if (static_cast<double>(whole) == value) return digits(whole);
+  }
+  char* const at = separated(kMostDecimalBytes + 2);
+  end_ = write_shortest(at, value);
+  if ((is_large || value == 0.0) && std::find(at, end_, 'e') == end_) {
     *end_++ = '.';
     *end_++ = '0';
   }

@@ -60,13 +60,13 @@ class JsonWriter {
   void number(double value);
   void whole(std::uint64_t value) { digits(value); }
   void json(const Json& value);
-  /// Appends the beginning of a value that was written earlier, up to and including a key's colon, so that a
-  /// recurring text is escaped only once.
-  void begin_as(std::string_view beginning) {
-    char* const at = separated(beginning.size());
-    std::memcpy(at, beginning.data(), beginning.size());
-    end_ = at + beginning.size();
-    needs_comma_ = false;
+  /// Appends a value that the caller writes. Faster than many short values, because the place where the text
+  /// ends stays in a register.
+  ///
+  /// in: bytes - most bytes of the value; write - char*(char* at), writes it and returns its end
+  template <class Write>
+  void value_by(std::size_t bytes, const Write& write) {
+    end_ = write(separated(bytes));
   }
 
   /// Appends again the members of an object that were written from one size() to another.

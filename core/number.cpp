@@ -4,6 +4,7 @@
 
 #include <fast_float/fast_float.h>
 
+#include "core/shortest_decimal.h"
 #include "core/text.h"
 
 namespace metafuse {
@@ -44,9 +45,8 @@ std::string number_text(double value) {
 }
 
 void append_number(std::string& text, double value) {
-  char digits[32];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  text.append(digits, end);
+  char digits[kMostDecimalBytes];
+  text.append(digits, write_shortest(digits, value));
 }
 
 }  // namespace metafuse

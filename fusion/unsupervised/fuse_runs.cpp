@@ -1,12 +1,12 @@
 #include "fusion/unsupervised/fuse_runs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "core/parallel.h"
+#include "core/put_text.h"
 #include "evaluation/runs/topic_index.h"
 
 namespace metafuse::fusion {
@@ -67,31 +67,6 @@ class TextBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// Copies a text of Size to 2 x Size bytes by two overlapping copies of Size bytes.
-template <std::size_t Size>
-void copy_ends(char* at, std::string_view text) {
-  std::memcpy(at, text.data(), Size);
-  std::memcpy(at + text.size() - Size, text.data() + text.size() - Size, Size);
-}
-
-/// Copies short texts, as ids and numbers are, without a function call.
-char* put(char* at, std::string_view text) {
-  if (text.size() > 16)
-    std::memcpy(at, text.data(), text.size());
-  else if (text.size() >= 8)
-    copy_ends<8>(at, text);
-  else if (text.size() >= 4)
-    copy_ends<4>(at, text);
-  else
-    for (std::size_t i = 0; i < text.size(); ++i) at[i] = text[i];
-  return at + text.size();
-}
-
-char* put(char* at, std::size_t number) {
-  constexpr std::size_t kMostDigits = 20;
-  return std::to_chars(at, at + kMostDigits, number).ptr;
-}
-
 /// The tables and output of one worker, reused from block to block.
 struct Worker {
   IdTable ids;
@@ -146,11 +121,11 @@ void write_topic(std::string_view topic, const std::vector<std::uint32_t>& order
     bytes += topic.size() + query.documents[order[i]].size() + options.tag.size() + 48;
   char* at = output.room_for(bytes);
   for (std::size_t i = 0; i < count; ++i) {
-    at = put(put(at, topic), " Q0 ");
-    at = put(put(at, query.documents[order[i]]), " ");
-    at = put(put(at, i + 1), " ");
-    at = put(put(at, count - i), " ");
-    at = put(put(at, options.tag), "\n");
+    at = put_text(put_text(at, topic), " Q0 ");
+    at = put_text(put_text(at, query.documents[order[i]]), " ");
+    at = put_text(put_whole(at, i + 1), " ");
+    at = put_text(put_whole(at, count - i), " ");
+    at = put_text(put_text(at, options.tag), "\n");
   }
   output.end_at(at);
 }

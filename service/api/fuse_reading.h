@@ -46,7 +46,7 @@ class ListCollector {
   ///
   /// in: id - outlives the request; members - 0, or the result's place in FuseRequest::members plus 1
   void add(std::string_view id, double score, std::uint32_t members);
-  /// Fills the table of ranks once all lists are there.
+  /// Fills in the documents' holders once all lists are there.
   void finish();
 
  private:

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -165,10 +166,7 @@ bool compares_documents(const fusion::FusionMethod& method) {
 }
 
 std::uint32_t FuseRequest::best_rank(std::size_t document) const {
-  std::uint32_t best = 0;
-  for (std::size_t l = 0; l < lists.size(); ++l)
-    if (const std::uint32_t at = rank(document, l); at > 0 && (best == 0 || at < best)) best = at;
-  return best;
+  return std::ranges::min(holders_of(document)).rank;
 }
 
 bool ListCollector::has_list(std::string_view name) const {
@@ -211,10 +209,17 @@ void ListCollector::note_twice(std::uint32_t document) {
 void ListCollector::finish() {
   const auto& lists = request_.query.lists;
   request_.query.documents = numbers_.ids();
-  request_.ranks.assign(request_.query.size() * lists.size(), 0);
-  for (std::size_t l = 0; l < lists.size(); ++l)
-    for (std::size_t i = 0; i < lists[l].size(); ++i)
-      request_.ranks[lists[l][i].document * lists.size() + l] = static_cast<std::uint32_t>(i + 1);
+  auto& begins = request_.holder_begins;
+  begins.assign(request_.query.size() + 2, 0);  // the last one is for the sums alone
+  for (const auto& list : lists)
+    for (const fusion::ListEntry& entry : list) ++begins[entry.document + 2];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  request_.holders.resize(begins.back());
+  // begins[d + 1] is where the next holder of document d belongs
+  for (std::uint32_t l = 0; l < lists.size(); ++l)
+    for (std::uint32_t i = 0; i < lists[l].size(); ++i)
+      request_.holders[begins[lists[l][i].document + 1]++] = {i + 1, l};
+  begins.pop_back();
 }
 
 Result<void> check_fused_lists(FuseRequest& request) {

@@ -11,6 +11,7 @@
 
 #include "core/json_writer.h"
 #include "core/keyed_hash.h"
+#include "core/put_text.h"
 #include "core/text.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/api/fuse_reading.h"
@@ -53,14 +54,25 @@ class FusedWriter {
  public:
   FusedWriter(const FuseRequest& request, FusedAnswer& answer)
       : request_(request), out_(answer.out), most_bytes_(answer.most_bytes) {
+    std::vector<std::size_t> ends;
+    JsonWriter pieces(kPieceBytes * request.lists.size());
     for (const CallerList& list : request.lists) {
-      JsonWriter name(list.name.size() + 32);
-      name.open_object();
-      name.key("name").text(list.name);
-      name.key("rank");
-      places_.push_back(name.take());
+      pieces.open_object();
+      pieces.key("name").text(list.name);
+      pieces.key("rank");
+      ends.push_back(pieces.size());
+    }
+    pieces_ = pieces.take();
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      places_.push_back(std::string_view(pieces_).substr(begin, end - begin));
+      longest_piece_ = std::max(longest_piece_, end - begin);
+      begin = end;
     }
   }
+
+  FusedWriter(const FusedWriter&) = delete;
+  FusedWriter& operator=(const FusedWriter&) = delete;
 
   /// Whether the answer has become longer than it may.
   bool is_full() const { return out_.size() > most_bytes_; }
@@ -68,27 +80,21 @@ class FusedWriter {
   /// Begins a result and writes all its members but the explanation; the caller ends it with close_object().
   /// Each member that callers sent is returned unchanged, from the best-ranking list that has it.
   void open(const FusedPlace& place, std::size_t rank) {
-    find_holders(place.document);
-    const CallerMembers own = own_members();
+    const auto holders = request_.holders_of(place.document);
+    const CallerMembers own = own_members(holders);
     out_.open_object();
     out_.key("rank").whole(rank);
     out_.key("id").text(request_.query.documents[place.document]);
     if (own.url) out_.key("url").text(*own.url);
     write_scores(place);
-    out_.key("lists").open_array();
-    for (const auto& [at, list] : holders_) {
-      out_.begin_as(places_[list]);
-      out_.whole(at);
-      out_.close_object();
-    }
-    out_.close_array();
+    write_lists(holders);
     if (own.title) out_.key("title").text(*own.title);
     if (own.snippet) out_.key("snippet").text(*own.snippet);
     if (own.fields != nullptr) out_.key("fields").json(*own.fields);
   }
 
  private:
-  using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank and list
+  static constexpr std::size_t kPieceBytes = 64;
 
   /// Results of equal score follow each other, and finding the digits of a number takes longer than all else.
   void write_scores(const FusedPlace& place) {
@@ -103,17 +109,25 @@ class FusedWriter {
     last_ = place;
   }
 
-  void find_holders(std::uint32_t document) {
-    holders_.clear();
-    for (std::size_t l = 0; l < request_.lists.size(); ++l)
-      if (const std::uint32_t at = request_.rank(document, l); at > 0)
-        holders_.emplace_back(at, static_cast<std::uint32_t>(l));
+  /// Requires at least one holder.
+  void write_lists(std::span<const Holder> holders) {
+    out_.key("lists").value_by(2 + holders.size() * (longest_piece_ + kMostWholeDigits + 2), [&](char* at) {
+      *at++ = '[';
+      for (const auto& [rank, list] : holders) {
+        at = put_whole(put_text(at, places_[list]), rank);
+        *at++ = '}';
+        *at++ = ',';
+      }
+      at[-1] = ']';
+      return at;
+    });
   }
+
   /// Each member from the best-ranking list that has it; at equal ranks from the first of them.
-  CallerMembers own_members() {
+  CallerMembers own_members(std::span<const Holder> holders) {
     CallerMembers own;
     if (request_.members.empty()) return own;
-    by_rank_ = holders_;
+    by_rank_.assign(holders.begin(), holders.end());
     std::sort(by_rank_.begin(), by_rank_.end());
     for (const auto& [at, list] : by_rank_) {
       const CallerMembers* const members = request_.members_of(list, at);
@@ -129,8 +143,10 @@ class FusedWriter {
   const FuseRequest& request_;
   JsonWriter& out_;
   std::size_t most_bytes_;
-  std::vector<std::string> places_;  ///< by list: its JSON in a result's placements, up to the rank
-  std::vector<Holder> holders_, by_rank_;
+  std::string pieces_;                    ///< of JSON
+  std::vector<std::string_view> places_;  ///< by list: its piece of a result's placements, up to the rank
+  std::size_t longest_piece_ = 0;
+  std::vector<Holder> by_rank_;
   FusedPlace last_;                                ///< whose scores stand between the next two
   std::size_t scores_begin_ = 0, scores_end_ = 0;  ///< in the answer; 0 if there are none yet
 };
@@ -152,8 +168,11 @@ std::vector<std::vector<double>> shares_of(const FuseRequest& request) {
 JsonArray shares_json(const FuseRequest& request, const std::vector<std::vector<double>>& shares,
                       std::uint32_t document) {
   JsonArray out;
+  const auto holders = request.holders_of(document);
+  auto holder = holders.begin();
   for (std::size_t l = 0; l < request.lists.size(); ++l) {
-    Reason reason{request.lists[l].name, static_cast<int>(request.rank(document, l)), {}};
+    const bool is_held = holder != holders.end() && holder->list == l;
+    Reason reason{request.lists[l].name, is_held ? static_cast<int>((holder++)->rank) : 0, {}};
     if (!shares.empty()) reason.weight = shares[l][document];
     if (reason.rank > 0 || reason.weight.value_or(0.0) != 0) out.push_back(reason_json(reason));
   }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,14 @@ struct CallerList {
   std::vector<std::uint32_t> members = {};  ///< by position: 0, or a place in FuseRequest::members plus 1
 };
 
+/// A list that holds a document, and where; the better rank comes first.
+struct Holder {
+  std::uint32_t rank = 0;  ///< from 1
+  std::uint32_t list = 0;
+
+  auto operator<=>(const Holder&) const = default;
+};
+
 /// One request to fuse, read and checked. It points into the JSON that it was read from, which must
 /// outlive it.
 struct FuseRequest {
@@ -63,16 +73,17 @@ struct FuseRequest {
   fusion::QueryLists query;
   std::vector<CallerList> lists;  ///< as in `query`
   std::vector<CallerMembers> members;
-  std::list<std::string> keys;       ///< owns the identities that were made from URLs
-  std::list<Json> fields;            ///< owns those of `members` that are in no tree
-  std::vector<std::uint32_t> ranks;  ///< documents x lists; 0 if the list does not hold the document
-  std::size_t limit = 0;             ///< results in the answer, 0 for all
+  std::list<std::string> keys;             ///< owns the identities that were made from URLs
+  std::list<Json> fields;                  ///< owns those of `members` that are in no tree
+  std::vector<Holder> holders;             ///< of the documents, one after another; a document's by list
+  std::vector<std::size_t> holder_begins;  ///< by document: its first one, and finally holders.size()
+  std::size_t limit = 0;                   ///< results in the answer, 0 for all
   bool is_explained = false;
   double min_relevance = 0;          ///< results below it are left out; 0: none are
   std::vector<std::string> notices;  ///< warnings for the caller about a request that is accepted
 
-  std::uint32_t rank(std::size_t document, std::size_t list) const {
-    return ranks[document * lists.size() + list];
+  std::span<const Holder> holders_of(std::size_t document) const {
+    return {holders.data() + holder_begins[document], holders.data() + holder_begins[document + 1]};
   }
   /// Requires that some list holds the document, which is so for every document of a request.
   std::uint32_t best_rank(std::size_t document) const;

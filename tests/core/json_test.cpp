@@ -1,5 +1,6 @@
 #include "core/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -142,11 +143,13 @@ TEST_CASE("A JSON writer writes the same bytes as to_text", "[core][json]") {
   writer.open_object();
   writer.key("x").whole(0);
   writer.close_object();
+  for (const std::string_view text : {"7", "[8,9]"})
+    writer.value_by(text.size(), [&](char* at) { return std::copy(text.begin(), text.end(), at); });
   writer.close_array();
   writer.close_object();
   const std::string expected =
       R"({"quote":"line\nä","numbers":[0.1,1,1e+300,-0.0,18446744073709551615],"empty":{},)"
-      R"("value":{"a":[1,"\u0001",{"b":null}]},"last":[{},{"x":0}]})";
+      R"("value":{"a":[1,"\u0001",{"b":null}]},"last":[{},{"x":0},7,[8,9]]})";
   const std::string out = writer.take();
   CHECK(out == expected);
   CHECK(to_text(*parse_json(out, "text")) == expected);

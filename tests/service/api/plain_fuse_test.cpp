@@ -28,8 +28,12 @@ std::string described(const FuseRequest& request) {
                   request.options.k.value_or(-1), fmt::join(request.options.weights, ","), request.text,
                   request.slots.slots.size(), request.limit, request.is_explained, request.min_relevance);
   if (request.options.normalise) out += std::string(fusion::name_of(*request.options.normalise)) + "\n";
-  out += fmt::format("documents {}\nranks {}\nnotices {}\n", fmt::join(request.query.documents, "|"),
-                     fmt::join(request.ranks, ","), fmt::join(request.notices, "|"));
+  out += fmt::format("documents {}\nnotices {}\n", fmt::join(request.query.documents, "|"),
+                     fmt::join(request.notices, "|"));
+  for (std::size_t document = 0; document < request.query.size(); ++document) {
+    for (const auto& [rank, list] : request.holders_of(document)) out += fmt::format(" {}:{}", list, rank);
+    out += '\n';
+  }
   for (std::size_t l = 0; l < request.lists.size(); ++l) {
     const service::CallerList& list = request.lists[l];
     out += fmt::format("list {} {:a} {} {}\n", list.name, list.weight, list.has_weight, list.has_scores);
