@@ -184,8 +184,7 @@ Result<void> run_fuse(const FuseArguments& arguments) {
   if (arguments.runs.empty()) return fail(Code::usage, "give the runs to fuse: --runs RUN...");
   if (arguments.model.empty() == arguments.method.empty())
     return fail(Code::usage, "give one of --model FILE and --method NAME; see metafuse fuse --list-methods");
-  if (const std::string& tag = arguments.options.tag;
-      tag.empty() || tag.find_first_of(" \t\r\n\v\f") != std::string::npos)
+  if (!evaluation::is_run_column(arguments.options.tag))
     return fail(Code::usage, "--tag: one word, because it is a column of the run");
   TRY(auto runs, index_runs(arguments));
   TRY(auto score, arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, runs));

@@ -24,6 +24,7 @@
 #include "core/json.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "core/text_file.h"
 #include "fetchers/engines/index/index_words.h"
 #include "fetchers/engines/index/local_engine.h"
 #include "service/store/model_versions.h"
@@ -58,7 +59,6 @@ constexpr int kUsualDepth = 30;
 constexpr int kOwnDepth = 100;  ///< of lists from one's own index, which cost little
 /// k of RRF, chosen by bench/own_documents.py: the k that is best on four of five collections fuses the fifth
 /// .009 below its best list in the mean, 60 does .015.
-constexpr const char* kUsualRrf = "";
 constexpr const char* kOwnRrf =
     "# Until a model is trained, a document gets 1 / (rrf_k + rank) from every list.\nrrf_k: 3\n";
 
@@ -258,7 +258,7 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
       "answers.\nengines:\n";
   std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain),
                                       fmt::arg("depth", a.documents.empty() ? kUsualDepth : kOwnDepth),
-                                      fmt::arg("rrf", a.documents.empty() ? kUsualRrf : kOwnRrf),
+                                      fmt::arg("rrf", a.documents.empty() ? "" : kOwnRrf),
                                       fmt::arg("examples", examples_key(a.examples)));
   const bool has_vectors = a.has_vectors && !a.documents.empty();
   if (!a.documents.empty()) {
@@ -389,8 +389,8 @@ Result<std::string> set_up(InitArguments& a, const InitEngines& others, const fs
   const fs::path folder = a.folder;
   TRY_VOID(make_folder(state.string()));
   TRY(const std::string found, index_documents(a, (state / "index.db").string()));
-  TRY_VOID(make_folder((folder / "templates").string()));
-  for (const char* part : {"models", "reports"}) TRY_VOID(make_folder((state / part).string()));
+  for (const fs::path& made : {folder / "templates", state / "models", state / "reports"})
+    TRY_VOID(make_folder(made.string()));
   TRY_VOID(write_configuration(a, others.engines, folder));
   if (!a.root.empty()) return found;
   TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
@@ -417,12 +417,15 @@ Result<void> run_init(InitArguments& a) {
   TRY(const auto others, init_engines(asked, a.presets, a.apis));
   const fs::path folder = a.folder;
   const fs::path state = a.is_system ? fs::path(a.root + kServiceState) : folder;
-  TRY_VOID(check_place(a, (folder / "metafuse.yaml").string()));
+  const std::string file = (folder / "metafuse.yaml").string();
+  TRY_VOID(check_place(a, file));
   const auto written = new_paths(a, state);
+  const auto before = read_text(file, std::size_t{1} << 20);
   const auto found = set_up(a, others, state);
   if (!found) {
     std::error_code error;
     for (auto path = written.rbegin(); path != written.rend(); ++path) fs::remove(*path, error);
+    if (before) TRY_VOID(write_file(file, *before));
     return found.error();
   }
   for (const std::string& remark : others.remarks) std::cout << remark << '\n';

@@ -157,9 +157,8 @@ void keep_judged(metafuse_qrels& qrels, evaluation::QueryJudgments judged) {
   queries.push_back(std::move(judged));
 }
 
-/// Refuses ids with blanks, which would shift the columns of the file.
 Result<void> check_writable_id(std::string_view id) {
-  if (!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos) return {};
+  if (evaluation::is_run_column(id)) return {};
   return fail(Code::bad_data,
               fmt::format("the id \"{}\" is empty or contains a blank, which run files do not allow", id));
 }

@@ -95,6 +95,10 @@ Result<Run> read_indexed(const RunIndex& index, const RunFileOptions& options) {
 
 }  // namespace
 
+bool is_run_column(std::string_view text) {
+  return !text.empty() && std::ranges::none_of(text, [](char c) { return FieldEnds::holds(c); });
+}
+
 Result<void> parse_run_lines(const FileText& file, std::string_view text, std::string_view tag,
                              bool is_lenient, std::vector<RunLine>& lines) {
   const char* at = text.data();

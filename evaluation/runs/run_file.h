@@ -51,6 +51,9 @@ struct Run {
   const RunTopic* find(std::string_view topic) const;
 };
 
+/// Whether a text can be a column of a run's line: not empty, and without blanks and control bytes.
+bool is_run_column(std::string_view text);
+
 struct RunFileOptions {
   /// Ignore text after the tag, and tags that differ within the file, as trec_eval does. Otherwise both are
   /// errors, since they mean ids with blanks or several runs in one file.

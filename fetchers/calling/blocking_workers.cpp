@@ -22,7 +22,7 @@ std::size_t BlockingWorkers::waiting() const {
 bool BlockingWorkers::run(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    if (is_ending_ || waiting_.size() >= most_waiting_) return false;
+    if (is_ending_) return false;
     waiting_.push_back(std::move(work));
     if (waiting_.size() > free_ && threads_.size() < most_threads_)
       threads_.emplace_back([this] { work_off(); });

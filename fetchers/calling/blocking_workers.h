@@ -14,14 +14,12 @@ namespace metafuse::fetchers {
 /// answers that nobody waits for. A thread is started when work arrives and none is idle.
 class BlockingWorkers {
  public:
-  explicit BlockingWorkers(std::size_t most_threads = 32, std::size_t most_waiting = 256)
-      : most_threads_(most_threads), most_waiting_(most_waiting) {}
+  explicit BlockingWorkers(std::size_t most_threads = 32) : most_threads_(most_threads) {}
   ~BlockingWorkers() { stop(); }
   BlockingWorkers(const BlockingWorkers&) = delete;
   BlockingWorkers& operator=(const BlockingWorkers&) = delete;
 
-  /// out:    false when the queue is so long that this work would not start in time, or after stop(); it is
-  ///         not queued then
+  /// out:    false after stop(); it is not queued then
   bool run(std::function<void()> work);
   /// How much work has not started.
   std::size_t waiting() const;
@@ -31,7 +29,7 @@ class BlockingWorkers {
  private:
   void work_off();
 
-  const std::size_t most_threads_, most_waiting_;
+  const std::size_t most_threads_;
   mutable std::mutex mutex_;
   std::condition_variable has_work_;
   std::deque<std::function<void()>> waiting_;

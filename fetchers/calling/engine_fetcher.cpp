@@ -180,7 +180,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (choice.asked == nullptr) settle(i, Failure::breaker_open, why_left_alone(*slot.state));
     if (choice.probed != nullptr) send(fetcher, i, *choice.probed, Purpose::probe);
     if (choice.asked == nullptr) return;
-    if (!choice.is_forced && is_hopeless(*slot.state))
+    if (!choice.is_forced && slot.state->is_hopeless(options_.sender, options_.deadline.at() - start_))
       return settle(i, Failure::timeout,
                     "the deadline is shorter than this engine's fastest answer; it was not asked");
     patience_.ask(i, slot.state);
@@ -250,25 +250,29 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     search_slot(fetcher, i, *text.vector);
   }
 
-  /// Searches an engine that blocks on another thread. That thread writes into a list of its own, because
-  /// this fetch may end first.
+  /// Searches an engine that blocks on another thread, once it is this sender's turn.
   void ask_on_worker(EngineFetcher& fetcher, std::size_t i, const SharedVector& vector) {
-    auto self = shared_from_this();
     EngineState& state = *slots_[i].state;
-    if (!state.take_place())
-      return settle(i, Failure::rate_limited, "the engine already has max_connections searches running");
-    auto fetched = std::make_shared<FetchedList>();
-    fetched->query = slots_[i].fetched.query;
     HarWriter* const writer = fetcher.wires_.writer.get();
-    const bool is_taken = fetcher.workers_->run([self, &state, writer, fetched, vector, i] {
-      search_embedded(*state.embedded, self->options_, *self->shared_->clock, writer, *fetched,
-                      vector ? std::span<const float>(*vector) : std::span<const float>());
-      state.give_place();
-      self->mailbox_.post([self, fetched, i] { self->take_from_worker(i, *fetched); });
-    });
-    if (is_taken) return;
-    state.give_place();
-    settle(i, Failure::rate_limited, "too many searches are waiting for engines of this kind");
+    const auto search = [weak = weak_from_this(), writer, vector, i] {
+      if (const auto self = weak.lock()) self->search_on_worker(i, vector, writer);
+    };
+    if (!state.run_in_turn({options_.sender, search}, *fetcher.workers_, *shared_->clock))
+      settle(i, Failure::rate_limited, "too many searches wait for this engine");
+  }
+
+  /// That thread writes into a list of its own, because this fetch may end first.
+  void search_on_worker(std::size_t i, const SharedVector& vector, HarWriter* writer) {
+    auto fetched = std::make_shared<FetchedList>();
+    {
+      const std::lock_guard lock(mutex_);
+      if (slots_[i].is_done || has_ended_) return;
+      fetched->query = slots_[i].fetched.query;
+    }
+    search_embedded(*slots_[i].state->embedded, options_, *shared_->clock, writer, *fetched,
+                    vector ? std::span<const float>(*vector) : std::span<const float>());
+    auto self = shared_from_this();
+    mailbox_.post([self, fetched, i] { self->take_from_worker(i, *fetched); });
   }
 
   void take_from_worker(std::size_t i, FetchedList& fetched) {
@@ -304,15 +308,6 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (std::find(own.begin(), own.end(), state.http->own_origin) != own.end())
       return "the engine is this server itself";
     return {};
-  }
-
-  /// Whether the fetch ends in less than half the time of the engine's quickest recent answer. Asking would
-  /// cost the engine an answer that nobody waits for; a client that did so repeatedly would use up the engine
-  /// for everybody.
-  bool is_hopeless(EngineState& state) const {
-    const std::lock_guard lock(state.mutex);
-    const auto quickest = state.learned_wait.quickest(options_.sender);
-    return quickest && 2 * (options_.deadline.at() - start_) < *quickest;
   }
 
   /// Searches several lists at once: an embedded engine runs in this process, and two cores can search

@@ -9,6 +9,7 @@ namespace {
 constexpr std::size_t kMaxLateLists = 256;
 constexpr auto kLateListAge = std::chrono::seconds(60);
 constexpr std::size_t kMostLateWork = 16;
+constexpr std::size_t kMostWaitingSearches = 256;  // of one sender, for one engine
 
 /// Part of the cache key: a list obtained with a user's own token must not be given to anyone else.
 std::string forwarded_text(const FetchOptions& options) {
@@ -50,16 +51,37 @@ std::optional<RankedList> LateLists::find(const std::string& key, TimePoint now)
   return found->list;
 }
 
-bool EngineState::take_place() {
-  const std::lock_guard lock(mutex);
-  if (in_use >= engine.max_connections) return false;
-  ++in_use;
+bool EngineState::run_in_turn(BlockingSearch search, BlockingWorkers& workers, const Clock& clock) {
+  {
+    const std::lock_guard lock(mutex);
+    const std::string sender = search.sender;
+    if (turns.waiting_of(sender) >= kMostWaitingSearches) return false;
+    turns.push(sender, std::move(search), clock.now());
+  }
+  start_searches(workers, clock);
   return true;
 }
 
-void EngineState::give_place() {
+void EngineState::start_searches(BlockingWorkers& workers, const Clock& clock) {
+  const auto next = [&] {
+    const std::lock_guard lock(mutex);
+    return turns.take(engine.max_connections, clock.now());
+  };
+  while (auto search = next())
+    workers.run([this, &workers, &clock, search = std::move(*search)] {
+      search.run();
+      {
+        const std::lock_guard lock(mutex);
+        turns.end(search.sender);
+      }
+      start_searches(workers, clock);
+    });
+}
+
+bool EngineState::is_hopeless(const std::string& sender, Duration wait) {
   const std::lock_guard lock(mutex);
-  --in_use;
+  const auto quickest = learned_wait.quickest(sender);
+  return quickest && 2 * wait < *quickest;
 }
 
 void RequestBudget::earn() {

@@ -18,10 +18,17 @@
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/engines/http/access_tokens.h"
 #include "fetchers/engines/http/engine_request.h"
+#include "fetchers/http/sender_turns.h"
 
 // What the fetcher knows about each engine while the process runs, and what all fetches share.
 
 namespace metafuse::fetchers {
+
+/// A search of an engine that blocks, for a thread that may be held up.
+struct BlockingSearch {
+  std::string sender;
+  std::function<void()> run;
+};
 
 /// What is known about one engine while the process runs. The members after `mutex` change and are guarded
 /// by it.
@@ -35,7 +42,7 @@ struct EngineState {
   std::shared_ptr<const ReadyAccess> described;  ///< `http` completed from the engine's description document
   Breaker breaker;
   LearnedWait learned_wait;
-  int in_use = 0;  ///< places of max_connections in use, for an engine that blocks
+  SenderTurns<BlockingSearch> turns;  ///< at max_connections, for an engine that blocks
   OverdueRequests overdue;
   TimePoint last_success{};
 
@@ -43,9 +50,18 @@ struct EngineState {
   /// overdue requests are each instance's own. Constant.
   std::vector<std::unique_ptr<EngineState>> others;
 
-  /// Takes one of max_connections places; false when all are in use.
-  bool take_place();
-  void give_place();
+  /// Runs a search of an engine that blocks on a worker, once it is its sender's turn. False if too many of
+  /// its sender wait already.
+  ///
+  /// in:     workers, clock - must outlive all searches
+  bool run_in_turn(BlockingSearch search, BlockingWorkers& workers, const Clock& clock);
+  /// Whether a fetch that waits for so long ends in less than half the time of the engine's quickest recent
+  /// answer. Asking would cost the engine an answer that nobody waits for; a client that did so repeatedly
+  /// would use up the engine for everybody.
+  bool is_hopeless(const std::string& sender, Duration wait);
+
+ private:
+  void start_searches(BlockingWorkers& workers, const Clock& clock);
 };
 
 /// The key of a query's list among late ones.
@@ -95,7 +111,7 @@ struct FetcherState {
   std::vector<std::unique_ptr<EngineState>> engines;
   LateLists late;
   /// Reads answers that nobody waits for any more, so that no thread does that on which others depend.
-  BlockingWorkers late_work{1, SIZE_MAX};
+  BlockingWorkers late_work{1};
   std::atomic<bool> is_ending = false;  ///< whatever takes long should stop
   std::shared_ptr<Embedder> embedder;
   RequestBudget retries{0.2, 10, 2};

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "core/number.h"
 #include "service/api/handlers.h"
 #include "service/config/reloader.h"
 #include "service/http/message.h"
@@ -82,13 +81,10 @@ Answered handle_curation_versions(Records& records, const Exchange& exchange) {
 
 Answered handle_curation_version(Records& records, const Exchange& exchange) {
   TRY(const LoadedDomain* domain, domain_to_curate(records, exchange));
-  std::int64_t number = 0;
   const std::string& text = exchange.path_values.at(1);
-  if (to_integer(text, number) && number > 0 && number <= kMaxTemplateVersions) {
-    TRY(const auto found, records.store->templates.find(curation_name(domain->domain.name),
-                                                        static_cast<std::uint32_t>(number)));
-    if (found) return text_response(found->text);
-  }
+  TRY(const auto found,
+      records.store->templates.find(curation_name(domain->domain.name), version_number(text)));
+  if (found) return text_response(found->text);
   return refusal(404, fmt::format("no version \"{}\" of the curation of {}", text, domain->domain.name));
 }
 

@@ -9,7 +9,6 @@
 
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "core/number.h"
 #include "core/text.h"
 #include "core/text_file.h"
 #include "fusion/model/model_file.h"
@@ -179,13 +178,9 @@ JsonObject version_json(const TemplateVersion& version) {
 
 /// The version that the path names.
 Result<TemplateVersion> wanted_version(Records& records, const Exchange& exchange) {
-  std::int64_t number = 0;
   const std::string& text = exchange.path_values.at(1);
-  if (to_integer(text, number) && number > 0 && number <= kMaxTemplateVersions) {
-    TRY(auto found,
-        records.store->templates.find(exchange.path_values.front(), static_cast<std::uint32_t>(number)));
-    if (found) return std::move(*found);
-  }
+  TRY(auto found, records.store->templates.find(exchange.path_values.front(), version_number(text)));
+  if (found) return std::move(*found);
   return fail(Code::no_input, "no version \"" + text + "\" of domain " + exchange.path_values.front());
 }
 

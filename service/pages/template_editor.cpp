@@ -73,12 +73,8 @@ int show_preview(Gate& gate, const Clock& clock, const Exchange& exchange, const
 
 void open_version(const Records& records, const LoadedDomain& domain, std::string_view number_text,
                   TemplateEditorState& state) {
-  std::uint32_t number = 0;
-  for (const char digit : number_text) {
-    if (digit < '0' || digit > '9' || number > kMaxTemplateVersions) return;
-    number = number * 10 + static_cast<std::uint32_t>(digit - '0');
-  }
-  if (records.store == nullptr) return;
+  const std::uint32_t number = version_number(number_text);
+  if (number == 0 || records.store == nullptr) return;
   auto version = records.store->templates.find(domain.domain.name, number);
   if (!version || !*version) {
     state.notice = "there is no version " + std::to_string(number);

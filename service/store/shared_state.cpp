@@ -1,11 +1,13 @@
 #include "service/store/shared_state.h"
 
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/digest.h"
+#include "core/number.h"
 #include "service/store/tables.h"
 
 namespace metafuse::service {
@@ -107,13 +109,20 @@ Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& v
                   columns_of<TemplateVersion>());
   TRY(const auto latest, first_row<TemplateVersion>(session, sql, {version.domain}));
   if (latest.number > 0 && latest.text == version.text) return latest.number;
-  if (latest.number >= kMaxTemplateVersions)
-    return fail(Code::try_again, fmt::format("{}: {} versions are kept; export and remove old ones first",
-                                             version.domain, latest.number));
   TemplateVersion next = version;
   next.number = latest.number + 1;
   TRY_VOID(insert_row(session, next));
+  if (next.number > kKeptTemplateVersions)
+    TRY_VOID(session.run("DELETE FROM template_versions WHERE domain = $1 AND number <= $2",
+                         {next.domain, std::int64_t{next.number - kKeptTemplateVersions}}));
   return next.number;
+}
+
+std::uint32_t version_number(std::string_view text) {
+  std::int64_t number = 0;
+  const bool is_one =
+      to_integer(text, number) && number > 0 && number <= std::numeric_limits<std::uint32_t>::max();
+  return is_one ? static_cast<std::uint32_t>(number) : 0;
 }
 
 Result<std::uint32_t> TemplateVersions::add(const TemplateVersion& version) {

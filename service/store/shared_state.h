@@ -79,7 +79,11 @@ struct TemplateVersion {
   friend bool operator==(const TemplateVersion&, const TemplateVersion&) = default;
 };
 
-inline constexpr std::uint32_t kMaxTemplateVersions = 10000;
+/// The newest so many versions of a domain are kept.
+inline constexpr std::uint32_t kKeptTemplateVersions = 10000;
+
+/// The number that a text gives, or 0 if no version can have it.
+std::uint32_t version_number(std::string_view text);
 
 /// The name under which the versions of a domain's curation are stored beside those of its templates. It
 /// cannot be a domain's name.
@@ -89,11 +93,11 @@ class TemplateVersions {
  public:
   explicit TemplateVersions(SqlDatabase& database) : database_(database) {}
 
-  /// Adds a version of a domain's templates.
+  /// Adds a version of a domain's templates, and removes the oldest beyond kKeptTemplateVersions.
   ///
   /// in:     version - with number 0, or the number that it must get
   /// out:    its number, or that of the latest version if that has the same text
-  /// errors: try_again if the domain already has kMaxTemplateVersions, or another server was faster
+  /// errors: try_again if another server was faster
   Result<std::uint32_t> add(const TemplateVersion& version);
   /// A domain's versions without their texts, the latest first.
   Result<std::vector<TemplateVersion>> all(std::string_view domain);

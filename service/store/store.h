@@ -52,8 +52,6 @@ class Store {
 
   /// Adds everything in one transaction, or nothing. A search whose id is already there is not changed; a
   /// judgment replaces the judge's earlier one.
-  ///
-  /// errors: also try_again if a domain would have more than kMaxTemplateVersions
   Result<void> add_batch(const StoreBatch& batch);
   /// Exports everything but secrets as JSON lines, `{"kind":"search"|"click"|"judgment"|"template", ...}`.
   Result<void> export_lines(const std::function<Result<void>(std::string_view line)>& take);

@@ -269,8 +269,9 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
   }
   TRY(const auto kind, kind_of_file(path));
   TRY(const auto head, read_beginning(path, 1));
-  if (head.empty()) {
-    report.left_out.push_back({path, std::string(kind->name), "empty"});
+  const std::string_view never = is_sitemap(*kind) ? std::string_view() : kind->left_out;
+  if (const std::string why(head.empty() ? "empty" : never); !why.empty()) {
+    report.left_out.push_back({path, std::string(kind->name), why});
     return report;
   }
   ++report.files[std::string(kind->name)];

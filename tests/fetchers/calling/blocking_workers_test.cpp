@@ -1,7 +1,6 @@
 #include "fetchers/calling/blocking_workers.h"
 
 #include <atomic>
-#include <cstdint>
 #include <future>
 #include <thread>
 
@@ -13,7 +12,7 @@ using namespace metafuse;
 using namespace metafuse::fetchers;
 using namespace metafuse::test;
 
-TEST_CASE("Up to 32 pieces of blocking work run and 256 wait and the next is refused", "[fetchers][limits]") {
+TEST_CASE("Up to 32 pieces of blocking work run and the others wait", "[fetchers][limits]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   std::atomic<int> begun = 0;
@@ -22,20 +21,18 @@ TEST_CASE("Up to 32 pieces of blocking work run and 256 wait and the next is ref
     ++begun;
     end.wait();
   };
-  for (int i = 0; i < 32; ++i) CHECK(workers.run(work));
+  for (int i = 0; i < 300; ++i) CHECK(workers.run(work));
   while (begun < 32) std::this_thread::yield();
-  for (int i = 0; i < 256; ++i) CHECK(workers.run(work));
-  CHECK_FALSE(workers.run(work));
-  CHECK(begun == 32);
+  CHECK(workers.waiting() == 268);
   may_end.set_value();
-  while (begun < 288) std::this_thread::yield();
+  while (begun < 300) std::this_thread::yield();
 }
 
 TEST_CASE("Workers that were stopped have done their running work and take no more", "[fetchers][limits]") {
   std::promise<void> may_end;
   std::promise<void> has_begun;
   std::atomic<int> ended = 0;
-  BlockingWorkers workers(1, SIZE_MAX);
+  BlockingWorkers workers(1);
   CHECK(workers.run([&] {
     has_begun.set_value();
     may_end.get_future().wait();
@@ -53,19 +50,34 @@ TEST_CASE("Workers that were stopped have done their running work and take no mo
   workers.stop();
 }
 
-TEST_CASE("A blocking engine has at most as many simultaneous searches as it allows",
-          "[fetchers][limits][command]") {
+TEST_CASE("Searches of a blocking engine take turns at its connections", "[fetchers][limits][command]") {
   const auto fetcher = fetcher_of(
       "  - {name: c, engine: command, command: [/bin/sleep, \"{{QUERY}}\"], max_connections: 2}\n");
   const SteadyClock clock;
-  const auto fetched = [&](const std::vector<ExpandedQuery>& queries) {
+  const auto fetched = [&](const std::string& sender, const std::string& seconds, std::size_t searches,
+                           Duration deadline) {
+    const std::vector<ExpandedQuery> queries(searches, {"t", "c", seconds});
+    FetchOptions options{.deadline = Deadline(clock, deadline)};
+    options.sender = sender;
     std::vector<Failure> out;
-    for (const FetchedList& list :
-         fetcher->fetch(queries, {.deadline = Deadline(clock, std::chrono::seconds(20))}, {}))
-      out.push_back(list.failure);
+    for (const FetchedList& list : fetcher->fetch(queries, options, {})) out.push_back(list.failure);
     return out;
   };
-  const std::vector<ExpandedQuery> three(3, {"t", "c", "0.2"});
-  for (int round = 0; round < 3; ++round)  // the places are free again
-    CHECK(fetched(three) == std::vector<Failure>{Failure::none, Failure::none, Failure::rate_limited});
+  const TimePoint begin = clock.now();
+  CHECK(fetched("a", "0.2", 3, std::chrono::seconds(20)) == std::vector<Failure>(3, Failure::none));
+  CHECK(clock.now() - begin >= std::chrono::milliseconds(400));
+  // Those that wait for their turn until the end are late, and are not begun afterwards.
+  CHECK(fetched("a", "9", 40, std::chrono::milliseconds(300)) == std::vector<Failure>(40, Failure::timeout));
+  CHECK(fetched("a", "0.1", 2, std::chrono::seconds(20)) == std::vector<Failure>(2, Failure::none));
+  // A sender with many searches does not make another one wait for all of them.
+  std::atomic<bool> has_ended = false;
+  std::thread many([&] {
+    CHECK(fetched("a", "0.3", 12, std::chrono::seconds(20)) == std::vector<Failure>(12, Failure::none));
+    has_ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(fetched("b", "0.1", 1, std::chrono::seconds(20)) == std::vector<Failure>(1, Failure::none));
+  CHECK_FALSE(has_ended);
+  many.join();
+  CHECK(fetched("a", "0.1", 300, std::chrono::milliseconds(100)).back() == Failure::rate_limited);
 }

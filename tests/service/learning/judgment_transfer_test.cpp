@@ -5,6 +5,7 @@
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <sqlite3.h>
 
 #include "service/learning/store_training.h"
 #include "tests/support/command.h"
@@ -168,20 +169,41 @@ TEST_CASE("A batch that fails to be stored leaves nothing", "[service][store][im
   StoreBatch batch;
   batch.searches = {search, search};
   batch.judgments = {{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear}};
-  for (std::uint32_t i = 0; i <= kMaxTemplateVersions; ++i)
-    batch.templates.push_back({"shoes", 0, std::to_string(i), "ann", kNewYear});
-  const auto refused = store->add_batch(batch);
-  REQUIRE(refused.has_error());
-  CHECK(refused.error().code == Code::try_again);
+  batch.templates = {{"shoes", 0, "version: 1", "ann", kNewYear}};
+  const auto change_table = [&](const std::string& name, const std::string& new_name) {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open(folder.path("store.db").c_str(), &database) == SQLITE_OK);
+    const std::string sql = "ALTER TABLE " + name + " RENAME TO " + new_name;
+    CHECK(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+  };
+  change_table("template_versions", "elsewhere");
+  CHECK(store->add_batch(batch).has_error());
+  change_table("elsewhere", "template_versions");
   CHECK_FALSE(store->searches.find(search.id)->has_value());
   CHECK(store->judgments.queries("shoes")->empty());
   CHECK(store->templates.all("shoes")->empty());
-  batch.templates = {{"shoes", 0, "version: 1", "ann", kNewYear}};
   REQUIRE(store->add_batch(batch).has_value());
   REQUIRE(store->add_batch(batch).has_value());  // adding it again changes nothing
   CHECK((**store->searches.find(search.id)).times == search.times);
   CHECK(store->judgments.queries("shoes")->size() == 1);
   CHECK(store->templates.all("shoes")->size() == 1);
+}
+
+TEST_CASE("The newest versions of a domain's templates are kept", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  StoreBatch batch;
+  for (std::uint32_t i = 1; i <= kKeptTemplateVersions + 2; ++i)
+    batch.templates.push_back({"shoes", 0, std::to_string(i), "ann", kNewYear});
+  REQUIRE(store->add_batch(batch).has_value());
+  CHECK(store->templates.all("shoes")->size() == kKeptTemplateVersions);
+  CHECK_FALSE(store->templates.find("shoes", 2)->has_value());
+  CHECK((**store->templates.find("shoes", 3)).text == "3");
+  const std::string newest = std::to_string(kKeptTemplateVersions + 2);
+  CHECK((**store->templates.find("shoes", version_number(newest))).text == newest);
+  for (const char* const none : {"", "0", "-1", "1x", "4294967296", "99999999999999999999"})
+    CHECK(version_number(none) == 0);
 }
 
 TEST_CASE("A recording is imported as judged searches including an empty list", "[service][store][import]") {

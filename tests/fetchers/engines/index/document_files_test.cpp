@@ -99,6 +99,10 @@ TEST_CASE("A folder is read in the order of its paths with any number of threads
     CHECK(read.left_out[0].path.ends_with("picture.png"));
   }
   CHECK(read_all(folder.path()).documents[1].url == "file://localhost" + folder.path("b.md"));
+  const auto picture = read_all(folder.path("picture.png"));  // one of those that a shell's * names
+  CHECK(picture.documents.empty());
+  REQUIRE(picture.left_out.size() == 1);
+  CHECK(picture.left_out[0].why == "a picture");
 }
 
 TEST_CASE("Reading a folder reports its progress", "[fetchers][documents]") {
