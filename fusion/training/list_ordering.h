@@ -16,18 +16,21 @@
 
 namespace metafuse::fusion {
 
-/// Orders lists by greedy choice; ListChoice::settled stays empty. Some lists are worth to a query the sum,
-/// over relevant documents, of the grade times 1/log2(1 + the best rank in them), divided by the same for
-/// all lists. This function is monotone and submodular, so the greedy choice reaches at least 1 - 1/e of the
-/// best one. A document that a user preferred to another counts like one of grade 1. A list's gain is its
-/// mean over the queries that asked for it, drawn towards 0 as if two more had brought nothing.
+/// Orders lists by greedy choice; ListChoice::settled stays empty. Each list adds most to the worth of the
+/// rankings that a model makes of those before it. A ranking is worth the sum of its first thirty documents'
+/// grades times 1/log2(1 + place), divided by that of the best ranking. A document that a user preferred to
+/// another counts like one of grade 1. A list's gain is its mean over the queries that asked for it, drawn
+/// towards 0 as if two more had brought nothing. A document's score is taken to be the sum of what each list
+/// alone gives it, which is exact for models that are sums over lists.
 ///
-/// in:     others - names of rank features that nobody asks for, such as those of rerankers
+/// in:     ranker - of models with the set's features; others - names of rank features that nobody asks for,
+///         such as those of rerankers
 /// out:    every list of the set, that is, every other rank feature that is not derived; none if no query has
-///         a relevant document
-/// cost:   O(cells + lists x ranked relevant documents)
-/// source: Nemhauser, Wolsey, Fisher 1978
-ListChoice order_lists(const TrainingSet& set, std::span<const std::string> others = {});
+///         a relevant document in a list
+/// cost:   O(ranked documents x (features + lists x log documents))
+/// source: the greedy choice of Nemhauser, Wolsey, Fisher 1978; this worth is not quite submodular
+ListChoice order_lists(const TrainingSet& set, const Ranker& ranker,
+                       std::span<const std::string> others = {});
 
 /// The set as it is when only some of its lists were asked for.
 ///
@@ -48,11 +51,12 @@ struct ListChoiceOptions {
   std::vector<std::string> others = {};  ///< as order_lists() takes them
 };
 
-/// Gives a trained model its order of lists, and for up to kMostFirstLists lists of it the lead of the first
-/// result's score over the second's with which they suffice: the least with which stopping there loses at
-/// most may_lose, in the mean over queries whose model has not seen them. A ranking is worth the sum of its
-/// first ten documents' grades times 1/log2(1 + place), divided by that of the best ranking. Queries of
-/// which not all lists were asked say nothing about this.
+/// Gives a trained model its order of lists: that of order_lists(), but where possible also by models that
+/// have not seen the queries, because a model ranks its own queries well from too few lists. And for up to
+/// kMostFirstLists lists of it the lead of the first result's score over the second's with which they
+/// suffice: the least with which stopping there loses at most may_lose, in the mean over queries whose model
+/// has not seen them. A ranking is worth what it is to order_lists(), but by its first ten documents. Queries
+/// of which not all lists were asked say nothing about this.
 ///
 /// out:    without kFewestSettling such queries, or with features that are values, only the order
 /// errors: those of the learner

@@ -1,21 +1,15 @@
 // What is lost when only some of the lists are asked for: five folds by query, in which the training queries
 // choose the lists (fusion/training/list_ordering.h) and train `auto` on all lists, and the test queries are
-// fused from the chosen lists alone, or in rounds of ever more lists until the top is settled. "By words"
-// chooses for each query by itself: training queries that share words with it count more. FedWeb 2013 has
-// 157 web search engines; the demonstration, which takes part if options.data contains packages.txt, has
+// fused from the chosen lists alone, or in rounds of ever more lists until the top is settled. FedWeb 2013
+// has 157 web search engines; the demonstration, which takes part if options.data contains packages.txt, has
 // 32 lists. Quick: without the demonstration.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
-#include <map>
-#include <set>
 #include <span>
 
 #include <fmt/format.h>
 
-#include "core/text_file.h"
-#include "demo/home_pages.h"
 #include "fusion/training/list_ordering.h"
 #include "fusion/training/registry.h"
 #include "lab/experiments/data_sets.h"
@@ -27,57 +21,9 @@ namespace {
 
 constexpr std::array<std::size_t, 6> kCounts = {3, 5, 10, 15, 20, 30};
 constexpr std::array kMayLose = {0.002, 0.005};  ///< of searches in rounds
-constexpr std::array kColumns = {
-    "greedy gain", "by the judgments",          "by words",   "in rounds, may lose 0.002",
-    "lists asked", "in rounds, may lose 0.005", "lists asked"};
-enum Column : std::size_t { kByGain, kByJudgments, kByWords, kInRounds, kAsked };
-
-using Words = std::vector<std::string>;
-
-/// The words that each query of a data set consists of, by its id.
-using WordsOfQueries = std::map<std::string, Words, std::less<>>;
-
-Result<WordsOfQueries> words_of_topics(const ExperimentOptions& options) {
-  WordsOfQueries words;
-  TRY_VOID(for_each_line(options.data + "/fedweb2013-qrels/FW13-topics.txt",
-                         [&](std::string_view line, std::size_t) -> Result<void> {
-                           const std::size_t colon = std::min(line.find(':'), line.size());
-                           words[std::string(line.substr(0, colon))] = words_of(line.substr(colon));
-                           return {};
-                         }));
-  return words;
-}
-
-Result<WordsOfQueries> words_of_base_queries(const ExperimentOptions& options) {
-  TRY(const auto pages, demo::read_package_index(options.data + "/packages.txt"));
-  demo::SampleOptions sampling;
-  sampling.seed = options.seed;
-  WordsOfQueries words;
-  for (const demo::JudgedQuery& query : demo::sample_base_queries(pages, sampling))
-    for (const auto& [slot, value] : query.base_query.slots)
-      for (std::string& word : words_of(value)) words[query.id].push_back(std::move(word));
-  return words;
-}
-
-/// Orders the lists for one query: a training query counts once, and once more for every two nats of
-/// information in the words that both have.
-std::vector<std::uint64_t> order_by_words(const fusion::TrainingSet& train, const WordsOfQueries& words,
-                                          const std::string& query) {
-  const Words own = words.contains(query) ? words.at(query) : Words();
-  std::map<std::string, std::vector<std::size_t>> sharing;
-  for (std::size_t q = 0; q < train.queries.size(); ++q)
-    if (const auto other = words.find(train.queries[q].id); other != words.end())
-      for (const std::string& word : std::set<std::string>(other->second.begin(), other->second.end()))
-        if (std::ranges::find(own, word) != own.end()) sharing[word].push_back(q);
-  std::vector<double> counts(train.queries.size(), 1.0);
-  for (const auto& [word, queries] : sharing)
-    for (const std::size_t q : queries)
-      counts[q] += std::log(static_cast<double>(counts.size()) / static_cast<double>(queries.size())) / 2.0;
-  std::vector<std::size_t> repeated;
-  for (std::size_t q = 0; q < counts.size(); ++q)
-    repeated.insert(repeated.end(), static_cast<std::size_t>(counts[q]), q);
-  return fusion::order_lists(fusion::select_queries(train, repeated)).order;
-}
+constexpr std::array kColumns = {"greedy gain", "by the judgments",          "in rounds, may lose 0.002",
+                                 "lists asked", "in rounds, may lose 0.005", "lists asked"};
+enum Column : std::size_t { kByGain, kByJudgments, kInRounds, kAsked };
 
 /// The place of a column for the i-th number of lists in what run_part() gives; the first is for all lists.
 std::size_t place_of(std::size_t i, std::size_t column) {
@@ -125,8 +71,8 @@ Outcome search_in_rounds(const fusion::Model& model, const fusion::ListChoice& c
 }
 
 /// The values of one part's queries, with one list of values per column.
-Result<PartValues> run_part(const JudgedQueries& queries, const WordsOfQueries& words,
-                            const std::string& measure, std::size_t part, std::uint64_t seed) {
+Result<PartValues> run_part(const JudgedQueries& queries, const std::string& measure, std::size_t part,
+                            std::uint64_t seed) {
   const Trial trial(queries, divided(queries.part_of, part), measure, seed);
   fusion::TrainingRequest request = trial.request;
   request.train = &trial.train_set;
@@ -145,14 +91,13 @@ Result<PartValues> run_part(const JudgedQueries& queries, const WordsOfQueries& 
   for (const std::size_t query : trial.test) {
     const std::vector<std::size_t> one = {query};
     const fusion::TrainingSet set = fusion::select_queries(queries.set, one);
-    const std::vector<std::uint64_t> known = fusion::order_lists(set).order;
-    const auto by_words = order_by_words(trial.train_set, words, set.queries[0].id);
+    const std::vector<std::uint64_t> known = fusion::order_lists(set, *model.ranker).order;
     const auto value = [&](const Asked& asked) {
       return values_of(queries, one, asked.set, asked.scores, measure)[0];
     };
     std::vector<double> values = {value(Asked(model, set, gained))};
     for (const std::size_t count : kCounts) {
-      for (const auto* order : {&gained, &known, &by_words})
+      for (const auto* order : {&gained, &known})
         values.push_back(value(Asked(model, set, std::span(*order).first(std::min(count, order->size())))));
       for (const fusion::ListChoice& choice : choices) {
         const Outcome found = search_in_rounds(model, choice, set, count, value);
@@ -165,11 +110,10 @@ Result<PartValues> run_part(const JudgedQueries& queries, const WordsOfQueries& 
 }
 
 /// The means over all queries of a data set, as run_part() orders them; adds their table.
-Result<std::vector<double>> compare(const JudgedQueries& queries, const WordsOfQueries& words,
-                                    const std::string& measure, const ExperimentOptions& options,
-                                    Report& report) {
+Result<std::vector<double>> compare(const JudgedQueries& queries, const std::string& measure,
+                                    const ExperimentOptions& options, Report& report) {
   TRY(const auto parts, run_all(kFifths, options, [&](std::size_t part) {
-        return run_part(queries, words, measure, part, options.seed);
+        return run_part(queries, measure, part, options.seed);
       }));
   const std::vector<double> means = means_over_queries(parts);
   const std::size_t lists = queries.set.matrix.feature_count();
@@ -196,15 +140,13 @@ Result<Report> run_fewer_engines(const ExperimentOptions& options) {
       "Five folds by query: the other folds' judgments choose the lists and train auto. \"By the judgments\" "
       "chooses for each query by its own judgments, which nobody knows beforehand.\n\n"};
   TRY(const auto fedweb, read_judged_queries("FedWeb", options));
-  TRY(const auto topics, words_of_topics(options));
-  TRY(const auto means, compare(fedweb, topics, "ndcg_cut_20", options, report));
+  TRY(const auto means, compare(fedweb, "ndcg_cut_20", options, report));
   const double reached = means[place_of(3, kByGain)];
   report.judge(fmt::format("{} of 157 engines reach an nDCG@20 of .513", kCounts[3]), reached >= 0.513,
                fixed(reached, 4));
   if (options.is_quick() || !has_set(kHomePages, options, report)) return report;
   TRY(const auto pages, read_judged_queries(kHomePages, options));
-  TRY(const auto slots, words_of_base_queries(options));
-  TRY(const auto of_pages, compare(pages, slots, "recip_rank", options, report));
+  TRY(const auto of_pages, compare(pages, "recip_rank", options, report));
   report.judge_at_least(fmt::format("{} of the demonstration's 32 lists lose at most .005 MRR", kCounts[2]),
                         of_pages[place_of(2, kByGain)] - of_pages[0], -0.005);
   const double gain = of_pages[place_of(1, kInRounds)] - of_pages[0];

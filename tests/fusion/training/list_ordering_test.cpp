@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/data/fused_order.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/training/registry.h"
 
@@ -35,24 +37,34 @@ TrainingSet overlapping(int queries) {
   return builder.finish(lists_named({"both", "same", "other"}), {}).value();
 }
 
-/// What some lists of a set are worth, by the definition.
-double slow_worth(const TrainingSet& set, const std::vector<std::uint64_t>& lists) {
+/// RRF of a set's lists.
+Model rrf_of(const TrainingSet& set) {
+  TrainingRequest request;
+  request.train = &set;
+  return find_learner("reciprocal-ranks")->train(request).value().model;
+}
+
+double discounted(double grade, std::size_t place) {
+  return grade / std::log2(1.0 + static_cast<double>(place));
+}
+
+/// What the rankings of some lists are worth, by the definition.
+double slow_worth(const TrainingSet& set, const Ranker& ranker, const std::vector<std::uint64_t>& lists) {
+  const TrainingSet some = with_lists_only(set, lists);
+  const std::vector<double> scores = scores_of_listed(ranker, some);
   double sum = 0.0;
   for (const QueryRange& query : set.queries) {
-    double some = 0.0, all = 0.0;
-    for (std::size_t row = query.begin; row < query.end; ++row) {
-      double best_of_some = 0.0, best_of_all = 0.0;
-      for (std::size_t f = 0; f < set.matrix.feature_count(); ++f) {
-        if (set.matrix.is_unranked(row, f)) continue;
-        const double share = 1.0 / std::log2(1.0 - set.matrix.value(row, f));
-        best_of_all = std::max(best_of_all, share);
-        if (std::find(lists.begin(), lists.end(), f) != lists.end())
-          best_of_some = std::max(best_of_some, share);
-      }
-      some += set.grades[row] * best_of_some;
-      all += set.grades[row] * best_of_all;
-    }
-    if (all > 0.0) sum += some / all;
+    std::vector<double> grades(set.grades.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                               set.grades.begin() + static_cast<std::ptrdiff_t>(query.end));
+    std::sort(grades.rbegin(), grades.rend());
+    double best = 0.0, value = 0.0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(30, grades.size()); ++i)
+      best += discounted(grades[i], i + 1);
+    std::size_t place = 0;
+    const std::span own(scores.data() + query.begin, query.end - query.begin);
+    for (const std::size_t row : fused_order(some.matrix, query.begin, query.end, own, some.documents))
+      if (scores[row] != kNotListed && ++place <= 30) value += discounted(set.grades[row], place);
+    if (best > 0.0) sum += value / best;
   }
   return sum / static_cast<double>(set.queries.size() + 2);
 }
@@ -61,14 +73,18 @@ double slow_worth(const TrainingSet& set, const std::vector<std::uint64_t>& list
 
 TEST_CASE("A list that repeats what another found comes after one that adds to it",
           "[fusion][list_ordering]") {
-  // All lists together find x and y at rank 1: 1 + 1. "both" alone has 1 + 1/log2(4) = 1.5, the others 1.
-  // After "both", "other" adds the 0.5 that y lacked, and "same" nothing. Two queries count as four.
-  const ListChoice choice = order_lists(overlapping(2));
+  // The best ranking has x and y first: 1 + 1/log2(3) = 1.631. "both" alone makes x z y, worth
+  // 1 + 1/log2(4) = 1.5; the others find one document each, worth 1. With "other", y passes z, so the ranking
+  // is the best one, to which "same" adds nothing. Two queries count as four.
+  const TrainingSet set = overlapping(2);
+  const Model model = rrf_of(set);
+  const ListChoice choice = order_lists(set, *model.ranker);
   CHECK(choice.order == std::vector<std::uint64_t>{0, 2, 1});
   REQUIRE(choice.gains.size() == 3);
-  CHECK(choice.gains[0] == Approx(0.75 * 2 / 4));
-  CHECK(choice.gains[1] == Approx(0.25 * 2 / 4));
-  CHECK(choice.gains[2] == 0.0);
+  const double best = 1.0 + 1.0 / std::log2(3.0);
+  CHECK(choice.gains[0] == Approx(1.5 / best * 2 / 4));
+  CHECK(choice.gains[1] == Approx((best - 1.5) / best * 2 / 4));
+  CHECK(choice.gains[2] == Approx(0.0).margin(1e-12));
   CHECK(choice.queries == 2);
 }
 
@@ -77,29 +93,31 @@ TEST_CASE("Each list of the order adds most to those before it", "[fusion][list_
   for (int trial = 0; trial < 30; ++trial) {
     TrainingSetBuilder builder;
     for (int q = 0; q < 4; ++q)
-      for (int d = 0; d < 8; ++d) {
+      for (int d = 0; d < 50; ++d) {
         std::vector<Cell> cells;
         for (std::uint32_t f = 0; f < 5; ++f)
-          if (random.below(3) == 0) cells.push_back({f, -1.0 - static_cast<double>(random.below(10))});
+          if (random.below(3) == 0) cells.push_back({f, -1.0 - static_cast<double>(random.below(40))});
         const auto grade = static_cast<double>(random.below(3));
-        builder.add({"q" + std::to_string(q), "d" + std::to_string(d), grade, true, cells});
+        builder.add({"q" + std::to_string(q), std::to_string(d), grade, true, cells});
       }
     const TrainingSet set = builder.finish(lists_named({"a", "b", "c", "d", "e"}), {}).value();
-    const ListChoice choice = order_lists(set);
+    const Model model = rrf_of(set);
+    const ListChoice choice = order_lists(set, *model.ranker);
     REQUIRE(choice.queries == 4);
     REQUIRE(choice.order.size() == 5);
     std::vector<std::uint64_t> chosen;
     for (std::size_t i = 0; i < choice.order.size(); ++i) {
-      const double before = slow_worth(set, chosen);
-      double best = 0.0;
+      const double before = slow_worth(set, *model.ranker, chosen);
+      double best = -1.0;
       for (std::uint64_t f = 0; f < 5; ++f) {
+        if (std::find(chosen.begin(), chosen.end(), f) != chosen.end()) continue;
         std::vector<std::uint64_t> with = chosen;
         with.push_back(f);
-        best = std::max(best, slow_worth(set, with) - before);
+        best = std::max(best, slow_worth(set, *model.ranker, with) - before);
       }
       CHECK(choice.gains[i] == Approx(best).margin(1e-12));
       chosen.push_back(choice.order[i]);
-      CHECK(slow_worth(set, chosen) - before == Approx(best).margin(1e-12));
+      CHECK(slow_worth(set, *model.ranker, chosen) - before == Approx(best).margin(1e-12));
     }
   }
 }
@@ -107,10 +125,11 @@ TEST_CASE("Each list of the order adds most to those before it", "[fusion][list_
 TEST_CASE("Without a relevant document no list is chosen; a preferred one counts as relevant",
           "[fusion][list_ordering]") {
   TrainingSet set = overlapping(1);
+  const Model model = rrf_of(set);
   std::fill(set.grades.begin(), set.grades.end(), 0.0);
-  CHECK(order_lists(set) == ListChoice());
+  CHECK(order_lists(set, *model.ranker) == ListChoice());
   set.pairs.push_back({0, 1, 0.5});  // y above x
-  const ListChoice choice = order_lists(set);
+  const ListChoice choice = order_lists(set, *model.ranker);
   CHECK(choice.order.front() == 2);  // "other" has y at rank 1
   CHECK(choice.queries == 1);
 }
@@ -119,14 +138,17 @@ TEST_CASE("A list's gain is its mean over the queries that asked for it", "[fusi
   TrainingSet set = overlapping(4);
   set.queries[0].unasked = {1};
   set.queries[1].unasked = {1, 2};
-  const ListChoice all = order_lists(overlapping(4));
-  const ListChoice some = order_lists(set);
+  const Model model = rrf_of(set);
+  const ListChoice all = order_lists(overlapping(4), *model.ranker);
+  const ListChoice some = order_lists(set, *model.ranker);
   CHECK(some.order == all.order);
-  // "other" adds 0.25 to each query. One of the four did not ask for it (its ranks there are for this test's
-  // sake), so the denominator is 3 + 2 in place of 4 + 2.
-  CHECK(all.gains[1] == Approx(0.25 * 4 / 6));
-  CHECK(some.gains[1] == Approx(0.25 * 4 / 5));
-  CHECK(order_lists(set, std::vector<std::string>{"both"}).order == std::vector<std::uint64_t>{1, 2});
+  // One of the four did not ask for "other" (its ranks there are for this test's sake), so the denominator is
+  // 3 + 2 in place of 4 + 2.
+  const double gain = 1.0 - 1.5 / (1.0 + 1.0 / std::log2(3.0));
+  CHECK(all.gains[1] == Approx(gain * 4 / 6));
+  CHECK(some.gains[1] == Approx(gain * 4 / 5));
+  CHECK(order_lists(set, *model.ranker, std::vector<std::string>{"both"}).order ==
+        std::vector<std::uint64_t>{1, 2});
 }
 
 namespace {
