@@ -21,6 +21,8 @@
 namespace metafuse::fusion::reciprocal_ranks {
 namespace {
 
+// Other domains' models are worth this many times as many judged queries as RRF (docs/learners/auto.md).
+constexpr double kWorthOfDomains = 3.0;
 constexpr double kTimeShareOfPart = 1.0 / 3.0;  // share of the time limit
 
 struct BlendOptions {
@@ -117,7 +119,8 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
   const LearnedFactors factors = factors_of(set, steps, values);
   const double factor_of_fused = factor_of(set, fused_ranker(fused, features).score(set.matrix));
   const auto queries = static_cast<double>(feedback.query_count);
-  const double prior = factor_of_fused > 0.0 ? options.prior_queries : 0.0;
+  const double worth_of_prior = request.prior != nullptr ? kWorthOfDomains : 1.0;
+  const double prior = factor_of_fused > 0.0 ? options.prior_queries * worth_of_prior : 0.0;
   const double share = queries * queries / (queries * queries + prior * prior);
   const double factor_of_learned = factors.sum * share;
   scale(fused, factor_of_fused * (1.0 - share));

@@ -185,6 +185,9 @@ TEST_CASE("Training starts from other domains' models and says so", "[fusion][pr
     REQUIRE(again.has_value());
     CHECK(again->ranker->score(test.matrix) == started.ranker->score(test.matrix));
   }
+  // one own query beside models that are worth 3 x 8
+  CHECK(trained(own, "rankboost-blend", &*prior).training.at("share_of_learned").to_number<double>() ==
+        Approx(1.0 / (1.0 + 24.0 * 24.0)));
 }
 
 TEST_CASE("A prior that the judged queries contradict is left", "[fusion][prior]") {
