@@ -108,7 +108,7 @@ std::vector<SqlArgument> SqlStatementText::arguments(const SqlWindow& window) co
     if (name == "query") out.emplace_back(std::string(window.query));
     if (name == "wildcard") out.emplace_back("%" + std::string(window.query) + "%");
     if (name == "vector") out.emplace_back(window.vector);
-    if (name == "limit") out.emplace_back(std::int64_t{window.depth});
+    if (name == "limit") out.emplace_back(std::int64_t{window.depth} + (has("offset") ? 0 : window.offset));
     if (name == "offset") out.emplace_back(std::int64_t{window.offset});
   }
   return out;

@@ -175,8 +175,15 @@ class Mariadb final : public Database {
     return {};
   }
 
+  /// The connection is another search's from the moment it is given back: the statement is closed before.
   Result<RankedList> ask(MariaConnection connection, const SqlStatementText& text, const SqlWindow& window) {
-    const MariaStatement statement(mysql_stmt_init(connection.get()));
+    auto list = list_by(connection.get(), text, window);
+    if (list) idle_.give_back(std::move(connection));
+    return list;
+  }
+
+  Result<RankedList> list_by(MYSQL* connection, const SqlStatementText& text, const SqlWindow& window) const {
+    const MariaStatement statement(mysql_stmt_init(connection));
     if (!statement) return fail(Code::try_again, "MariaDB: out of memory");
     if (mysql_stmt_prepare(statement.get(), text.text.c_str(), text.text.size()) != 0)
       return maria_failure(statement.get());
@@ -197,12 +204,10 @@ class Mariadb final : public Database {
     HitRows rows(access_.url_format, window.depth, text.has("offset") ? 0 : window.offset);
     int status = 0;
     while (!rows.is_full() && (status = mysql_stmt_fetch(statement.get())) != MYSQL_NO_DATA) {
-      if (status != 0 && status != MYSQL_DATA_TRUNCATED)
-        return ended_early(connection.get(), statement.get());
+      if (status != 0 && status != MYSQL_DATA_TRUNCATED) return ended_early(connection, statement.get());
       columns.add_row(rows);
     }
     mysql_stmt_free_result(statement.get());
-    idle_.give_back(std::move(connection));
     return rows.take();
   }
 

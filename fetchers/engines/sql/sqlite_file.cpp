@@ -36,9 +36,9 @@ Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view qu
   if (!statement) return fail(Code::bad_config, "query_str: " + statement.error().text);
   statement->bind_named(":query", query);
   statement->bind_named(":wildcard", "%" + std::string(query) + "%");
-  statement->bind_named(":limit", depth);
   // A statement without :offset also returns the rows before the window, which are skipped here.
   const int skipped = statement->bind_named(":offset", offset) ? 0 : offset;
+  statement->bind_named(":limit", std::int64_t{depth} + skipped);
   HitRows rows(access.url_format, depth, skipped);
   while (!rows.is_full()) {
     TRY(const auto row, statement->next());

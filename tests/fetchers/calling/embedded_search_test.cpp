@@ -388,6 +388,8 @@ TEST_CASE("A SQLite engine binds the query and only reads and keeps its deadline
   CHECK(list->hits[0].title == "One x");
   CHECK(urls_of(search_sqlite(access, "apple", 10, 1, soon())) == Urls{"https://notes.example/2"});
   CHECK(urls_of(search_sqlite(access, "'; DROP TABLE note; --", 10, 0, soon())).empty());
+  access.statement.erase(access.statement.find(" OFFSET"));
+  CHECK(urls_of(search_sqlite(access, "apple", 1, 1, soon())) == Urls{"https://notes.example/2"});
   access.statement = "SELECT 1 AS id FROM note WHERE :query = load_extension('x')";
   CHECK_FALSE(search_sqlite(access, "x", 10, 0, soon()).has_value());
   access.statement =
