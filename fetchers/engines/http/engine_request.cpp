@@ -72,10 +72,22 @@ void set_found(RequestValues& values, const Found& found, const LookupStep* find
   if (!found.ids.empty()) values.id = found.ids.front();
 }
 
+bool has_placeholder(const HttpAccess& access, std::string_view placeholder) {
+  return access.url.find(placeholder) != std::string::npos ||
+         access.body.find(placeholder) != std::string::npos;
+}
+
+/// How many results a page of the engine has. A request that says how many it wants asks for all of `depth`,
+/// and so does one that lookup steps prepare.
+int page_size(const HttpAccess& access, const FetchOptions& options) {
+  if (has_placeholder(access, "{count}") || !access.steps.empty()) return options.depth;
+  return access.paging.results_per_page > 0 ? access.paging.results_per_page : kAssumedPageSize;
+}
+
 RequestValues values_of(const HttpAccess& access, std::string_view query, const FetchOptions& options,
                         int page) {
   RequestValues values;
-  const int offset = (options.page - 1) * options.depth;
+  const int offset = (page - 1) * page_size(access, options);
   values.query = query;
   if (page > 1 || !access.paging.omits_first_number)
     values.pageno = std::to_string((page - 1) * access.paging.page_size + access.paging.first_page);
@@ -98,11 +110,6 @@ RequestValues values_of(const HttpAccess& access, std::string_view query, const 
   values.query_value = parts.value;
   values.query_values = json_strings(parts.value);
   return values;
-}
-
-bool has_placeholder(const HttpAccess& access, std::string_view placeholder) {
-  return access.url.find(placeholder) != std::string::npos ||
-         access.body.find(placeholder) != std::string::npos;
 }
 
 void set_common(EngineRequest& request, const Engine& engine, const ReadyAccess& ready) {
@@ -201,10 +208,7 @@ namespace {
 /// Pages reached by a cursor must be fetched from the first one on.
 PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
   PagePlan plan;
-  const bool has_own_window = has_placeholder(access, "{count}");
-  const int size = has_own_window                       ? options.depth
-                   : access.paging.results_per_page > 0 ? access.paging.results_per_page
-                                                        : kAssumedPageSize;
+  const int size = page_size(access, options);
   plan.skipped = (options.page - 1) * options.depth;
   plan.is_beyond_end = plan.skipped >= kMostPages * size;
   plan.count = std::clamp((plan.skipped + options.depth + size - 1) / size, 1, kMostPages);
@@ -250,7 +254,7 @@ PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
     return plan;
   }
   if (has_own_window) return plan;
-  const int size = access.paging.results_per_page > 0 ? access.paging.results_per_page : kAssumedPageSize;
+  const int size = page_size(access, options);
   plan.count = std::clamp((options.depth + size - 1) / size, 1, kMostPages);
   plan.first = (options.page - 1) * plan.count + 1;
   plan.is_sequential = access.paging.results_per_page == 0;

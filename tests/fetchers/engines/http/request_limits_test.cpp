@@ -115,16 +115,15 @@ TEST_CASE("Options that an engine does not have are not sent to it", "[fetchers]
   FetchOptions options = options_of(20, 3);
   options.time_range = "week";
   options.safe_search = 2;
-  const std::string url = "http://e.example/?q={query}&o={offset}&s={start}{time_range}{safe_search}";
-  CHECK(filled_from(url, "", "", options).url == "http://e.example/?q=x&o=40&s=41");
-  CHECK(filled_from(url, "time_range_support: true", "", options).url ==
-        "http://e.example/?q=x&o=40&s=41&hours=168");
+  const std::string url = "http://e.example/?q={query}{time_range}{safe_search}";
+  CHECK(filled_from(url, "", "", options).url == "http://e.example/?q=x");
+  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&hours=168");
   CHECK(filled_from(url, "safe_search_support: true", "", options).url ==
-        "http://e.example/?q=x&o=40&s=41&filter=strict");
+        "http://e.example/?q=x&filter=strict");
   options.time_range = "";
-  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&o=40&s=41");
+  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x");
   options.time_range = "decade";
-  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&o=40&s=41");
+  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x");
   const auto language = [&](const std::string& wanted) {
     options.language = wanted;
     return filled_from("http://e.example/?q={query}&l={lang}", "lang_all: fr", "", options).url.substr(24);
@@ -179,6 +178,56 @@ TEST_CASE("Pages that an engine does not have are not requested", "[fetchers][re
                         "steps: [{search_url: 'http://e.example/?q={query}&p=" + place + "', ids_query: i}]",
                         10, 2)
                     .is_beyond_end);
+}
+
+TEST_CASE("Each page of an engine begins where the one before it ends", "[fetchers][request][paging]") {
+  // the parts of the requests behind "x", for a page of the search with 30 results
+  const auto asked = [](const std::string& block_of_engine, int page, const std::string& description = "") {
+    int number = 0;
+    Script script{[&](const EngineRequest& request) {
+                    if (request.url.ends_with(".xml")) return answer_of(description);
+                    std::string results;
+                    for (int i = 0; i < 10; ++i)
+                      results += (i == 0 ? "" : ",") + (R"({"url":"http://a.example/)" +
+                                                        std::to_string(++number) + R"(","title":"t"})");
+                    return answer_of(R"({"results":[)" + results + "]}");
+                  },
+                  {}};
+    static const SteadyClock clock;
+    const ExpandedQuery query{"t", "e", "x"};
+    fetcher_of(block_of_engine, scripted_options(script))
+        ->fetch({&query, 1}, {.depth = 30, .deadline = Deadline(clock, seconds(5)), .page = page}, {});
+    std::vector<std::string> out;
+    for (const EngineRequest& request : script.requests)
+      if (!request.url.ends_with(".xml")) out.push_back(request.url.substr(request.url.find("x&") + 2));
+    return out;
+  };
+  using Parts = std::vector<std::string>;
+  const auto engine = [](const std::string& parameter, const std::string& keys) {
+    return block("e", "http://e.example/?q={query}&" + parameter, keys);
+  };
+  for (const std::string keys : {"paging: true", "paging: true, results_per_page: 10"}) {
+    INFO(keys);
+    CHECK(asked(engine("from={offset}", keys), 1) == Parts{"from=0", "from=10", "from=20"});
+    CHECK(asked(engine("from={offset}", keys), 2) == Parts{"from=30", "from=40", "from=50"});
+    CHECK(asked(engine("s={start}", keys), 1) == Parts{"s=1", "s=11", "s=21"});
+    CHECK(asked(engine("s={start}", keys), 2) == Parts{"s=31", "s=41", "s=51"});
+  }
+  const std::string twenty = "paging: true, results_per_page: 20";
+  CHECK(asked(engine("size=20&from={offset}", twenty), 1) == Parts{"size=20&from=0", "size=20&from=20"});
+  CHECK(asked(engine("size=20&from={offset}", twenty), 2) == Parts{"size=20&from=40", "size=20&from=60"});
+  // a request that says how many it wants is the only one
+  CHECK(asked(engine("n={count}&from={offset}", twenty), 2) == Parts{"n=30&from=30"});
+  CHECK(asked(engine("n={count}&s={start}", ""), 3) == Parts{"n=30&s=61"});
+  const std::string described =
+      "  - {name: e, engine: opensearch_description, description_url: 'http://e.example/d.xml', paging: "
+      "true, "
+      "results_per_page: 10}\n";
+  const std::string document =
+      "<OpenSearchDescription><Url type='application/rss+xml' "
+      "template='http://e.example/?q={searchTerms}&amp;s={startIndex}'/></OpenSearchDescription>";
+  CHECK(asked(described, 1, document) == Parts{"s=1", "s=11", "s=21"});
+  CHECK(asked(described, 2, document) == Parts{"s=31", "s=41", "s=51"});
 }
 
 TEST_CASE("A query names a field only before a colon and a value", "[fetchers][request]") {
