@@ -6,10 +6,13 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/atomic_file.h"
@@ -53,12 +56,13 @@ std::string now_text() {
 JsonObject content_json(const EngineRequest& request, const HttpAnswer& answer) {
   JsonObject content{{"size", answer.body.size()},
                      {"mimeType", to_valid_utf8(answer.header("content-type"))}};
-  if (first_invalid_utf8(answer.body) == std::string_view::npos) {
-    content["text"] = without_secrets(request, answer.body);
-  } else {
-    content["text"] = base64_encoded(answer.body);
+  std::string body = answer.body;
+  if (request.secrets != nullptr) redact(body, *request.secrets);
+  if (first_invalid_utf8(body) != std::string_view::npos) {
+    body = base64_encoded(body);
     content["encoding"] = "base64";
   }
+  content["text"] = std::move(body);
   return content;
 }
 
@@ -200,6 +204,22 @@ Result<void> for_each_journal_entry(const std::string& path, const Take& take) {
   });
 }
 
+/// Opens a journal and takes part in it by a shared lock. The last writer may merge and remove it in between;
+/// then a new one is made.
+Result<int> open_journal(const std::string& path) {
+  while (true) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (file < 0) return fail(Code::no_input, path + ": " + std::strerror(errno));
+    while (::flock(file, LOCK_SH) != 0 && errno == EINTR) continue;
+    struct stat opened {};
+    struct stat named {};
+    ::fstat(file, &opened);
+    const bool is_gone = ::stat(path.c_str(), &named) != 0 && errno == ENOENT;
+    if (!is_gone && opened.st_ino == named.st_ino) return file;
+    ::close(file);
+  }
+}
+
 }  // namespace
 
 std::string exchange_key(const EngineRequest& request) {
@@ -211,8 +231,7 @@ Result<std::unique_ptr<HarWriter>> HarWriter::open(const std::string& path) {
   std::error_code ignored;
   if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
     std::filesystem::create_directories(folder, ignored);
-  writer->journal_ = ::open((path + ".part").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (writer->journal_ < 0) return fail(Code::no_input, path + ".part: " + std::strerror(errno));
+  TRY(writer->journal_, open_journal(path + ".part"));
   return writer;
 }
 
@@ -233,8 +252,16 @@ void HarWriter::append(const EngineRequest& request, const HttpAnswer& answer) {
 Result<void> HarWriter::close() {
   const std::lock_guard lock(mutex_);
   if (journal_ < 0) return {};
-  ::close(journal_);
-  journal_ = -1;
+  const int journal = std::exchange(journal_, -1);
+  const bool has_others = ::flock(journal, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  auto merged = has_others ? Result<void>() : merge();
+  ::flock(journal, LOCK_UN);  // a program that is just being started may still hold a copy
+  ::close(journal);
+  return merged;
+}
+
+/// Requires that no other writer appends.
+Result<void> HarWriter::merge() const {
   std::vector<std::string> order;
   TextMap<std::string> lines;
   const auto keep = [&](const Json& json, const std::string& place, std::string_view line) -> Result<void> {

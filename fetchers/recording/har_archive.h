@@ -17,11 +17,13 @@ namespace metafuse::fetchers {
 std::string exchange_key(const EngineRequest& request);
 
 /// Writes exchanges into a HAR 1.2 file. Each exchange is written as a line of FILE.part before append()
-/// returns. close() merges them with the previous contents of FILE into a HAR (of equal requests the latest
-/// is kept). If that fails, FILE.part remains.
+/// returns. Several writers of one file, of this process or others, share FILE.part. The last of them to be
+/// closed merges it with the previous contents of FILE into a HAR (of equal requests the latest is kept). If
+/// that fails, FILE.part remains.
 class HarWriter {
  public:
   /// errors: no_input when the folder is not writable
+  /// cost:   waits while another writer merges
   static Result<std::unique_ptr<HarWriter>> open(const std::string& path);
   ~HarWriter();
 
@@ -31,6 +33,8 @@ class HarWriter {
 
  private:
   explicit HarWriter(std::string path) : path_(std::move(path)) {}
+  Result<void> merge() const;
+
   std::string path_;
   std::mutex mutex_;
   int journal_ = -1;

@@ -129,3 +129,42 @@ TEST_CASE("A bad HAR file is refused with the place of the mistake", "[fetchers]
   }
   CHECK(HarArchive::read(folder.path("none.har")).error().code == Code::no_input);
 }
+
+TEST_CASE("Of several writers of a recording the last one makes the archive", "[fetchers][har]") {
+  for (const bool closes_older_first : {true, false}) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path("archive.har");
+    auto older = HarWriter::open(path);
+    auto newer = HarWriter::open(path);
+    REQUIRE(older.has_value());
+    REQUIRE(newer.has_value());
+    auto& first = closes_older_first ? *older : *newer;
+    auto& second = closes_older_first ? *newer : *older;
+    first->append(request_for("http://e.example/?q=1"), answer_with("one"));
+    REQUIRE(first->close().has_value());
+    CHECK_FALSE(std::filesystem::exists(path));
+    second->append(request_for("http://e.example/?q=2"), answer_with("two"));
+    REQUIRE(second->close().has_value());
+    CHECK_FALSE(std::filesystem::exists(path + ".part"));
+    const auto archive = HarArchive::read(path);
+    REQUIRE(archive.has_value());
+    CHECK(archive->size() == 2);
+    CHECK(archive->find("GET http://e.example/?q=1\n") != nullptr);
+    CHECK(archive->find("GET http://e.example/?q=2\n") != nullptr);
+  }
+}
+
+TEST_CASE("An answer that is no text is recorded without secrets too", "[fetchers][har][security]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("archive.har");
+  EngineRequest request;
+  request.url = request.record_url = "http://e.example/";
+  request.secrets = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"hunter2"});
+  auto writer = HarWriter::open(path);
+  REQUIRE(writer.has_value());
+  (*writer)->append(request, answer_with("caf\xE9 hunter2"));
+  REQUIRE((*writer)->close().has_value());
+  const auto archive = HarArchive::read(path);
+  REQUIRE(archive.has_value());
+  CHECK(archive->find("GET http://e.example/\n")->body == "caf\xE9 REDACTED");
+}
