@@ -132,7 +132,7 @@ Result<std::unique_ptr<Embedder>> Embedder::make(
     if (!engine.embedding || embedder->find(*engine.embedding) != nullptr) continue;
     auto endpoint = std::make_unique<Endpoint>(Endpoint{*engine.embedding, engine_of(*engine.embedding), {}});
     TRY(endpoint->ready, ready_access(endpoint->engine, secret_of));
-    if (own_host_of && !endpoint->ready.own_origin.empty())
+    if (own_host_of && !endpoint->ready.own_origin.empty() && endpoint->ready.access.proxy.empty())
       endpoint->ready.own_host = own_host_of(endpoint->ready.own_origin);
     embedder->endpoints_.push_back(std::move(endpoint));
   }

@@ -97,10 +97,17 @@ class FileReader {
     return {std::move(engines_), {}, std::move(refused_), std::move(embedding_), std::move(defaults)};
   }
 
-  /// The block with the file's proxy, unless it has one itself.
+  /// The block with the file's proxy, unless it has one itself; its own embedding with the block's.
   YamlNode with_proxy(YamlNode block) const {
-    if (proxy_ && block.is_map() && block.find("proxy") == nullptr) set_entry(block, "proxy", *proxy_);
+    if (proxy_) set_proxy(block, *proxy_);
+    const YamlNode* proxy = block.find("proxy");
+    YamlEntry* const embedding = find_entry(block, "embedding");
+    if (proxy != nullptr && embedding != nullptr) set_proxy(embedding->second, *proxy);
     return block;
+  }
+
+  static void set_proxy(YamlNode& block, const YamlNode& proxy) {
+    if (block.is_map() && block.find("proxy") == nullptr) set_entry(block, "proxy", proxy);
   }
 
   /// A block with mistakes makes one of our own files invalid; in a SearXNG file it is skipped.

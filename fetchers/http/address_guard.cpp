@@ -111,15 +111,14 @@ Reach reach_by_resolver(const std::string& host) {
   return is_private ? Reach::us_only : Reach::everyone;
 }
 
-/// Names that public servers cannot have (RFC 6761, 6762, 8375, and ICANN's .internal).
+}  // namespace
+
 bool is_private_name(std::string_view host) {
   if (host.find('.') == std::string_view::npos) return true;
   for (const std::string_view end : {".localhost", ".local", ".internal", ".home.arpa", ".test", ".lan"})
     if (host.ends_with(end)) return true;
   return false;
 }
-
-}  // namespace
 
 std::shared_ptr<const OwnHost> OwnHost::find(const std::string& host, ReachOfName reach_of_name) {
   auto out = std::make_shared<OwnHost>();

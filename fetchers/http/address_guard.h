@@ -27,6 +27,11 @@ Reach reach_of(const sockaddr& address);
 /// The same for a numeric address without a scope; `nobody` when the text is not one.
 Reach reach_of(std::string_view numeric_address);
 
+/// Whether a host name, in lower case, is one that no public server can have.
+///
+/// source: RFC 6761, 6762 and 8375, ICANN's .internal, and names without a dot
+bool is_private_name(std::string_view host);
+
 /// Finds out who can be reached under a host name. May take seconds.
 using ReachOfName = std::function<Reach(const std::string& host)>;
 

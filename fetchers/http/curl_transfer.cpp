@@ -146,8 +146,8 @@ bool CurlTransfer::set_proxy(const UrlParts& parts) {
   const bool is_own = !request_.own_origin.empty() && parts.origin() == request_.own_origin;
   const bool is_name =
       parts.host.find_first_not_of("0123456789.") != std::string::npos && parts.host[0] != '[';
-  const bool is_public = is_name ? parts.host.find('.') != std::string::npos
-                                 : reach_of(std::string_view(parts.host)) == Reach::everyone;
+  const bool is_public =
+      is_name ? !is_private_name(parts.host) : reach_of(std::string_view(parts.host)) == Reach::everyone;
   if (!is_own && !is_public) {
     refuse(Failure::not_allowed, origin_ + " is private, and not in the engine's own definition");
     return false;

@@ -2,6 +2,7 @@
 
 #include "fetchers/calling/embedder.h"
 
+#include <future>
 #include <memory>
 #include <set>
 #include <string>
@@ -129,6 +130,29 @@ TEST_CASE("A probe of an embedding endpoint ends whatever it is answered", "[fet
     clock.advance(std::chrono::seconds(4));  // a failed probe doubles the pause
     ask();
     CHECK(servers.asked("/v1/embeddings") == 7 + static_cast<std::size_t>(sent));
+  }
+}
+
+TEST_CASE("The host of an embedding endpoint behind a proxy is looked up by the proxy alone",
+          "[fetchers][embedding][security][proxy]") {
+  for (const std::string proxy : {"", "proxy: 'http://127.0.0.1:1', "}) {
+    const auto file = parse_engine_file(
+        "embedding: {" + proxy + "base_url: 'http://v.example', model: m}\n" +
+            "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n",
+        "e.yaml");
+    REQUIRE(file.has_value());
+    std::promise<std::string> asked;  // look-ups run on threads of their own
+    FetcherOptions options;
+    options.reach_of_name = [&](const std::string& host) {
+      asked.set_value(host);
+      return Reach::everyone;
+    };
+    REQUIRE(make_fetcher(file->engines, options).has_value());
+    auto host = asked.get_future();
+    if (proxy.empty())
+      CHECK(host.get() == "v.example");
+    else
+      CHECK(host.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
   }
 }
 

@@ -1,5 +1,6 @@
 // Proxies: when one fails, the error names it, and nothing goes to the engine by another way.
 
+#include <atomic>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -8,6 +9,7 @@
 
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/chaos_server.h"
+#include "tests/support/http_wire.h"
 #include "tests/support/loopback_socket.h"
 
 using namespace metafuse;
@@ -68,6 +70,29 @@ TEST_CASE("A proxy that never answers is named when the engine's time is over",
     CHECK(list.message.find("through the proxy " + mute.origin()) != std::string::npos);
   }
   CHECK(server.requests() == 0);
+}
+
+TEST_CASE("Through a proxy no redirect leads to a private name", "[fetchers][security][proxy][ssrf]") {
+  const auto requests_for = [](const std::string& host, Failure& failure) {
+    std::atomic<int> requests = 0;
+    const WireServer proxy(serving_http([&](const std::string&) {
+      return ++requests == 1 ? http_response("302 Found", "Location: http://" + host + "/x\r\n")
+                             : http_response("404 Not Found", "");
+    }));
+    failure =
+        asked_through("http://127.0.0.1:" + std::to_string(proxy.port()), "http://engine.example/?q={query}")
+            .failure;
+    return requests.load();
+  };
+  Failure failure = Failure::none;
+  for (const std::string host :
+       {"vault.internal", "metadata.google.internal", "nas.local", "router.lan:8080", "x.home.arpa",
+        "a.localhost", "intranet", "NAS.Local.", "127.0.0.1", "0x7f.1", "[::1]"}) {
+    INFO(host);
+    CHECK(requests_for(host, failure) == 1);
+    CHECK(failure == Failure::not_allowed);
+  }
+  CHECK(requests_for("other.example", failure) == 2);
 }
 
 TEST_CASE("The password of a proxy is in no message", "[fetchers][security][proxy]") {

@@ -293,6 +293,26 @@ TEST_CASE("Settings that protect an engine or its users are obeyed or refused",
   }
 }
 
+TEST_CASE("An engine's own embedding goes through the engine's proxy, or else the file's",
+          "[fetchers][definition][security]") {
+  const auto proxy_of_embedding = [](const std::string& top, const std::string& keys,
+                                     const std::string& of_embedding) {
+    const auto file = parse_engine_file(
+        top + "engines:\n  - {name: e, engine: qdrant, base_url: 'http://q.example', collection: c, " + keys +
+            "embedding: {base_url: 'http://v.example', model: m" + of_embedding + "}}\n",
+        "e.yaml");
+    return file ? file->engines.at(0).embedding.value().access.proxy : file.error().text;
+  };
+  const std::string all = "proxy: 'http://all:1'\n";
+  CHECK(proxy_of_embedding("", "", "").empty());
+  CHECK(proxy_of_embedding(all, "", "") == "http://all:1");
+  CHECK(proxy_of_embedding("", "proxy: 'http://p:1', ", "") == "http://p:1");
+  CHECK(proxy_of_embedding(all, "proxy: 'http://p:1', ", "") == "http://p:1");
+  CHECK(proxy_of_embedding(all, "proxy: 'http://p:1', ", ", proxy: 'http://v:1'") == "http://v:1");
+  CHECK(proxy_of_embedding(all, "proxy: direct, ", "").empty());
+  CHECK(proxy_of_embedding(all, "", ", proxy: direct").empty());
+}
+
 TEST_CASE("The proxies and time-outs of a settings.yml reach its engines",
           "[fetchers][definition][searxng]") {
   const std::string url =
