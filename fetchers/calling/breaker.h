@@ -22,6 +22,8 @@ class Breaker {
   /// Sends a request although the breaker is open, because no other engine is left. It counts as a probe.
   void force();
   void succeeded();
+  /// The probe was not sent, so that it tells nothing: the next one is due at once.
+  void forget_probe() { is_probing_ = false; }
   /// in:     is_probe - whether ask() or force() let this request through as a probe; retry_after - the pause
   ///         that the engine asked for. The engine is then left alone at least that long, even after its
   ///         first failure.

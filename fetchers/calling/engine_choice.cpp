@@ -22,6 +22,12 @@ EngineChoice choice_of(EngineState& engine, const std::string& sender, bool uses
           .probed = verdict == Verdict::probe ? &engine : nullptr};
 }
 
+/// Whether the engine never saw the query: it is none for this engine, or our own limits kept it back.
+bool was_kept_back(const FetchedList& list) {
+  return list.requests == 0 || list.failure == Failure::not_allowed ||
+         (list.failure == Failure::rate_limited && list.status == 0);
+}
+
 /// The engine whose breaker will let a query through soonest, or the last one if no breaker is open.
 EngineState* nearest_of(std::span<EngineState* const> engines) {
   EngineState* nearest = nullptr;
@@ -52,6 +58,18 @@ EngineState* other_instance(EngineState& engine, const EngineState* but, const s
   for (const auto& other : engine.others)
     if (may_be_asked(*other)) return other.get();
   return nullptr;
+}
+
+void note_outcome(EngineState& instance, const FetchedList& list, bool is_probe, TimePoint now) {
+  const std::lock_guard lock(instance.mutex);
+  if (list.blame == Blame::engine) {
+    instance.breaker.failed(now, is_probe, list.retry_after);
+  } else if (was_kept_back(list)) {
+    if (is_probe) instance.breaker.forget_probe();
+  } else if (list.failure == Failure::none || is_probe) {
+    instance.breaker.succeeded();
+  }
+  if (list.failure == Failure::none && list.requests > 0) instance.last_success = now;
 }
 
 std::string why_left_alone(EngineState& engine) {

@@ -6,6 +6,7 @@
 
 #include "core/deadline.h"
 #include "fetchers/calling/engine_state.h"
+#include "fetchers/model/fetched_list.h"
 
 namespace metafuse::fetchers {
 
@@ -28,6 +29,12 @@ std::vector<EngineChoice> choose_engines(std::span<EngineState* const> engines, 
 /// breaker's pause must be over: nobody probes the other instances in the background.
 EngineState* other_instance(EngineState& engine, const EngineState* but, const std::string& sender,
                             TimePoint now);
+
+/// Tells an instance's breaker what came of a request. Its blame may be the engine's although it has a list,
+/// whose further pages the engine refused.
+///
+/// in:     is_probe - whether the breaker waits for the outcome
+void note_outcome(EngineState& instance, const FetchedList& list, bool is_probe, TimePoint now);
 
 /// Why choose_engines() leaves the engine alone, for people.
 std::string why_left_alone(EngineState& engine);

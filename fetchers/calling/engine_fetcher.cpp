@@ -337,13 +337,14 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   void deliver(std::size_t i, FetchedList list, EngineState& instance, Purpose purpose) {
     Slot& slot = slots_[i];
     const bool is_probe = purpose == Purpose::probe || slot.choice.is_forced || &instance != slot.state;
-    note_outcome(slot, list, instance, is_probe);
+    note_outcome(instance, list, is_probe, shared_->clock->now());
+    note_time(*slot.state, list);
     if (list.failure == Failure::none) tidy(list.list);
     const std::lock_guard lock(mutex_);
     if (purpose != Purpose::probe) --slot.under_way;
     if (&instance == slot.choice.asked) slot.has_answered = true;
     if (slot.is_done || has_ended_) {
-      if (list.failure == Failure::none && !list.list.hits.empty() && !slot.is_whole)
+      if (!list.has_failed() && !list.lacks_pages && !list.list.hits.empty() && !slot.is_whole)
         shared_->late.put(late_key(list.query, options_), std::move(list.list), shared_->clock->now());
       if (&instance == slot.choice.asked) forget_overdue(slot);
       return;
@@ -354,7 +355,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       list.hedge = purpose == Purpose::hedge && !list.has_failed() ? Hedge::won : Hedge::lost;
       list.elapsed = shared_->clock->now() - start_;
     }
-    slot.is_whole = !list.has_failed();
+    slot.is_whole = !list.has_failed() && !list.lacks_pages;
     list.requests = slot.fetched.requests;
     slot.fetched = std::move(list);
     complete(slot);
@@ -372,19 +373,10 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     keep_best_of_each(list, options_.depth, shared_->options.tracking);
   }
 
-  void note_outcome(Slot& slot, const FetchedList& list, EngineState& instance, bool is_probe) {
-    {
-      const std::lock_guard lock(instance.mutex);
-      const TimePoint now = shared_->clock->now();
-      if (list.blame == Blame::engine && list.failure != Failure::none)
-        return instance.breaker.failed(now, is_probe, list.retry_after);
-      if (list.failure == Failure::none || is_probe) instance.breaker.succeeded();
-      if (list.failure != Failure::none) return;
-      instance.last_success = now;
-    }
-    // An empty answer tells nothing about how long the engine needs to find something.
-    const std::lock_guard lock(slot.state->mutex);
-    if (!list.list.hits.empty()) slot.state->learned_wait.add(options_.sender, list.elapsed);
+  /// An empty answer tells nothing about how long the engine needs to find something.
+  void note_time(EngineState& state, const FetchedList& list) const {
+    const std::lock_guard lock(state.mutex);
+    if (!list.list.hits.empty()) state.learned_wait.add(options_.sender, list.elapsed);
   }
 
   void note_overdue(Slot& slot, bool is_certain) const {

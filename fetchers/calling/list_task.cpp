@@ -111,6 +111,7 @@ std::int64_t ListTask::unix_time() const {
 }
 
 void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
+  ++sent_;
   job_.on_request();
   const Authorization& auth = ready_->access.auth;
   if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, unix_time());
@@ -125,8 +126,12 @@ void ListTask::send_authorized(EngineRequest request, Transport::Done done) {
 
 Transport::Done ListTask::keep_cookies(EngineRequest& request, Transport::Done done) {
   add_cookies(request.headers, cookies_);
-  return [self = shared_from_this(), done = std::move(done)](HttpAnswer answer) {
-    self->post([task = self.get(), headers = answer.headers] { note_cookies(task->cookies_, headers); });
+  const auto asked = parts_of_url(request.url);
+  const std::string own = ready_->own_origin.empty() && asked ? asked->origin() : ready_->own_origin;
+  return [self = shared_from_this(), own, done = std::move(done)](HttpAnswer answer) {
+    const auto from = parts_of_url(answer.url);
+    if (from && from->origin() == own)
+      self->post([task = self.get(), headers = answer.headers] { note_cookies(task->cookies_, headers); });
     done(std::move(answer));
   };
 }
@@ -308,7 +313,10 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   }
   --pages_.under_way;
   const std::size_t arrived = read.list.hits.size();
-  pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
+  if (read.failure == Failure::none)
+    pages_.lists[static_cast<std::size_t>(page)] = std::move(read.list);
+  else
+    pages_.note_lost(page, std::move(read));
   const bool has_next = !access.paging.next.is_followed() || takes_cursor(answer);
   if (plan.is_sequential && arrived > 0 && page + 1 < plan.count && has_next &&
       static_cast<int>(pages_.hits()) < plan.skipped + job_.options.depth) {
@@ -317,9 +325,20 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
     return send_page(page + 1, false);
   }
   if (pages_.under_way > 0) return job_.keep(Pages(pages_).joined());
-  if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
-  read.failure = Failure::none;  // the pages that did arrive form a list
-  finish(std::move(read));
+  finish_pages();
+}
+
+/// The pages that did arrive form a list. As the first of them did, its engine is not blamed for the others,
+/// unless it asks to be left alone.
+void ListTask::finish_pages() {
+  FetchedList out;
+  if (const auto& lost = pages_.first_lost) {
+    out.message = fmt::format("page {}: {}", pages_.lost_page + 1, lost->message);
+    out.lacks_pages = true;
+    out.retry_after = lost->retry_after;
+    if (lost->retry_after || lost->status == 429) out.blame = lost->blame;
+  }
+  finish(std::move(out));
 }
 
 /// Takes the cursor of the next page. False on the last page, which has no cursor or repeats the one it was
@@ -356,6 +375,12 @@ std::size_t ListTask::Pages::hits() const {
   std::size_t hits = 0;
   for (const auto& list : lists) hits += list ? list->hits.size() : 0;
   return hits;
+}
+
+void ListTask::Pages::note_lost(int page, FetchedList read) {
+  if (first_lost && lost_page < page) return;
+  first_lost = std::move(read);
+  lost_page = page;
 }
 
 RankedList ListTask::Pages::joined() {

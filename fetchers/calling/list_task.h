@@ -49,9 +49,13 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
     std::vector<std::optional<RankedList>> lists;
     int under_way = 0;
     Duration slowest{};
+    std::optional<FetchedList> first_lost{};  ///< why the first page is missing that is, but not page 0
+    int lost_page = 0;
 
     std::size_t hits() const;
-    /// The receiver of the list removes hits of the same page.
+    void note_lost(int page, FetchedList read);
+    /// The pages before the first that is missing: results behind it would have wrong ranks. The receiver of
+    /// the list removes hits of the same page.
     RankedList joined();
   };
 
@@ -66,7 +70,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   /// Sends with the credentials of the definition's `auth`. A token that is answered with 401 is discarded.
   std::int64_t unix_time() const;
   void send_authorized(EngineRequest request, Transport::Done done);
-  /// Sends the cookies of earlier answers, and notes those of this one.
+  /// Sends the cookies of earlier answers, and notes those of this one if it comes from the definition's own
+  /// server and not from where a redirect led.
   Transport::Done keep_cookies(EngineRequest& request, Transport::Done done);
   void send_with_token(EngineRequest request, Transport::Done done, bool is_second);
   void ask_for_token(TokenKeeper::Take take);
@@ -79,6 +84,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void send_page(int page, bool is_retry);
   FetchedList read_page(const HttpAnswer& answer) const;
   void take_page(int page, const HttpAnswer& answer, bool is_retry);
+  void finish_pages();
   void take_description(const HttpAnswer& answer);
   void send_step();
   void take_step(const HttpAnswer& answer);
@@ -102,6 +108,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   std::vector<std::vector<std::string>> parts_;  ///< the ids split into what each request asks for
   Pages pages_;
   Duration recorded_elapsed_{};  ///< of the steps; replays only
+  int sent_ = 0;                 ///< requests to the engine, but not for tokens
   bool is_finished_ = false;
 };
 

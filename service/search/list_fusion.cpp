@@ -78,9 +78,11 @@ std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::Fetc
   std::vector<fetchers::FetchedList> out = so_far;
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i].requests = next[i].requests;
-    if (out[i].has_failed()) continue;  // without its earlier windows, a list's ranks are not known
+    // without all of its earlier windows, a list's ranks are not known
+    if (out[i].has_failed() || out[i].lacks_pages) continue;
     out[i].failure = next[i].failure;
     out[i].message = std::move(next[i].message);
+    out[i].lacks_pages = next[i].lacks_pages;
     out[i].elapsed = next[i].elapsed;
     auto& hits = next[i].list.hits;
     out[i].list.hits.insert(out[i].list.hits.end(), std::make_move_iterator(hits.begin()),

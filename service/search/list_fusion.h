@@ -55,7 +55,7 @@ bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request,
                        std::size_t blocked);
 
 /// Appends the next window's lists to those so far. A list that failed in either counts as failed and keeps
-/// the hits that it had.
+/// the hits that it had; one that lacks pages gets no more.
 std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::FetchedList>& so_far,
                                                 std::vector<fetchers::FetchedList> next);
 

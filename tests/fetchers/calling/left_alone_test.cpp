@@ -293,3 +293,29 @@ TEST_CASE("No engine is waited for beyond the deadline however slow it usually i
   CHECK(lists[1].failure == Failure::timeout);
   CHECK(lists[1].message.find("the deadline of the search") != std::string::npos);
 }
+
+TEST_CASE("A probe that our own limits kept back leaves the breaker open", "[fetchers][breaker]") {
+  for (const Failure failure : {Failure::rate_limited, Failure::not_allowed}) {
+    Pair pair;
+    pair.answer = answer_of("no", 500);
+    for (int i = 0; i < 5; ++i) CHECK(pair.is_asked());
+    pair.clock.advance(seconds(2));
+    pair.answer = failed_answer(failure);
+    CHECK(pair.ask().failure == Failure::breaker_open);
+    CHECK(pair.ask().failure == Failure::breaker_open);
+    pair.answer = answer_of(kOneResult);
+    CHECK(pair.is_asked());  // the next probe is due at once
+    CHECK(pair.ask().failure == Failure::none);
+  }
+}
+
+TEST_CASE("A query that is none for an engine says nothing about it", "[fetchers][breaker]") {
+  Pair pair("query_pattern: '^([a-z])$'");
+  pair.answer = answer_of("no", 500);
+  for (int i = 0; i < 5; ++i) CHECK(pair.is_asked());
+  pair.clock.advance(seconds(2));
+  const std::vector<ExpandedQuery> queries = {{"t", "e", "no letter"}, {"t", "good", "x"}};
+  pair.fetcher->fetch(queries, {.deadline = Deadline(pair.clock, seconds(5))}, {});
+  CHECK(pair.ask().failure == Failure::breaker_open);
+}
+

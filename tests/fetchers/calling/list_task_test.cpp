@@ -423,5 +423,75 @@ TEST_CASE("A failed page ends the list and a failed first page fails the whole l
   CHECK(second.failure == Failure::none);
   CHECK(second.message.find("page 2: HTTP 500") != std::string::npos);
   CHECK(second.list.hits.size() == 1);
+  CHECK(second.lacks_pages);
   CHECK(more == 2);
+}
+
+TEST_CASE("Pages behind one that failed do not take its ranks", "[fetchers][paging]") {
+  const std::string paged = block("e", "http://e.example/?q={query}&p={pageno}",
+                                  "paging: true, page_size: 1, results_per_page: 10");
+  Script script{[&](const EngineRequest& request) {
+                  const std::string page = request.url.substr(request.url.find("p=") + 2);
+                  if (page == "2") return answer_of("oops", 500);
+                  return answer_of(R"({"results":[{"url":"http://a.example/)" + page + R"(","title":"t"}]})");
+                },
+                {}};
+  const FetchedList list = ask_alone(paged, script, 30);
+  CHECK(script.requests.size() == 3);
+  CHECK(list.failure == Failure::none);
+  REQUIRE(list.list.hits.size() == 1);
+  CHECK(list.list.hits[0].url == "http://a.example/1");
+  CHECK(list.lacks_pages);
+  CHECK(list.message.find("page 2: HTTP 500") != std::string::npos);
+  CHECK(list.blame == Blame::nobody);  // the first page shows that the engine works
+  // of several that failed the first is named
+  script.answer = [](const EngineRequest& request) {
+    return request.url.ends_with("p=1") ? answer_of(kOneResult) : answer_of("oops", 500);
+  };
+  CHECK(ask_alone(paged, script, 30).message.find("page 2: HTTP 500") != std::string::npos);
+  // what asks us to wait is obeyed
+  script.answer = [](const EngineRequest& request) {
+    return request.url.ends_with("p=2") ? status_answer(429, {{"retry-after", "7"}}) : answer_of(kOneResult);
+  };
+  const FetchedList limited = ask_alone(paged, script, 30);
+  CHECK(limited.failure == Failure::none);
+  CHECK(limited.blame == Blame::engine);
+  CHECK(limited.retry_after == seconds(7));
+}
+
+TEST_CASE("A late list that lacks pages does not serve the next search", "[fetchers][deadline][paging]") {
+  const PagedSearch search("paging: true, results_per_page: 10", "p=2");
+  CHECK(search.ask().failure == Failure::timeout);
+  REQUIRE(search.held.size() == 1);
+  search.held[0].second(answer_of(kOneResult));
+  CHECK(search.ask().requests == 0);  // this one is whole
+  const PagedSearch other("paging: true, results_per_page: 10", "p=1");
+  CHECK(other.ask().lacks_pages);
+  REQUIRE(other.held.size() == 1);
+  other.held[0].second(answer_of("oops", 500));
+  CHECK(other.ask().requests == 2);
+}
+
+TEST_CASE("Cookies of another site are not brought to the engine", "[fetchers][security]") {
+  const std::string paged =
+      block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, page_size: 1, keep_cookies: true");
+  const auto second_cookie = [&](const std::string& came_from) {
+    Script script{[&](const EngineRequest& request) {
+                    HttpAnswer answer =
+                        status_answer(200, {{"set-cookie", "id=7"}},
+                                      R"({"results":[{"url":"http://a.example/)" +
+                                          request.url.substr(request.url.find("p=")) + R"(","title":"t"}]})");
+                    answer.url = came_from;
+                    return answer;
+                  },
+                  {}};
+    ask_alone(paged, script, 20);
+    REQUIRE(script.requests.size() == 2);
+    for (const auto& [name, value] : script.requests[1].headers)
+      if (name == "Cookie") return value;
+    return std::string();
+  };
+  CHECK(second_cookie("http://e.example/moved") == "id=7");
+  CHECK(second_cookie("http://consent.example/") == "");
+  CHECK(second_cookie("http://e.example:81/") == "");
 }

@@ -367,3 +367,20 @@ TEST_CASE("Only pages of allowed origins may search from scripts", "[service][co
   const std::string read = server.get("/v1/templates/pages", "Origin: https://app.example\r\n");
   CHECK(read.find("Access-Control-Expose-Headers: ETag, Retry-After, ") != std::string::npos);
 }
+
+TEST_CASE("A list that lacks pages gets no results of later windows", "[service][search]") {
+  const auto list_with = [](const std::string& url, bool lacks_pages) {
+    Hit hit;
+    hit.url = hit.key = url;
+    fetchers::FetchedList list;
+    list.list.hits.push_back(hit);
+    list.lacks_pages = lacks_pages;
+    return list;
+  };
+  const auto joined = joined_lists({list_with("a", false), list_with("b", true)},
+                                   {list_with("c", true), list_with("d", false)});
+  CHECK(joined[0].list.hits.size() == 2);
+  CHECK(joined[0].lacks_pages);
+  CHECK(joined[1].list.hits.size() == 1);  // its ranks after that are not known
+  CHECK(joined[1].lacks_pages);
+}
