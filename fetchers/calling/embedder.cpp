@@ -9,14 +9,13 @@
 #include "core/json.h"
 #include "core/json_members.h"
 #include "core/text.h"
-#include "fetchers/answers/answer_text.h"
+#include "fetchers/calling/read_answer.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxKept = 4096;
 constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
-constexpr std::size_t kMaxSaidByEndpoint = 160;
 constexpr int kTriesForDocuments = 3;
 
 Engine engine_of(const Embedding& embedding) {
@@ -34,12 +33,6 @@ EngineRequest request_for(const Engine& engine, const ReadyAccess& ready, const 
   request.body = embedding_body(embedding, texts);
   request.record_body = request.body;
   return request;
-}
-
-std::string said_by(const HttpAnswer& answer) {
-  const std::string text =
-      clean_text(std::string_view(answer.body).substr(0, 4096), true, kMaxSaidByEndpoint);
-  return text.empty() ? "" : ": " + text;
 }
 
 /// The list of vectors in an answer: `data`, a list of objects with `embedding`; `embeddings`; or the
@@ -129,7 +122,7 @@ Result<std::unique_ptr<Embedder>> Embedder::make(
     const std::function<std::shared_ptr<const OwnHost>(const std::string& origin)>& own_host_of) {
   auto embedder = std::make_unique<Embedder>();
   for (const Engine& engine : engines) {
-    if (!engine.embedding || embedder->find(*engine.embedding) != nullptr) continue;
+    if (!engine.embedding || engine.is_disabled || embedder->find(*engine.embedding) != nullptr) continue;
     auto endpoint = std::make_unique<Endpoint>(Endpoint{*engine.embedding, engine_of(*engine.embedding), {}});
     TRY(endpoint->ready, ready_access(endpoint->engine, secret_of));
     if (own_host_of && !endpoint->ready.own_origin.empty() && endpoint->ready.access.proxy.empty())
@@ -178,7 +171,7 @@ void Embedder::take(const Asked& asked, const HttpAnswer& answer) {
   EmbeddedText text{nullptr, answer.failure, "embedding: " + answer.message};
   if (answer.failure == Failure::none && answer.status != 200) {
     text.failure = answer.status == 429 ? Failure::rate_limited : Failure::http_status;
-    text.message = fmt::format("embedding: HTTP {}{}", answer.status, said_by(answer));
+    text.message = fmt::format("embedding: HTTP {}{}", answer.status, said(endpoint.ready.access, answer));
   } else if (answer.failure == Failure::none) {
     auto vectors = read_embedding_answer(endpoint.embedding, answer.body, 1);
     if (vectors)
@@ -186,6 +179,7 @@ void Embedder::take(const Asked& asked, const HttpAnswer& answer) {
     else
       text = {nullptr, Failure::bad_answer, "embedding: " + vectors.error().text};
   }
+  hide_secrets(text.message, endpoint.ready.access);
   std::vector<Done> waiting;
   {
     const std::lock_guard lock(mutex_);
@@ -236,10 +230,11 @@ Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLook
         return read_embedding_answer(embedding, answer.body, texts.size());
       if (answer.failure == Failure::none && answer.status < 500 && answer.status != 429) break;
     }
-    return fail(Code::unavailable, fmt::format("{}: {}", embedding.access.url,
-                                               answer.failure == Failure::none
-                                                   ? fmt::format("HTTP {}{}", answer.status, said_by(answer))
-                                                   : answer.message));
+    std::string why = answer.failure == Failure::none
+                          ? fmt::format("HTTP {}{}", answer.status, said(ready.access, answer))
+                          : answer.message;
+    hide_secrets(why, ready.access);
+    return fail(Code::unavailable, fmt::format("{}: {}", embedding.access.url, why));
   };
 }
 

@@ -163,6 +163,7 @@ void ListTask::ask_for_token(TokenKeeper::Take take) {
       keeper_, *shared_->clock, unix_time(),
       [this](EngineRequest request, std::function<void(HttpAnswer)> done) {
         request.proxy = ready_->access.proxy;
+        hide_secrets(request.record_url, ready_->access);
         job_.transport.send(std::move(request), std::move(done));
       },
       [self = shared_from_this(), take = std::move(take)](const std::optional<std::string>& token,
@@ -406,6 +407,8 @@ void ListTask::finish(FetchedList ended) {
   if (is_finished_) return;
   is_finished_ = true;
   ended.query = job_.query;
+  ended.requests = sent_;
+  hide_secrets(ended.message, ready_->access);
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
   ended.elapsed = is_replay ? recorded_elapsed_ + pages_.slowest : shared_->clock->now() - start_;
   ended.list = ended.failure == Failure::none ? pages_.joined() : RankedList();

@@ -35,7 +35,7 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
     if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
       for (std::string* text : {&database->connection, &database->username, &database->password}) {
-        TRY(*text, with_secrets(*text, engine, options.secret_of));
+        TRY(*text, with_secrets(*text, engine, engine.is_disabled ? SecretLookup() : options.secret_of));
       }
     state->embedded = std::make_unique<EmbeddedEngine>(engine);
   }

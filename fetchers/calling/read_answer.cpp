@@ -16,7 +16,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxSaidBytes = 160;
+constexpr std::size_t kHeadBytes = 4096, kMaxSaidBytes = 160;
 
 constexpr std::array<std::string_view, 18> kHumanMarks = {
     "g-recaptcha",     "h-captcha",       "hcaptcha.com",     "cf-challenge",  "challenge-form",
@@ -44,11 +44,6 @@ std::optional<FetchedList> page_of_refusal(std::string_view body) {
   if (std::any_of(kHumanMarks.begin(), kHumanMarks.end(), has))
     return failed(Failure::captcha, "a CAPTCHA page instead of results");
   return std::nullopt;
-}
-
-std::string said(const HttpAnswer& answer) {
-  const std::string text = clean_text(std::string_view(answer.body).substr(0, 4096), true, kMaxSaidBytes);
-  return text.empty() ? "" : ": " + text;
 }
 
 /// Failures caused by the engine or the connection to it.
@@ -80,12 +75,13 @@ void put_in_order(RankedList& list, const std::vector<std::string>& ids,
 }
 
 /// Some engines repeat the key of a request in the links of its answer.
-void hide_secrets(RankedList& list, const std::vector<std::string>& secrets) {
+void hide_secrets(RankedList& list, const HttpAccess& access) {
   for (Hit& hit : list.hits) {
-    for (std::string* text : {&hit.url, &hit.title, &hit.snippet, &hit.thumbnail}) redact(*text, secrets);
-    for (auto& [name, text] : hit.details) redact(text, secrets);
+    for (std::string* text : {&hit.url, &hit.title, &hit.snippet, &hit.thumbnail})
+      hide_secrets(*text, access);
+    for (auto& [name, text] : hit.details) hide_secrets(text, access);
   }
-  for (std::string& text : list.suggestions) redact(text, secrets);
+  for (std::string& text : list.suggestions) hide_secrets(text, access);
 }
 
 }  // namespace
@@ -96,6 +92,17 @@ FetchedList failed(Failure failure, std::string message, Blame blame, std::optio
 
 Blame blame_for(const HttpAnswer& answer) {
   return is_engines_fault(answer) ? Blame::engine : Blame::nobody;
+}
+
+void hide_secrets(std::string& text, const HttpAccess& access) {
+  if (access.secrets != nullptr) redact(text, *access.secrets);
+}
+
+std::string said(const HttpAccess& access, const HttpAnswer& answer) {
+  std::string head = answer.body.substr(0, kHeadBytes);
+  hide_secrets(head, access);  // before a secret can be cut off
+  const std::string text = clean_text(head, true, kMaxSaidBytes);
+  return text.empty() ? "" : ": " + text;
 }
 
 bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
@@ -117,11 +124,11 @@ std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& an
   const std::string status = fmt::format("HTTP {}", answer.status);
   if (answer.status < 200 || answer.status > 299) {
     const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
-    if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
+    if (answer.status == 429) return refused(Failure::rate_limited, status + said(access, answer), wait);
     if (is_html)
       if (const auto page = page_of_refusal(answer.body))
         return refused(page->failure, status + ", " + page->message, wait);
-    return refused(Failure::http_status, status + said(answer), wait);
+    return refused(Failure::http_status, status + said(access, answer), wait);
   }
   return std::nullopt;
 }
@@ -143,7 +150,7 @@ FetchedList read_answer(const Engine& engine, const HttpAccess& access, const Ht
     if (auto refusal = page_of_refusal(answer.body)) return std::move(*refusal);
   if (!list) return failed(Failure::bad_answer, engine.name + ": " + list.error().text);
   if (context.ids != nullptr) put_in_order(*list, of.ids, ids_of_hits);
-  if (access.secrets != nullptr) hide_secrets(*list, *access.secrets);
+  hide_secrets(*list, access);
   FetchedList read;
   read.list = std::move(*list);
   return read;

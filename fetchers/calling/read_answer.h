@@ -21,6 +21,12 @@ Blame blame_for(const HttpAnswer& answer);
 
 bool is_page(AnswerRules::Format format, const HttpAnswer& answer);
 
+/// What an answer without a list says, without secrets: ": " and its first words; empty if it says nothing.
+std::string said(const HttpAccess& access, const HttpAnswer& answer);
+
+/// Hides the secrets of an engine's definition in a text that repeats what the engine said.
+void hide_secrets(std::string& text, const HttpAccess& access);
+
 /// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
 std::optional<FetchedList> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html);
 

@@ -32,13 +32,16 @@ class WatchingTransport final : public Transport {
   void send(EngineRequest request, Done done) override {
     note_request(request);
     const bool is_shown = !request.is_confidential;
-    inner_->send(std::move(request), [this, is_shown, done = std::move(done)](HttpAnswer answer) {
-      if (is_shown) note_answer(answer);
+    const Secrets secrets = request.secrets;
+    inner_->send(std::move(request), [this, is_shown, secrets, done = std::move(done)](HttpAnswer answer) {
+      if (is_shown) note_answer(without_secrets(answer, secrets));
       done(std::move(answer));
     });
   }
 
  private:
+  using Secrets = decltype(EngineRequest::secrets);
+
   void note_request(const EngineRequest& request) {
     const std::lock_guard lock(mutex_);
     if (request.is_confidential) {
@@ -54,7 +57,14 @@ class WatchingTransport final : public Transport {
     if (!request.record_body.empty()) log_ += ">\n> " + request.record_body + "\n";
   }
 
-  void note_answer(const HttpAnswer& answer) {
+  static HttpAnswer without_secrets(HttpAnswer answer, const Secrets& secrets) {
+    if (secrets == nullptr) return answer;
+    for (std::string* text : {&answer.message, &answer.url, &answer.body}) redact(*text, *secrets);
+    for (auto& [name, value] : answer.headers) redact(value, *secrets);
+    return answer;
+  }
+
+  void note_answer(HttpAnswer answer) {
     const std::lock_guard lock(mutex_);
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(answer.elapsed).count();
     log_ += "\n< " +
@@ -64,8 +74,8 @@ class WatchingTransport final : public Transport {
     for (const auto& [name, value] : answer.headers)
       if (name != "set-cookie") log_ += "< " + name + ": " + to_valid_utf8(value) + "\n";
     const std::string body = to_valid_utf8(std::string_view(answer.body).substr(0, kShownBytes));
-    last_ = answer;
     log_ += "<\n" + body + (answer.body.size() > kShownBytes ? "\n...\n" : "\n");
+    last_ = std::move(answer);
   }
 
   std::unique_ptr<Transport> inner_;

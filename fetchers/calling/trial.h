@@ -40,7 +40,7 @@ Result<EngineTrial> try_engine(const Engine& engine, const std::string& query, c
 
 /// Sends one query as try_engine() does.
 ///
-/// out:    the engine's last answer as it came, with any HTTP status
+/// out:    the engine's last answer as it came but for secrets, with any HTTP status
 /// errors: as try_engine(), and unavailable: no answer
 Result<HttpAnswer> last_answer(const Engine& engine, const std::string& query, const TrialOptions& options);
 

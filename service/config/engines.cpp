@@ -99,6 +99,9 @@ class EngineFiles {
       TRY(loaded_.embed_texts[database],
           fetchers::make_embed_texts(embedding, secret_of, config.allow_private));
     }
+    for (const auto& [database, embedding] : disabled_embeddings_)
+      if (auto embed = fetchers::make_embed_texts(embedding, secret_of, config.allow_private))
+        loaded_.embed_texts.emplace(database, std::move(*embed));
     auto options = fetcher_options(config, secret_of);
     options.hostnames = std::move(hostnames_);
     TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), std::move(options)));
@@ -129,7 +132,7 @@ class EngineFiles {
     if (fetchers::may_be_tried(engine)) loaded_.tried.push_back(engine);
     if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access);
         vectors != nullptr && engine.embedding)
-      embeddings_.emplace(vectors->database, *engine.embedding);
+      (engine.is_disabled ? disabled_embeddings_ : embeddings_).emplace(vectors->database, *engine.embedding);
     if (const std::string database = index_of(engine); !database.empty())
       loaded_.indexes[engine.name] = database;
     if (!engine.tokens.empty()) loaded_.private_engines[engine.name] = engine.tokens;
@@ -146,7 +149,8 @@ class EngineFiles {
   std::map<std::string, std::string> file_of_;
   std::map<std::string, const QuerySyntax*, std::less<>> syntaxes_;
   std::map<std::string, std::shared_ptr<IndexVocabulary>> by_database_;
-  std::map<std::string, fetchers::Embedding> embeddings_;  ///< by database
+  std::map<std::string, fetchers::Embedding> embeddings_;           ///< by database
+  std::map<std::string, fetchers::Embedding> disabled_embeddings_;  ///< whose secrets need not be set
   std::string mistakes_;
   fetchers::HostnameRules hostnames_;
   std::string defined_;  ///< what the digest of the definitions is made of

@@ -46,12 +46,13 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
     return fill_secrets(text, secret_of, missing, with_doubled_braces);
   };
   bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
-                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body);
+                   fill_url(access.paging.next.url) && fill_body(access.paging.next.body) &&
+                   fill_url(access.auth.token_url);
   Authorization& auth = access.auth;
-  for (std::string* text :
-       {&access.username, &access.password, &access.proxy, &auth.client_id, &auth.client_secret,
-        &auth.refresh_token, &auth.scope, &auth.audience, &auth.secret, &auth.message, &auth.session_token,
-        &auth.username, &auth.password, &auth.private_key, &auth.service_account})
+  for (std::string* text : {&access.username, &access.password, &access.proxy, &auth.client_id,
+                            &auth.client_secret, &auth.refresh_token, &auth.scope, &auth.audience,
+                            &auth.secret, &auth.message, &auth.session_token, &auth.username, &auth.password,
+                            &auth.private_key, &auth.key_id, &auth.subject, &auth.service_account})
     is_filled = is_filled && fill(*text);
   for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
   for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);

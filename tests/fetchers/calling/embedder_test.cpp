@@ -156,6 +156,21 @@ TEST_CASE("The host of an embedding endpoint behind a proxy is looked up by the 
   }
 }
 
+TEST_CASE("An endpoint that repeats its key does not show it to anybody", "[fetchers][embedding][security]") {
+  for (const int status : {401, 200}) {
+    FakeServers servers;
+    servers.answer("/v1/embeddings", R"({"error":"the key s3cret is not valid"})", status);
+    const auto fetcher = fetcher_with(
+        servers,
+        kEndpoint +
+            "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n");
+    const FetchedList list = ask_engines(*fetcher, {"v"}).front();
+    CHECK(list.has_failed());
+    CHECK(list.message.find("s3cret") == std::string::npos);
+    CHECK((list.message.find("the key REDACTED is not valid") != std::string::npos) == (status == 401));
+  }
+}
+
 TEST_CASE("A failing endpoint fails only the lists that need it and is then not asked for a while",
           "[fetchers][embedding]") {
   FakeServers servers;

@@ -99,6 +99,28 @@ TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][secur
   CHECK(list.hits[2].url == "http://b.example/3");
 }
 
+TEST_CASE("A failure does not repeat the secrets that the engine repeats", "[fetchers][security]") {
+  const auto message_of = [](const std::string& body, int status) {
+    Script script{[&](const EngineRequest&) { return answer_of(body, status); }, {}};
+    FetcherOptions options = scripted_options(script);
+    options.secret_of = [](std::string_view) { return std::string("abcd1234"); };
+    static const SteadyClock clock;
+    const ExpandedQuery query{"t", "e", "x"};
+    const FetchedList list = fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}"), options)
+                                 ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
+                                 .front();
+    CHECK(list.has_failed());
+    return list.message;
+  };
+  const std::string says = R"({"error":"API key abcd1234 is not valid"})";
+  CHECK(message_of(says, 403).find("API key REDACTED is not valid") != std::string::npos);
+  CHECK(message_of(says, 429).find("API key REDACTED is not valid") != std::string::npos);
+  CHECK(message_of(says, 200).find("API key REDACTED is not valid") != std::string::npos);
+  // where what it says is cut off
+  for (std::size_t size = 140; size < 170; ++size)
+    CHECK(message_of(std::string(size, '-') + "abcd1234", 500).find("abcd") == std::string::npos);
+}
+
 TEST_CASE("An answer that nobody needs is not parsed but its status counts",
           "[fetchers][deadline][security]") {
   const Engine engine = engines_of(block("e", "http://e.example/?q={query}")).front();

@@ -11,6 +11,7 @@
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/http/engine_request.h"
 #include "fetchers/http/request_template.h"
+#include "tests/support/http_wire.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
@@ -278,6 +279,28 @@ TEST_CASE("A trial shows the values found for each part of the first items", "[f
                          "  title      no address\n"
                          "  content    T\n"
                          "  published  - (nothing at `when`)\n") != std::string::npos);
+}
+
+TEST_CASE("A trial shows no secret that the engine repeats", "[fetchers][trial][security]") {
+  const std::string result = R"({"r":[{"href":"http://a.example/","name":"hush-hush","more":"hush-hush"}]})";
+  for (const std::string status : {"200 OK", "403 Forbidden"}) {
+    const test::WireServer server(test::serving_http([&](const std::string& head) {
+      return test::http_response(status, "X-Key: hush-hush\r\n",
+                                 head.find("hush-hush") == std::string::npos ? "{}" : result);
+    }));
+    TrialOptions options;
+    options.secret_of = [](std::string_view) { return std::optional<std::string>("hush-hush"); };
+    const auto trial = try_engine(
+        engine_with("engine: json_engine, search_url: 'http://127.0.0.1:" + std::to_string(server.port()) +
+                    "/?q={query}&k=${KEY}', results_query: r, title_query: name, url_query: href, "
+                    "content_query: more"),
+        "x", options);
+    REQUIRE(trial.has_value());
+    INFO(trial->text << trial->message);
+    CHECK(trial->text.find("< x-key: REDACTED") != std::string::npos);
+    CHECK(trial->text.find("\"name\":\"REDACTED\"") != std::string::npos);
+    CHECK((trial->text + trial->message + trial->remark).find("hush") == std::string::npos);
+  }
 }
 
 TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers][definition]") {

@@ -11,6 +11,7 @@
 #include "core/text_file.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
+#include "fetchers/engines/http/ready_access.h"
 #include "fetchers/recording/har_archive.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/scripted_transport.h"
@@ -147,6 +148,26 @@ TEST_CASE("A refresh token is used and replaced by the next one that the server 
   search_once(*fetcher, clock);
   CHECK(script.requests[0].body == "grant_type=refresh_token&refresh_token=s3cret-FIRST&client_id=me");
   CHECK(script.requests[2].body == "grant_type=refresh_token&refresh_token=next-1&client_id=me");
+}
+
+TEST_CASE("Secrets may stand in the token server's address and in what is asserted", "[fetchers][auth]") {
+  Script script{[](const EngineRequest&) { return answer_of("{}"); }, {}};
+  const SteadyClock clock;
+  const auto file = file_with(
+      "type: oauth2, token_url: \"https://login.example/${TENANT}/token\", client_id: me, client_secret: x, "
+      "key_id: \"${ID}\", subject: \"${WHO}\"");
+  if (!file) FAIL(file.error().text);
+  const auto ready =
+      ready_access(file->engines.front(), [](std::string_view name) { return "a b/" + std::string(name); });
+  REQUIRE(ready.has_value());
+  CHECK(ready->access.auth.token_url == "https://login.example/a%20b%2FTENANT/token");
+  CHECK(ready->access.auth.key_id == "a b/ID");
+  CHECK(ready->access.auth.subject == "a b/WHO");
+  const std::string tenant =
+      "type: oauth2, token_url: \"https://login.example/${TENANT}\", client_id: me, client_secret: x";
+  search_once(*fetcher_with(tenant, scripted_options(script)), clock);
+  CHECK(script.requests.at(0).url == "https://login.example/s3cret-TENANT");
+  CHECK(script.requests.at(0).record_url == "https://login.example/REDACTED");
 }
 
 TEST_CASE("Tokens and the secrets used to fetch them are never written to a file",
