@@ -151,8 +151,9 @@ Result<Definitions> read_definitions(const std::string& path) {
 }
 
 service::LoadEngines engine_loader() {
-  return
-      [](const service::ServerConfig& config) { return service::load_engines(config, environment_secret); };
+  return [earlier = std::make_shared<fetchers::EarlierFetchers>()](const service::ServerConfig& config) {
+    return service::load_engines(config, environment_secret, earlier);
+  };
 }
 
 std::optional<std::string> environment_secret(std::string_view name) {

@@ -11,9 +11,9 @@
 namespace metafuse {
 
 /// A map that remembers the order in which its entries were last used, for caches: the owner enforces a bound
-/// by removing the oldest entries. Not thread-safe.
+/// by removing the oldest entries. A plain value, not thread-safe.
 ///
-/// cost:   per use, one hash look-up and a move to the front of a list
+/// cost:   per use, one hash look-up and a move to the front of a list; a copy is linear
 template <class Value>
 class RecentlyUsed {
  public:
@@ -21,6 +21,18 @@ class RecentlyUsed {
     std::string key;
     Value value;
   };
+
+  RecentlyUsed() = default;
+  RecentlyUsed(const RecentlyUsed& other) : order_(other.order_) {
+    for (auto at = order_.begin(); at != order_.end(); ++at) index_.emplace(at->key, at);
+  }
+  RecentlyUsed(RecentlyUsed&&) = default;
+  RecentlyUsed& operator=(RecentlyUsed other) {
+    order_.swap(other.order_);
+    index_.swap(other.index_);
+    return *this;
+  }
+  ~RecentlyUsed() = default;
 
   /// Finds a value and marks it as just used; nullptr when there is none. The pointer is valid until the
   /// entry is removed.

@@ -103,6 +103,7 @@ EngineState* FetcherState::find(std::string_view name) const {
 }
 
 bool FetcherState::run_late(std::function<void()> work) {
+  if (is_ending) return false;
   if (!options.run_late) return late_work.run(std::move(work));
   options.run_late(std::move(work));
   return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fetchers/calling/earlier_fetchers.h"
 #include "fetchers/calling/embedded_search.h"
 #include "fetchers/calling/embedder.h"
 #include "fetchers/calling/engine_fetcher.h"
@@ -94,6 +95,7 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
     shared->engines.push_back(std::move(state));
   }
   TRY(auto wires, make_wires(options));
+  if (options.earlier) options.earlier->hand_on(shared);
   shared->options = std::move(options);
   return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(wires)));
 }

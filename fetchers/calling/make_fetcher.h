@@ -18,6 +18,8 @@
 
 namespace metafuse::fetchers {
 
+class EarlierFetchers;
+
 /// Options that all engines of one process share.
 struct FetcherOptions {
   enum class Recording { off, record, replay };
@@ -39,6 +41,8 @@ struct FetcherOptions {
   LearnedWaitOptions learned_wait{};  ///< limits the wait for an engine by its recent response times
   HostnameRules hostnames{};          ///< for the results of every engine
   TrackingParameters tracking = default_tracking_parameters();  ///< parameters to ignore in the keys of hits
+  /// From whose latest the fetcher takes over what is known of its engines; empty: it begins anew.
+  std::shared_ptr<EarlierFetchers> earlier{};
 };
 
 /// The fetcher of a set of engines; each expanded query goes to the engine that it names. While recording,

@@ -87,7 +87,8 @@ class EngineFiles {
     }
   }
 
-  Result<LoadedEngines> finish(const ServerConfig& config, const SecretLookup& secret_of) {
+  Result<LoadedEngines> finish(const ServerConfig& config, const SecretLookup& secret_of,
+                               std::shared_ptr<fetchers::EarlierFetchers> earlier) {
     if (!mistakes_.empty()) return fail(Code::bad_config, mistakes_);
     for (const auto* names : {&config.tracking.names, &config.tracking.prefixes}) {
       for (const std::string& name : *names) defined_ += ' ' + name;
@@ -104,6 +105,7 @@ class EngineFiles {
         loaded_.embed_texts.emplace(database, std::move(*embed));
     auto options = fetcher_options(config, secret_of);
     options.hostnames = std::move(hostnames_);
+    options.earlier = std::move(earlier);
     TRY(loaded_.fetcher, fetchers::make_fetcher(std::move(engines_), std::move(options)));
     loaded_.syntax_of = [syntaxes = std::move(syntaxes_)](std::string_view name) -> const QuerySyntax& {
       const auto at = syntaxes.find(name);
@@ -158,10 +160,11 @@ class EngineFiles {
 
 }  // namespace
 
-Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of) {
+Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of,
+                                   std::shared_ptr<fetchers::EarlierFetchers> earlier) {
   EngineFiles files;
   for (const std::string& file : config.engines) files.add(file);
-  return files.finish(config, secret_of);
+  return files.finish(config, secret_of, std::move(earlier));
 }
 
 Barrier LoadedEngines::barrier(const KeyConfig* key, const std::string& engine) const {

@@ -42,3 +42,16 @@ TEST_CASE("A value replaces one with the same name", "[core]") {
   CHECK(values.size() == 0);
   CHECK(values.peek("b") == nullptr);
 }
+
+TEST_CASE("A copy has the values and the order and nothing else in common", "[core]") {
+  RecentlyUsed<int> values, copy;
+  for (const char* name : {"a", "b", "c"}) values.put(name, 1);
+  copy = values;
+  REQUIRE(copy.use("a") != nullptr);
+  *copy.use("a") = 2;
+  copy.remove_oldest();
+  CHECK(names_in(copy) == std::vector<std::string>{"a2", "c1"});
+  CHECK(names_in(values) == std::vector<std::string>{"c1", "b1", "a1"});
+  values.clear();
+  CHECK(names_in(copy) == std::vector<std::string>{"a2", "c1"});
+}

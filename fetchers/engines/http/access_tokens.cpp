@@ -137,8 +137,8 @@ void TokenKeeper::get(const std::shared_ptr<TokenKeeper>& keeper, const Clock& c
     const std::lock_guard lock(keeper->mutex_);
     if (!keeper->token_.empty() && now < keeper->end_) token = keeper->token_;
     if (token.empty()) keeper->waiting_.push_back(std::move(take));
-    asks = !keeper->is_under_way_ && (token.empty() || now >= keeper->renew_at_);
-    if (asks) keeper->is_under_way_ = true;
+    asks = now >= keeper->under_way_until_ && (token.empty() || now >= keeper->renew_at_);
+    if (asks) keeper->under_way_until_ = now + kTokenTimeout;
     grant.refresh_token = keeper->refresh_token_;
   }
   if (asks)
@@ -174,7 +174,7 @@ void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
   std::vector<Take> waiting;
   {
     const std::lock_guard lock(mutex_);
-    is_under_way_ = false;
+    under_way_until_ = {};
     waiting.swap(waiting_);
     if (!token.empty()) {
       const auto span = [](double seconds) {

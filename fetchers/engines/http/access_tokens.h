@@ -74,7 +74,8 @@ class TokenKeeper {
   std::string token_;
   std::string refresh_token_;  ///< the latest: some servers issue a new one with each token
   TimePoint renew_at_{}, end_{};
-  bool is_under_way_ = false;
+  /// When a request under way has an answer or never will: its fetcher may have ended. Zero: none is.
+  TimePoint under_way_until_{};
   std::vector<Take> waiting_;
 };
 

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fetchers/calling/earlier_fetchers.h"
 #include "tests/fetchers/calling/chaos_engines.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/scripted_transport.h"
@@ -319,3 +320,51 @@ TEST_CASE("A query that is none for an engine says nothing about it", "[fetchers
   CHECK(pair.ask().failure == Failure::breaker_open);
 }
 
+TEST_CASE("A fetcher takes over what earlier ones know of the same engines", "[fetchers][breaker]") {
+  ManualClock clock;
+  HoldingTransport::Held held;
+  bool holds = false;
+  struct Sometimes final : Transport {
+    Sometimes(HoldingTransport::Held& into, const bool& is_holding) : held(into), holds(is_holding) {}
+    void send(EngineRequest request, Done done) override {
+      if (request.engine == "good") return done(answer_of(kOneResult));
+      if (!holds) return done(status_answer(429, {{"retry-after", "100"}}));
+      held.emplace_back(std::move(request), std::move(done));
+    }
+    HoldingTransport::Held& held;
+    const bool& holds;
+  };
+  const auto earlier = std::make_shared<EarlierFetchers>();
+  const auto made = [&](const std::string& more = "") {
+    FetcherOptions options;
+    options.clock = &clock;
+    options.run_late = run_at_once;
+    options.earlier = earlier;
+    options.wrap_transport = [&](std::unique_ptr<Transport>) {
+      return std::make_unique<Sometimes>(held, holds);
+    };
+    return fetcher_of(
+        block("e", "http://e.example/?q={query}", more) + block("good", "http://good.example/?q={query}"),
+        options);
+  };
+  const auto ask = [&](Fetcher& fetcher) {
+    const std::vector<ExpandedQuery> queries = {{"t", "e", "x"}, {"t", "good", "x"}};
+    return fetcher.fetch(queries, {.deadline = Deadline(clock, seconds(5))}, {}).front().failure;
+  };
+  auto first = made();
+  CHECK(ask(*first) == Failure::rate_limited);
+  CHECK(ask(*made("weight: 2")) == Failure::rate_limited);  // another definition, and one that is not used
+  auto second = made();
+  CHECK(ask(*second) == Failure::breaker_open);
+  first.reset();
+  clock.advance(seconds(100));
+  holds = true;
+  CHECK(ask(*second) == Failure::breaker_open);
+  CHECK(held.size() == 1);  // a probe, whose outcome only the fetcher learns that sent it
+  const auto third = made();
+  CHECK(ask(*third) == Failure::breaker_open);
+  CHECK(held.size() == 2);
+  held[1].second(answer_of(R"({"results":[]})"));
+  holds = false;
+  CHECK(ask(*third) == Failure::rate_limited);
+}

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
+#include "fetchers/calling/earlier_fetchers.h"
 #include "fetchers/calling/make_fetcher.h"
 #include "fetchers/definition/engine_file.h"
 #include "fetchers/engines/http/ready_access.h"
@@ -148,6 +149,61 @@ TEST_CASE("A refresh token is used and replaced by the next one that the server 
   search_once(*fetcher, clock);
   CHECK(script.requests[0].body == "grant_type=refresh_token&refresh_token=s3cret-FIRST&client_id=me");
   CHECK(script.requests[2].body == "grant_type=refresh_token&refresh_token=next-1&client_id=me");
+}
+
+TEST_CASE("Tokens outlive a reload of the engine's definition", "[fetchers][auth]") {
+  TokenServer server;
+  Script script{[&](const EngineRequest& request) { return server(request); }, {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  options.earlier = std::make_shared<EarlierFetchers>();
+  const std::string refresh =
+      "type: oauth2, token_url: \"https://login.example/token\", client_id: me, refresh_token: \"${FIRST}\"";
+  auto before = fetcher_with(refresh, options);
+  search_once(*before, clock);
+  const auto after = fetcher_with(refresh, options);
+  before.reset();
+  search_once(*after, clock);
+  CHECK(server.handed_out == 1);
+  clock.advance(std::chrono::seconds(200));
+  search_once(*after, clock);
+  CHECK(script.requests[3].body == "grant_type=refresh_token&refresh_token=next-1&client_id=me");
+  const auto other = fetcher_with(refresh + ", scope: a", options);
+  search_once(*other, clock);
+  CHECK(script.requests[5].body ==
+        "grant_type=refresh_token&refresh_token=s3cret-FIRST&scope=a&client_id=me");
+}
+
+TEST_CASE("A token is asked for again if the fetcher that waited for it is gone", "[fetchers][auth]") {
+  test::HoldingTransport::Held held;
+  test::ManualClock clock;
+  FetcherOptions options;
+  options.clock = &clock;
+  options.run_late = test::run_at_once;
+  options.earlier = std::make_shared<EarlierFetchers>();
+  options.wrap_transport = [&](std::unique_ptr<Transport>) {
+    return std::make_unique<test::HoldingTransport>(held);
+  };
+  const auto search = [&](Fetcher& fetcher) {
+    const ExpandedQuery query{"t", "e", "x"};
+    fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, Duration(0))}, {});
+  };
+  auto before = fetcher_with(kOauth, options);
+  search(*before);
+  const auto after = fetcher_with(kOauth, options);
+  before.reset();
+  held.clear();
+  search(*after);
+  CHECK(held.empty());  // the first request may still be answered
+  clock.advance(std::chrono::seconds(10));
+  search(*after);
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].first.url == "https://login.example/token");
+  const auto answer = held[0].second;
+  answer(answer_of(R"({"access_token":"tok","expires_in":100})"));
+  REQUIRE(held.size() == 3);  // nothing for the search of the fetcher that is gone
+  CHECK(header_of(held[2].first, "Authorization") == "Bearer tok");
 }
 
 TEST_CASE("Secrets may stand in the token server's address and in what is asserted", "[fetchers][auth]") {

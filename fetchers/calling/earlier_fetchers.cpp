@@ -1,0 +1,44 @@
+#include "fetchers/calling/earlier_fetchers.h"
+
+#include <algorithm>
+
+#include "fetchers/calling/engine_state.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+/// What was learned from answers. A probe that is under way reports to the earlier fetcher; the new one sends
+/// its own.
+void take_over_health(EngineState& to, EngineState& from) {
+  const std::lock_guard lock(from.mutex);
+  to.breaker = from.breaker;
+  to.breaker.forget_probe();
+  to.learned_wait = from.learned_wait;
+  to.last_success = from.last_success;
+}
+
+void take_over(EngineState& to, EngineState& from) {
+  if (!to.http || !from.http) return;
+  if (to.tokens && from.tokens && to.http->access.auth == from.http->access.auth) {
+    to.tokens = from.tokens;
+    for (const auto& other : to.others) other->tokens = from.tokens;
+  }
+  if (to.engine != from.engine) return;
+  take_over_health(to, from);
+  for (std::size_t i = 0; i < std::min(to.others.size(), from.others.size()); ++i)
+    if (to.others[i]->engine == from.others[i]->engine) take_over_health(*to.others[i], *from.others[i]);
+}
+
+}  // namespace
+
+void EarlierFetchers::hand_on(const std::shared_ptr<FetcherState>& to) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(states_, [](const auto& state) { return state.expired(); });
+  const auto from = states_.empty() ? nullptr : states_.back().lock();
+  for (const auto& engine : to->engines)
+    if (EngineState* const known = from ? from->find(engine->engine.name) : nullptr)
+      take_over(*engine, *known);
+  states_.push_back(to);
+}
+
+}  // namespace metafuse::fetchers

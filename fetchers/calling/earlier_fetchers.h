@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace metafuse::fetchers {
+
+struct FetcherState;
+
+/// The fetchers that a process has made, as far as they are still in use. A server makes a new one whenever
+/// its configuration is loaded again. An engine with the same definition is then left alone for as long as it
+/// asked, and waited for as long as is usual; tokens, of which a server may have replaced the first, are kept
+/// as long as `auth` is the same. Thread-safe.
+class EarlierFetchers {
+ public:
+  /// Hands what the latest fetcher knows on to a new one that nobody uses yet.
+  void hand_on(const std::shared_ptr<FetcherState>& to);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<FetcherState>> states_;  ///< the oldest first
+};
+
+}  // namespace metafuse::fetchers
