@@ -186,7 +186,7 @@ void Embedder::take(const Asked& asked, const HttpAnswer& answer) {
     const bool is_endpoints_fault = answer.failure == Failure::refused || answer.failure == Failure::tls ||
                                     answer.failure == Failure::timeout || answer.status >= 500;
     if (is_endpoints_fault)
-      endpoint.breaker.failed(asked.at, asked.is_probe, std::nullopt);
+      endpoint.breaker.failed(asked.at + answer.elapsed, asked.is_probe, std::nullopt);
     else if (text.vector || asked.is_probe)  // a probe that was refused was answered all the same
       endpoint.breaker.succeeded();
     if (text.vector) {

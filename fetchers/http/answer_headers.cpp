@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostCookies = 50;
 constexpr std::size_t kMaxCookieBytes = 4096;
+constexpr double kMostSeconds = 1e7;  ///< a longer pause is taken for a mistake
 
 }  // namespace
 
@@ -39,13 +40,15 @@ std::optional<std::time_t> sent_at(const HttpAnswer& answer) {
 std::optional<Duration> retry_after(const HttpAnswer& answer) {
   const std::string text(answer.header("retry-after"));
   if (text.empty()) return std::nullopt;
-  double seconds = 0;
-  if (to_double(text, seconds) && seconds >= 0 && seconds < 1e7)
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  const std::time_t date = curl_getdate(text.c_str(), nullptr);
-  const auto sent = sent_at(answer);
-  if (date < 0 || !sent || date < *sent) return std::nullopt;
-  return std::chrono::seconds(date - *sent);
+  double seconds = -1;
+  if (!to_double(text, seconds)) {
+    const std::time_t date = curl_getdate(text.c_str(), nullptr);
+    const auto sent = sent_at(answer);
+    if (date < 0 || !sent) return std::nullopt;
+    seconds = std::difftime(date, *sent);
+  }
+  if (!(seconds >= 0 && seconds < kMostSeconds)) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
 void add_cookies(StringPairs& headers, const StringPairs& cookies) {

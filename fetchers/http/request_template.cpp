@@ -214,15 +214,18 @@ std::string fill_url_template(std::string_view url, const RequestValues& values)
 }
 
 Quoting body_quoting(std::string_view body, std::string_view content_type) {
-  if (content_type.find("json") != std::string_view::npos) return Quoting::json;
-  if (content_type.find("xml") != std::string_view::npos) return Quoting::xml;
-  if (content_type.find("form") != std::string_view::npos) return Quoting::form;
-  if (!content_type.empty()) return Quoting::none;
+  const std::string type = ascii_lower(content_type);
+  if (type.find("json") != std::string::npos) return Quoting::json;
+  if (type.find("xml") != std::string::npos) return Quoting::xml;
+  if (type.find("form") != std::string::npos) return Quoting::form;
+  const bool is_plain = type.starts_with("text/plain");
+  if (!type.empty() && !is_plain) return Quoting::none;
   const std::size_t first = body.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return Quoting::none;
-  if (body[first] == '{' || body[first] == '[' || body[first] == '"') return Quoting::json;
+  const bool is_value = is_plain && body[first] == '{' && body.substr(first, 2) != "{{";  // a placeholder
   if (body[first] == '<') return Quoting::xml;
-  return Quoting::form;
+  if (!is_value && (body[first] == '{' || body[first] == '[' || body[first] == '"')) return Quoting::json;
+  return is_plain ? Quoting::none : Quoting::form;
 }
 
 std::string with_doubled_braces(std::string_view text) {

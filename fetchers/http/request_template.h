@@ -67,7 +67,8 @@ std::string fill_request_template(std::string_view text, const RequestValues& va
 /// Fills in a URL: values are quoted for a path before the first `?`, for a query after it.
 std::string fill_url_template(std::string_view url, const RequestValues& values);
 
-/// How placeholders of a body are quoted: decided by its content type, else by its first character.
+/// How placeholders of a body are quoted: decided by its content type, in any case of letters; without one,
+/// or if it is text/plain, by the body's first character.
 Quoting body_quoting(std::string_view body, std::string_view content_type);
 
 /// Doubles the braces of a text, so that a template contains it literally.

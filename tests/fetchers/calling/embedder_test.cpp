@@ -133,6 +133,29 @@ TEST_CASE("A probe of an embedding endpoint ends whatever it is answered", "[fet
   }
 }
 
+TEST_CASE("An embedding endpoint is left alone from its last answer on", "[fetchers][embedding][breaker]") {
+  FakeServers servers;
+  ManualClock clock;
+  const auto fetcher = fetcher_with(
+      servers,
+      kEndpoint + "engines:\n  - {name: v, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n",
+      &clock);
+  servers.answer_of["/v1/embeddings"] = [&](const EngineRequest&) {
+    clock.advance(std::chrono::seconds(3));
+    HttpAnswer answer;
+    answer.status = 500;
+    answer.elapsed = std::chrono::seconds(3);
+    return answer;
+  };
+  int number = 0;
+  const auto ask = [&] { ask_engines(*fetcher, {"v"}, 1, "query " + std::to_string(++number)); };
+  for (int i = 0; i < 6; ++i) ask();
+  CHECK(servers.asked("/v1/embeddings") == 5);
+  clock.advance(std::chrono::seconds(2));
+  ask();
+  CHECK(servers.asked("/v1/embeddings") == 6);
+}
+
 TEST_CASE("The host of an embedding endpoint behind a proxy is looked up by the proxy alone",
           "[fetchers][embedding][security][proxy]") {
   for (const std::string proxy : {"", "proxy: 'http://127.0.0.1:1', "}) {

@@ -303,6 +303,28 @@ TEST_CASE("A trial shows no secret that the engine repeats", "[fetchers][trial][
   }
 }
 
+TEST_CASE("The type of a body decides how values are quoted, in whatever case it is written",
+          "[fetchers][definition][security]") {
+  const std::string json = R"({{"q":"{query}"}})";
+  const std::string xml = "<q>{query}</q>";
+  CHECK(body_quoting("{query}", "Application/JSON; charset=utf-8") == Quoting::json);
+  CHECK(body_quoting("{query}", "TEXT/XML") == Quoting::xml);
+  CHECK(body_quoting("{query}", "Application/X-WWW-Form-Urlencoded") == Quoting::form);
+  CHECK(body_quoting(json, "application/octet-stream") == Quoting::none);
+  // plain text may be any of these
+  for (const std::string plain : {"text/plain", "Text/Plain;charset=UTF-8"}) {
+    CHECK(body_quoting(json, plain) == Quoting::json);
+    CHECK(body_quoting(" [\"{query}\"]", plain) == Quoting::json);
+    CHECK(body_quoting(xml, plain) == Quoting::xml);
+    CHECK(body_quoting("{query}", plain) == Quoting::none);
+    CHECK(body_quoting("q: {query}", plain) == Quoting::none);
+  }
+  const Engine engine = engine_with(
+      "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, method: POST, "
+      "headers: {content-type: Text/Plain}, request_body: '{\"q\": \"{query}\"}'");
+  CHECK(request_with(engine, "a\"b").body == R"({"q": "a\"b"})");
+}
+
 TEST_CASE("The json_body of a definition is written as JSON values", "[fetchers][definition]") {
   const Engine engine = engine_with(
       "engine: json_engine, search_url: \"http://e.example/s\", results_query: r, url_query: u, title_query: "

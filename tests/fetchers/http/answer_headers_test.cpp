@@ -20,6 +20,9 @@ TEST_CASE("Retry-After is read as seconds or as a date after the answer's own", 
   for (const char* none : {"", "-5", "soon", "1e300", "nan", "Sun, 22 Nov 2026 09:59:59 GMT"})
     CHECK(read(none, ten) == std::nullopt);
   CHECK(read("Sun, 22 Nov 2026 10:02:00 GMT") == std::nullopt);
+  CHECK(read("Thu, 18 Mar 2027 03:46:39 GMT", ten) == std::chrono::seconds(9'999'999));
+  for (const char* far : {"Thu, 18 Mar 2027 03:46:40 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "20280101"})
+    CHECK(read(far, ten) == std::nullopt);
 }
 
 TEST_CASE("Cookies replace others of their name and are kept up to their limits", "[fetchers][http]") {
