@@ -44,7 +44,7 @@ constexpr std::array kSyntaxes = {
                 .joins = {.has_groups = true}},
     QuerySyntax{.name = "elasticsearch",
                 .meaning = "Elasticsearch and OpenSearch simple_query_string",
-                .cleaning = {.escaped = "+|-\"*()~\\"},
+                .cleaning = {.escaped = "+|-\"*()~\\:"},  // the other query types read field:value
                 .joins = {.all_open = "", .all_between = " + ", .any_between = " | ", .has_groups = true},
                 .fields = {.without = " + -"}},
     QuerySyntax{.name = "solr",

@@ -28,7 +28,7 @@ inline const std::vector<QueryGrammar>& query_grammars() {
       {"plain", "", "", "", false, false},
       {"google", "()|*:~", "+-&", " AND OR AROUND ", false, false},
       {"lucene", "+-!(){}[]^~*?:/<>=&|", "", " AND OR NOT ", true, false},
-      {"elasticsearch", "+|-*()~", "", "", true, false},
+      {"elasticsearch", "+|-*()~:", "", "", true, false},  // and field:value of `match` and `term`
       {"solr", "+-!(){}[]^~*?:/<>=&|;", "", " AND OR NOT ", true, true},
       {"fts5", "()*:+-^,{}.;'/\\!?&|<>=~#@$%[]`", "", " AND OR NOT NEAR ", false, false},
       {"xapian", "()*?~:", "+-", " AND OR NOT XOR NEAR ADJ ", false, true},

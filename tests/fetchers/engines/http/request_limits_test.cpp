@@ -237,7 +237,8 @@ TEST_CASE("A query names a field only before a colon and a value", "[fetchers][r
   };
   CHECK(field("title:fox") == "title|fox");
   CHECK(field("a.b-c_d@1:x:y") == "a.b-c_d@1|x:y");
-  for (const std::string none : {"fox", ":fox", "fox:", "title: fox", "http://a.example", "a b:c", "a/b:c"}) {
+  for (const std::string none : {"fox", ":fox", "fox:", "title: fox", "http://a.example", "a b:c", "a/b:c",
+                                 "salary\\:90000", "std\\:\\:vector"}) {
     INFO(none);
     CHECK(field(none) == "|" + none);
   }
