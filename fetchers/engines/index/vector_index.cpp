@@ -80,16 +80,25 @@ Result<void> write_words(SqliteDatabase& database, const WordCounts& counts, con
   return {};
 }
 
-/// Inserts a vector; one of length zero gets no row.
-Result<void> write_row(SqliteStatement& insert, std::int64_t id, std::span<float> vector) {
-  if (!normalise(vector)) return {};
-  return insert.run(id, SqliteBytes{half_row(vector)});
-}
+/// Writes vectors of documents in place of those that they had. A vector of length zero gets no row.
+class RowWriter {
+ public:
+  static Result<RowWriter> make(SqliteDatabase& database) {
+    TRY_VOID(database.run("CREATE TABLE IF NOT EXISTS vectors(id INTEGER PRIMARY KEY, row BLOB NOT NULL);"));
+    RowWriter writer;
+    TRY(writer.insert_, database.prepare("INSERT OR REPLACE INTO vectors VALUES(?, ?)"));
+    TRY(writer.remove_, database.prepare("DELETE FROM vectors WHERE id=?"));
+    return writer;
+  }
 
-Result<SqliteStatement> insert_of_rows(SqliteDatabase& database) {
-  TRY_VOID(database.run("CREATE TABLE IF NOT EXISTS vectors(id INTEGER PRIMARY KEY, row BLOB NOT NULL);"));
-  return database.prepare("INSERT OR REPLACE INTO vectors VALUES(?, ?)");
-}
+  Result<void> write(std::int64_t id, std::span<float> vector) {
+    if (!normalise(vector)) return remove_.run(id);
+    return insert_.run(id, SqliteBytes{half_row(vector)});
+  }
+
+ private:
+  SqliteStatement insert_, remove_;
+};
 
 Result<std::size_t> write_lsi(SqliteDatabase& database, const VectorOptions& options,
                               const VectorWriting& writing) {
@@ -102,17 +111,17 @@ Result<std::size_t> write_lsi(SqliteDatabase& database, const VectorOptions& opt
   TRY(const auto model, train_lsi(counts, training));
   TRY_VOID(write_words(database, counts, model));
   std::vector<float> vectors = document_vectors(counts, model, writing.threads);
-  TRY(auto insert, insert_of_rows(database));
+  TRY(auto rows, RowWriter::make(database));
   for (std::size_t i = 0; i < writing.last_id; ++i)
-    TRY_VOID(write_row(insert, static_cast<std::int64_t>(i + 1),
-                       std::span(vectors).subspan(i * model.dimensions, model.dimensions)));
+    TRY_VOID(rows.write(static_cast<std::int64_t>(i + 1),
+                        std::span(vectors).subspan(i * model.dimensions, model.dimensions)));
   return model.dimensions;
 }
 
 /// in:     known - number of dimensions of the existing rows, 0 if there are none
 Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOptions& options,
                                         const VectorWriting& writing, std::size_t known) {
-  TRY(auto insert, insert_of_rows(database));
+  TRY(auto rows, RowWriter::make(database));
   std::size_t dimensions = known;
   for (std::size_t begin = 0; begin < writing.ids.size(); begin += kTextsPerRequest) {
     TRY_VOID(check_interrupt(writing.is_interrupted));
@@ -129,7 +138,7 @@ Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOp
         return fail(Code::bad_data,
                     fmt::format("vectors of {} and {} dimensions; all must have the same, 1 to {}",
                                 dimensions, vectors[i].size(), kMaxDimensions));
-      TRY_VOID(write_row(insert, writing.ids[begin + i], vectors[i]));
+      TRY_VOID(rows.write(writing.ids[begin + i], vectors[i]));
     }
     if (writing.progress) writing.progress(begin + count, writing.ids.size());
   }
@@ -199,12 +208,12 @@ Result<std::vector<float>> LsiWords::vector_of(std::string_view text) {
 Result<std::size_t> fold_in_vectors(SqliteDatabase& database, const VectorMeta& meta,
                                     const VectorWriting& writing) {
   TRY(auto words, LsiWords::open(database, "the index", meta.dimensions));
-  TRY(auto insert, insert_of_rows(database));
+  TRY(auto rows, RowWriter::make(database));
   for (const std::int64_t id : writing.ids) {
     TRY_VOID(check_interrupt(writing.is_interrupted));
     TRY(const auto text, writing.text_of(id));
     TRY(auto vector, words.vector_of(text));
-    TRY_VOID(write_row(insert, id, vector));
+    TRY_VOID(rows.write(id, vector));
   }
   VectorMeta after = meta;
   after.folded += writing.ids.size();

@@ -144,6 +144,24 @@ TEST_CASE("An index follows what programs add and replace and remove", "[fetcher
   CHECK(found_by(words, "brock") == Urls{"http://new/"});
 }
 
+TEST_CASE("A document whose new text has no known word is no longer near what it was near",
+          "[fetchers][local][update]") {
+  KeptIndex index;
+  auto added = AddedDocuments::open(index.database);
+  REQUIRE(added.has_value());
+  const auto is_found = [&] {
+    VectorEngine meaning({index.database, 0.01, ""});
+    const auto urls = found_by(meaning, "rivers", std::span<const float>());
+    return std::count(urls.begin(), urls.end(), "http://new/") == 1;
+  };
+  REQUIRE(added->put(std::vector{page("http://new/", "Otters", "an otter swims in rivers")}).has_value());
+  REQUIRE(index.follow().has_value());
+  CHECK(is_found());
+  REQUIRE(added->put(std::vector{page("http://new/", "Xyzzy", "plugh")}).has_value());
+  REQUIRE(index.follow().has_value());
+  CHECK_FALSE(is_found());
+}
+
 TEST_CASE("Passages come from the file that replaced the one opened before", "[fetchers][local][update]") {
   KeptIndex index;
   PassageSource texts(index.database);
