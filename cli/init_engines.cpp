@@ -21,6 +21,7 @@ namespace {
 using fetchers::CatalogueEntry;
 
 constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
+constexpr std::string_view kServiceEnvironment = "/etc/metafuse/environment";  // as the unit names it
 
 /// A row of the table of kinds that `--engine KIND=ADDRESS#NAME` accepts, with the definition's keys for
 /// ADDRESS and NAME.
@@ -187,6 +188,16 @@ bool find_preset(const std::string& name) {
   const auto& all = fetchers::catalogue();
   return std::any_of(all.begin(), all.end(),
                      [&](const CatalogueEntry& entry) { return entry.name == name || entry.kind == name; });
+}
+
+std::string steps_for_secrets(const InitEngines& others, bool is_system) {
+  if (others.secrets.empty()) return {};
+  const std::string file(kServiceEnvironment);
+  std::string out = is_system ? "  touch " + file + " && chmod 600 " + file + "\n" : std::string();
+  for (const std::string& secret : others.secrets)
+    out += is_system ? fmt::format("  echo '{}=...' >> {}   # the engine's key\n", secret, file)
+                     : fmt::format("  export {}=...   # the engine's key\n", secret);
+  return is_system ? out + "  set -a; . " + file + "; set +a   # for the next lines\n" : out;
 }
 
 Result<InitEngines> init_engines(const std::vector<std::string>& asked,

@@ -23,6 +23,9 @@ struct InitEngines {
   std::vector<std::string> remarks;  ///< findings to tell the user
 };
 
+/// The lines by which a user sets the keys: for the shell, or also for the installed service.
+std::string steps_for_secrets(const InitEngines& others, bool is_system);
+
 /// in:     asked - KIND=ADDRESS#NAME, split at the last #; presets - names or kinds of the catalogue; apis -
 ///         URLs that answer a search, each requested once
 /// errors: usage: an unknown kind or name, with similar ones suggested; unavailable: an API that does not

@@ -336,7 +336,7 @@ Result<void> check_place(const InitArguments& a, const std::string& file) {
 
 /// Gives the service its files and lets it read its new configuration.
 /// out: what to do next
-std::string hand_to_service(const InitArguments& a, const fs::path& state) {
+std::string hand_to_service(const InitArguments& a, const fs::path& state, bool needs_keys) {
   if (const passwd* user = ::getpwnam(kServiceUser); user != nullptr && ::geteuid() == 0) {
     std::error_code error;
     for (const auto& entry : fs::recursive_directory_iterator(state, error))
@@ -346,7 +346,7 @@ std::string hand_to_service(const InitArguments& a, const fs::path& state) {
   const std::string start =
       fmt::format("  systemctl enable --now metafuse     # then open http://{}/\n", a.listen);
   if (!a.root.empty() || std::system("systemctl is-active --quiet metafuse 2>/dev/null") != 0) return start;
-  if (std::system("systemctl reload metafuse") != 0) return "  systemctl restart metafuse\n";
+  if (needs_keys || std::system("systemctl reload metafuse") != 0) return "  systemctl restart metafuse\n";
   return fmt::format("  open http://{}/ (the running service has the new configuration)\n", a.listen);
 }
 
@@ -429,14 +429,11 @@ Result<void> run_init(InitArguments& a) {
     return found.error();
   }
   for (const std::string& remark : others.remarks) std::cout << remark << '\n';
-  std::string keys;
-  for (const std::string& secret : others.secrets)
-    keys += fmt::format("  export {}=...   # the engine's key\n", secret);
   const char* ask =
       others.engines.empty() ? "" : "  metafuse config check --live    # asks each engine once\n";
-  std::string next = keys + ask + "  metafuse search 'some words'\n";
+  std::string next = steps_for_secrets(others, a.is_system) + ask + "  metafuse search 'some words'\n";
   if (a.is_system)
-    next += hand_to_service(a, state);
+    next += hand_to_service(a, state, !others.secrets.empty());
   else
     next = fmt::format("  cd {}\n{}  metafuse serve                # then open http://{}/\n",
                        shell_word(a.folder), next, a.listen);

@@ -125,7 +125,10 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
   TRY(auto records, open_records(*snapshot, options.unix_time));
   Mirror::Changes shared;
   if (records->mirror != nullptr) {
-    TRY(shared, records->mirror->step());
+    // Files that cannot be written, as in a read-only configuration, are used as they are; others_ tells.
+    auto step = records->mirror->step();
+    if (!step && step.error().code != Code::no_input) return step.error();
+    if (step) shared = std::move(*step);
     if (!shared.taken.empty()) {
       if (options.reread) {
         TRY(auto again, options.reread());  // the mirror may have brought keys

@@ -214,9 +214,11 @@ OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, cons
     return refusal(
         409,
         "saving keeps every version in a store, and this server has none; set store: in its configuration");
-  if (const auto kept = keep_version(*records.store, *before, edit, records.unix_time()); !kept)
-    return refusal(503, kept.error().text);
   TRY_VOID(put_in_use(reloader, records, *current, *before, edit.text));
+  if (const auto kept = keep_version(*records.store, *before, edit, records.unix_time()); !kept) {
+    TRY_VOID(put_in_use(reloader, records, *current, edit.text, *before));
+    return refusal(503, kept.error().text);
+  }
   return text_etag(edit.text);
 }
 

@@ -116,6 +116,12 @@ HttpResponse json_response(const JsonObject& body) {
   return make_response(200, "application/json", to_text(body));
 }
 
+HttpResponse problem_response(int status, std::string_view text) {
+  const JsonObject body{
+      {"type", "about:blank"}, {"title", reason_of(status)}, {"status", status}, {"detail", text}};
+  return make_response(status, "application/problem+json", to_text(body) + "\n");
+}
+
 HttpResponse html_response(std::string page, int status) {
   return make_response(status, "text/html; charset=utf-8", std::move(page));
 }

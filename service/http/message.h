@@ -68,6 +68,8 @@ std::string_view trimmed(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 HttpResponse make_response(int status, std::string_view content_type, std::string body);
 HttpResponse json_response(const JsonObject& body);
+/// What went wrong, as problem+json (RFC 9457).
+HttpResponse problem_response(int status, std::string_view text);
 HttpResponse html_response(std::string page, int status = 200);
 
 /// Sends the answer to the client. May be called from any thread: either send() once, or begin() once, then

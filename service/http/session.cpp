@@ -140,7 +140,10 @@ class Session : public std::enable_shared_from_this<Session> {
     if (refusal.status == 408) ++context_->timed_out;
     reader_.head().keeps_alive = false;
     is_lingering_ = true;
-    answer(make_response(refusal.status, "text/plain; charset=utf-8", refusal.reason + "\n"), false);
+    const bool is_api = reader_.head().request.path.starts_with("/v1/");
+    answer(is_api ? problem_response(refusal.status, refusal.reason)
+                  : make_response(refusal.status, "text/plain; charset=utf-8", refusal.reason + "\n"),
+           false);
   }
 
   void answer(HttpResponse response, bool is_piecewise) {

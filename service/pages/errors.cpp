@@ -25,14 +25,12 @@ std::string_view perplexity_type_of(int status) {
 }
 
 HttpResponse told_in(Dialect dialect, int status, const std::string& text, const Exchange* reader) {
-  const auto json = [&](const JsonObject& body, std::string_view type = "application/json") {
-    return make_response(status, type, to_text(body) + "\n");
+  const auto json = [&](const JsonObject& body) {
+    return make_response(status, "application/json", to_text(body) + "\n");
   };
   switch (dialect) {
     case Dialect::native:
-      return json(
-          {{"type", "about:blank"}, {"title", reason_of(status)}, {"status", status}, {"detail", text}},
-          "application/problem+json");
+      return problem_response(status, text);
     case Dialect::tavily:
       return json(JsonObject{{"detail", JsonObject{{"error", text}}}});
     case Dialect::searxng:

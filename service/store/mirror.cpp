@@ -179,10 +179,11 @@ Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
   const std::string path = path_of(file.name);
   if (path.empty()) return {};
   TRY(const std::string here, local_digest(file.name));
-  const bool is_edited = is_edited_here(file, here);
-  known_[file.name] = file.digest;
-  if (here == file.digest) return {};
-  if (is_edited) {
+  if (here == file.digest) {
+    known_[file.name] = file.digest;
+    return {};
+  }
+  if (is_edited_here(file, here)) {
     TRY(const auto mine, read_text(path, kMaxSharedBytes));
     TRY_VOID(write_file(path + ".mine", mine));
     changes.set_aside.push_back(path + ".mine");
@@ -194,6 +195,7 @@ Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
     fs::create_directories(fs::path(path).parent_path(), error);
     TRY_VOID(write_file(path, file.text));
   }
+  known_[file.name] = file.digest;
   changes.taken.push_back(file.name);
   return {};
 }
@@ -232,11 +234,20 @@ Result<Mirror::Changes> Mirror::step() {
   const std::lock_guard lock(mutex_);
   TRY_VOID(recall());
   TRY(auto files, shared_.files(seen_));
-  const std::int64_t latest = files.empty() ? seen_ : files.back().change;
+  std::int64_t latest = files.empty() ? seen_ : files.back().change;
   put_champions_last(files);
-  for (const SharedFile& file : files) TRY_VOID(take(file, unsaid_));
-  seen_ = latest;  // only now, so that files that could not be written are taken at the next step
+  Result<void> all_taken;
+  for (const SharedFile& file : files) {
+    // No model is taken after one that could not be written, because a champion needs its version.
+    const bool is_late = !all_taken && file.name.starts_with(kModels);
+    const auto taken = is_late ? all_taken : take(file, unsaid_);
+    if (taken) continue;
+    latest = std::min(latest, file.change - 1);  // so that a later step takes it
+    if (all_taken) all_taken = taken;
+  }
+  seen_ = std::max(seen_, latest);
   if (!files.empty()) TRY_VOID(remember());
+  TRY_VOID(all_taken);
   if (may_lack_ && looks_to_skip_-- <= 0) {
     const auto sent = send_new(unsaid_);
     if (!sent && unsaid_.taken.empty()) return sent.error();
@@ -250,11 +261,14 @@ Result<bool> Mirror::replace_templates(std::string_view domain, std::string_view
   const std::lock_guard lock(mutex_);
   const std::string name = std::string(kTemplates) + std::string(domain);
   const std::string digest = sha256_hex(before);
-  TRY(const bool is_replaced,
-      shared_.change_files(std::vector<SharedChange>{{name, digest, std::string(text)}}));
-  if (!is_replaced) return false;
-  // Under the lock, because the next step must not see the old text.
+  // First here, because a text that cannot be written must not reach the store. Under the lock, because the
+  // next step must not take it for an edit.
   TRY_VOID(write_file(path_of(name), text));
+  const auto is_replaced = shared_.change_files(std::vector<SharedChange>{{name, digest, std::string(text)}});
+  if (!is_replaced || !*is_replaced) {
+    TRY_VOID(write_file(path_of(name), before));
+    return is_replaced;
+  }
   known_[name] = latest_[name] = sha256_hex(text);
   TRY_VOID(remember());
   return true;

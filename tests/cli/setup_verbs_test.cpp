@@ -295,6 +295,8 @@ TEST_CASE("The verb init writes the configuration of an installed service", "[cl
   CHECK(text.find("store: /var/lib/metafuse/metafuse.db") != std::string::npos);
   CHECK(text.find("retrain_on_change: true") != std::string::npos);
   CHECK(run_metafuse(init).err.find("already has a domain") != std::string::npos);
+  const auto keyed = run_metafuse({"init", "--system", "--root", folder.path("keyed"), "--preset", "brave"});
+  CHECK(keyed.out.find("  echo 'BRAVE_KEY=...' >> /etc/metafuse/environment ") != std::string::npos);
   folder.write("root/etc/metafuse/metafuse.yaml", "version: 1\ntemplates: []\nengines: []\n");
   CHECK(run_metafuse(init).err.find("etc/metafuse/engines.yaml: already exists; move it away first") !=
         std::string::npos);

@@ -2,10 +2,12 @@
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <sqlite3.h>
 
 #include "core/digest.h"
 #include "core/encoding.h"
 #include "core/json.h"
+#include "core/text_file.h"
 #include "service/config/snapshot.h"
 #include "service/http/head.h"
 #include "tests/support/test_server.h"
@@ -39,6 +41,14 @@ std::string file_text(const TestServer& server) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
+}
+
+/// Changes the store as another program would.
+void run_sql(const TestServer& server, const std::string& sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(server.folder().path("metafuse.db").c_str(), &database) == SQLITE_OK);
+  CHECK(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
 }
 
 }  // namespace
@@ -135,6 +145,28 @@ TEST_CASE("The API lists and reads and restores versions of the templates", "[se
   TestServer bare(TestServer::default_answer,
                   "keys: [{name: admin, sha256: " + sha256_hex("admin-key") + ", roles: [admin]}]\n");
   CHECK(status_in(bare.get(versions, kKey)) == 404);
+}
+
+TEST_CASE("A save that is refused leaves no version and the text that was in use", "[service][templates]") {
+  TestServer server(TestServer::default_answer, admin_config());
+  const auto put = [&](const std::string& text) {
+    return status_in(
+        server.post("/v1/templates/pages", "application/yaml", text, kKey + "If-Match: *\r\n", "PUT"));
+  };
+  const auto versions = [&] { return server.app().records().store->templates.all("pages")->size(); };
+  const auto config = read_text(server.folder().path("metafuse.yaml"), 1 << 20).value();
+  server.folder().write("metafuse.yaml", "version: 1\nwat: 1\n");  // so that nothing can be reloaded
+  CHECK(put(edited("New")) == 409);
+  CHECK(versions() == 0);
+  CHECK(file_text(server) == kTwoTemplates);
+  server.folder().write("metafuse.yaml", config);
+  run_sql(server, "ALTER TABLE template_versions RENAME TO elsewhere");  // so that no version can be kept
+  CHECK(put(edited("New")) == 503);
+  CHECK(file_text(server) == kTwoTemplates);
+  CHECK(server.get("/?domain=pages").find("New") == std::string::npos);
+  run_sql(server, "ALTER TABLE elsewhere RENAME TO template_versions");
+  CHECK(put(edited("New")) == 200);
+  CHECK(versions() == 2);
 }
 
 TEST_CASE("A preview expands and searches under the edited file without saving it", "[service][templates]") {

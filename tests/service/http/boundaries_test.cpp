@@ -62,6 +62,8 @@ TEST_CASE("Bodies are accepted up to exactly their limit by length and in chunks
       "application/json\r\n";
   for (const std::size_t bytes : {1024U, 1025U}) {
     const int expected = bytes == 1024 ? 200 : 413;
+    const std::string answer = server.post("/v1/search", "application/json", body(bytes));
+    CHECK((answer.find("Content-Type: application/problem+json") != std::string::npos) == (bytes > 1024));
     CHECK(sent(server, head + "Content-Length: " + std::to_string(bytes) + "\r\n\r\n" + body(bytes)) ==
           expected);
     CHECK(sent(server, head + "Transfer-Encoding: chunked\r\n\r\n200\r\n" + body(bytes).substr(0, 512) +

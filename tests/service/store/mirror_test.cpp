@@ -344,6 +344,37 @@ TEST_CASE("Files taken before a step failed are reported by the next step", "[se
   CHECK(std::count(taken.begin(), taken.end(), "templates/shoes") == 1);
 }
 
+TEST_CASE("A file that cannot be written is no edit and holds up no other", "[service][shared]") {
+  TwoServers two;
+  SharingServer& b = two.b;
+  const auto in_store = [&] { return two.store->shared.files(0)->front().text; };
+  const auto block = [&] {
+    std::filesystem::rename(b.file, b.file + ".old");
+    std::filesystem::create_directories(b.file + "/x");
+  };
+  const auto unblock = [&] {
+    std::filesystem::remove_all(b.file);
+    std::filesystem::rename(b.file + ".old", b.file);
+  };
+  block();
+  CHECK(b.mirror.replace_templates("shoes", "one", "mine").has_error());
+  CHECK(in_store() == "one");  // nobody gets what its own server cannot use
+  unblock();
+  REQUIRE(*two.a.mirror.replace_templates("shoes", "one", "two"));
+  CHECK_FALSE(*b.mirror.replace_templates("shoes", "one", "three"));
+  CHECK(b.text() == "one");
+  block();
+  CHECK(b.mirror.step().has_error());
+  REQUIRE(*two.store->shared.change_files(std::vector<SharedChange>{{"keys", "", "keys: []\n"}}));
+  CHECK(b.mirror.step().has_error());
+  CHECK(*read_text(b.folder.path("keys.yaml"), 100) == "keys: []\n");
+  unblock();
+  const auto changes = b.step();
+  CHECK(changes.set_aside.empty());
+  CHECK(std::count(changes.taken.begin(), changes.taken.end(), "templates/shoes") == 1);
+  CHECK(b.text() == "two");
+}
+
 TEST_CASE("The database notifies every server of changes even after it was away", "[service][shared]") {
   const auto server = test::PostgresServer::start();
   if (server == nullptr) return;
