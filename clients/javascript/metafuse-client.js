@@ -28,6 +28,13 @@ async function failure(response) {
   return new MetafuseError(String(text), response.status, seconds > 0 ? seconds : undefined);
 }
 
+const isAborted = (error) => error?.name === "AbortError" || error?.name === "TimeoutError";
+
+/** What went wrong between this program and the server, as an error of ours, unless the caller gave the request up. */
+function disconnected(what, error) {
+  return isAborted(error) ? error : new MetafuseError(`${what}: ${error?.cause?.message ?? error?.message ?? error}`, 0);
+}
+
 /** The events of a text/event-stream: {event, data} with parsed JSON. */
 async function* eventsOf(body) {
   const decoder = new TextDecoder();
@@ -35,7 +42,9 @@ async function* eventsOf(body) {
   let text = "";
   try {
     while (true) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch((error) => {
+        throw disconnected("the connection was lost", error);
+      });
       text += done ? decoder.decode() : decoder.decode(value, { stream: true });
       for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
         const lines = text.slice(0, end).split("\n");
@@ -53,15 +62,20 @@ async function* eventsOf(body) {
 
 /** JSON lines in parts that a server takes with its default limit of a request's size. */
 function* partsOf(documents) {
-  const most = 500_000; // characters
+  const most = 500_000; // bytes of UTF-8
+  const encoder = new TextEncoder();
   let part = "";
+  let size = 0;
   for (const document of documents) {
     const line = `${JSON.stringify(document)}\n`;
-    if (part && part.length + line.length > most) {
+    const bytes = encoder.encode(line).length;
+    if (part && size + bytes > most) {
       yield part;
       part = "";
+      size = 0;
     }
     part += line;
+    size += bytes;
   }
   if (part) yield part;
 }
@@ -89,8 +103,7 @@ export class Metafuse {
     try {
       response = await this.#fetch(this.#url + path, { ...init, headers });
     } catch (error) {
-      if (error?.name === "AbortError" || error?.name === "TimeoutError") throw error;
-      throw new MetafuseError(`${this.#url} does not answer: ${error?.cause?.message ?? error?.message ?? error}`, 0);
+      throw disconnected(`${this.#url} does not answer`, error);
     }
     if (!response.ok) throw await failure(response);
     return response;
@@ -112,8 +125,8 @@ export class Metafuse {
 
   /**
    * Searches and yields a new answer as each list arrives: {event: "partial", ...answer, arrived, wanted}, and at
-   * last {event: "final", ...answer}. The query has the parameters of GET /v1/search/stream; they may also stand among
-   * the options.
+   * last {event: "final", ...answer}. Throws a MetafuseError where the stream ends otherwise. The query has the
+   * parameters of GET /v1/search/stream; they may also stand among the options.
    */
   async *stream(query, { signal, ...members } = {}) {
     const { query: q, slots = {}, ...rest } = { ...asRequest(query), ...members };
@@ -125,7 +138,9 @@ export class Metafuse {
     for await (const { event, data } of eventsOf(response.body)) {
       if (event === "error") throw new MetafuseError(data.detail, 503);
       yield { event, ...data };
+      if (event === "final") return;
     }
+    throw new MetafuseError("the stream ended before its last answer", 0);
   }
 
   /**

@@ -1,4 +1,5 @@
 // LangChain retrievers over a metafuse server: one that searches it, and one that fuses the caller's own retrievers.
+import { createHash } from "node:crypto";
 import { Document } from "@langchain/core/documents";
 import { BaseRetriever } from "@langchain/core/retrievers";
 import { Metafuse } from "metafuse-client";
@@ -36,6 +37,15 @@ export class MetafuseRetriever extends BaseRetriever {
 const namedRetrievers = (retrievers) =>
   Array.isArray(retrievers) ? retrievers.map((retriever, i) => [`list${i}`, retriever]) : Object.entries(retrievers);
 
+const digest = (text) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+
+/** An id as the server takes it, of 1 to 1,024 bytes: a document's own, or a digest if it has none or a longer one. */
+function idFor(own, text) {
+  const id = String(own ?? "");
+  if (id === "") return digest(text);
+  return Buffer.byteLength(id) > 1024 ? digest(id) : id;
+}
+
 /** Asks several retrievers at once and fuses their documents by a domain's model, or by a method. */
 export class MetafuseEnsembleRetriever extends BaseRetriever {
   static lc_name() {
@@ -57,7 +67,7 @@ export class MetafuseEnsembleRetriever extends BaseRetriever {
 
   #idOf(document) {
     const id = this.idKey ? document.metadata?.[this.idKey] : document.id;
-    return String(id ?? document.pageContent);
+    return idFor(id, document.pageContent);
   }
 
   async _getRelevantDocuments(query, runManager) {

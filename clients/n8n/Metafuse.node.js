@@ -79,16 +79,19 @@ class Metafuse {
     const { url } = await this.getCredentials("metafuseApi");
     const items = this.getInputData();
     const operation = this.getNodeParameter("operation", 0);
-    if (operation === "rerank") return [items.length === 0 ? [] : await rerank(this, url, items)];
     const out = [];
-    for (let i = 0; i < items.length; ++i) {
+    const add = async (work, pairedItem) => {
       try {
-        out.push(...(await (operation === "read" ? read : search)(this, url, i)));
+        out.push(...(await work()));
       } catch (error) {
         if (!this.continueOnFail()) throw error;
-        out.push({ json: { error: error.message }, pairedItem: { item: i } });
+        out.push({ json: { error: error.message }, pairedItem });
       }
-    }
+    };
+    const places = items.map((_, item) => ({ item }));
+    if (operation !== "rerank")
+      for (const place of places) await add(() => (operation === "read" ? read : search)(this, url, place.item), place);
+    else if (items.length > 0) await add(() => rerank(this, url, items), places);
     return [out];
   }
 }

@@ -65,6 +65,11 @@ async function langchain() {
   const keyed = [new Document({ pageContent: "one", metadata: { key: "k" } }), new Document({ pageContent: "two", metadata: { key: "k" } })];
   const joined = await new MetafuseEnsembleRetriever({ url, retrievers: keyed.map((document) => new Fixed([document])), idKey: "key" }).invoke("x");
   assert.deepEqual(joined.map((document) => document.pageContent), ["one"]);
+  const texts = ["", "long ".repeat(600), "short"].map((pageContent) => new Document({ pageContent }));
+  const named = new Document({ pageContent: "named", id: "n".repeat(2000) });
+  const unnamed = await new MetafuseEnsembleRetriever({ url, retrievers: [new Fixed(texts), new Fixed([...texts, named])] }).invoke("x");
+  assert.deepEqual(unnamed.map((document) => document.pageContent), [...texts, named].map((document) => document.pageContent));
+  assert.deepEqual(unnamed.map((document) => document.id), [undefined, undefined, undefined, named.id]);
   await assert.rejects(new MetafuseEnsembleRetriever({ url, retrievers, domain: "none" }).invoke("x"), /no domain "none"/);
   assert.throws(() => new MetafuseEnsembleRetriever({ url, retrievers: {} }), /needs retrievers/);
 }
@@ -130,6 +135,9 @@ async function n8n() {
   await assert.rejects(run({ operation: "read", url: "http://10.0.0.1/" }, [{ json: {} }]));
   const [failed] = await run({ operation: "read", url: "http://10.0.0.1/" }, [{ json: {} }], true);
   assert.ok(failed.json.error.length > 0);
+  await assert.rejects(run({ operation: "rerank", query: "" }, items), /400/);
+  const [unordered] = await run({ operation: "rerank", query: "" }, items, true);
+  assert.deepEqual(unordered, { json: { error: "400" }, pairedItem: [{ item: 0 }, { item: 1 }] });
 }
 
 try {

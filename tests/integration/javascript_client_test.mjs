@@ -54,6 +54,45 @@ async function inNode() {
   assert.throws(() => new Metafuse(), /server's url/);
 }
 
+/** What a stream does that has these pieces and then ends, or breaks. */
+async function readOf(pieces, breaks) {
+  const body = new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+      if (!breaks) controller.close();
+    },
+    pull: (controller) => controller.error(new TypeError("terminated")),
+  });
+  const events = [];
+  try {
+    for await (const { event } of new Metafuse({ url: "http://a", fetch: async () => new Response(body) }).stream("x")) events.push(event);
+  } catch (error) {
+    assert.ok(error instanceof MetafuseError, String(error));
+    events.push(error.message);
+  }
+  return events;
+}
+
+async function failingStreams() {
+  const piece = (event, data) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  const partial = piece("partial", {});
+  assert.deepEqual(await readOf([partial, piece("final", {})]), ["partial", "final"]);
+  assert.deepEqual(await readOf([partial, piece("error", { detail: "too late" })]), ["partial", "too late"]);
+  assert.deepEqual(await readOf([partial]), ["partial", "the stream ended before its last answer"]);
+  assert.deepEqual(await readOf([partial], true), ["partial", "the connection was lost: terminated"]);
+}
+
+async function documentsInParts() {
+  const sizes = [];
+  const take = async (_, { body }) => {
+    sizes.push(Buffer.byteLength(body));
+    return Response.json({ stored: body.trim().split("\n").length });
+  };
+  const documents = Array.from({ length: 40 }, (_, i) => ({ url: `http://${i}/`, text: "編集".repeat(5000) }));
+  assert.equal(await new Metafuse({ url: "http://a", fetch: take }).addDocuments("d", documents), 40);
+  assert.ok(sizes.length > 1 && Math.max(...sizes) <= 500_000, String(sizes));
+}
+
 function types() {
   const made = join(process.cwd(), "api.d.ts");
   const generator = "node node_modules/.bin/openapi-typescript";
@@ -153,6 +192,8 @@ async function inChromium() {
 
 try {
   await inNode();
+  await failingStreams();
+  await documentsInParts();
   types();
   await inChromium();
   assert.equal((await admin.search("nano")).total, 1);

@@ -6,7 +6,7 @@ import unittest
 
 import metafuse
 import standins
-from served import Served
+from served import Scripted, Served
 
 RUNS = {"words": {"q1": ["a", "b"], "q2": ["c", "d"]}, "vectors": {"q1": ["b", "a"], "q2": ["d", "c"]}}
 QRELS = {"q1": {"b": 1}, "q2": {"d": 1}}
@@ -56,6 +56,18 @@ class LangChain(unittest.TestCase):
         self.assertEqual(len(asyncio.run(keyed.ainvoke("tea"))), 3)
         with self.assertRaisesRegex(metafuse.UsageError, "give one of"):
             ensemble(retrievers=self.retrievers, model="m", method="rrf").invoke("tea")
+
+    def test_documents_without_an_id_or_with_a_long_one_are_fused_by_a_server(self):
+        fixed = type(self.retrievers["words"])
+        texts = ["", "long " * 600, "short"]
+        first, second = ([self.Document(page_content=text) for text in order] for order in (texts, texts[::-1]))
+        second.append(self.Document(page_content="named", id="n" * 2000))
+        with Served() as served:
+            found = self.adapter.MetafuseEnsembleRetriever(
+                retrievers={"words": fixed(documents=first), "vectors": fixed(documents=second)}, domain="rag",
+                url=served.url).invoke("tea")
+        self.assertEqual(sorted(document.page_content for document in found), sorted([*texts, "named"]))
+        self.assertEqual({document.id for document in found}, {None, "n" * 2000})
 
 
 class LlamaIndex(unittest.TestCase):
@@ -147,6 +159,9 @@ class Asyncio(unittest.TestCase):
             order = await client.rerank("vpn", ["bread", "a vpn"])
             self.assertEqual(order[0]["index"], 1)
             self.assertEqual((await client.fuse_many([{"lists": lists}]))[0]["results"][0]["id"], "d7")
+            for call in (client.add_documents("rag", iter([{"url": "http://a/"}])), client.remove_documents("rag", ["http://a/"])):
+                with self.assertRaisesRegex(metafuse.ServerError, "needs an API key"):
+                    await call
             with self.assertRaises(metafuse.ServerError):
                 await client.search("x")
             with self.assertRaises(metafuse.ServerError):
@@ -155,6 +170,28 @@ class Asyncio(unittest.TestCase):
 
         with Served() as served:
             asyncio.run(use(served.url))
+
+    def test_a_stream_can_be_cancelled_while_it_waits(self):
+        problems = []
+
+        async def use(server):
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+            arrived = asyncio.Event()
+
+            async def read():
+                async for _ in metafuse.AsyncClient(server.url, timeout=0.5).stream("tea"):
+                    arrived.set()
+
+            reader = asyncio.create_task(read())
+            await arrived.wait()
+            reader.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await reader
+
+        events = b'HTTP/1.1 200 OK\r\n\r\nevent: partial\ndata: {}\n\n'
+        with Scripted({"/v1/search/stream": events + Scripted.HANG}) as server:
+            asyncio.run(use(server))
+        self.assertEqual(problems, [])
 
 
 if __name__ == "__main__":

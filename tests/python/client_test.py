@@ -1,14 +1,19 @@
 """The client against the real server."""
 import json
+import os
 import subprocess
 import threading
 import unittest
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from unittest import mock
 
 import metafuse
-from served import Served
+from served import Scripted, Served
+
+OK = b"HTTP/1.1 200 OK\r\n"
+PARTIAL = b'event: partial\ndata: {"arrived":1}\n\n'
 
 
 class ClientOfServer(unittest.TestCase):
@@ -123,6 +128,36 @@ class ClientOfServer(unittest.TestCase):
             client.models()
         server.shutdown()
         server.server_close()
+
+    def test_a_stream_that_ends_without_its_last_answer_raises(self):
+        cases = {b"\r\n" + PARTIAL: "ended before its last answer",
+                 b"\r\n" + PARTIAL + b'event: error\ndata: {"detail":"too late"}\n\n': "too late",
+                 b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(PARTIAL), PARTIAL): "the stream ended before",
+                 b"\r\nevent: final\ndata: {\n\n": "not JSON"}
+        for answer, said in cases.items():
+            with self.subTest(said), Scripted({"/v1/search/stream": OK + answer}) as server:
+                events = metafuse.Client(server.url).stream("tea")
+                if PARTIAL in answer:
+                    self.assertEqual(next(events), ("partial", {"arrived": 1}))
+                with self.assertRaisesRegex(metafuse.ServerError, said):
+                    next(events)
+
+    def test_a_connection_that_fails_raises_an_error_of_the_package(self):
+        begun = OK + b"Content-Length: 100\r\n\r\n{"
+        with Scripted({"/v1/models": begun + Scripted.HANG, "/readyz": b"what?\r\n\r\n", "/v1/feedback": begun}) as server:
+            client = metafuse.Client(server.url, timeout=0.2)
+            with self.assertRaisesRegex(metafuse.ServerError, "timed out"):
+                client.models()
+            self.assertFalse(client.is_ready())
+            with self.assertRaises(metafuse.ServerError):
+                client.feedback("id", position=1)
+
+    def test_the_key_is_not_sent_to_a_proxy_of_the_environment(self):
+        with Scripted({"/v1/models": OK + b"\r\n{}"}) as server, Scripted({}) as proxy:
+            with mock.patch.dict(os.environ, {"http_proxy": proxy.url, "no_proxy": ""}):
+                self.assertEqual(metafuse.Client(server.url, key="secret").models(), {})
+            self.assertEqual(proxy.requests, [])
+            self.assertIn("Bearer secret", server.requests[0])
 
 
 if __name__ == "__main__":

@@ -90,12 +90,23 @@ class Fusing(unittest.TestCase):
             learned = metafuse.fuse(runs, "probfuse", train=qrels, depth=5)
             self.assertEqual(set(learned), set(runs["a"]))
 
+    def test_an_empty_run_beside_runs_is_one_without_queries(self):
+        runs = {"words": {"q": {"a": 2.0, "b": 1.0}}, "vectors": {"q": {"b": 0.5}}}
+        self.assertEqual(list(metafuse.fuse({**runs, "none": {}})["q"]), ["b", "a"])
+        self.assertEqual(list(metafuse.fuse([{}, runs["words"]])["q"]), ["a", "b"])
+        model = metafuse.train(runs, {"q": {"b": 1}}, "rankboost", rounds=3)
+        self.assertEqual(list(model.fuse({**runs, "words": {}}, missing="unranked")["q"]), ["b"])
+        self.assertEqual([item.id for item in metafuse.fuse([{}, {"a": 1.0}])], ["a"])  # lists of one query
+
     def test_what_is_wrong_is_said_as_the_command_line_says_it(self):
         for wrong, kind, said in (
                 (lambda: metafuse.fuse([["a"]], "rff"), metafuse.UsageError, "no method \"rff\"; did you mean rrf"),
                 (lambda: metafuse.fuse([["a"]], "combsum"), metafuse.UsageError, "has none; give every document a score"),
                 (lambda: metafuse.fuse([{"a": math.nan}]), metafuse.UsageError, "not finite"),
                 (lambda: metafuse.fuse([]), metafuse.UsageError, "no list"),
+                (lambda: metafuse.fuse([{"a": "best"}]), metafuse.UsageError, "score 'best' is not a number"),
+                (lambda: metafuse.fuse([[("a", None)]]), metafuse.UsageError, "score None is not a number"),
+                (lambda: metafuse.fuse([["a"], {"q": {"a": 1}}]), metafuse.UsageError, "is not a number"),
                 (lambda: metafuse.fuse(["abc"]), metafuse.FileError, "abc"),
                 (lambda: metafuse.fuse([["a\0b"]]), metafuse.UsageError, "zero byte"),
                 (lambda: metafuse.fuse([[""]]), metafuse.UsageError, "the id is empty"),

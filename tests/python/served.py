@@ -1,7 +1,10 @@
-"""A `metafuse serve` with one domain whose lists come from the callers, for tests and pages."""
+"""Servers for tests and pages: a `metafuse serve` with one domain whose lists come from the callers, and one that answers
+with given bytes."""
 import pathlib
+import socketserver
 import subprocess
 import tempfile
+import threading
 
 CONFIGURATION = """version: 1
 listen: 127.0.0.1:0
@@ -35,3 +38,37 @@ class Served:
         self._process.wait()
         self._process.stdout.close()
         self._folder.cleanup()
+
+
+class Scripted:
+    """Answers each request with the bytes of its path, whatever they are. If these end with `HANG`, it then waits until the
+    `with` block is left; else it closes the connection. `requests` has the heads that came."""
+
+    HANG = b"(hang)"
+
+    def __init__(self, answers):
+        self.requests = []
+        self._left = threading.Event()
+        scripted = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                head = b"".join(iter(self.rfile.readline, b"\r\n"))
+                scripted.requests.append(head.decode())
+                answer = answers[head.split()[1].decode().split("?")[0]]
+                self.wfile.write(answer.removesuffix(scripted.HANG))
+                if answer.endswith(scripted.HANG):
+                    scripted._left.wait()
+
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self):
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._left.set()
+        self._server.shutdown()
+        self._server.server_close()

@@ -33,9 +33,11 @@ DEFAULT_MEASURES = "map,recip_rank,P_10,ndcg_cut_10"
 
 
 def _are_runs(lists) -> bool:
-    if isinstance(lists, Mapping):
-        return bool(lists) and all(is_run(item) for item in lists.values())
-    return isinstance(lists, (list, tuple)) and bool(lists) and all(is_run(item) for item in lists)
+    if not isinstance(lists, (Mapping, list, tuple)):
+        return False
+    items = list(lists.values()) if isinstance(lists, Mapping) else lists
+    # an empty mapping is a run or a list, whichever the others are
+    return any(map(is_run, items)) and all(is_run(item) or isinstance(item, Mapping) and not item for item in items)
 
 
 def fuse(lists, method: str = "rrf", *, k: float | None = None, normalise: str | None = None, weights=None,

@@ -167,7 +167,8 @@ class Lists:
 
     def _row(self, name, items):
         if isinstance(items, Mapping):
-            items = sorted(items.items(), key=lambda pair: -pair[1])
+            scored = [(value, _number(name, score)) for value, score in items.items()]
+            items = sorted(scored, key=lambda pair: -pair[1])
         elif isinstance(items, tuple) and len(items) == 2 and all(
                 isinstance(part, list) or hasattr(part, "dtype") for part in items):
             ids, scores = items
@@ -176,7 +177,7 @@ class Lists:
             raise UsageError(f"list {name}: give a list of ids, of (id, score) pairs, or {{id: score}}")
         items = _listed(items)
         if items and all(isinstance(item, tuple) and len(item) == 2 for item in items):
-            return name, [self._text(item[0]) for item in items], [float(item[1]) for item in items]
+            return name, [self._text(item[0]) for item in items], [_number(name, item[1]) for item in items]
         return name, [self._text(item) for item in items], None
 
     def _text(self, value) -> str:
@@ -187,6 +188,13 @@ class Lists:
 
     def fused(self, pairs) -> list[Fused]:
         return [Fused(self.ids[text], score) for text, score in pairs]
+
+
+def _number(name: str, score) -> float:
+    try:
+        return float(score)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"list {name}: the score {score!r} is not a number") from None
 
 
 def _listed(items) -> list:

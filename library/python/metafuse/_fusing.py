@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,6 +33,14 @@ def fused_ids(lists: Mapping[str, list], query: str, *, domain: str | None = Non
     else:
         fused = fuse(brought, method or "rrf", limit=limit)
     return [(item.id, item.score, {}) for item in fused]
+
+
+def id_for(own: Any, text: str) -> str:
+    """An id as the server takes it, of 1 to 1,024 bytes: an item's own, or a digest if it has none or a longer one."""
+    name = "" if own is None else str(own)
+    if name and len(name.encode()) <= 1024:
+        return name
+    return "sha256:" + hashlib.sha256((name or text).encode()).hexdigest()
 
 
 def lists_of(found: Mapping[str, list], identity: Callable[[Any], str]) -> tuple[dict[str, list[str]], dict[str, Any]]:

@@ -11,7 +11,8 @@ from .client import Client
 
 class AsyncClient:
     """As :class:`metafuse.Client`, with methods to await. Each request runs in a thread of asyncio's own pool, with the
-    client of the standard library; a cancelled request is given up, though its thread ends only with the answer."""
+    client of the standard library; a cancelled request is given up, though its thread ends only with the next data or at
+    the timeout."""
 
     def __init__(self, url: str = "http://127.0.0.1:8080", key: str | None = None, timeout: float = 30.0):
         self._client = Client(url, key, timeout)
@@ -33,6 +34,12 @@ class AsyncClient:
                        grade: int | None = None) -> None:
         await asyncio.to_thread(self._client.feedback, search_id, position=position, url=url, grade=grade)
 
+    async def add_documents(self, domain: str, documents: Iterable[Mapping[str, Any]]) -> int:
+        return await asyncio.to_thread(self._client.add_documents, domain, documents)
+
+    async def remove_documents(self, domain: str, urls: Iterable[str]) -> int:
+        return await asyncio.to_thread(self._client.remove_documents, domain, urls)
+
     async def models(self) -> dict[str, Any]:
         return await asyncio.to_thread(self._client.models)
 
@@ -42,8 +49,18 @@ class AsyncClient:
     async def stream(self, query: str, **parameters) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Yields ``("partial", answer)`` as lists arrive, and finally ``("final", answer)``."""
         events = self._client.stream(query, **parameters)
+        loop = asyncio.get_running_loop()
+        step = None
         try:
-            while (event := await asyncio.to_thread(next, events, None)) is not None:
+            while True:
+                step = loop.run_in_executor(None, next, events, None)
+                await asyncio.wait([step])  # which may be cancelled, unlike the thread
+                event = step.result()
+                if event is None:
+                    return
                 yield event
         finally:
-            await asyncio.to_thread(events.close)
+            if step is None or step.done():
+                events.close()
+            else:  # the thread still reads, and a generator that runs cannot be closed
+                step.add_done_callback(lambda read: (read.exception(), events.close()))

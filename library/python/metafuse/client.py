@@ -5,11 +5,13 @@ The server answers with JSON, which the methods return as dicts; docs/api.md des
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ._errors import ServerError
@@ -30,18 +32,25 @@ class Client:
         self.url = url.rstrip("/")
         self.timeout = timeout
         self._key = key
-        # No proxy, and no redirect to another host: only this server may see the key.
-        self._opener = urllib.request.build_opener(_SameServer(self.url))
+        # No proxy, also of the environment, and no redirect to another host: only this server may see the key.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _SameServer(self.url))
 
     def search(self, query: str | None = None, *, slots: Mapping[str, str] | None = None, **members) -> dict[str, Any]:
         """Searches; ``members`` are those of ``POST /v1/search``: domain, limit, page, explain, ..."""
         return self._post("/v1/search", {"query": query, "slots": slots, **members})
 
     def stream(self, query: str, **parameters) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Searches; yields ``("partial", answer)`` as lists arrive, and finally ``("final", answer)``."""
+        """Searches; yields ``("partial", answer)`` as lists arrive, and finally ``("final", answer)``. A stream that ends
+        otherwise raises :class:`ServerError`."""
         wanted = urllib.parse.urlencode({"q": query, **{k: v for k, v in parameters.items() if v is not None}})
         with self._open(self._request("/v1/search/stream?" + wanted)) as answer:
-            yield from _events(answer)
+            for kind, data in _events(_lines(self.url, answer)):
+                if kind == "error":
+                    raise ServerError(str(data.get("detail", data)), 503)
+                yield kind, data
+                if kind == "final":
+                    return
+        raise ServerError(f"{self.url}: the stream ended before its last answer")
 
     def fuse(self, lists, *, domain: str | None = None, method: str | None = None, **members) -> dict[str, Any]:
         """Fuses lists as ``POST /v1/fuse`` does. ``lists`` is ``{name: [id or {"id", "score", "title", ...}, ...]}``,
@@ -112,23 +121,30 @@ class Client:
 
     def _open(self, request):
         try:
-            return self._opener.open(request, timeout=self.timeout)
+            with _failures_of(self.url):
+                return self._opener.open(request, timeout=self.timeout)
         except urllib.error.HTTPError as refused:
             with refused:
                 raise ServerError(_problem_of(refused), refused.code) from None
-        except (urllib.error.URLError, OSError) as unreachable:
-            reason = getattr(unreachable, "reason", unreachable)
-            raise ServerError(f"{self.url}: {reason}; is the server running there?") from None
 
     def _answer(self, request):
-        with self._open(request) as answer:
+        with self._open(request) as answer, _failures_of(self.url):
             text = answer.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise ServerError(f"{self.url}: the answer is larger than {MOST_BYTES >> 20} MiB")
-        try:
-            return json.loads(text) if text.strip() else {}
-        except ValueError:
-            raise ServerError(f"{self.url}: the answer is not JSON; is this a metafuse server?") from None
+        return _parsed(text) if text.strip() else {}
+
+
+@contextmanager
+def _failures_of(url: str):
+    """Raises what goes wrong between this program and the server as a ServerError."""
+    try:
+        yield
+    except urllib.error.HTTPError:
+        raise  # an answer
+    except (OSError, http.client.HTTPException) as failure:
+        reason = getattr(failure, "reason", None) or str(failure) or type(failure).__name__
+        raise ServerError(f"{url}: {reason}; is the server running there?") from None
 
 
 class _SameServer(urllib.request.HTTPRedirectHandler):
@@ -147,8 +163,15 @@ def _problem_of(refused) -> str:
     try:
         problem = json.loads(refused.read(1 << 20))
         return str(problem.get("detail") or problem.get("title") or refused.reason)
-    except (ValueError, AttributeError, OSError):
+    except (ValueError, AttributeError, OSError, http.client.HTTPException):
         return f"{refused.code} {refused.reason}"
+
+
+def _parsed(text: str | bytes):
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ServerError("the answer is not JSON; is this a metafuse server?") from None
 
 
 def _documents_path(domain: str) -> str:
@@ -176,17 +199,26 @@ def _fuse_request(lists, members: Mapping[str, Any]) -> dict[str, Any]:
     return {"lists": lists, **{name: value for name, value in members.items() if value is not None}}
 
 
-def _events(answer) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lines(url: str, answer) -> Iterator[bytes]:
+    while True:
+        with _failures_of(url):
+            line = answer.readline()
+        if not line:
+            return
+        yield line
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the events of an event stream: lines `event:` and `data:`, ended by an empty line."""
     kind, data, size = "message", [], 0
-    for line in answer:
+    for line in lines:
         size += len(line)
         if size > MOST_BYTES:
             raise ServerError(f"the stream is larger than {MOST_BYTES >> 20} MiB")
-        text = line.decode().rstrip("\r\n")
+        text = line.decode(errors="replace").rstrip("\r\n")
         if not text:
             if data:
-                yield kind, json.loads("\n".join(data))
+                yield kind, _parsed("\n".join(data))
             kind, data = "message", []
         elif text.startswith("event:"):
             kind = text[6:].strip()

@@ -13,7 +13,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from ._fusing import fused_ids, lists_of
+from ._fusing import fused_ids, id_for, lists_of
 from .client import Client
 
 
@@ -57,7 +57,7 @@ class MetafuseEnsembleRetriever(BaseRetriever):
 
     def _identity(self, document: Document) -> str:
         own = document.metadata.get(self.id_key) if self.id_key else getattr(document, "id", None)
-        return str(own if own is not None else document.page_content)
+        return id_for(own, document.page_content)
 
     def _fused(self, query: str, found: Dict[str, List[Document]]) -> List[Document]:
         lists, documents = lists_of(found, self._identity)
