@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kCookieName = "preferences";
 constexpr std::string_view kHostPrefix = "__Host-";
 constexpr std::size_t kMostCookieBytes = 8192;
+constexpr std::size_t kMostKeptBytes = 4096;
 constexpr std::size_t kMostAcceptedBytes = 500;
 
 /// The value of a cookie in a Cookie header, or "".
@@ -60,7 +61,7 @@ void read_preference(std::string_view name, std::string_view value, Preferences&
 }  // namespace
 
 bool is_site(std::string_view text) {
-  if (text.empty() || text.size() > kMaxSiteBytes || text.find('.') == std::string_view::npos) return false;
+  if (text.empty() || text.size() > kMaxSiteBytes) return false;
   return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
 }
 
@@ -150,6 +151,10 @@ std::string set_preferences_cookie(const Preferences& preferences, bool is_https
   return std::string(is_https ? kHostPrefix : std::string_view()) + std::string(kCookieName) + '=' +
          preferences_text(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict" +
          (is_https ? "; Secure" : "");
+}
+
+bool fits_in_cookie(const Preferences& preferences) {
+  return kHostPrefix.size() + kCookieName.size() + preferences_text(preferences).size() <= kMostKeptBytes;
 }
 
 Preferences read_preferences_form(const Fields& form) {

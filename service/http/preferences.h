@@ -29,8 +29,8 @@ struct SitePreferences {
   friend bool operator==(const SitePreferences&, const SitePreferences&) = default;
 };
 
-/// Whether a text may be a site: lower-case letters and digits, at least one dot, and no longer than a host
-/// name may be.
+/// Whether a text may be a site: a host's name, which needs no dot within a company's network, in lower-case
+/// letters and digits.
 bool is_site(std::string_view text);
 
 /// Sites as one text: "+a.example|-b.example|!c.example". Malformed parts are left out.
@@ -69,6 +69,9 @@ Preferences read_preferences_text(std::string_view text);
 
 /// The preferences in a Cookie header, under "preferences" (over HTTPS "__Host-preferences").
 Preferences read_preferences_cookie(std::string_view header);
+
+/// Whether browsers keep the cookie: those with a name and value of more than 4,096 bytes they drop silently.
+bool fits_in_cookie(const Preferences& preferences);
 
 /// The Set-Cookie header of preferences.
 std::string set_preferences_cookie(const Preferences& preferences, bool is_https);

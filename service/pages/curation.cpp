@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct CurationPageState : FormState {
   Curation curation;
   std::string query;      ///< what was typed; stays after an action, for the query's next result
   CuratedResult refused;  ///< what was typed, if the action failed
+  std::optional<std::string> typed_synonyms;  ///< what was sent and not saved
   std::size_t versions = 0;
 };
 
@@ -68,6 +70,13 @@ Synonyms read_synonyms(std::string_view text) {
   return out;
 }
 
+/// The text of the synonyms as it was sent; nothing if the form had none, as the one to sign in.
+std::optional<std::string> sent_synonyms(const Fields& form) {
+  for (const auto& [name, value] : form)
+    if (name == "synonyms") return value;
+  return std::nullopt;
+}
+
 std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
                           const CurationPageState& state) {
   const std::string& name = domain.domain.name;
@@ -79,7 +88,7 @@ std::string curation_page(const Exchange& exchange, const LoadedDomain& domain,
       .set("TYPED_URL", state.refused.url)
       .set("TYPED_TITLE", state.refused.title)
       .set("TYPED_SNIPPET", state.refused.snippet)
-      .set("SYNONYMS", synonyms_text(state.curation.synonyms))
+      .set("SYNONYMS", state.typed_synonyms ? *state.typed_synonyms : synonyms_text(state.curation.synonyms))
       .set("VERSIONS", std::to_string(state.versions));
   if (state.curation.queries.empty()) {
     inside.add("EMPTY");
@@ -169,6 +178,7 @@ Answered handle_curation_form(Reloader& reloader, Records& records, const Exchan
   TRY(auto stored, stored_curation(*records.store, name));
   TRY(Curation edited, parse_curation(stored.text, tracking));
   state.query = form_value(exchange.form, "query");
+  state.typed_synonyms = sent_synonyms(exchange.form);
   state.done = apply_action(exchange.form, edited);
   if (!state.done.empty()) {
     const std::string text = curation_text(edited);
@@ -177,6 +187,7 @@ Answered handle_curation_form(Reloader& reloader, Records& records, const Exchan
         tracking);
     if (saved) {
       stored.text = *saved;
+      if (form_value(exchange.form, "action") == "synonyms") state.typed_synonyms.reset();
     } else {
       state.done.clear();
       state.wrong = saved.error().text;

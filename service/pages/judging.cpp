@@ -61,6 +61,8 @@ class JudgeForm {
   HttpResponse answer() {
     state_.is_signed_in = true;
     state_.pool = pool_of(field("pool"));
+    state_.typed_query = field("text");
+    state_.typed_file = field("file");
     const std::string action = field("action");
     if (action == "export-qrels" || action == "export-lines") return file(action);
     if (action.starts_with("save")) save();
@@ -148,6 +150,7 @@ class JudgeForm {
     if (!queries) return refuse(queries.error().text);
     const auto report = store_import(by_.records, by_.exchange, by_.domain, *queries);
     if (!report) return store_failed(report.error());
+    state_.typed_file.clear();
     state_.done = fmt::format("{} queries with {} judgments imported.", report->queries, report->judgments);
     if (report->without_search > 0)
       state_.done += fmt::format(

@@ -131,10 +131,13 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
   add_story(state.story, inside);
   View& start = inside.add("START");
   add_pool_choices(state.pool, start);
+  start.set("TYPED_QUERY", state.typed_query);
   add_queue(state.state, inside);
   add_agreement(state.state.pairs, inside);
   add_models(state.models, inside);
-  inside.add("FILES");
+  View& files = inside.add("FILES");
+  files.set("TYPED_FILE", state.typed_file);
+  if (!state.typed_file.empty()) files.add("OPEN");
   return render_page("judge", view);
 }
 

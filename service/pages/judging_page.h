@@ -20,6 +20,8 @@ struct JudgingPageState : FormState {
   std::vector<JudgeReport> models;  ///< what language models' grades are worth
   JudgedPool pool;
   std::optional<ResultsToJudge> open;  ///< the query being judged; nothing shows the queue
+  std::string typed_query = {};        ///< what was typed and not opened
+  std::string typed_file = {};         ///< what was typed and not imported
   FileLinks files = {};                ///< for results that are files
   PictureLinks pictures = {};          ///< for the pictures of results
 };

@@ -112,6 +112,9 @@ Answered handle_preferences(const Exchange& exchange) {
   }
   if (sites.raised.size() + sites.lowered.size() + sites.blocked.size() > kMaxSites)
     return refusal(400, fmt::format("a browser keeps at most {} sites; forget one of them first", kMaxSites));
+  if (!fits_in_cookie(preferences))
+    return refusal(400,
+                   "the names of the sites are too long for a browser's cookie; forget one of them first");
   HttpResponse response;
   response.status = 303;
   response.set("Location", back);

@@ -30,10 +30,13 @@ bool is_everywhere(const std::string& word) {
   return word.size() < 2 || std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-/// The beginning of the word that holds byte `at`; `at` itself if no blank precedes it.
+/// The beginning of the word that holds byte `at`; if that is far, as in text without blanks, of the
+/// character, because the way back must not lose the match.
 std::size_t word_begin(std::string_view text, std::size_t at) {
   const std::size_t blank = text.rfind(' ', at);
-  return blank == std::string_view::npos ? at : blank + 1;
+  if (blank != std::string_view::npos && at - blank <= kBeforeMatch) return std::min(blank + 1, at);
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
 }
 
 /// The last word boundary at or before `at`; a character boundary if that would lose more than half.
@@ -104,9 +107,7 @@ std::string excerpt(std::string_view text, std::span<const FoldedText> words, st
     most = count;
     begin = from;
   }
-  if (begin > 0) begin = std::min(word_begin(text, begin), begin);
-  while (begin > 0 && begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
-    --begin;
+  if (begin > 0) begin = word_begin(text, begin);
   const std::size_t end = word_end(text, begin, begin + max_bytes);
   return (begin > 0 ? "… " : "") + std::string(text.substr(begin, end - begin)) + "…";
 }

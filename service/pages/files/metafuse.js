@@ -8,6 +8,7 @@
   // template: what it has in view or above stays where it is, and the rest takes its places below.
   document.cookie = "completes=1; Path=/; SameSite=Strict";
   const whole = document.getElementById("whole");
+  const promise = document.querySelector("[data-lost]");
   const numbered = (list) => [...list.children].forEach((item, i) => (item.dataset.position = String(i + 1)));
   const join = (content) => {
     const main = document.getElementById("main");
@@ -33,6 +34,7 @@
   };
   if (whole) join(whole.content);
   else document.querySelectorAll(".results").forEach(numbered);
+  if (promise && !whole) promise.textContent = promise.dataset.lost; // the server failed or the connection was lost
 
   const items = [...document.querySelectorAll(".results > li")];
   let at = -1;
@@ -50,13 +52,16 @@
   const list = document.querySelector(".results");
   const search = list && list.dataset.search;
   if (search) {
-    list.addEventListener("click", (event) => {
+    const report = (event) => {
+      if (event.type === "auxclick" && event.button !== 1) return;
       const link = event.target.closest("h2 a, .thumbnail");
       if (!link) return;
       const position = Number(link.closest("li").dataset.position);
       const body = JSON.stringify({ search_id: search, kind: "click", position });
       navigator.sendBeacon("/v1/feedback", new Blob([body], { type: "application/json" }));
-    });
+    };
+    list.addEventListener("click", report);
+    list.addEventListener("auxclick", report); // a middle click opens the result in a new tab
   }
 
   // Completions while typing: a combobox whose list the arrow keys move through. Enter without a choice searches for
@@ -78,6 +83,8 @@
     let asked = 0;
 
     const close = () => {
+      clearTimeout(timer);
+      ++asked; // an answer that is still to come is not shown
       offers.hidden = true;
       chosen = -1;
       box.setAttribute("aria-expanded", "false");
@@ -114,7 +121,7 @@
         const texts = answer.ok ? await answer.json() : [];
         if (mine === asked && document.activeElement === box) show(texts.filter((text) => text !== typed));
       } catch {
-        close(); // typing continues without completions
+        if (mine === asked) close(); // typing continues without completions
       }
     };
     box.addEventListener("input", () => {
@@ -136,6 +143,7 @@
     });
     offers.addEventListener("mousedown", (event) => {
       event.preventDefault(); // keeps the focus in the box
+      if (event.button !== 0) return;
       const item = event.target.closest("li");
       if (!item) return;
       box.value = item.textContent;

@@ -1,7 +1,8 @@
 "use strict";
 // The administrators' and judges' pages. An API key that was typed once is sent with every form of this tab until the
-// tab is closed (it is kept in sessionStorage, never in a cookie), answers replace the page's content, and the keyboard
-// can be used for judging. Without this script the forms work the same, but the API key must be typed each time.
+// tab is closed (it is kept in sessionStorage, never in a cookie), answers replace the page's content if what was typed
+// is in them, and the keyboard can be used for judging. Without this script the forms work the same, but the API key must
+// be typed each time.
 (() => {
   const main = document.getElementById("main");
   const roleOf = (form) => form.dataset.signed || "admin";
@@ -29,27 +30,56 @@
     if (first) go(first);
   };
 
+  // Whether the answered page has the form with all that was typed or chosen in it. After an action that succeeded it may
+  // be the form's next step.
+  const keepsTyped = (page, form, isDone) => {
+    const same = [...page.querySelectorAll("#main form")].find((one) => one.getAttribute("action") === form.getAttribute("action"));
+    const typed = [...form.querySelectorAll("textarea, input[type=radio]:checked")];
+    return same !== undefined && (isDone || typed.every((control) => same.elements[control.name]));
+  };
+
+  // Says above the form what went wrong, and leaves the form as it is.
+  const complain = (form, text) => {
+    for (const old of main.querySelectorAll(".notice[role=status], .notice[data-unanswered]")) old.remove();
+    const notice = document.createElement("p");
+    notice.className = "notice error";
+    notice.dataset.unanswered = "";
+    notice.setAttribute("role", "alert");
+    notice.textContent = text;
+    form.before(notice);
+    notice.scrollIntoView({ block: "nearest" });
+  };
+
   const send = async (form, button) => {
+    if (main.hasAttribute("aria-busy")) return; // the first press is being answered
     const body = new URLSearchParams(new FormData(form));
     if (button && button.name) body.set(button.name, button.value);
     const key = body.get("key");
     main.setAttribute("aria-busy", "true");
     let answer;
+    let page;
     try {
-      answer = await fetch(form.getAttribute("action"), { method: "POST", body });
+      answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { Accept: "text/html" } });
+      page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    } catch {
+      return complain(form, "The server did not answer; what was typed may not be saved. Try again.");
     } finally {
       main.removeAttribute("aria-busy");
     }
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.status === 401 || answer.status === 403) {
       sessionStorage.removeItem(nameOf(form));
       sessionStorage.setItem("metafuse-refused-" + roleOf(form), key);
     }
     // An action that is refused for another reason has accepted the key as well.
     else if (key && (answer.ok || answer.status === 409 || answer.status === 422)) sessionStorage.setItem(nameOf(form), key);
-    const content = page.getElementById("main");
-    if (!content) return form.submit();
-    main.replaceChildren(...content.childNodes);
+    if (!keepsTyped(page, form, answer.ok)) {
+      const row = form.elements.key?.closest(".key");
+      if (row && (answer.status === 401 || answer.status === 403)) row.hidden = false;
+      const why = page.querySelector("#main [role=alert]")?.textContent;
+      return complain(form, why ? `Not done: ${why}`
+        : `The server answered with status ${answer.status}; what was typed may not be saved. Try again.`);
+    }
+    main.replaceChildren(...page.getElementById("main").childNodes);
     prepare();
     if (!main.contains(document.activeElement)) main.focus();
     window.scrollTo(0, 0);
@@ -89,6 +119,10 @@
     item.scrollIntoView({ block: "nearest" });
   };
   const store = (item, grade) => {
+    const note = (isSaved) => {
+      item.classList.toggle("unsaved", !isSaved);
+      item.querySelector("[role=status]").textContent = isSaved ? "" : "Not saved yet; the buttons below the list save all grades.";
+    };
     const form = item.closest("form");
     const list = item.closest(".judged");
     const grades = [{ position: Number(item.dataset.position), grade: Number(grade) }];
@@ -97,7 +131,7 @@
       method: "POST",
       headers: { "Content-Type": "application/json", Authorization: "Bearer " + form.elements.key.value },
       body: JSON.stringify({ search_id: list.dataset.search, grades }),
-    }).then((answer) => item.classList.toggle("unsaved", !answer.ok), () => item.classList.add("unsaved"));
+    }).then((answer) => note(answer.ok), () => note(false));
   };
   document.addEventListener("change", (event) => {
     const item = event.target.closest(".judged > li");
@@ -108,9 +142,11 @@
     const isText = /^(TEXTAREA|SELECT)$/.test(event.target.tagName) || (event.target.tagName === "INPUT" && event.target.type !== "radio");
     if (!list || isText || event.ctrlKey || event.metaKey || event.altKey) return;
     const items = [...list.children];
-    const at = Math.max(0, items.findIndex((item) => item.contains(document.activeElement)));
+    const at = items.findIndex((item) => item.contains(document.activeElement));
     const item = items[at];
-    if (item && /^[0-4]$/.test(event.key)) {
+    if (!item && items.length > 0 && /^[0-4jko]$/.test(event.key)) {
+      go(items[0]); // nothing is done to a result that the judge has not come to
+    } else if (item && /^[0-4]$/.test(event.key)) {
       const choice = item.querySelector(`input[value="${event.key}"]`);
       choice.checked = true;
       store(item, event.key);

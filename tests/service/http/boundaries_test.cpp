@@ -148,7 +148,8 @@ TEST_CASE("At most a hundred sites are remembered and each must be a valid host 
   const std::string longest = std::string(245, 'a') + ".example";  // 253 bytes
   CHECK(read_preferences_text("sites=+" + longest).sites.raised.size() == 1);
   CHECK(read_preferences_text("sites=+a" + longest).sites.raised.empty());
-  CHECK(read_preferences_text("sites=-nothing").sites.lowered.empty());
+  CHECK(read_preferences_text("sites=-wiki").sites.lowered.size() == 1);  // of a company's network
+  CHECK(read_preferences_text("sites=-no/thing|-No").sites.lowered.empty());
   CHECK(is_under_site("a.example", "a.example"));
   CHECK(is_under_site("b.a.example", "a.example"));
   CHECK_FALSE(is_under_site("ba.example", "a.example"));
@@ -165,6 +166,25 @@ TEST_CASE("A site beyond the hundredth is refused and loses no other", "[service
   CHECK(status_in(save("raise=new.example")) == 400);
   CHECK(status_in(save("raise=s99.example")) == 303);
   CHECK(status_in(save("forget=s99.example")) == 303);
+}
+
+TEST_CASE("Preferences that browsers would drop silently are refused", "[service]") {
+  const std::string filling = std::string(200, 'a') + ".example";
+  Preferences preferences;
+  while (fits_in_cookie(preferences))
+    preferences.sites.blocked.push_back(std::to_string(preferences.sites.blocked.size()) + filling);
+  CHECK(set_preferences_cookie(preferences, true).find(';') > 4096);
+  TestServer server;
+  const auto save = [&](std::size_t sites) {
+    std::string cookie = "Cookie: preferences=sites=";
+    for (std::size_t i = 0; i < sites; ++i) cookie += (i == 0 ? "!" : "|!") + preferences.sites.blocked[i];
+    return server.post("/preferences", "application/x-www-form-urlencoded", "raise=" + filling,
+                       cookie + "\r\n");
+  };
+  const std::string refused = save(preferences.sites.blocked.size() - 1);
+  CHECK(status_in(refused) == 400);
+  CHECK(refused.find("too long for a browser") != std::string::npos);
+  CHECK(status_in(save(preferences.sites.blocked.size() - 2)) == 303);
 }
 
 TEST_CASE("A batch has at most twenty calls", "[service][mcp][security]") {

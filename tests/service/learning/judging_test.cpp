@@ -268,6 +268,11 @@ TEST_CASE("The judging page works without scripts from the queue to the exported
   CHECK(next.find("1 of 2 queries judged by you") != std::string::npos);
   CHECK(next.find("<h2>") != std::string::npos);
   CHECK(status_in(form_post(server, "key=ann-key&action=save&g.9=4&search=" + id)) == 422);
+  const std::string refused = form_post(server, "key=ann-key&action=import&text=carl&file=no+judgments");
+  CHECK(status_in(refused) == 422);
+  CHECK(refused.find("<details open><summary>Files") != std::string::npos);
+  CHECK(refused.find("no judgments</textarea>") != std::string::npos);
+  CHECK(refused.find("name=\"text\" value=\"carl\"") != std::string::npos);
   const std::string file = form_post(server, "key=ann-key&action=export-qrels");
   CHECK(file.find("Content-Disposition: attachment; filename=\"pages.qrels\"") != std::string::npos);
   const std::string body = body_in(file);

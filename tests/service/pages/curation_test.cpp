@@ -134,6 +134,16 @@ TEST_CASE("The page of curation pins and forgets and needs the administrator's k
     CHECK(refused.find(typed) != std::string::npos);
   CHECK(press("key=admin-key&action=synonyms&synonyms=car,+automobile").find("car, automobile") !=
         std::string::npos);
+  // what was typed stays when it is refused, and when another button was pressed
+  const std::string many = "key=admin-key&action=synonyms&synonyms=alone";
+  CHECK(status_in(press(many)) == 422);
+  CHECK(press(many).find("alone</textarea>") != std::string::npos);
+  const std::string other =
+      press("key=admin-key&action=hide&query=bob&url=http://b.example/&synonyms=tea,+cha");
+  CHECK(status_in(other) == 200);
+  CHECK(other.find("tea, cha</textarea>") != std::string::npos);
+  CHECK(press("key=admin-key&action=show").find("car, automobile\n</textarea>") != std::string::npos);
+  CHECK(status_in(press("key=admin-key&action=forget-1")) == 200);
   CHECK(status_in(press("key=admin-key&action=forget-0")) == 200);
   CHECK(hosts_of(answer_to(server, "ada")) == "badc");
 }

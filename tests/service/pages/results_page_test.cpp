@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <future>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "service/http/preferences.h"
 #include "service/pages/result_text.h"
 #include "service/pages/texts.h"
@@ -73,6 +75,21 @@ TEST_CASE("A long snippet is cut between words around most of its matches", "[se
   std::string joined;
   for (int i = 0; i < 100; ++i) joined += "é";
   CHECK(service::excerpt(joined, {}, 21) == joined.substr(0, 20) + "…");
+}
+
+TEST_CASE("A long snippet without blanks shows its match", "[service][page]") {
+  for (const auto& [filling, sentence, word] :
+       {std::array<std::string, 3>{"搜索引擎", "这个编辑器很小", "编辑器"},
+        {"検索する", "小さなエディタです", "エディタ"}}) {
+    std::string text = "A " + filling;  // a blank far before the match
+    while (text.size() < 900) text += filling;
+    text += sentence;
+    while (text.size() < 1800) text += filling;
+    const std::string cut = service::excerpt(text, std::vector<FoldedText>{FoldedText(word)}, 240);
+    CHECK(shows(cut, sentence));
+    CHECK(to_valid_utf8(cut) == cut);
+    CHECK(cut.size() <= 240 + 10);
+  }
 }
 
 TEST_CASE("A shown address is readable and cannot look like another one", "[service][page]") {
@@ -191,6 +208,19 @@ TEST_CASE("Preferences are stored in one cookie and shared by one link", "[servi
                                         "Origin: http://localhost\r\n");
   CHECK(shows(saved, "Set-Cookie: preferences=language=fr&safe=1&sites=+a.example;"));
   CHECK(shows(saved, "Location: /preferences?saved=1"));
+}
+
+TEST_CASE("A host without a dot is blocked by the link at its results", "[service][preferences]") {
+  TestServer server([](const ExpandedQuery&) { return list_of({"wiki", "a.example"}); });
+  const std::string link = "/preferences?site=wiki";
+  CHECK(shows(server.get("/search?q=ada"), "href=\"" + link + "\""));
+  CHECK(shows(server.get(link), "name=\"block\" value=\"wiki\""));
+  const std::string saved = server.post("/preferences", "application/x-www-form-urlencoded", "block=wiki",
+                                        "Origin: http://localhost\r\n");
+  CHECK(shows(saved, "Set-Cookie: preferences=sites=!wiki;"));
+  const std::string page = body_in(server.get("/search?q=ada", "Cookie: preferences=sites=!wiki\r\n"));
+  CHECK(shows(page, "http://a.example/"));
+  CHECK(!shows(page, "http://wiki/"));
 }
 
 TEST_CASE("Domains are shown as tabs and slots as a form with labels and choices", "[service][page]") {
@@ -340,6 +370,7 @@ TEST_CASE("A page begins with half of the lists if its reader can complete it", 
       "GET /search?q=ada HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: completes=1\r\n\r\n");
   const std::string early = client.read_until("</footer>");
   CHECK(shows(early, "More results are on their way."));
+  CHECK(shows(early, "data-lost=\"The other results did not arrive"));  // if nothing completes the page
   CHECK(shows(early, "a.example"));
   CHECK(!shows(early, "late.example"));
   CHECK(!shows(early, "</html>"));
