@@ -117,7 +117,9 @@ std::string escaped(std::string_view word, const QuerySyntax& syntax) {
   return out;
 }
 
+/// Filters may have removed what stood before or after an operator, so the ends are stripped again.
 std::string write_word(std::string_view word, const QuerySyntax& syntax, bool in_quotes) {
+  word = strip_ends(word, syntax);
   if (in_quotes) return escaped(word, syntax);
   const bool is_operator = is_operator_word(syntax, word);
   if (is_operator && syntax.operators.guard == QueryOperators::Guard::lower) return ascii_lower(word);

@@ -7,7 +7,7 @@ namespace metafuse::test {
 
 /// Values that try to be more than words: quotes, brackets, operators, fields, wildcards, comments, control
 /// characters, broken and look-alike Unicode.
-inline constexpr std::array<std::string_view, 60> kHostileValues = {
+inline constexpr std::array<std::string_view, 64> kHostileValues = {
     "joe\" OR \"secret",
     "joe\" secret",
     "\"",
@@ -67,6 +67,10 @@ inline constexpr std::array<std::string_view, 60> kHostileValues = {
     "joe\xE2\x80\xAE terces",                // right-to-left override
     "joe \xFF\xFE\xC0\xAF secret",           // not valid UTF-8
     "joe\xE2\x80\x8BOR\xE2\x80\x8Bsecret",   // zero-width spaces
+    "joe ,-secret",                          // an operator behind punctuation
+    "joe '-secret",
+    "joe ;+secret",
+    "joe ,;'--secret",
     "joe<script>alert(1)</script> or @secret =secret $secret #secret %22secret",
 };
 
