@@ -78,6 +78,12 @@ inline CLI::Option* add_relevance_level(CLI::App& verb, int& level,
   return add_defaulted(verb, "-l,--relevance-level", level, meaning)->check(relevance_levels());
 }
 
+/// The same where it follows from the mode if it is not given.
+inline CLI::Option* add_relevance_level(CLI::App& verb, std::optional<int>& level) {
+  return verb.add_option("-l,--relevance-level", level, "lowest grade that is relevant (default 1; mslr: 2)")
+      ->check(relevance_levels());
+}
+
 /// Adds an option whose words each stand for a value of the variable; its initial value is the default.
 template <class Value>
 CLI::Option* add_choice(CLI::App& verb, const char* name, Value& value,

@@ -51,16 +51,9 @@ Result<EvaluationOptions> options_of(const EvaluateArguments& arguments) {
   TRY(const Mode mode, chosen_mode(arguments.mode));
   EvaluationOptions options = arguments.options;
   options.rules.mode = mode;
-  options.rules.relevance_level = arguments.relevance_level.value_or(mode == Mode::mslr ? 2 : 1);
+  options.rules.relevance_level = arguments.relevance_level.value_or(default_relevance_level(mode));
   options.file.is_lenient = true;
   return options;
-}
-
-int highest_grade(const Judgments& judgments) {
-  int highest = 1;
-  for (const QueryJudgments& query : judgments.queries)
-    for (const Judgment& judgment : query.documents) highest = std::max(highest, judgment.grade);
-  return highest;
 }
 
 Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions options, Report& report) {
@@ -68,6 +61,7 @@ Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions
   Judgments judgments;
   if (arguments.has_groups) {
     TRY(groups, read_qrels_groups(arguments.qrels));
+    options.rules.top_grade = 1;
     for (const Judgments& group : groups)
       options.rules.top_grade = std::max(options.rules.top_grade, highest_grade(group));
   } else {
@@ -196,9 +190,7 @@ void add_options(CLI::App& verb, EvaluateArguments& a) {
       "measures such as map,P_10,ndcg_cut.5,10 or a set: official, all_trec, set, paper, letor, graded");
   verb.add_flag("--list-measures", a.lists_measures, "print every measure with its meaning and source");
   add_defaulted(verb, "--mode", a.mode, "rules of: trec10, trec9, letor3, letor4, mslr, gdeval");
-  verb.add_option("-l,--relevance-level", a.relevance_level,
-                  "lowest grade that is relevant (default 1; mslr: 2)")
-      ->check(relevance_levels());
+  add_relevance_level(verb, a.relevance_level);
   verb.add_flag("-c,--complete", a.options.is_complete,
                 "average over all judged queries, including those without a list");
   verb.add_flag("-J,--judged-only", a.options.judged_only, "remove unjudged documents from the lists first");

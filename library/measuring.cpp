@@ -54,12 +54,8 @@ void declare_lists(fusion::OptionTable& table, EvaluationSettings& settings) {
 void settle(const Options& given, const evaluation::Judgments& judgments, EvaluationSettings& settings) {
   evaluation::Rules& rules = settings.options.rules;
   rules.relevance_level = given.contains("relevance-level") ? settings.relevance_level
-                          : rules.mode == Mode::mslr        ? 2
-                                                            : 1;
-  rules.top_grade = 1;
-  for (const evaluation::QueryJudgments& query : judgments.queries)
-    for (const evaluation::Judgment& judgment : query.documents)
-      rules.top_grade = std::max(rules.top_grade, judgment.grade);
+                                                            : evaluation::default_relevance_level(rules.mode);
+  rules.top_grade = evaluation::highest_grade(judgments);
 }
 
 Result<evaluation::MeasureSet> measures_of(const char* text) {

@@ -275,13 +275,14 @@ void rank_biased_residual(const MeasuredQuery& query, Values values) {
 }
 
 void expected_reciprocal_rank(const MeasuredQuery& query, Values values) {
-  const double scale = std::exp2(query.rules.mode == Mode::gdeval ? 4 : std::max(1, query.rules.top_grade));
+  const int top = query.rules.mode == Mode::gdeval ? 4 : std::max(1, query.rules.top_grade);
+  const double scale = exponential_gain(top) + 1.0;
   at_each_cutoff(query, values, [&](std::size_t cutoff) {
     double sum = 0.0;
     double goes_on = 1.0;
     double rank = 0.0;
     for (const int grade : first_grades(query.ranking, cutoff)) {
-      const double stops = exponential_gain(grade) / scale;
+      const double stops = std::min(1.0, exponential_gain(grade) / scale);  // a higher grade stops as well
       sum += stops * goes_on / (rank += 1.0);
       goes_on *= 1.0 - stops;
     }

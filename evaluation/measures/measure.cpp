@@ -34,18 +34,22 @@ std::size_t JudgedRanking::relevant_retrieved(int level) const {
       std::count_if(grades.begin(), grades.end(), [level](int grade) { return grade >= level; }));
 }
 
+int whole_grade(double grade) {
+  constexpr double kMost = 1e9;
+  return static_cast<int>(std::lround(std::clamp(grade, 0.0, kMost)));
+}
+
 JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std::uint32_t> order,
                              std::span<const double> scores) {
   require(order.size() <= grades.size(), "an order names documents that have no grade");
-  const auto whole = [](double grade) { return std::max(0, static_cast<int>(std::lround(grade))); };
   JudgedRanking ranking;
   ranking.grades.reserve(order.size());
   for (const std::uint32_t document : order) {
-    ranking.grades.push_back(whole(grades[document]));
+    ranking.grades.push_back(whole_grade(grades[document]));
     if (!scores.empty()) ranking.scores.push_back(scores[document]);
   }
   std::vector<int> sorted(grades.size());
-  std::ranges::transform(grades, sorted.begin(), whole);
+  std::ranges::transform(grades, sorted.begin(), whole_grade);
   std::ranges::sort(sorted);
   for (const int grade : sorted) count_grade(grade, ranking.judged);
   return ranking;
@@ -173,7 +177,19 @@ Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
 
 Error bad_parameter(const Measure& measure, std::string_view text) {
   return fail(Code::usage, "the parameter " + shown(text) + " of " + measure.name +
-                               " is not valid; cutoffs must be numbers above 0, gains GRADE=GAIN");
+                               " is not valid; cutoffs must be numbers above 0, gains GRADE=GAIN, and p a "
+                               "probability below 1");
+}
+
+/// Whether sums of products with the number stay finite.
+bool is_moderate(double value) {
+  return std::abs(value) <= 1e100;
+}
+
+/// Whether a value by name fits: a gain of a grade, or the persistence of rank-biased precision.
+bool is_fitting(const Measure& measure, std::string_view name, double value) {
+  if (name == "p" && measure.name.starts_with("rbp")) return value >= 0.0 && value < 1.0;
+  return is_moderate(value);
 }
 
 Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_view text) {
@@ -188,13 +204,13 @@ Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_v
     double value = 0.0;
     if (measure.takes == Measure::Takes::pairs) {
       if (equals == std::string_view::npos || equals == 0 || !to_double(part.substr(equals + 1), value) ||
-          !std::isfinite(value))
+          !is_fitting(measure, part.substr(0, equals), value))
         return bad_parameter(measure, part);
       parameters.pairs.emplace_back(part.substr(0, equals), value);
       continue;
     }
     const bool is_whole = measure.takes == Measure::Takes::whole_cutoffs;
-    if (!to_double(part, value) || !std::isfinite(value) ||
+    if (!to_double(part, value) || !is_moderate(value) ||
         (is_whole && (value < 1.0 || value != std::floor(value) || value > 1e9)) ||
         (measure.takes == Measure::Takes::cutoffs && (value < 0.0 || value > 1e6)))
       return bad_parameter(measure, part);

@@ -43,11 +43,15 @@ struct JudgedRanking {
 
 /// A ranking of documents that all have grades, as in LETOR files and in a learner's validation set.
 ///
-/// in:     grades - one per document (negative grades count as 0, decimals are rounded to the nearest)
+/// in:     grades - one per document (negative grades count as 0, those above a billion as a billion,
+///         decimals are rounded to the nearest)
 ///         order - document numbers, best first; the caller has already broken ties
 ///         scores - one per document, or empty
 JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std::uint32_t> order,
                              std::span<const double> scores = {});
+
+/// The grade as judged_ranking() counts it.
+int whole_grade(double grade);
 
 /// Document numbers by descending score; equal scores keep their order in the input (LETOR's rule).
 std::vector<std::uint32_t> order_by_score(std::span<const double> scores);
@@ -57,6 +61,11 @@ enum class Mode { trec10, trec9, letor3, letor4, mslr, gdeval };
 
 /// The mode of a name, "trec10" ... "gdeval"; nullopt for any other.
 std::optional<Mode> mode_of(std::string_view name);
+
+/// The lowest grade that is relevant if a caller names none: MSLR's script counts from 2.
+constexpr int default_relevance_level(Mode mode) {
+  return mode == Mode::mslr ? 2 : 1;
+}
 
 struct Rules {
   Mode mode = Mode::trec10;

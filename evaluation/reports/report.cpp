@@ -22,27 +22,32 @@ Row measures_row(const MeasureSet& set, std::string run, std::string queries, Te
   return row;
 }
 
-/// A number as tables print it: counts without decimals, everything else with four.
-std::string number_text(const Measure& measure, double value) {
-  return fmt::format("{:.{}f}", value, measure.is_count ? 0 : 4);
+/// A number that is no count: readers get four decimals, programs all digits.
+std::string decimal_text(double value, Audience audience = Audience::readers) {
+  return audience == Audience::programs ? number_text(value) : fmt::format("{:.4f}", value);
+}
+
+/// A value of a column; readers get counts without decimals, unless they are z-scores.
+std::string value_text(const Report& report, std::size_t column, double value,
+                       Audience audience = Audience::readers) {
+  const bool is_whole = report.set.measure_of(column).is_count && !report.is_z_score;
+  return is_whole && audience == Audience::readers ? fmt::format("{:.0f}", value)
+                                                   : decimal_text(value, audience);
 }
 
 /// A run's summary of one column as readers see it; for `top`, the number of queries, as in Freund et
 /// al. 2003.
 std::string summary_text(const Report& report, const RunEvaluation& run, std::size_t column) {
-  const Measure& measure = report.set.measure_of(column);
-  if (measure.name != "top" || report.is_z_score) return number_text(measure, run.summary[column]);
+  if (report.set.measure_of(column).name != "top" || report.is_z_score)
+    return value_text(report, column, run.summary[column]);
   const std::vector<double> values = run.column(column);
   return fmt::format("{:.0f}", std::accumulate(values.begin(), values.end(), 0.0));
 }
 
-/// A p value for readers is never printed as 0; for programs it has full precision.
+/// A p value for readers is never printed as 0.
 std::string p_text(std::optional<double> p, Audience audience) {
   if (!p) return "-";
-  if (audience == Audience::readers) return *p < 0.00005 ? "< 0.0001" : fmt::format("{:.4f}", *p);
-  std::string text;
-  append_number(text, *p);
-  return text;
+  return audience == Audience::readers && *p < 0.00005 ? "< 0.0001" : decimal_text(*p, audience);
 }
 
 void add_aligned(std::string& text, const std::vector<Row>& rows) {
@@ -124,7 +129,7 @@ void add_csv(std::string& text, const std::vector<Row>& rows) {
 std::vector<ReportTable> further_tables(const Report& report, Audience audience = Audience::readers) {
   std::vector<ReportTable> tables;
   if (!report.comparisons.empty()) tables.push_back(comparison_table(report, audience));
-  if (!report.agreements.empty()) tables.push_back(agreement_table(report));
+  if (!report.agreements.empty()) tables.push_back(agreement_table(report, audience));
   return tables;
 }
 
@@ -317,12 +322,12 @@ std::vector<Row> report_rows(const Report& report, bool is_per_query, Audience a
   for (const RunEvaluation& run : report.runs) {
     for (std::size_t query = 0; is_per_query && query < run.queries.size(); ++query)
       rows.push_back(measures_row(set, run.run, run.queries[query], [&](std::size_t column) {
-        return number_text(set.measure_of(column), run.value(query, column));
+        return value_text(report, column, run.value(query, column), audience);
       }));
     const std::string queries = is_per_query ? "all" : std::to_string(run.queries.size());
     rows.push_back(measures_row(set, run.run, queries, [&](std::size_t column) {
       return audience == Audience::readers ? summary_text(report, run, column)
-                                           : number_text(set.measure_of(column), run.summary[column]);
+                                           : value_text(report, column, run.summary[column], audience);
     }));
   }
   return rows;
@@ -339,19 +344,19 @@ ReportTable comparison_table(const Report& report, Audience audience) {
                     {{"against " + report.baseline, "measure", "difference", "95% low", "95% high",
                       "p (" + report.test + ")", "p Holm", "p Bonferroni", "p Tukey", "win/tie/loss"}}};
   for (const Comparison& c : report.comparisons)
-    table.rows.push_back({c.run, c.measure, fmt::format("{:.4f}", c.difference), fmt::format("{:.4f}", c.low),
-                          fmt::format("{:.4f}", c.high), p_text(c.p, audience), p_text(c.p_holm, audience),
-                          p_text(c.p_bonferroni, audience), p_text(c.p_tukey, audience),
-                          fmt::format("{}/{}/{}", c.wins, c.ties, c.losses)});
+    table.rows.push_back({c.run, c.measure, decimal_text(c.difference, audience),
+                          decimal_text(c.low, audience), decimal_text(c.high, audience),
+                          p_text(c.p, audience), p_text(c.p_holm, audience), p_text(c.p_bonferroni, audience),
+                          p_text(c.p_tukey, audience), fmt::format("{}/{}/{}", c.wins, c.ties, c.losses)});
   return table;
 }
 
-ReportTable agreement_table(const Report& report) {
+ReportTable agreement_table(const Report& report, Audience audience) {
   ReportTable table{"Agreement with " + report.reference,
                     {{"agreement with " + report.reference, "topics", "Kendall tau", "RBO p=0.9"}}};
   for (const Agreement& a : report.agreements)
     table.rows.push_back(
-        {a.run, std::to_string(a.topics), fmt::format("{:.4f}", a.tau), fmt::format("{:.4f}", a.overlap)});
+        {a.run, std::to_string(a.topics), decimal_text(a.tau, audience), decimal_text(a.overlap, audience)});
   return table;
 }
 
@@ -360,7 +365,7 @@ bool is_best(const Report& report, std::size_t run, std::size_t field) {
   const std::size_t column = report.set.number_columns()[field - 2];
   const Measure& measure = report.set.measure_of(column);
   if (measure.is_count) return false;
-  const auto shown = [&](const RunEvaluation& of) { return number_text(measure, of.summary[column]); };
+  const auto shown = [&](const RunEvaluation& of) { return value_text(report, column, of.summary[column]); };
   const auto [least, most] = std::ranges::minmax_element(
       report.runs, {}, [&](const RunEvaluation& each) { return each.summary[column]; });
   return shown(*least) != shown(*most) && shown(report.runs[run]) == shown(measure.is_cost ? *least : *most);

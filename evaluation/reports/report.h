@@ -51,7 +51,7 @@ std::string format_report(const Report& report, Format format);
 /// The format html, in report_page.cpp.
 std::string format_html(const Report& report);
 
-/// Who reads a table: programs want all digits of a p value, and means also where readers want counts.
+/// Who reads a table: programs want all digits, and means also where readers want counts.
 enum class Audience { readers, programs };
 
 using ReportRows = std::vector<std::vector<std::string>>;
@@ -68,7 +68,7 @@ struct ReportTable {
 std::string missing_p_note(const Report& report);
 
 ReportTable comparison_table(const Report& report, Audience audience = Audience::readers);
-ReportTable agreement_table(const Report& report);
+ReportTable agreement_table(const Report& report, Audience audience = Audience::readers);
 
 /// Whether a run has the best summary of the column in a field of its row, which tables set in bold. Never
 /// true for a count, for a report of one run, or when all runs are equal.

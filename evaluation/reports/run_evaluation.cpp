@@ -26,10 +26,6 @@ struct Shared {
   const QueryJudgments* judgments = nullptr;
 };
 
-bool has_relevant(const QueryJudgments& query) {
-  return std::ranges::any_of(query.documents, [](const auto& judgment) { return judgment.grade > 0; });
-}
-
 /// A run as evaluation reads it.
 struct Lists {
   std::string name;
@@ -55,7 +51,7 @@ Work plan_work(const Lists& lists, const Judgments& judgments, const EvaluationO
   std::size_t list = 0;
   for (const QueryJudgments& query : judgments.queries) {
     while (list < lists.count && lists.topic_of(list) < query.query) ++list;
-    if (options.rules.mode == Mode::gdeval && !has_relevant(query)) continue;
+    if (!is_evaluated(query, options.rules)) continue;
     const bool has_list = list < lists.count && lists.topic_of(list) == query.query;
     if (has_list || options.is_complete)
       work.topics.push_back({has_list ? list : kNoList, &query});
@@ -236,6 +232,18 @@ std::vector<double> RunEvaluation::column(std::size_t column) const {
   return out;
 }
 
+int highest_grade(const Judgments& judgments) {
+  int highest = 1;
+  for (const QueryJudgments& query : judgments.queries)
+    for (const Judgment& judgment : query.documents) highest = std::max(highest, judgment.grade);
+  return highest;
+}
+
+bool is_evaluated(const QueryJudgments& query, const Rules& rules) {
+  const auto is_relevant = [](const Judgment& judgment) { return judgment.grade > 0; };
+  return rules.mode != Mode::gdeval || std::ranges::any_of(query.documents, is_relevant);
+}
+
 void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options) {
   evaluation.summary.assign(set.size(), 0.0);
   for (std::size_t column = 0; column < set.size(); ++column)
@@ -283,7 +291,7 @@ Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<cons
   std::set<std::string_view> judged;
   for (const Judgments& group : groups) {
     for (const QueryJudgments& query : group.queries)
-      if (options.rules.mode != Mode::gdeval || has_relevant(query)) judged.insert(query.query);
+      if (is_evaluated(query, options.rules)) judged.insert(query.query);
     const bool is_last_hope =
         &group == &groups.back() && sums.empty();  // then evaluate_run says what is wrong
     if (!is_last_hope && !shares_topic(run, group)) continue;
@@ -313,14 +321,18 @@ Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_
   TRY(auto queries, read_letor_queries(letor_path, values_are_ranks, scores_path));
   RunEvaluation evaluation;
   evaluation.run = scores_path;
+  Rules rules = options.rules;
+  rules.top_grade = 1;
+  for (const auto& [id, query] : queries)
+    for (const double grade : query.grades) rules.top_grade = std::max(rules.top_grade, whole_grade(grade));
   for (const auto& [id, query] : queries) {
     auto order = order_by_score(query.scores);
     if (options.depth > 0 && order.size() > options.depth) order.resize(options.depth);
     const JudgedRanking ranking = judged_ranking(query.grades, order, query.scores);
-    if (options.rules.mode == Mode::gdeval && ranking.relevant(1) == 0) continue;
+    if (rules.mode == Mode::gdeval && ranking.relevant(1) == 0) continue;
     evaluation.queries.push_back(id);
     evaluation.documents.push_back(static_cast<double>(ranking.retrieved()));
-    const std::vector<double> values = evaluate(set, ranking, options.rules);
+    const std::vector<double> values = evaluate(set, ranking, rules);
     evaluation.values.insert(evaluation.values.end(), values.begin(), values.end());
     if (const auto length = relstring_length(set))
       evaluation.relstrings.push_back(relstring_of(ranking, *length));

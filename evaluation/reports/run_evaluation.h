@@ -21,6 +21,12 @@ struct EvaluationOptions {
   RunFileOptions file;
 };
 
+/// The highest grade in the judgments, at least 1: what Rules::top_grade is where these judgments count.
+int highest_grade(const Judgments& judgments);
+
+/// Whether a query counts under the rules: gdeval leaves out those without a relevant document.
+bool is_evaluated(const QueryJudgments& query, const Rules& rules);
+
 /// The values of one run: a table of queries x measures.
 struct RunEvaluation {
   std::string run;
@@ -60,7 +66,7 @@ Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<cons
 /// Computes `summary` from `values`, with each measure's kind of average.
 void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options);
 
-/// Evaluates a LETOR file with a file of scores, one score line per row.
+/// Evaluates a LETOR file with a file of scores, one score line per row. ERR's top grade is the file's.
 ///
 /// errors: those of the readers; bad_data when the numbers of lines differ or a score is not finite
 Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,

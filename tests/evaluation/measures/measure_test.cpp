@@ -107,6 +107,21 @@ TEST_CASE("Measures give the values of a worked example", "[evaluation][measure]
   CHECK(value_of("ndcg_cut_20", r, rules_of(Mode::gdeval)) == Approx(3.5 / (3 + 1 / std::log2(3) + 0.5)));
 }
 
+TEST_CASE("A grade above the highest stops a reader for certain and no more", "[evaluation][measure]") {
+  Rules rules;
+  rules.top_grade = 2;
+  const JudgedRanking higher{{5, 2, 5}, {}, {{2, 1}, {5, 2}}};
+  CHECK(value_of("err_10", higher, rules) == 1.0);
+  rules.top_grade = 2000;  // 2^grade is limited, also in the highest grade's share
+  CHECK(value_of("err_10", {{2000}, {}, {{2000, 1}}}, rules) == 1.0);
+}
+
+TEST_CASE("Grades too large for a whole number are the largest that is counted", "[evaluation][measure]") {
+  const std::vector<double> grades{4294967297.0, 1e300, -5.0, 1.4};
+  const std::vector<std::uint32_t> order{0, 1, 2, 3};
+  CHECK(judged_ranking(grades, order).grades == std::vector<int>{1'000'000'000, 1'000'000'000, 0, 1});
+}
+
 TEST_CASE("Each LETOR mode has its own rule for lists shorter than the cutoff", "[evaluation][measure]") {
   const JudgedRanking r = example();
   const double burges = (3 + 1 / std::log2(3)) / (4 + 1 / std::log2(3));
@@ -187,11 +202,14 @@ TEST_CASE("Names of measures are parsed like trec_eval's and mistakes are named"
 }
 
 TEST_CASE("Parameters of measures are accepted up to their limits", "[evaluation][measure]") {
-  for (const char* good : {"P_1", "P_1000000000", "iprec_at_recall_0", "iprec_at_recall_1000000"}) {
+  for (const char* good : {"P_1", "P_1000000000", "iprec_at_recall_0", "iprec_at_recall_1000000",
+                           "ndcg.1=1e100", "G.1=-1e100", "rbp.p=0", "rbp.p=0.99", "rbp.1=2,p=0.5"}) {
     INFO(good);
     CHECK(parse_measures(good).has_value());
   }
-  for (const char* bad : {"P_1000000001", "P_0.5", "iprec_at_recall_-0.1", "iprec_at_recall_1000001"}) {
+  for (const char* bad :
+       {"P_1000000001", "P_0.5", "iprec_at_recall_-0.1", "iprec_at_recall_1000001", "ndcg.1=1e101",
+        "G.1=-1e308", "rbp.p=1", "rbp.p=-0.1", "rbp_resid.p=5", "set_F_1e200", "utility_1,1e300,0,0"}) {
     INFO(bad);
     CHECK(parse_measures(bad).has_error());
   }

@@ -40,8 +40,7 @@ TEST_CASE("Every format has every run with special characters escaped", "[evalua
   CHECK(report.comparisons[0].wins == 1);
   CHECK(report.comparisons[0].losses == 1);
   CHECK(format_report(report, Format::table).find("x<&>      all  0.7500") != std::string::npos);
-  CHECK(format_report(report, Format::csv).find("x<&>,1,0.5000,0.0000,0.5000,0.2000,1\n") !=
-        std::string::npos);
+  CHECK(format_report(report, Format::csv).find("x<&>,1,0.5,0,0.5,0.2,1\n") != std::string::npos);
   CHECK(format_report(report, Format::markdown).find("| x<&> | 2 | 1.0000 |") != std::string::npos);
   CHECK(format_report(report, Format::latex).find("y\\_z & all") != std::string::npos);
   const std::string page = format_report(report, Format::html);
@@ -78,8 +77,7 @@ TEST_CASE("A comparison of equal differences has no p value, and every format sa
   const std::string note = "all queries have the same difference";
   for (const Format format : {Format::table, Format::markdown, Format::latex, Format::html})
     CHECK(format_report(report, format).find(note) != std::string::npos);
-  CHECK(format_report(report, Format::csv).find("x,P_1,1.0000,1.0000,1.0000,-,-,-,-,2/0/0") !=
-        std::string::npos);
+  CHECK(format_report(report, Format::csv).find("x,P_1,1,1,1,-,-,-,-,2/0/0") != std::string::npos);
   const auto json = parse_json(format_report(report, Format::json), "report");
   CHECK(json->at_pointer("/comparisons/1/p").is_null());
   CHECK(json->at_pointer("/comparisons/0/p").to_number<double>() == 1.0);
@@ -98,11 +96,25 @@ TEST_CASE("Tables show top-k as counts and programs get shares and the best is m
     report.runs.push_back(std::move(run));
   }
   CHECK(format_report(report, Format::table).find("good        3      2 ") != std::string::npos);
-  CHECK(format_report(report, Format::csv).find("good,3,0.6667,2.6667") != std::string::npos);
+  CHECK(format_report(report, Format::csv).find("good,3,0.6666666666666666,2.6666666666666665") !=
+        std::string::npos);
   CHECK(format_report(report, Format::html).find("<td><strong>2</strong></td>") != std::string::npos);
   CHECK(format_report(report, Format::latex).find("\\textbf{2}") != std::string::npos);
   CHECK(format_report(report, Format::latex).find("\\textbf{2.6667}") == std::string::npos);
   CHECK(format_report(report, Format::latex).find("\\textbf{1}") == std::string::npos);
+}
+
+TEST_CASE("Z-scores of counts have decimals in every table", "[evaluation][report]") {
+  Report report;
+  report.set = *parse_measures("num_rel_ret");
+  report.is_z_score = true;
+  RunEvaluation run;
+  run.run = "a";
+  run.queries = {"1"};
+  run.values = run.summary = {0.73};
+  report.runs.push_back(std::move(run));
+  CHECK(format_report(report, Format::table).find("0.7300") != std::string::npos);
+  CHECK(format_report(report, Format::csv).find("a,1,0.73\n") != std::string::npos);
 }
 
 TEST_CASE("A comparison with a run or test that does not exist is refused", "[evaluation][report]") {
@@ -196,6 +208,19 @@ TEST_CASE("LETOR files are evaluated with a file of scores in the same order", "
   CHECK(
       evaluate_letor(letor, false, folder.write("s", "1\nnan\n1\n"), set, options).error().text.find(":2:") !=
       std::string::npos);
+}
+
+TEST_CASE("The highest grade of LETOR files is that of their grades", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto set = *parse_measures("err_10");
+  const std::string letor = folder.write("l", "1 qid:1 1:1 # a\n2 qid:1 1:2 # b\n0 qid:1 1:1 # c\n");
+  const auto of_letor = evaluate_letor(letor, false, folder.write("s", "3\n2\n1\n"), set, {});
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 b 2\n1 0 c 0\n"));
+  const auto run = index_run(folder.write("r", "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n"));
+  EvaluationOptions options;
+  options.rules.top_grade = highest_grade(*judgments);
+  CHECK(of_letor->summary == evaluate_run(*run, *judgments, set, options)->summary);
+  CHECK(of_letor->summary[0] == Approx(0.25 + 0.75 * 0.75 / 2));
 }
 
 TEST_CASE("Equal scores of a run stay in the file's order by the rules of LETOR's scripts alone",
