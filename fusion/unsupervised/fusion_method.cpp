@@ -91,6 +91,31 @@ FusionMethod fusion_method_of(const MethodRow& row) {
   return method;
 }
 
+/// Checks the parameter that somebody gave a method.
+Result<void> check_parameter(const FusionMethod& method, double k) {
+  constexpr double kMostExponent = 100.0;
+  constexpr double kMostPositions = 1e9;
+  if (method.parameter.empty())
+    return fail(Code::usage, "--k: the method " + method.name + " has no parameter; leave it out");
+  if (!std::isfinite(k) || k < 0.0) return fail(Code::usage, "--k: must be a number of at least 0");
+  if ((method.name == "rbc" || method.name.starts_with("mc")) && k >= 1.0)
+    return fail(Code::usage, "--k: must be a probability below 1 for " + method.name);
+  if (method.name == "combgmnz" && k > kMostExponent)
+    return fail(Code::usage, "--k: must be at most 100 for combgmnz");
+  const bool counts = method.name == "probfuse" || method.name == "slidefuse";
+  if (counts && (k != std::floor(k) || k > kMostPositions))
+    return fail(Code::usage, "--k: must be a whole number of at most 1000000000 for " + method.name);
+  if (method.name == "probfuse" && k < 1.0)
+    return fail(Code::usage, "--k: probfuse needs at least one segment");
+  return {};
+}
+
+/// Limits scores, so that differences between them are finite too; the sum of infinities of unlike sign is 0.
+void make_finite(std::vector<double>& scores) {
+  constexpr double kMost = 1e300;
+  for (double& score : scores) score = std::isnan(score) ? 0.0 : std::clamp(score, -kMost, kMost);
+}
+
 }  // namespace
 
 std::span<const FusionMethod> fusion_methods() {
@@ -109,15 +134,7 @@ const FusionMethod* find_fusion_method(std::string_view name) {
 
 Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options, std::size_t lists,
                                   bool learns) {
-  if (options.k && method.parameter.empty())
-    return fail(Code::usage, "--k: the method " + method.name + " has no parameter; leave it out");
-  if (options.k && (!std::isfinite(*options.k) || *options.k < 0.0))
-    return fail(Code::usage, "--k: must be a number of at least 0");
-  const double k = options.k.value_or(method.default_k);
-  if ((method.name == "rbc" || method.name.starts_with("mc")) && k >= 1.0)
-    return fail(Code::usage, "--k: must be a probability below 1 for " + method.name);
-  if ((method.name == "probfuse") && k < 1.0)
-    return fail(Code::usage, "--k: probfuse needs at least one segment");
+  if (options.k) TRY_VOID(check_parameter(method, *options.k));
   if (options.normalise && !method.uses_scores)
     return fail(Code::usage, "--normalise: the method " + method.name + " uses ranks only; leave it out");
   if (!options.weights.empty() && !method.takes_weights)
@@ -147,6 +164,7 @@ std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& qu
     method.score(normalised(query, normalisation), options, k, scores);
   else
     method.score(query, options, k, scores);
+  make_finite(scores);
   return scores;
 }
 

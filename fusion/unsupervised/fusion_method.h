@@ -36,7 +36,7 @@ struct FusionMethod {
   bool is_supervised = false;  ///< needs --train
   Normalisation default_normalise = Normalisation::none;
   bool uses_scores = false;  ///< if not, the method uses ranks alone and takes no normalisation
-  /// Computes one finite score per document of the query; higher is better. The lists are already normalised.
+  /// Computes one score per document of the query; higher is better. The lists are already normalised.
   void (*score)(const QueryLists&, const FusionOptions&, double k, std::vector<double>& scores) = nullptr;
 };
 
@@ -52,7 +52,8 @@ const FusionMethod* find_fusion_method(std::string_view name);
 Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options, std::size_t lists,
                                   bool learns = false);
 
-/// The scores of one query's documents; empty for a query without documents.
+/// The scores of one query's documents, from -1e300 to 1e300: what is beyond counts as the limit, and the sum
+/// of infinities of unlike sign as 0. Empty for a query without documents.
 /// cost: O(entries) for the rank and score methods; for others see the file that holds them
 std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& query,
                                 const FusionOptions& options);

@@ -165,6 +165,29 @@ TEST_CASE("Fusion scores are finite and do not depend on the numbering of docume
   }
 }
 
+TEST_CASE("Scores, weights and parameters as large as a double can be give finite scores",
+          "[fusion][methods][security]") {
+  // b overflows in both lists, c in one each way, and d is nothing at all.
+  const QueryLists query{{"a", "b", "c", "d"},
+                         {{{1, 1e308}, {2, 1e308}, {0, 1.0}, {3, 0.0}}, {{1, 1e308}, {0, 1.0}, {2, -1e308}}}};
+  for (const FusionMethod& method : fusion_methods()) {
+    if (method.is_supervised) continue;
+    FusionOptions options;
+    if (method.takes_weights) options.weights = {1e308, 1e308};
+    if (method.uses_scores) options.normalise = Normalisation::none;
+    if (!method.parameter.empty() && !method.name.starts_with("mc") && method.name != "rbc")
+      options.k = 1e308;
+    INFO(method.name);
+    const auto scores = fuse_scores(method, query, options);
+    for (const double score : scores) CHECK(std::isfinite(score));
+    if (method.uses_scores) CHECK(scores[1] > scores[3]);
+  }
+  FusionOptions none = with_k(100.0);
+  none.normalise = Normalisation::none;
+  CHECK(check_fusion_options(*find_fusion_method("combgmnz"), none, 2).has_value());
+  CHECK(fuse_scores(*find_fusion_method("combgmnz"), query, none)[3] == 0.0);
+}
+
 TEST_CASE("A single list is fused to itself by every method based on ranks", "[fusion][methods]") {
   const QueryLists query{{"a", "b", "c"}, {{{2, 9.0}, {0, 4.0}, {1, 1.0}}}};
   for (const FusionMethod& method : fusion_methods()) {
@@ -230,6 +253,11 @@ TEST_CASE("Options that a method cannot use are refused by name", "[fusion][meth
   refuses("mc4", with_k(1.0));
   refuses("rrf", with_k(HUGE_VAL));
   refuses("probfuse", with_k(0.5));
+  refuses("combgmnz", with_k(100.5));
+  for (const char* counting : {"probfuse", "slidefuse"}) {
+    refuses(counting, with_k(2.7));
+    refuses(counting, with_k(1e300));
+  }
   const auto takes = [](const char* name, const FusionOptions& options, bool learns = false) {
     return check_fusion_options(*find_fusion_method(name), options, 2, learns).has_value();
   };
@@ -237,6 +265,8 @@ TEST_CASE("Options that a method cannot use are refused by name", "[fusion][meth
   CHECK(takes("rrf", with_k(1.0)));
   CHECK(takes("mc1", with_k(0.0)));
   CHECK(takes("probfuse", with_k(1.0)));
+  CHECK(takes("slidefuse", with_k(0.0)));
+  CHECK(takes("combgmnz", with_k(2.5)));
   CHECK(takes("rrf", with_weights({0.0, 1.0})));
   CHECK(takes("weighted_borda", {}, true));
   CHECK(check_fusion_options(*find_fusion_method("rrf"), with_weights({1.0}), 2).error().text ==

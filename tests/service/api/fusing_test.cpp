@@ -104,6 +104,18 @@ TEST_CASE("Callers' scores are combined as the method prescribes", "[service][fu
 {"name":"b","results":[{"id":"y","score":4},{"id":"z","score":3}]}]})")) == "x y z");
 }
 
+TEST_CASE("Scores as large as a double can be are fused to finite ones", "[service][fusing][security]") {
+  for (const char* method : {"combsum", "combmnz", "combgmnz"}) {
+    const Json answer =
+        fused(std::string(R"({"method":")") + method + R"(","options":{"normalise":"none"},"lists":[
+{"name":"a","results":[{"id":"x","score":1e308},{"id":"y","score":-1e308},{"id":"z","score":0}]},
+{"name":"b","results":[{"id":"x","score":1e308},{"id":"y","score":-1e308}]}]})");
+    CHECK(ids_of(answer) == "x z y");
+    CHECK(answer.at("results").at(0).at("relative_score").to_number<double>() == 1.0);
+    CHECK(answer.at("results").at(1).at("relative_score").to_number<double>() == 0.5);
+  }
+}
+
 TEST_CASE("Equivalent URLs are one result and the fields of callers come back unchanged",
           "[service][fusing]") {
   const Json answer = fused(R"({"lists":[
@@ -159,6 +171,8 @@ TEST_CASE("Every bad request to fuse has one clear error", "[service][fusing]") 
        "uses only ranks"},
       {R"({"method":"combsum","options":{"normalise":"mean"},"lists":[]})", "unknown normalisation \"mean\""},
       {R"({"method":"borda","options":{"k":3},"lists":[{"name":"a","results":["x"]}]})", "has no parameter"},
+      {R"({"method":"combgmnz","options":{"k":2000},"lists":[{"name":"a","results":[{"id":"x","score":1}]}]})",
+       "at most 100"},
       {R"({"method":"borda","lists":[{"name":"a","weight":2,"results":["x"]}]})", "takes no weights"},
       {R"({"method":"weighted_borda","lists":[{"name":"a","results":["x"]}]})", "needs a weight"},
       {R"({"options":{"q":3},"lists":[]})", "options: unknown member \"q\""},
