@@ -102,8 +102,7 @@ QueryInstances instances_of(const TrainingSet& set, const QueryRange& query) {
   instances.documents.resize(query.end - query.begin);
   for (std::size_t row = query.begin; row < query.end; ++row)
     for (std::size_t f = 0; f < instances.lists; ++f)
-      instances.ranks.push_back(
-          set.matrix.is_unranked(row, f) ? 0 : static_cast<std::uint32_t>(-set.matrix.value(row, f)));
+      instances.ranks.push_back(set.matrix.is_unranked(row, f) ? 0 : whole_rank(-set.matrix.value(row, f)));
   return instances;
 }
 
@@ -115,6 +114,11 @@ std::vector<CodedColumn> columns_of(const FeatureMatrix& matrix) {
 }
 
 }  // namespace
+
+std::uint32_t whole_rank(double rank) {
+  constexpr double kDeepestRank = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::min(rank, kDeepestRank));
+}
 
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths) {
   require(lists.size() == depths.size(), "a depth per list");

@@ -33,6 +33,9 @@ struct QueryInstances {
   }
 };
 
+/// The rank in a file's cell, at least 1, as instances have it; ranks beyond 2^32 - 1 are that one.
+std::uint32_t whole_rank(double rank);
+
 /// Joins the lists of one base query. Training, fusing and serving all make their features with this function
 /// and feature_matrix().
 ///

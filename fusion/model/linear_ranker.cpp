@@ -46,7 +46,7 @@ std::string LinearRanker::describe(const std::vector<Feature>& features) const {
 
 Result<LinearRanker> read_linear_ranker(const JsonObject& body, const std::vector<Feature>& features) {
   StateFields fields(body);
-  const double offset = fields.number("offset");
+  const double offset = fields.weight("offset");
   const JsonArray* list = fields.array("terms");
   if (fields.failed()) return fields.error();
   std::vector<LinearTerm> terms;
@@ -56,7 +56,7 @@ Result<LinearRanker> read_linear_ranker(const JsonObject& body, const std::vecto
     StateFields own(item.get_object(), name + '.');
     LinearTerm term;
     const std::uint64_t feature = own.count("feature");
-    term.weight = own.number("weight");
+    term.weight = own.weight("weight");
     term.unranked = own.number("default");
     if (own.failed()) return own.error();
     if (feature >= features.size())

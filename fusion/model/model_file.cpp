@@ -37,6 +37,9 @@ const boost::json::string* string_at(const JsonObject& parent, std::string_view 
 Result<void> check_derived(const std::vector<Feature>& features, std::string_view name) {
   const auto first = std::find_if(features.begin(), features.end(), is_derived);
   if (first == features.end()) return {};
+  if (std::any_of(features.begin(), first,
+                  [](const Feature& feature) { return feature.kind != FeatureKind::rank; }))
+    return bad(name, "features: a derived feature is computed from ranks, and not all that come first are");
   TRY(const auto known, derived_features(kDerivedNames, std::vector<Feature>(features.begin(), first)));
   std::set<std::string> names;
   for (const Feature& feature : known) names.insert(feature.name);

@@ -138,7 +138,7 @@ class QueryScorer {
     std::uint32_t* ranks = instances_.ranks.data() + instances_.ranks.size() - instances_.lists;
     for (const evaluation::LetorCell& cell : row.cells)
       if (is_ranked(cell, model_.features[cell.index - 1], true))
-        ranks[cell.index - 1] = static_cast<std::uint32_t>(cell.value);
+        ranks[cell.index - 1] = whole_rank(cell.value);
     return {};
   }
 

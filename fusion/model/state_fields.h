@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,17 @@
 #include "core/result.h"
 
 namespace metafuse::fusion {
+
+/// Whether sums of such numbers stay finite, as those of weights must.
+inline bool is_moderate(double number) {
+  return std::abs(number) <= 1e100;
+}
+
+/// A number of a file as a count: the nearest one from 0 to 2^53, or 0 if it is none.
+inline std::uint64_t count_of(double number) {
+  constexpr double kMost = 9007199254740992.0;
+  return number > 0.0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;
+}
 
 /// Reads the fields of a model's body one by one. The first field that is missing or of the wrong type sets
 /// the error; from then on every read returns an empty value.
@@ -33,6 +45,11 @@ class StateFields {
   double number(std::string_view name) {
     const Json* field = find(name);
     return field == nullptr ? 0.0 : as_number(name, *field);
+  }
+  /// What is added to scores, or is a factor in them.
+  double weight(std::string_view name) {
+    const double value = number(name);
+    return is_moderate(value) ? value : refuse<double>(name, "from -1e100 to 1e100");
   }
   bool flag(std::string_view name) {
     const Json* field = find(name);

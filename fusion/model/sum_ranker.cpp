@@ -11,6 +11,7 @@
 
 #include "core/contract.h"
 #include "fusion/data/features.h"
+#include "fusion/model/state_fields.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -191,12 +192,14 @@ Result<SumParts> read_fused(const JsonObject& body, const std::vector<Feature>& 
     return fail(Code::bad_data, "body.weights: must be one number per feature; train the model again");
   for (std::size_t feature = 0; feature < features.size(); ++feature)
     if (double& weight = fused.weights.emplace_back();
-        !finite_number(&list->get_array()[feature], weight) ||
+        !finite_number(&list->get_array()[feature], weight) || !is_moderate(weight) ||
         (features[feature].kind != FeatureKind::rank && weight != 0.0))
-      return fail(Code::bad_data,
-                  fmt::format("body.weights[{}]: must be a finite number, and 0 for a feature that is not a "
-                              "rank; train the model again",
-                              feature));
+      return fail(
+          Code::bad_data,
+          fmt::format(
+              "body.weights[{}]: must be a number from -1e100 to 1e100, and 0 for a feature that is not a "
+              "rank; train the model again",
+              feature));
   TRY(fused.steps, read_weak_rankings(body, features));
   return SumParts{std::move(fused), {}, {}};
 }

@@ -1,6 +1,7 @@
 #include "fusion/model/value_ranking.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -67,10 +68,10 @@ Result<std::vector<ValueRanking>> read_value_rankings(const JsonObject& body,
     ranking.low = own.number("low");
     ranking.high = own.number("high");
     ranking.q_default = own.number("q_default");
-    ranking.alpha = own.number("alpha");
+    ranking.alpha = own.weight("alpha");
     if (own.failed()) return own.error();
     if (ranking.feature >= features.size() || ranking.low > ranking.high ||
-        (ranking.q_default != 0.0 && ranking.q_default != 1.0))
+        !std::isfinite(ranking.high - ranking.low) || (ranking.q_default != 0.0 && ranking.q_default != 1.0))
       return fail(Code::bad_data, name + ": out of range; train the model again");
     rankings.push_back(ranking);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/number.h"
+#include "fusion/model/state_fields.h"
 
 namespace metafuse::fusion {
 
@@ -46,8 +47,8 @@ Result<WeakRanking> read_one(const JsonObject& object, const std::vector<Feature
   if (!finite_number(object.if_contains("q_default"), ranking.q_default) || ranking.q_default < 0.0 ||
       ranking.q_default > 1.0)
     return bad_field(place, "\"q_default\" must be within [0, 1]");
-  if (!finite_number(object.if_contains("alpha"), ranking.alpha))
-    return bad_field(place, "\"alpha\" must be a finite number");
+  if (!finite_number(object.if_contains("alpha"), ranking.alpha) || !is_moderate(ranking.alpha))
+    return bad_field(place, "\"alpha\" must be a number from -1e100 to 1e100");
   return ranking;
 }
 

@@ -155,7 +155,7 @@ Result<TreeNode> read_node(const JsonObject& object, const std::vector<Feature>&
                            const std::string& prefix) {
   StateFields fields(object, prefix);
   TreeNode node;
-  node.value = fields.number("value");
+  node.value = fields.weight("value");
   if (object.contains("feature")) {
     if (features.empty()) return fail(Code::bad_data, prefix + "feature: the model has no features");
     node.feature = static_cast<std::uint32_t>(fields.count("feature", features.size() - 1));

@@ -11,6 +11,7 @@
 
 #include "core/json_members.h"
 #include "fusion/learners/rankboost/kernels.h"
+#include "fusion/model/state_fields.h"
 
 namespace metafuse::fusion::rankboost {
 
@@ -295,9 +296,9 @@ std::string generalisation_text(const JsonObject& training, std::uint64_t featur
   if (!single.is_object()) return "theorem 3 does not apply: feedback is a sum over queries\n";
   if (record.inner("options").text_or_empty("weak_ranking") == "value")
     return "theorem 3 does not apply: the weak rankings are not {0, 1}-valued\n";
-  const auto below = static_cast<std::uint64_t>(single.number_or("below"));
-  const auto above = static_cast<std::uint64_t>(single.number_or("above"));
-  const auto rounds = static_cast<std::uint64_t>(record.number_or("rounds"));
+  const auto below = count_of(single.number_or("below"));
+  const auto above = count_of(single.number_or("above"));
+  const auto rounds = count_of(record.number_or("rounds"));
   const double documents = static_cast<double>(below + above);
   const double d =
       std::max(2.0, std::floor(std::log2(2.0 * static_cast<double>(features) * (documents + 1.0))));

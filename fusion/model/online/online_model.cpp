@@ -23,9 +23,13 @@ std::size_t exact_map_size(std::size_t inputs, int degree) {
   return static_cast<std::size_t>(size < kHuge ? std::llround(size) : std::llround(kHuge));
 }
 
+namespace {
+constexpr std::size_t kLargestMap = 10'000'000;
+}
+
 ExactMap::ExactMap(std::size_t inputs, int degree) : degree_(static_cast<std::size_t>(degree)) {
   require(degree >= 1, "a polynomial kernel has degree 1 at least");
-  require(exact_map_size(inputs, degree) <= 10'000'000, "an exact map must fit into memory");
+  require(exact_map_size(inputs, degree) <= kLargestMap, "an exact map must fit into memory");
   std::vector<std::size_t> choice(degree_, 0);  // variables in ascending order, so each monomial occurs once
   for (;;) {
     double coefficient = 1.0;
@@ -74,6 +78,7 @@ Result<void> check(const OnlineOptions& options) {
   if (!(options.tau > 0.0 && options.tau <= 1.0)) return refuse("--tau must be above 0 and at most 1");
   if (!(options.step > 0.0 && std::isfinite(options.step))) return refuse("--step must be above 0");
   if (options.kernel.degree < 1 || options.kernel.degree > 20) return refuse("--degree must be from 1 to 20");
+  if (options.kernel.max_map > kLargestMap) return refuse("--max-map must be at most 10000000");
   if (options.kernel.budget == 0) return refuse("--budget must be 1 or more");
   if (options.max_votes == 0) return refuse("--max-votes must be 1 or more");
   if (options.prank_step.rule == StepRule::perceptron) return {};
@@ -110,27 +115,35 @@ bool is_ensemble(OnlineMethod method) {
          method == OnlineMethod::oap_vp;
 }
 
-Result<OnlineModel> OnlineModel::make(const OnlineOptions& options) {
+Result<OnlineSizes> sizes_of(const OnlineOptions& options) {
   TRY_VOID(check(options));
+  OnlineSizes sizes;
+  sizes.dimensions = options.inputs;
+  if (const KernelOptions& kernel = options.kernel; kernel.is_polynomial) {
+    const std::size_t map_size = exact_map_size(options.inputs, kernel.degree);
+    sizes.has_map = map_size <= kernel.max_map;
+    sizes.dimensions = sizes.has_map ? map_size : kernel.budget;
+    if (!sizes.has_map) sizes.stored = kernel.budget * options.inputs;
+  }
+  if (options.method == OnlineMethod::widrow_hoff) return sizes;
+  sizes.rankers = is_ensemble(options.method) ? options.rankers : 1;
+  sizes.cuts = static_cast<std::size_t>(options.ranks - 1);
+  return sizes;
+}
+
+Result<OnlineModel> OnlineModel::make(const OnlineOptions& options) {
+  TRY(const OnlineSizes sizes, sizes_of(options));
   OnlineModel model;
   model.options_ = options;
-  std::size_t dimensions = options.inputs;
-  const KernelOptions& kernel = options.kernel;
-  if (kernel.is_polynomial && exact_map_size(options.inputs, kernel.degree) <= kernel.max_map) {
-    model.map_ = ExactMap(options.inputs, kernel.degree);
-    dimensions = model.map_.size();
-  } else if (kernel.is_polynomial) {
-    dimensions = kernel.budget;
-    model.stored_.assign(kernel.budget * options.inputs, 0.0);
-  }
+  if (sizes.has_map) model.map_ = ExactMap(options.inputs, options.kernel.degree);
+  model.stored_.assign(sizes.stored, 0.0);
   if (model.is_gradient()) {
-    model.weights_.assign(padded(dimensions), 0.0);
+    model.weights_.assign(padded(sizes.dimensions), 0.0);
     return model;
   }
-  const bool is_one = !is_ensemble(options.method);
-  model.bank_ =
-      PrankBank({is_one ? 1 : options.rankers, dimensions, options.ranks, is_one ? 1.0 : options.tau,
-                 options.seed, options.prank_step, has_votes(options.method)});
+  model.bank_ = PrankBank({sizes.rankers, sizes.dimensions, options.ranks,
+                           is_ensemble(options.method) ? options.tau : 1.0, options.seed, options.prank_step,
+                           has_votes(options.method)});
   return model;
 }
 

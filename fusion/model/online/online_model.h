@@ -107,6 +107,18 @@ struct OnlineOptions {
   friend bool operator==(const OnlineOptions&, const OnlineOptions&) = default;
 };
 
+/// How many numbers a model of some options has.
+struct OnlineSizes {
+  std::size_t dimensions = 0;  ///< d: of inputs, of features of the exact map, or of stored examples
+  bool has_map = false;        ///< the features are those of the exact map
+  std::size_t rankers = 0;     ///< PRanks; 0 for Widrow-Hoff
+  std::size_t cuts = 0;        ///< thresholds of each
+  std::size_t stored = 0;      ///< numbers of the stored examples
+};
+
+/// errors: usage, naming the option that is out of range
+Result<OnlineSizes> sizes_of(const OnlineOptions& options);
+
 /// The model's prediction for one instance.
 struct OnlinePrediction {
   double score = 0.0;  ///< documents are ordered by it

@@ -92,6 +92,39 @@ JsonObject to_json(const OnlineOptions& options) {
   return json;
 }
 
+/// The arrays of a state.
+struct Arrays {
+  BankState bank;
+  std::vector<double> stored;
+};
+
+/// errors: bad_data, naming the array that has other dimensions than the options say
+Result<Arrays> read_arrays(const JsonObject& state, const OnlineOptions& options, const OnlineSizes& sizes) {
+  StateFields fields(state);
+  Arrays out;
+  BankState& bank = out.bank;
+  bank.weights = fields.numbers("weights");
+  bank.thresholds = fields.numbers("thresholds");
+  bank.weight_sums = fields.numbers("weight_sums");
+  bank.correct = fields.counts("correct");
+  const bool is_romma = options.prank_step.rule != StepRule::perceptron;
+  if (is_romma) bank.slack_squares = fields.numbers("slack_squares");
+  out.stored = fields.numbers("stored");
+  if (fields.failed()) return fields.error();
+  const bool is_bank = sizes.rankers > 0;
+  TRY_VOID(check_sizes({{"weights", bank.weights.size(),
+                         is_bank ? sizes.rankers * sizes.dimensions : padded(sizes.dimensions)},
+                        {"thresholds", bank.thresholds.size(), sizes.rankers * sizes.cuts},
+                        {"weight_sums", bank.weight_sums.size(), is_bank ? sizes.dimensions : 0},
+                        {"correct", bank.correct.size(), sizes.rankers},
+                        {"slack_squares", bank.slack_squares.size(), is_romma ? sizes.rankers : 0},
+                        {"stored", out.stored.size(), sizes.stored}}));
+  for (const double square : bank.slack_squares)
+    if (square < 0.0) return fail(Code::bad_data, "body.slack_squares: below 0");
+  if (!are_sorted(bank.thresholds, sizes.cuts)) return fail(Code::bad_data, "body.thresholds: not ascending");
+  return out;
+}
+
 }  // namespace
 
 JsonObject OnlineModel::state() const {
@@ -119,46 +152,28 @@ JsonObject OnlineModel::state() const {
 
 Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
   TRY(auto options, read_options(state));
-  auto made = make(options);
-  if (!made) return fail(Code::bad_data, "body: " + made.error().text);
-  OnlineModel& model = *made;
+  const auto sizes = sizes_of(options);
+  if (!sizes) return fail(Code::bad_data, "body: " + sizes.error().text);
+  // What the options ask for is only allocated if the file holds as much.
+  TRY(auto arrays, read_arrays(state, options, *sizes));
+  TRY(OnlineModel model, make(options));
   StateFields fields(state);
   model.steps_ = fields.count("steps");
-  BankState bank;
-  bank.weights = fields.numbers("weights");
-  bank.thresholds = fields.numbers("thresholds");
-  bank.weight_sums = fields.numbers("weight_sums");
-  bank.correct = fields.counts("correct");
-  const bool is_romma = options.prank_step.rule != StepRule::perceptron;
-  if (is_romma) bank.slack_squares = fields.numbers("slack_squares");
-  auto stored = fields.numbers("stored");
   model.stored_count_ = fields.count("stored_count");
   model.current_votes_ = fields.count("current_votes");
   const JsonArray* rules = fields.array("rules");
   if (fields.failed()) return fields.error();
-  const std::size_t cuts = static_cast<std::size_t>(options.ranks - 1);
-  const std::size_t rankers = model.is_gradient() ? 0 : model.bank_.options().rankers;
-  const std::size_t dimensions = model.bank_.options().dimensions;
-  TRY_VOID(check_sizes(
-      {{"weights", bank.weights.size(), model.is_gradient() ? model.weights_.size() : rankers * dimensions},
-       {"thresholds", bank.thresholds.size(), rankers * cuts},
-       {"weight_sums", bank.weight_sums.size(), dimensions},
-       {"correct", bank.correct.size(), rankers},
-       {"slack_squares", bank.slack_squares.size(), is_romma ? rankers : 0},
-       {"stored", stored.size(), model.stored_.size()}}));
-  for (const double square : bank.slack_squares)
-    if (square < 0.0) return fail(Code::bad_data, "body.slack_squares: below 0");
-  if (!are_sorted(bank.thresholds, cuts)) return fail(Code::bad_data, "body.thresholds: not ascending");
-  model.stored_ = std::move(stored);
+  model.stored_ = std::move(arrays.stored);
+  BankState& bank = arrays.bank;
   if (model.is_gradient()) {
     model.weights_ = std::move(bank.weights);
   } else {
-    bank.weights = with_width(bank.weights, dimensions, model.bank_.stride());
+    bank.weights = with_width(bank.weights, sizes->dimensions, model.bank_.stride());
     bank.weight_sums.resize(model.bank_.stride(), 0.0);
     model.bank_.restore(std::move(bank));
   }
   TRY(model.rules_, model.read_rules(*rules));
-  return made;
+  return model;
 }
 
 Result<std::vector<OnlineModel::Voted>> OnlineModel::read_rules(const JsonArray& items) const {

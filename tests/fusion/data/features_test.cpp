@@ -63,6 +63,12 @@ TEST_CASE("A share is minus the part of the query's documents that the list rank
   CHECK(set.matrix.is_unranked(5, 4));
 }
 
+TEST_CASE("A rank deeper than can be counted is the deepest one and not none", "[fusion][derived]") {
+  CHECK(whole_rank(4294967295.0) == 4294967295U);
+  CHECK(whole_rank(4294967296.0) == 4294967295U);
+  CHECK(whole_rank(1e300) == 4294967295U);
+}
+
 TEST_CASE("A model of derived features scores a file like its training set", "[fusion][derived]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("rows.txt", kRows);

@@ -90,6 +90,40 @@ TEST_CASE("Each part of a model's feature that is missing or wrong is named", "[
   CHECK(tells(second(R"("name":"a","kind":"rank","depth":0)"), "features[1]: the name \"a\" occurs twice"));
 }
 
+TEST_CASE("Derived features follow lists of ranks alone", "[fusion][model]") {
+  const std::string derived = R"({"name":"derived:lists","kind":"value","depth":0})";
+  CHECK(refusal_of_features("[" + kList + "," + derived + "]").empty());
+  CHECK(tells(refusal_of_features("[" + kList + R"(,{"name":"b","kind":"value","depth":0},)" + derived + "]"),
+              "a derived feature is computed from ranks"));
+  CHECK(tells(refusal_of_features(R"([{"name":"b","kind":"value","depth":0},)" + derived + "]"),
+              "a derived feature is computed from ranks"));
+}
+
+TEST_CASE("Weights whose sums would overflow are refused", "[fusion][model][security]") {
+  const auto refused = [](const char* learner, const std::string& body) {
+    ModelParts parts;
+    parts.learner = std::string(R"("learner":")") + learner + '"';
+    parts.features = R"("features":[{"name":"a","kind":"value","depth":0}])";
+    parts.body = "\"body\":" + body;
+    return refusal_of_model(parts);
+  };
+  const auto step = [&](const char* alpha) {
+    return refused("rankboost",
+                   std::string(R"({"weak_rankings":[{"feature":0,"threshold":1e300,"q_default":0,)"
+                               R"("alpha":)") +
+                       alpha + "}]}");
+  };
+  CHECK(step("1e100").empty());
+  CHECK(tells(step("1e101"), "\"alpha\" must be a number from -1e100 to 1e100"));
+  const auto line = [&](const char* numbers) {
+    return refused("rankboost",
+                   std::string(R"({"value_rankings":[{"feature":0,"q_default":0,)") + numbers + "}]}");
+  };
+  CHECK(line(R"("low":0,"high":1e308,"alpha":-1e100)").empty());
+  CHECK(tells(line(R"("low":0,"high":1,"alpha":-1e101)"), "alpha: must be from -1e100 to 1e100"));
+  CHECK(tells(line(R"("low":-1e308,"high":1e308,"alpha":1)"), "out of range"));
+}
+
 TEST_CASE("Lists other than a model's are named, up to eight of a kind", "[fusion][model]") {
   const auto model_of = [](std::size_t lists) {
     Model model;

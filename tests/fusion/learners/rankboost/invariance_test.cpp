@@ -352,6 +352,13 @@ TEST_CASE("Fusing lists gives the score of the matrix with explanations that sum
   }
 }
 
+TEST_CASE("Counts of a damaged training record are limited", "[fusion][rankboost]") {
+  const JsonObject record{{"crucial_pairs", 1},
+                          {"single_bipartite", JsonObject{{"below", -1}, {"above", 1e300}}},
+                          {"rounds", 1e300}};
+  CHECK(rankboost::generalisation_text(record, 3).find("m 0, n 9007199254740992,") != std::string::npos);
+}
+
 TEST_CASE("The bound of theorem 3 equals a worked example", "[fusion][rankboost]") {
   // d = 2, T = 1: d' = 2 * 3 * 2 * log2(2e) = 29.3123...; m = n = 10^6
   const double dimension = 12.0 * std::log2(2.0 * std::exp(1.0));

@@ -372,3 +372,22 @@ TEST_CASE("PRank-VP predicts by its first rule before it has learned anything", 
       OnlineModel::make(options_for(OnlineMethod::prank, 1, 3))->predict(std::vector<double>{1.0});
   CHECK(model->predict(std::vector<double>{1.0}) == first);
 }
+
+TEST_CASE("A small state that claims to be huge is refused before anything is allocated",
+          "[fusion][online][security]") {
+  const JsonObject good = OnlineModel::make(options_for(OnlineMethod::oap_bpm, 3, 4))->state();
+  const auto refusal = [](const JsonObject& state) {
+    const auto read = OnlineModel::read(state);
+    return read ? std::string() : read.error().text;
+  };
+  JsonObject bad = good;
+  bad["inputs"] = 10'000'000;
+  bad["rankers"] = 1'000'000;
+  CHECK(refusal(bad).find("body.weights") != std::string::npos);
+  bad["kernel"] = JsonObject{{"polynomial", true}, {"degree", 2}, {"max_map", 0}, {"budget", 1'000'000}};
+  CHECK(refusal(bad).find("body.weights") != std::string::npos);
+  bad["method"] = "widrow-hoff";
+  CHECK(refusal(bad).find("body.weights") != std::string::npos);
+  bad["kernel"].as_object()["max_map"] = std::uint64_t{1} << 60;
+  CHECK(refusal(bad).find("--max-map must be at most 10000000") != std::string::npos);
+}
