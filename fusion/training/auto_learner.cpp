@@ -16,9 +16,11 @@
 #include "core/json_members.h"
 #include "core/parallel.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/data/features.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/options.h"
+#include "fusion/model/state_fields.h"
 #include "fusion/training/auto_candidates.h"
 
 // Which learner is best depends on the number of judged queries and of lists, so it is measured: every
@@ -115,8 +117,8 @@ struct Trials {
   bool can_compare() const { return !training.empty() && queries.size() >= 2; }
 };
 
-/// Splits the training queries into folds; with validation data, makes one fold that is measured on
-/// that data.
+/// Splits the training queries into folds of base queries; with validation data, makes one fold that is
+/// measured on that data.
 Result<void> make_folds(const AutoOptions& options, Trials& trials) {
   const TrainingSet* const validate = trials.request.validate;
   const TrainingSet& set = *trials.request.train;
@@ -124,21 +126,16 @@ Result<void> make_folds(const AutoOptions& options, Trials& trials) {
   trials.fold_of.assign(trials.queries.size(), 0);
   if (validate != nullptr) trials.training.push_back(set);
   if (validate != nullptr || trials.queries.size() < 2) return {};
-  std::vector<std::string_view> ids;
-  for (const HeldOutQuery& query : trials.queries) ids.push_back(query.set.queries.front().id);
-  const std::size_t most = has_many_lists(set) || ids.size() >= kFewestForRich ? kRichFolds : kMostFolds;
-  const std::size_t count = std::min({most, options.folds, ids.size()});
-  TRY(const auto folds, evaluation::random_folds(ids, count, trials.request.seed));
-  trials.fold_of = folds.fold_of;
-  for (std::size_t fold = 0; fold < count; ++fold) {
-    std::vector<std::size_t> kept;
-    for (std::size_t query = 0, i = 0; query < set.queries.size(); ++query) {
-      const bool is_measured = i < ids.size() && ids[i] == set.queries[query].id;
-      if (!is_measured || folds.fold_of[i] != fold) kept.push_back(query);
-      if (is_measured) ++i;
-    }
-    trials.training.push_back(select_queries(set, kept));
-  }
+  const std::vector<bool> measured = are_measured(set, trials.queries);
+  const std::size_t most =
+      has_many_lists(set) || trials.queries.size() >= kFewestForRich ? kRichFolds : kMostFolds;
+  const std::size_t count = std::min({most, options.folds, base_queries(set, measured).size()});
+  if (count < 2) return {};
+  TRY(const auto fold_of, folds_of_base_queries(set, measured, count, trials.request.seed));
+  for (std::size_t i = 0; i < trials.queries.size(); ++i)
+    trials.fold_of[i] = fold_of[trials.queries[i].place];
+  for (std::size_t fold = 0; fold < count; ++fold)
+    trials.training.push_back(select_queries(set, outside_fold(fold_of, fold)));
   return {};
 }
 
@@ -411,7 +408,7 @@ JsonObject brief_choice(const JsonObject& training) {
   const auto* chosen = record.text("chosen");
   if (chosen == nullptr) return out;
   out["chosen"] = *chosen;
-  out["queries"] = static_cast<std::size_t>(std::max(0.0, record.number_or("measured_queries")));
+  out["queries"] = count_of(record.number_or("measured_queries"));
   const JsonArray* among = record.array("among");
   if (among == nullptr) return out;
   const JsonObject* leader = nullptr;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,11 +119,7 @@ JsonMembers record_of_calibration(const JsonObject& training) {
 }  // namespace
 
 std::size_t judged_queries(const TrainingSet& set) {
-  const std::vector<bool> judged = are_judged(set);
-  std::set<std::string_view> bases;
-  for (std::size_t q = 0; q < judged.size(); ++q)
-    if (judged[q]) bases.insert(base_query_of(set.queries[q].id));
-  return bases.size();
+  return base_queries(set, are_judged(set)).size();
 }
 
 bool can_calibrate(const TrainingSet& set) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -14,6 +14,7 @@
 #include "core/parallel.h"
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/validation.h"
 
@@ -61,13 +62,8 @@ Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<s
   const auto caller = std::this_thread::get_id();
   const Random random(options.seed);
   const auto train = [&](std::size_t i) -> Result<void> {
-    std::vector<std::size_t> kept;
-    if (i >= folds) {
-      kept = bootstrap_sample(set.queries.size(), random.split(i - folds));
-    } else {
-      for (std::size_t query = 0; query < fold_of.size(); ++query)
-        if (fold_of[query] != i) kept.push_back(query);
-    }
+    const std::vector<std::size_t> kept =
+        i < folds ? outside_fold(fold_of, i) : bootstrap_sample(set.queries.size(), random.split(i - folds));
     TRY(models[i], train_on(select_queries(set, kept), options));
     ++done;
     if (options.progress && std::this_thread::get_id() == caller) options.progress(done, models.size());
@@ -110,7 +106,7 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
 
 /// The measure of held-out queries, by models that have not seen them and by RRF.
 Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<HeldOutQuery>& queries,
-                                     const std::map<std::string_view, const Model*>& model_of,
+                                     std::span<const Model> models, const std::vector<std::size_t>& fold_of,
                                      const CertaintyOptions& options) {
   TrainingRequest plain;
   plain.train = &set;
@@ -119,7 +115,7 @@ Result<JsonObject> compared_with_rrf(const TrainingSet& set, const std::vector<H
   double of_rrf = 0.0;
   std::vector<double> differences;
   for (const HeldOutQuery& query : queries) {
-    const Model& model = *model_of.at(query.set.queries.front().id);
+    const Model& model = models[fold_of[query.place]];
     const double own = query.measure.value(model.ranker->score(query.set.matrix));
     const double other = query.measure.value(rrf.model.ranker->score(query.set.matrix));
     value += own;
@@ -145,17 +141,15 @@ Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& 
   if (count_lists(features) == 0)
     return fail(Code::bad_data, "certainty compares with RRF, which needs rank features, and there are none");
   TRY(const auto queries, measured_queries(set, options.measure));
-  if (queries.size() < 2)
+  const std::vector<bool> all(set.queries.size(), true);
+  const std::size_t bases = base_queries(set, all).size();
+  if (queries.size() < 2 || bases < 2)
     return fail(Code::bad_data,
                 "certainty needs two queries with a relevant document in a list; judge more queries");
-  std::vector<std::string_view> ids;
-  for (const QueryRange& query : set.queries) ids.emplace_back(query.id);
-  const std::size_t folds = std::min(options.folds, ids.size());
-  TRY(const auto cut, evaluation::random_folds(ids, folds, options.seed));
-  TRY(const auto models, train_all(set, cut.fold_of, folds, options));
-  std::map<std::string_view, const Model*> model_of;
-  for (std::size_t i = 0; i < ids.size(); ++i) model_of[ids[i]] = &models[cut.fold_of[i]];
-  TRY(auto out, compared_with_rrf(set, queries, model_of, options));
+  const std::size_t folds = std::min(options.folds, bases);
+  TRY(const auto fold_of, folds_of_base_queries(set, all, folds, options.seed));
+  TRY(const auto models, train_all(set, fold_of, folds, options));
+  TRY(auto out, compared_with_rrf(set, queries, models, fold_of, options));
   out["bags"] = options.bags;
   out["lists"] = lists_json(features, std::span(models).subspan(folds));
   return out;

@@ -5,24 +5,16 @@
 
 #include <cstddef>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include "core/result.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion {
 
 inline constexpr std::size_t kHeldOutFolds = 5;
-
-/// How a store's sets name the queries of clicks: "clicked DIGEST#SEARCH".
-inline constexpr std::string_view kClickedRow = "clicked ";
-/// How they name judged queries: "judged DIGEST".
-inline constexpr std::string_view kJudgedRow = "judged ";
-
-/// The name of the base query of a set's query.
-std::string_view base_query_of(std::string_view id);
 
 /// One fold of the queries, and a model trained without them. The objects live as long as the call.
 struct HeldOut {

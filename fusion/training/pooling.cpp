@@ -13,6 +13,7 @@
 
 #include "core/contract.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/training/registry.h"
 
@@ -39,14 +40,15 @@ void add_joint_rows(const TrainingSet& set, std::string_view prefix, TrainingSet
 
 /// Adds the pairs of a set's queries to the joint set, where they begin elsewhere.
 void add_joint_pairs(const TrainingSet& set, std::string_view prefix, TrainingSet& joint) {
-  for (const QueryRange& query : set.queries) {
-    const auto at =
-        std::ranges::lower_bound(joint.queries, std::string(prefix) + query.id, {}, &QueryRange::id);
-    for (const WeightedPair& pair : set.pairs)
-      if (pair.below >= query.begin && pair.below < query.end)
-        joint.pairs.push_back({static_cast<std::uint32_t>(pair.below - query.begin + at->begin),
-                               static_cast<std::uint32_t>(pair.above - query.begin + at->begin),
-                               pair.weight});
+  std::vector<std::size_t> begins;  // of each query in the joint set
+  for (const QueryRange& query : set.queries)
+    begins.push_back(
+        std::ranges::lower_bound(joint.queries, std::string(prefix) + query.id, {}, &QueryRange::id)->begin);
+  for (const WeightedPair& pair : set.pairs) {
+    const auto query = std::ranges::upper_bound(set.queries, pair.below, {}, &QueryRange::begin) - 1;
+    const std::size_t begin = begins[static_cast<std::size_t>(query - set.queries.begin())];
+    joint.pairs.push_back({static_cast<std::uint32_t>(pair.below - query->begin + begin),
+                           static_cast<std::uint32_t>(pair.above - query->begin + begin), pair.weight});
   }
 }
 
@@ -90,23 +92,16 @@ using ValuesByWeight = std::array<std::vector<double>, kPoolWeights.size()>;
 
 Result<ValuesByWeight> measure_weights(const Pool& pool, const std::vector<HeldOutQuery>& queries) {
   const TrainingSet& own = *pool.request.train;
-  std::vector<std::string_view> ids;
-  for (const HeldOutQuery& query : queries) ids.push_back(query.set.queries.front().id);
-  TRY(const auto folds, evaluation::random_folds(ids, kPoolFolds, pool.request.seed));
+  TRY(const auto fold_of,
+      folds_of_base_queries(own, are_measured(own, queries), kPoolFolds, pool.request.seed));
   ValuesByWeight out;
   out.fill(std::vector<double>(queries.size(), 0.0));
   for (std::size_t fold = 0; fold < kPoolFolds; ++fold) {
-    std::vector<std::size_t> seen;
-    for (std::size_t q = 0, i = 0; q < own.queries.size(); ++q) {
-      const bool is_measured = i < ids.size() && ids[i] == own.queries[q].id;
-      if (!is_measured || folds.fold_of[i] != fold) seen.push_back(q);
-      if (is_measured) ++i;
-    }
-    const TrainingSet part = select_queries(own, seen);
+    const TrainingSet part = select_queries(own, outside_fold(fold_of, fold));
     for (std::size_t w = 0; w < kPoolWeights.size(); ++w) {
       TRY(const auto trained, pool.train(part, kPoolWeights[w]));
       for (std::size_t i = 0; i < queries.size(); ++i)
-        if (folds.fold_of[i] == fold)
+        if (fold_of[queries[i].place] == fold)
           out[w][i] = queries[i].measure.value(trained.model.ranker->score(queries[i].set.matrix));
     }
   }
@@ -135,7 +130,7 @@ Result<TrainingResult> train_pooled(const TrainingRequest& request, const Learne
   TRY(const auto queries, measured_queries(own, request.measure.name.empty() ? "map" : request.measure.name));
   std::size_t chosen = 0;
   JsonArray among;
-  if (queries.size() >= kPoolFolds) {
+  if (base_queries(own, are_measured(own, queries)).size() >= kPoolFolds) {
     TRY(const auto values, measure_weights(pool, queries));
     chosen = best_weight(values);
     for (std::size_t w = 0; w < values.size(); ++w)

@@ -9,6 +9,7 @@
 
 #include "evaluation/measures/discounted_gain.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
 #include "service/learning/store_training.h"
@@ -58,18 +59,12 @@ Result<std::vector<JudgedSearch>> answerable_queries(Store& store, const GainReq
   return out;
 }
 
-/// The base query's digest in the name of a training set's query: "judged DIGEST" or "clicked DIGEST#SEARCH".
-std::string_view base_query(std::string_view id) {
-  id.remove_prefix(std::min(id.size(), id.find(' ') + 1));
-  return id.substr(0, id.find('#'));
-}
-
 /// The training set without the base queries of one fold.
 fusion::TrainingSet without_fold(const fusion::TrainingSet& set, const std::vector<std::string_view>& ids,
                                  const evaluation::Folds& folds, std::size_t fold) {
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < set.queries.size(); ++i) {
-    const std::string_view query = base_query(set.queries[i].id);
+    const std::string_view query = fusion::base_query_of(set.queries[i].id);
     const auto at = std::find(ids.begin(), ids.end(), query);
     if (at == ids.end() || folds.fold_of[static_cast<std::size_t>(at - ids.begin())] != fold)
       kept.push_back(i);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/parallel.h"
+#include "fusion/data/base_queries.h"
 
 namespace metafuse::fusion {
 
@@ -33,8 +34,7 @@ std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
 
 std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set, Random random) {
   std::vector<std::string_view> names;
-  for (const QueryRange& query : set.queries)
-    names.push_back(std::string_view(query.id).substr(0, query.id.find('#')));
+  for (const QueryRange& query : set.queries) names.push_back(base_query_of(query.id));
   std::vector<std::string_view> drawn = names;
   std::sort(drawn.begin(), drawn.end());
   drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());

@@ -25,7 +25,6 @@ std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random);
 
 /// Splits the queries of a set into two random halves. Searches of the same base query fall into the
 /// same half.
-/// in:  set - the part of a query's id before '#' names its base query
 /// out: indices into set.queries, ascending
 std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set, Random random);
 

@@ -1,6 +1,7 @@
 #include "fusion/learners/common/validation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,16 @@ bool has_relevant(const TrainingSet& set, const QueryRange& query) {
   return false;
 }
 
+/// Measures take whole grades, which reach a level if they reach the next whole number.
+evaluation::Rules rules_of(const TrainingSet& set) {
+  evaluation::Rules rules;
+  rules.relevance_level = static_cast<int>(std::ceil(set.feedback.relevance_level));
+  rules.top_grade = 1;
+  for (const double grade : set.grades)
+    rules.top_grade = std::max(rules.top_grade, evaluation::whole_grade(grade));
+  return rules;
+}
+
 double average_over_queries(const Prepared& prepared, std::span<const double> scores) {
   std::vector<double> values;
   std::vector<double> documents;
@@ -45,16 +56,15 @@ double average_over_queries(const Prepared& prepared, std::span<const double> sc
   return evaluation::average(prepared.measures.measure_of(0), values, 0, false, documents);
 }
 
-}  // namespace
-
-Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name) {
+Result<ValidationMeasure> measure_by_rules(const TrainingSet& set, const std::string& name,
+                                           const evaluation::Rules& rules) {
   TRY(auto measures, evaluation::parse_measures(name));
   if (measures.size() != 1)
     return fail(Code::usage, "--metric " + name + ": stands for " + std::to_string(measures.size()) +
                                  " measures; give one, such as map or ndcg_cut_10");
   auto prepared = std::make_shared<Prepared>();
   prepared->measures = std::move(measures);
-  prepared->rules.relevance_level = static_cast<int>(set.feedback.relevance_level);
+  prepared->rules = rules;
   for (const QueryRange& range : set.queries) {
     if (!has_relevant(set, range)) continue;
     Prepared::Query query{range.begin, {}, {}};
@@ -75,14 +85,27 @@ Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::
                            is_cost, name};
 }
 
+}  // namespace
+
+Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name) {
+  return measure_by_rules(set, name, rules_of(set));
+}
+
 Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const std::string& measure) {
+  const evaluation::Rules rules = rules_of(set);
   std::vector<HeldOutQuery> out;
   for (std::size_t query = 0; query < set.queries.size(); ++query) {
     TrainingSet own = select_queries(set, std::span(&query, 1));
-    auto value = validation_measure(own, measure);
+    auto value = measure_by_rules(own, measure, rules);
     if (!value && value.error().code == Code::usage) return value.error();
-    if (value) out.push_back({std::move(own), std::move(*value)});
+    if (value) out.push_back({query, std::move(own), std::move(*value)});
   }
+  return out;
+}
+
+std::vector<bool> are_measured(const TrainingSet& set, const std::vector<HeldOutQuery>& queries) {
+  std::vector<bool> out(set.queries.size(), false);
+  for (const HeldOutQuery& query : queries) out[query.place] = true;
   return out;
 }
 

@@ -3,6 +3,7 @@
 // Measures by which learners are compared on queries they were not trained on: for early stopping, and for
 // the choice of the learner `auto`.
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -36,12 +37,17 @@ Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::
 
 /// A query on which models that were trained without it are measured.
 struct HeldOutQuery {
-  TrainingSet set;  ///< only this query
+  std::size_t place;  ///< its position in the whole set
+  TrainingSet set;    ///< only this query
   ValidationMeasure measure;
 };
 
-/// Splits a set into its queries that have a relevant document.
+/// Splits a set into its queries that have a relevant document. The highest grade, which some measures use,
+/// is that of the whole set.
 /// errors: usage: as validation_measure()
 Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const std::string& measure);
+
+/// Which queries of a set are among the measured ones.
+std::vector<bool> are_measured(const TrainingSet& set, const std::vector<HeldOutQuery>& queries);
 
 }  // namespace metafuse::fusion

@@ -1,9 +1,14 @@
 #include "fusion/training/certainty.h"
 
+#include <map>
+#include <string>
+#include <string_view>
+
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
 #include "evaluation/significance/significance.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/input/training_set_builder.h"
 
 using namespace metafuse;
@@ -99,4 +104,29 @@ TEST_CASE("Certainty is the same for any number of threads and refuses useless i
   for (Feature& feature : features) feature.kind = FeatureKind::value;
   values.matrix = FeatureMatrix(features, set.matrix.document_count());
   CHECK(certainty_of(values, by_rankboost()).error().code == Code::bad_data);
+}
+
+TEST_CASE("Models are measured on base queries of which they have seen no search", "[fusion][certainty]") {
+  TrainingSet set = good_and_poor(12);
+  for (std::size_t q = 0; q < set.queries.size(); ++q)
+    set.queries[q].id = "clicked b" + std::to_string(q / 2) + "#" + std::to_string(q);
+  const Learner* real = find_learner("rankboost");
+  Learner noting = *real;
+  std::size_t folds = 0;
+  noting.train = [&](const TrainingRequest& request) {
+    std::map<std::string_view, std::size_t> seen;
+    for (const QueryRange& query : request.train->queries) ++seen[base_query_of(query.id)];
+    if (request.train->queries.size() < set.queries.size()) {  // others are samples
+      ++folds;
+      for (const auto& [base, rows] : seen) CHECK(rows == 2);
+    }
+    return real->train(request);
+  };
+  CertaintyOptions options = by_rankboost();
+  options.learner = &noting;
+  options.bags = 2;
+  CHECK(certainty_of(set, options).has_value());
+  CHECK(folds == options.folds);
+  for (QueryRange& query : set.queries) query.id = "clicked b#" + query.id;
+  CHECK(certainty_of(set, options).error().code == Code::bad_data);  // one base query alone
 }

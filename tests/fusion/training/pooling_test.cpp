@@ -1,11 +1,14 @@
 #include "fusion/training/pooling.h"
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/training/registry.h"
 
@@ -86,4 +89,24 @@ TEST_CASE("Training again in the same way counts the other domains as much", "[f
   request.train = &own;
   const auto again = joint.again(request).value();
   CHECK(again.model.ranker->score(own.matrix) == joint.model.ranker->score(own.matrix));
+}
+
+TEST_CASE("The weight of other domains is measured on base queries not seen in training",
+          "[fusion][pooling]") {
+  TrainingSet own = queries_trusting(1, 30, 7);
+  for (std::size_t q = 0; q < own.queries.size(); ++q)
+    own.queries[q].id = "clicked b" + std::to_string(100 + q / 3) + "#" + std::to_string(q % 3);
+  Learner noting = *find_learner("auto");
+  std::size_t parts = 0;
+  noting.train = [&](const TrainingRequest& request) {
+    std::map<std::string_view, std::size_t> seen;
+    for (const QueryRange& query : request.train->queries) ++seen[base_query_of(query.id)];
+    for (const auto& [base, rows] : seen) CHECK(rows == 3);
+    parts += seen.size() < 10 ? 1 : 0;
+    return find_learner("reciprocal-ranks")->train(request);
+  };
+  TrainingRequest request;
+  request.train = &own;
+  CHECK(pooled_learner(noting, queries_trusting(1, 20, 9)).train(request).has_value());
+  CHECK(parts == 5);
 }
