@@ -1,8 +1,8 @@
 #include "fusion/data/training_set.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,8 +13,6 @@
 
 namespace metafuse::fusion {
 namespace {
-
-constexpr std::uint32_t kDropped = std::numeric_limits<std::uint32_t>::max();
 
 /// Keeps some rows of a coded column, and the values of its dictionary that these rows use.
 CodedColumn select_rows(const CodedColumn& column, const std::vector<std::uint32_t>& rows) {
@@ -114,19 +112,27 @@ void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_
   for (std::size_t part = 0; part < kPartCount; ++part) add_to(sums[part], parts[part]);
 }
 
+/// Adds the pairs of a query whose documents begin at another row now.
+void add_pairs(const TrainingSet& set, const QueryRange& query, std::size_t begin,
+               std::vector<WeightedPair>& pairs) {
+  const auto moved = [&](std::uint32_t row) { return static_cast<std::uint32_t>(row - query.begin + begin); };
+  const auto first = std::ranges::lower_bound(set.pairs, query.begin, {}, &WeightedPair::below);
+  for (auto pair = first; pair != set.pairs.end() && pair->below < query.end; ++pair)
+    pairs.push_back({moved(pair->below), moved(pair->above), pair->weight});
+}
+
 }  // namespace
 
 TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries) {
   TrainingSet out;
   out.feedback = set.feedback;
   std::vector<std::uint32_t> rows;
-  std::vector<std::uint32_t> new_row(set.grades.size(), kDropped);
   for (const std::size_t number : queries) {
     require(number < set.queries.size(), "a query to select is in the set");
     QueryRange query = set.queries[number];
     const std::size_t begin = rows.size();
+    add_pairs(set, query, begin, out.pairs);
     for (std::size_t row = query.begin; row < query.end; ++row) {
-      new_row[row] = static_cast<std::uint32_t>(rows.size());
       rows.push_back(static_cast<std::uint32_t>(row));
       out.documents.push_back(set.documents[row]);
       out.grades.push_back(set.grades[row]);
@@ -136,9 +142,6 @@ TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> 
     query.end = rows.size();
     out.queries.push_back(std::move(query));
   }
-  for (const WeightedPair& pair : set.pairs)
-    if (new_row[pair.below] != kDropped)
-      out.pairs.push_back({new_row[pair.below], new_row[pair.above], pair.weight});
   out.matrix = select_rows(set.matrix, rows);
   return out;
 }

@@ -51,15 +51,17 @@ struct TrainingSet {
   TextList documents;                     ///< one id per row; may be empty strings
   std::vector<double> grades;             ///< one per row; integral unless the source has real grades
   std::vector<std::uint8_t> in_feedback;  ///< one per row; 0 if an unjudged document is left out of feedback
-  std::vector<WeightedPair> pairs;        ///< general feedback, in addition to or instead of grades
+  /// General feedback, in addition to or instead of grades; ascending by the row below.
+  std::vector<WeightedPair> pairs;
   FeedbackOptions feedback;
 };
 
 /// The training set of some of the queries, equal to what reading only those queries would give: values that
 /// no longer occur are no candidate thresholds.
 ///
-/// in:     queries - positions in set.queries, ascending
-/// cost:   O(documents kept x features)
+/// in:     queries - positions in set.queries, ascending; a position that occurs twice gives two queries,
+///         each with its documents and pairs
+/// cost:   O(documents kept x features + pairs kept)
 TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries);
 
 /// Digests of the parts of a training set, by name ("features", "queries", "documents", "grades", "values",

@@ -54,6 +54,17 @@ struct Feedback {
   std::span<const std::size_t> members_of(const QueryFeedback& query) const {
     return std::span(members).subspan(query.first_class, query.classes);
   }
+
+  /// The number of a query's crucial pairs.
+  std::size_t pairs_of(const QueryFeedback& query) const {
+    std::size_t count = query.pairs_end - query.pairs_begin;
+    std::size_t below = 0;
+    for (const std::size_t own : members_of(query)) {
+      count += below * own;
+      below += own;
+    }
+    return count;
+  }
 };
 
 /// in:     communicator - of the MPI processes that hold the other queries, or null

@@ -4,13 +4,16 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/random.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/data/features.h"
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/options.h"
@@ -203,11 +206,17 @@ Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request,
   return mean_of_bags(bags);
 }
 
-/// The weight of what was learned: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one query resemble
-/// each other, so each query counts for at most options.pairs_of_query pairs.
-double share_of_learned(const rankboost::Feedback& feedback, const ReciprocalOptions& options) {
-  const double most = options.pairs_of_query * static_cast<double>(feedback.queries.size());
-  const double pairs = std::min(static_cast<double>(feedback.crucial_pairs), most);
+/// The weight of what was learned: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one base query
+/// resemble each other, so each base query counts for at most options.pairs_of_query pairs.
+double share_of_learned(const TrainingSet& set, const rankboost::Feedback& feedback,
+                        const ReciprocalOptions& options) {
+  std::map<std::string_view, double> pairs_of_base;
+  for (const rankboost::QueryFeedback& query : feedback.queries) {
+    const auto at = std::ranges::lower_bound(set.queries, query.begin, {}, &QueryRange::begin);
+    pairs_of_base[base_query_of(at->id)] += static_cast<double>(feedback.pairs_of(query));
+  }
+  double pairs = 0.0;
+  for (const auto& [base, count] : pairs_of_base) pairs += std::min(count, options.pairs_of_query);
   return pairs * pairs / (pairs * pairs + options.prior_pairs * options.prior_pairs);
 }
 
@@ -278,7 +287,7 @@ Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const R
                                          FusedPart& sum, JsonObject& training) {
   const TrainingSet& set = *request.train;
   TRY(const auto feedback, rankboost::make_feedback(set));
-  double share = share_of_learned(feedback, options);
+  double share = share_of_learned(set, feedback, options);
   std::vector<double> scores = fused_ranker(sum, set.matrix.features()).score(set.matrix);
   const bool is_from_fused = options.start == StartOfRounds::fused;
   const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);

@@ -72,13 +72,29 @@ TEST_CASE("Selecting queries equals reading only those queries", "[fusion][train
 TEST_CASE("A selection of queries includes their pairs", "[fusion][training_subset]") {
   TrainingSet all = random_subset_source(4, 6, [](int) { return true; });
   const QueryRange& last = all.queries.back();
-  all.pairs = {{static_cast<std::uint32_t>(last.begin), static_cast<std::uint32_t>(last.end - 1), 2.5},
-               {static_cast<std::uint32_t>(all.queries[0].begin),
-                static_cast<std::uint32_t>(all.queries[0].end - 1), 1.0}};
+  all.pairs = {{static_cast<std::uint32_t>(all.queries[0].begin),
+                static_cast<std::uint32_t>(all.queries[0].end - 1), 1.0},
+               {static_cast<std::uint32_t>(last.begin), static_cast<std::uint32_t>(last.end - 1), 2.5}};
   const std::vector<std::size_t> only_last{all.queries.size() - 1};
   const TrainingSet part = select_queries(all, only_last);
   REQUIRE(part.pairs.size() == 1);
   CHECK(part.pairs[0].below == 0);
   CHECK(part.pairs[0].above == part.queries[0].end - 1);
   CHECK(part.pairs[0].weight == 2.5);
+}
+
+TEST_CASE("A query selected twice has its documents and its pairs twice", "[fusion][training_subset]") {
+  TrainingSet all = random_subset_source(4, 6, [](int) { return true; });
+  const auto last_row = static_cast<std::uint32_t>(all.queries[1].end - 1);
+  all.pairs = {{static_cast<std::uint32_t>(all.queries[1].begin), last_row, 2.5}};
+  const std::vector<std::size_t> twice{1, 1};
+  const TrainingSet part = select_queries(all, twice);
+  const auto size = static_cast<std::uint32_t>(part.queries[0].end);
+  REQUIRE(part.grades.size() == 2 * size);
+  REQUIRE(part.pairs.size() == 2);
+  for (std::uint32_t copy = 0; copy < 2; ++copy) {
+    CHECK(part.pairs[copy].below == copy * size);
+    CHECK(part.pairs[copy].above == copy * size + size - 1);
+    CHECK(part.pairs[copy].weight == 2.5);
+  }
 }

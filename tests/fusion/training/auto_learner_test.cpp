@@ -15,6 +15,7 @@
 #include "core/deadline.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/data/features.h"
 #include "fusion/data/fused_order.h"
 #include "fusion/input/training_set_builder.h"
@@ -271,6 +272,24 @@ TEST_CASE("The pairs of one query count for at most pairs-of-query", "[fusion][r
   CHECK(result->model.training.at("share_of_learned").to_number<double>() == Approx(36.0 / (36.0 + 64.0)));
 }
 
+TEST_CASE("Each base query counts for its own pairs, up to pairs-of-query in all its searches",
+          "[fusion][reciprocal_ranks]") {
+  TrainingSet set = queries_with_a_good_list(3, false, 0.0);
+  set.queries[0].id = "clicked a#1";
+  set.queries[1].id = "clicked b#1";
+  set.queries[2].id = "clicked b#2";
+  const auto share = [&] {
+    const auto result = reciprocal(set, {{"rounds", "5"}, {"pairs-of-query", "3"}, {"prior-pairs", "8"}});
+    REQUIRE(result.has_value());
+    return result->model.training.at("share_of_learned").to_number<double>();
+  };
+  set.pairs = {{1, 0, 1.0}};  // one pair of a; those of b follow
+  for (std::uint32_t query : {1U, 2U})
+    for (std::uint32_t below = 5; below < 10; ++below)
+      set.pairs.push_back({10 * query + below, 10 * query, 1.0});
+  CHECK(share() == Approx(16.0 / (16.0 + 64.0)));  // 1 + 3 pairs
+}
+
 TEST_CASE("What the two halves of the queries do not agree on is not learned", "[fusion][reciprocal_ranks]") {
   const auto agreement = [](const TrainingSet& set) {
     const auto result = reciprocal(set, {{"rounds", "10"}, {"start", "nothing"}, {"shrink-by", "halves"}});
@@ -289,12 +308,15 @@ TEST_CASE("What the two halves of the queries do not agree on is not learned", "
 
 TEST_CASE("Searches of one base query stay in the same half", "[fusion][reciprocal_ranks]") {
   TrainingSet set;
-  for (const char* id : {"a#1", "a#2", "b", "c#1", "c#2", "c#3", "d"}) set.queries.push_back({id, 0, 0});
+  for (const char* id :
+       {"clicked a#1", "clicked a#2", "judged a", "b", "clicked c#1", "judged c", "c#3", "d"})
+    set.queries.push_back({id, 0, 0});
   const auto halves = halves_of_queries(set, Random(3));
   CHECK(halves[0].size() + halves[1].size() == set.queries.size());
-  std::map<char, std::set<std::size_t>> sides;
+  std::map<std::string_view, std::set<std::size_t>> sides;
   for (std::size_t side = 0; side < 2; ++side)
-    for (const std::size_t query : halves[side]) sides[set.queries[query].id[0]].insert(side);
+    for (const std::size_t query : halves[side]) sides[base_query_of(set.queries[query].id)].insert(side);
+  CHECK(sides.size() == 4);
   for (const auto& [name, of] : sides) CHECK(of.size() == 1);
   CHECK_FALSE(halves[0].empty());
   CHECK_FALSE(halves[1].empty());
@@ -430,6 +452,8 @@ TEST_CASE("A choice is summarised briefly", "[fusion][auto]") {
        {R"({"auto":1})", R"({"auto":{"chosen":1}})", R"({"auto":{"chosen":"x","among":1}})",
         R"({"auto":{"chosen":"x","measured_queries":-1,"among":[1,{"name":"x"}]}})"})
     CHECK(brief_choice(parse_json(hostile, "t")->as_object()).size() != 1);
+  const auto huge = parse_json(R"({"auto":{"chosen":"x","measured_queries":1e300}})", "t");
+  CHECK(brief_choice(huge->as_object()).at("queries").to_number<std::uint64_t>() == std::uint64_t{1} << 53);
 }
 
 TEST_CASE("Learner auto works with one query or one list or no relevant document", "[fusion][auto]") {
@@ -463,4 +487,50 @@ TEST_CASE("Learner auto chooses by the validation data if there are any", "[fusi
   // The list that was good in training is the worst there, so no candidate that trusts it is chosen.
   const std::string chosen = chosen_of(*result);
   CHECK(chosen == "RRF");
+}
+
+TEST_CASE("No candidate of auto is measured on a base query that it was trained on", "[fusion][auto]") {
+  TrainingSet set = queries_with_a_good_list(24, false);
+  for (std::size_t q = 0; q < set.queries.size(); ++q)  // a judged row and two searches for each base query
+    set.queries[q].id = q < 8 ? "judged b" + std::to_string(q)
+                              : "clicked b" + std::to_string((q - 8) / 2) + "#" + std::to_string(q);
+  std::map<std::string_view, std::size_t> rows_of;
+  for (const QueryRange& query : set.queries) ++rows_of[base_query_of(query.id)];
+  std::vector<Learner> learners(product_learners().begin(), product_learners().end());
+  std::size_t trainings = 0;
+  for (Learner& learner : learners)
+    learner.train = [&, real = learner.train](const TrainingRequest& request) {
+      std::map<std::string_view, std::size_t> seen;
+      for (const QueryRange& query : request.train->queries) ++seen[base_query_of(query.id)];
+      for (const auto& [base, rows] : seen) CHECK(rows == rows_of.at(base));
+      trainings += seen.size() < rows_of.size() ? 1 : 0;
+      return real(request);
+    };
+  TrainingRequest request;
+  request.train = &set;
+  CHECK(auto_learner(learners).train(request).has_value());
+  CHECK(trainings > 0);
+}
+
+TEST_CASE("A relevance level between two grades is that of the grade above it", "[fusion][auto]") {
+  TrainingSet set = queries_with_a_good_list(4, false);
+  const std::vector<double> scores(set.grades.size(), 0.0);
+  const auto precision_at = [&](double level) {
+    set.feedback.relevance_level = level;
+    return validation_measure(set, "map")->value(scores);
+  };
+  CHECK(precision_at(0.5) == precision_at(1.0));
+  CHECK(precision_at(0.5) < 1.0);
+}
+
+TEST_CASE("The highest grade of a measured query is that of the whole set", "[fusion][auto]") {
+  TrainingSet set = queries_with_a_good_list(2, false);
+  for (std::size_t row = set.queries[1].begin; row < set.queries[1].end; ++row) set.grades[row] *= 3.0;
+  const auto queries = measured_queries(set, "err_5");
+  REQUIRE(queries->size() == 2);
+  std::vector<double> scores(set.queries[0].end, 0.0);
+  scores[0] = 1.0;  // a document of grade 1: it stops a reader with 1/8
+  const double value = queries->front().measure.value(scores);
+  CHECK(value >= 1.0 / 8);
+  CHECK(value < 0.3);
 }
