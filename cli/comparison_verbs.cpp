@@ -33,6 +33,7 @@ struct CompareMethodsArguments {
   std::string format = "table";
   std::string output = "-";
   std::string mode = "trec10";
+  std::optional<int> relevance_level;  ///< follows from the mode if it is not given
   fusion::MethodComparisonOptions options;
 };
 
@@ -45,6 +46,8 @@ Result<void> run_compare(CompareMethodsArguments& a) {
                                          ? fusion::FeedbackOptions::QueryWeights::equal
                                          : fusion::FeedbackOptions::QueryWeights::pairs;
   a.options.evaluation.rules.mode = mode;
+  a.options.evaluation.rules.relevance_level =
+      a.relevance_level.value_or(evaluation::default_relevance_level(mode));
   TRY(a.options.set,
       evaluation::parse_measures(a.measures.empty() ? "map,ndcg_cut_10,P_10,recip_rank"
                                                     : fmt::format("{}", fmt::join(a.measures, ","))));
@@ -89,7 +92,7 @@ void add_compare_methods(CLI::App& app, Program& program) {
   add_defaulted(verb, "--compare", o.significance.baseline, "row that the others are compared with");
   add_defaulted(verb, "--test", o.significance.test, "t, wilcoxon or randomisation");
   add_defaulted(verb, "--mode", a.mode, "rules, as in metafuse evaluate");
-  add_relevance_level(verb, o.evaluation.rules.relevance_level);
+  add_relevance_level(verb, a.relevance_level);
   add_report_format(verb, a.format);
   add_output(verb, a.output, "file for the report");
   add_defaulted(verb, "--seed", o.significance.seed, "seed of folds and tests");

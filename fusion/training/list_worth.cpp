@@ -11,11 +11,31 @@
 namespace metafuse::fusion {
 namespace {
 
-/// The measure of each judged query, negated if lower is better; queries that no list answers are absent and
-/// count as 0.
+/// The measure of each judged query, negated if lower is better; queries that no list answers are absent.
 using ValuesByQuery = std::map<std::string, double, std::less<>>;
 
+double sign_of(const MethodComparisonOptions& options) {
+  return options.set.measure_of(0).is_cost ? -1.0 : 1.0;
+}
+
+/// What queries count that no list answers: the measure of a ranking without documents.
+ValuesByQuery unanswered_values(const evaluation::Judgments& judgments,
+                                const MethodComparisonOptions& options) {
+  ValuesByQuery values;
+  for (const evaluation::QueryJudgments& query : judgments.queries) {
+    evaluation::JudgedRanking nothing;
+    for (const evaluation::Judgment& judgment : query.documents)
+      if (judgment.grade >= 0) evaluation::count_grade(judgment.grade, nothing.judged);
+    values[std::string(query.query)] =
+        sign_of(options) * evaluation::evaluate(options.set, nothing, options.evaluation.rules)[0];
+  }
+  return values;
+}
+
 /// Fuses all runs except those left out, and measures every query.
+///
+/// errors: those of compare_methods() and of the learner, unless one list less left it no crucial pair: then
+///         the values are those of RRF
 Result<ValuesByQuery> fused_values(const std::vector<evaluation::Run>& runs,
                                    const std::vector<std::size_t>& left_out,
                                    const evaluation::Judgments& judgments,
@@ -28,24 +48,39 @@ Result<ValuesByQuery> fused_values(const std::vector<evaluation::Run>& runs,
   own.progress = nullptr;
   if (!own.learners.empty()) own.methods = {"rrf"};  // an empty list would mean all methods
   TRY(const auto compared, compare_methods(kept, judgments, own));
-  // The last row is the learner's, or RRF's if the learner failed because no crucial pair was left.
-  const evaluation::RunEvaluation& row = compared.report.runs.back();
-  if (compared.report.runs.size() < 2)
-    return fail(Code::bad_data, compared.notes.empty() ? own.methods.front() + " cannot fuse these lists"
-                                                       : compared.notes.back());
-  const double sign = options.set.measure_of(0).is_cost ? -1.0 : 1.0;
+  for (const auto& [name, error] : compared.left_out)
+    if (own.learners.empty() || left_out.empty() || error.code != Code::bad_data)
+      return fail(error.code, name + ": " + error.text);
+  const evaluation::RunEvaluation& row = compared.report.runs.back();  // the learner's, or else RRF's
   ValuesByQuery values;
   for (std::size_t query = 0; query < row.queries.size(); ++query)
-    values[row.queries[query]] = sign * row.value(query, 0);
+    values[row.queries[query]] = sign_of(options) * row.value(query, 0);
   return values;
 }
 
-/// How much lower each query's measure in `some` is than in `all`.
-std::vector<double> losses(const ValuesByQuery& all, const ValuesByQuery& some) {
+/// What the fusion of fewer lists is compared with.
+struct Reference {
+  ValuesByQuery all;         ///< by all lists
+  ValuesByQuery unanswered;  ///< of queries that no list answers
+};
+
+/// The measure by fewer lists of each query that some list answers.
+std::vector<double> values_by(const ValuesByQuery& fewer, const Reference& reference) {
   std::vector<double> out;
-  for (const auto& [query, value] : all) {
-    const auto at = some.find(query);
-    out.push_back(value - (at == some.end() ? 0.0 : at->second));
+  for (const auto& [query, value] : reference.all) {
+    const auto at = fewer.find(query);
+    out.push_back(at == fewer.end() ? reference.unanswered.at(query) : at->second);
+  }
+  return out;
+}
+
+/// How much lower each query's measure is by fewer lists than by all.
+std::vector<double> losses(const ValuesByQuery& fewer, const Reference& reference) {
+  std::vector<double> out = values_by(fewer, reference);
+  auto value = out.begin();
+  for (const auto& [query, whole] : reference.all) {
+    *value = whole - *value;
+    ++value;
   }
   return out;
 }
@@ -78,31 +113,30 @@ void count_relevant(const std::vector<evaluation::Run>& runs, const evaluation::
   }
 }
 
-/// The measure of one list alone, over all queries of the fusion.
+/// The mean measure of one list alone, over all queries of the fusion.
 Result<double> value_alone(const std::vector<evaluation::Run>& runs, std::size_t run,
                            const evaluation::Judgments& judgments, const MethodComparisonOptions& options,
-                           const ValuesByQuery& all) {
+                           const Reference& reference) {
   std::vector<std::size_t> others;
   for (std::size_t other = 0; other < runs.size(); ++other)
     if (other != run) others.push_back(other);
   MethodComparisonOptions single = options;
   single.learners.clear();
+  single.learner_options.clear();
   single.methods = {"rrf"};  // RRF of one list is the list itself
   TRY(const auto values, fused_values(runs, others, judgments, single));
-  double sum = 0.0;
-  for (const auto& [query, value] : values) sum += value;
-  return sum / static_cast<double>(all.size());
+  return mean(values_by(values, reference));
 }
 
 /// Takes lists away one after another, in the given order.
 Result<void> take_away(const std::vector<evaluation::Run>& runs, const std::vector<std::size_t>& order,
                        const evaluation::Judgments& judgments, const ListWorthOptions& options,
-                       const ValuesByQuery& all, ListReport& report) {
+                       const Reference& reference, ListReport& report) {
   std::vector<std::size_t> gone;
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
     gone.push_back(order[i]);
     TRY(const auto values, fused_values(runs, gone, judgments, options.comparison));
-    const std::vector<double> lost = losses(all, values);
+    const std::vector<double> lost = losses(values, reference);
     const double loss = mean(lost);
     report.steps.push_back({runs[order[i]].name, report.value - loss, loss,
                             evaluation::bootstrap_interval(lost, options.comparison.significance.seed)});
@@ -126,15 +160,16 @@ Result<ListReport> worth_of_lists(const std::vector<evaluation::Run>& runs,
   report.most_loss = options.most_loss;
   report.lists.resize(runs.size());
   count_relevant(runs, judgments, comparison, report);
-  TRY(const auto all, fused_values(runs, {}, judgments, comparison));
-  report.queries = all.size();
-  for (const auto& [query, value] : all) report.value += value / static_cast<double>(all.size());
+  Reference reference{{}, unanswered_values(judgments, comparison)};
+  TRY(reference.all, fused_values(runs, {}, judgments, comparison));
+  report.queries = reference.all.size();
+  report.value = mean(values_by(reference.all, reference));
   for (std::size_t run = 0; run < runs.size(); ++run) {
     ListWorth& list = report.lists[run];
     list.name = runs[run].name;
-    TRY(list.alone, value_alone(runs, run, judgments, comparison, all));
+    TRY(list.alone, value_alone(runs, run, judgments, comparison, reference));
     TRY(const auto others, fused_values(runs, {run}, judgments, comparison));
-    const std::vector<double> lost = losses(all, others);
+    const std::vector<double> lost = losses(others, reference);
     list.loss = mean(lost);
     list.interval = evaluation::bootstrap_interval(lost, comparison.significance.seed);
     if (comparison.progress) comparison.progress(run + 1, 2 * runs.size());
@@ -142,7 +177,7 @@ Result<ListReport> worth_of_lists(const std::vector<evaluation::Run>& runs,
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t list) { return report.lists[list].loss; });
-  TRY_VOID(take_away(runs, order, judgments, options, all, report));
+  TRY_VOID(take_away(runs, order, judgments, options, reference, report));
   std::ranges::stable_sort(report.lists, std::greater<>(), &ListWorth::loss);
   return report;
 }

@@ -1,11 +1,14 @@
 #include "fusion/training/method_comparison.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "core/parallel.h"
+#include "core/text.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/training_set.h"
 #include "fusion/input/input_files.h"
@@ -57,6 +60,27 @@ Result<std::vector<const Learner*>> chosen_learners(const MethodComparisonOption
   return out;
 }
 
+/// Refuses an option that none of the learners has: it would change nothing.
+Result<void> check_learner_options(const std::vector<const Learner*>& learners,
+                                   const std::map<std::string, std::string>& given) {
+  std::set<std::string> known;
+  for (const Learner* learner : learners)
+    for (const LearnerOption& option : learner->options) known.insert(option.name);
+  for (const auto& [name, value] : given)
+    if (!known.contains(name))
+      return fail(Code::usage, fmt::format("none of the learners has an option \"{}\"{}", name,
+                                           did_you_mean(name, {known.begin(), known.end()})));
+  return {};
+}
+
+/// The judgments of the queries that count under the rules.
+evaluation::Judgments evaluated(const evaluation::Judgments& judgments, const evaluation::Rules& rules) {
+  evaluation::Judgments out{{}, judgments.storage};
+  std::ranges::copy_if(judgments.queries, std::back_inserter(out.queries),
+                       [&](const auto& query) { return evaluation::is_evaluated(query, rules); });
+  return out;
+}
+
 /// Selects those of the given options that this learner has.
 std::map<std::string, std::string> options_for(const Learner& learner,
                                                const std::map<std::string, std::string>& given) {
@@ -73,10 +97,17 @@ bool is_learned(const FusionMethod& method) {
 /// Adds rows to a comparison one by one and reports progress.
 class ComparisonRows {
  public:
-  ComparisonRows(std::vector<JudgedLists> items, const MethodComparisonOptions& options, std::size_t total,
-                 MethodComparison& out)
-      : items_(std::move(items)), options_(options), total_(total), out_(out) {
+  /// in: judgments - of all queries; items - those of them that a run answers
+  ComparisonRows(const evaluation::Judgments& judgments, std::vector<JudgedLists> items,
+                 const MethodComparisonOptions& options, std::size_t total, MethodComparison& out)
+      : items_(std::move(items)),
+        missing_(judgments.queries.size() - items_.size()),
+        options_(options),
+        rules_(options.evaluation.rules),
+        total_(total),
+        out_(out) {
     out_.report.set = options.set;
+    rules_.top_grade = evaluation::highest_grade(judgments);
   }
 
   /// To be called before rows that learn.
@@ -125,11 +156,12 @@ class ComparisonRows {
   RunEvaluation evaluate_row(const std::string& name, OrderOf order_of) const {
     RunEvaluation row;
     row.run = name;
+    row.missing = missing_;
     row.values.resize(items_.size() * options_.set.size());
     for (const JudgedLists& item : items_) row.queries.emplace_back(item.judgments->query);
     parallel_for(items_.size(), options_.evaluation.threads, [&](std::size_t i) {
       const JudgedRanking ranking = ranking_of(items_[i], order_of(i), options_.evaluation.depth);
-      evaluation::evaluate(options_.set, ranking, options_.evaluation.rules,
+      evaluation::evaluate(options_.set, ranking, rules_,
                            std::span(row.values).subspan(i * options_.set.size(), options_.set.size()));
     });
     summarise(row, options_.set, options_.evaluation);
@@ -141,6 +173,7 @@ class ComparisonRows {
     if (options_.progress) options_.progress(++done_, total_);
     if (!score_of_fold) {
       out_.notes.push_back(name + " was left out: " + score_of_fold.error().text);
+      out_.left_out.emplace(name, score_of_fold.error());
       return;
     }
     out_.report.runs.push_back(evaluate_row(name, [&](std::size_t i) {
@@ -190,7 +223,9 @@ class ComparisonRows {
   }
 
   std::vector<JudgedLists> items_;
+  std::size_t missing_;
   const MethodComparisonOptions& options_;
+  evaluation::Rules rules_;
   std::size_t total_;
   MethodComparison& out_;
   evaluation::Folds folds_;
@@ -200,17 +235,20 @@ class ComparisonRows {
 }  // namespace
 
 Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& runs,
-                                         const evaluation::Judgments& judgments,
+                                         const evaluation::Judgments& all_judgments,
                                          const MethodComparisonOptions& options) {
   TRY(auto methods, chosen_methods(options.methods));
   TRY(auto learners, chosen_learners(options));
-  auto items = judged_lists(judgments, options.evaluation.rules.relevance_level, [&](std::string_view query) {
+  TRY_VOID(check_learner_options(learners, options.learner_options));
+  const evaluation::Rules& rules = options.evaluation.rules;
+  const evaluation::Judgments judgments = evaluated(all_judgments, rules);
+  auto items = judged_lists(judgments, rules.relevance_level, [&](std::string_view query) {
     return lists_of_topic(runs, query, options.depth);
   });
   if (items.empty())
     return fail(Code::bad_data, "runs and judgments share no query; are they of one collection?");
   MethodComparison out;
-  ComparisonRows rows(std::move(items), options, methods.size() + learners.size(), out);
+  ComparisonRows rows(judgments, std::move(items), options, methods.size() + learners.size(), out);
   if (!learners.empty() ||
       std::ranges::any_of(methods, [](const auto* method) { return is_learned(*method); }))
     TRY_VOID(rows.make_folds());
@@ -221,6 +259,7 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
     input.depth = static_cast<int>(options.depth);
     input.derive = options.derive;
     input.feedback = options.feedback;
+    input.feedback.relevance_level = rules.relevance_level;
     TrainingInputReport report;
     TRY(const auto set, training_set_of(runs, judgments, input, report));
     for (const Learner* learner : learners) rows.add(*learner, set, runs);

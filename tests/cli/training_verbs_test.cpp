@@ -167,3 +167,28 @@ TEST_CASE("Every learner trains through the verb, and its model fuses the runs",
     CHECK(std::count(fused.out.begin(), fused.out.end(), '\n') == 72);
   }
 }
+
+TEST_CASE("compare-methods counts as relevant what evaluate does in each mode", "[cli][compare-methods]") {
+  const JudgedLists lists;
+  const auto precision = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--learners", "none", "--methods", "rrf",
+                                   "--measures", "map",  "--format",  "csv"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto done = lists.run({"compare-methods"}, words);
+    INFO(done.err);
+    REQUIRE(done.status == 0);
+    const auto row = done.out.find("best_run,12,");
+    REQUIRE(row != std::string::npos);
+    return done.out.substr(row + 12, done.out.find('\n', row) - row - 12);
+  };
+  CHECK(precision({}) == "1");
+  CHECK(precision({"--mode", "mslr"}) == "0");  // its relevant grades begin at 2
+  CHECK(precision({"--mode", "mslr", "--relevance-level", "1"}) == "1");
+}
+
+TEST_CASE("compare-methods refuses an option that no learner has", "[cli][compare-methods]") {
+  const auto done = JudgedLists().run(
+      {"compare-methods"}, {"--learners", "rankboost", "--methods", "rrf", "--learner-option", "ronds=3"});
+  CHECK(done.status == 64);
+  CHECK(done.err.find("did you mean rounds") != std::string::npos);
+}

@@ -155,6 +155,15 @@ TEST_CASE("A query that only one list answers is lost with it", "[fusion][lists]
   CHECK(list_of(*report, "both").loss == Approx(0.5));
   CHECK(list_of(*report, "half").loss == Approx(0.0).margin(1e-12));
   CHECK(list_of(*report, "both").only_here == 1);
+  // By a cost, an unanswered query counts as a ranking without a relevant document: 31.
+  options.comparison.set = evaluation::parse_measures("avg_rank").value();
+  const auto ranks = worth_of_lists(runs, judgments, options);
+  REQUIRE(ranks.has_value());
+  CHECK(ranks->value == -1.0);
+  CHECK(list_of(*ranks, "half").alone == -16.0);
+  CHECK(list_of(*ranks, "both").loss == Approx(15.0));
+  CHECK(ranks->steps.at(0).without == "half");
+  options.comparison.set = evaluation::parse_measures("map").value();
   options.comparison.evaluation.rules.relevance_level = 2;
   const auto strict = worth_of_lists(runs, judgments, options);
   REQUIRE(strict.has_value());
@@ -181,4 +190,29 @@ TEST_CASE("The worth of lists follows the depth and measures where lower is bett
   CHECK(report->value == -1.0);  // costs are negated, so that a loss is a loss
   CHECK(list_of(*report, "odd").alone == -2.0);
   CHECK(list_of(*report, "twin").loss == Approx(1.0));
+}
+
+TEST_CASE("A learner that fails is an error, unless a list less left it nothing to learn from",
+          "[fusion][lists]") {
+  const ThreeLists lists;
+  ListWorthOptions options = with_rrf();
+  options.comparison.folds = 2;
+  std::size_t lists_of_error = 0;
+  Code code = Code::bad_data;
+  std::vector<Learner> table(1);
+  table[0].name = "failing";
+  table[0].train = [&](const TrainingRequest& request) -> Result<TrainingResult> {
+    if (request.train->matrix.feature_count() <= lists_of_error) return fail(code, "it fails");
+    return find_learner("reciprocal-ranks")->train(request);
+  };
+  options.comparison.table = table;
+  options.comparison.learners = {"failing"};
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options).has_value());
+  lists_of_error = 2;
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options).has_value());
+  code = Code::usage;
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options).error().text == "failing: it fails");
+  lists_of_error = 3;
+  code = Code::bad_data;
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options).error().text == "failing: it fails");
 }

@@ -164,3 +164,58 @@ TEST_CASE("Queries without judgments or without lists are not compared", "[fusio
             .error()
             .code == Code::usage);
 }
+
+TEST_CASE("Fused lists are measured as evaluate measures a run", "[fusion][method_comparison]") {
+  RunFiles files;
+  files.add("a", {{"1", {"x", "r"}}, {"2", {"x"}}, {"3", {"g", "r"}}});
+  const auto judgments = files.judgments("1 0 r 1\n2 0 x 0\n3 0 g 5\n3 0 r 1\n4 0 r 1\n");
+  for (const auto mode : {evaluation::Mode::trec10, evaluation::Mode::gdeval}) {
+    auto options = comparing("map,map_all,err_10");
+    options.evaluation.rules.mode = mode;
+    const auto compared = compare_methods(files.runs(), judgments, options);
+    REQUIRE(compared.has_value());
+    auto evaluation = options.evaluation;
+    evaluation.rules.top_grade = evaluation::highest_grade(judgments);
+    const auto expected =
+        evaluation::evaluate_run(files.runs().front(), judgments, options.set, evaluation).value();
+    for (const char* row : {"best_run", "rrf"}) {
+      CHECK(row_of(*compared, row).queries == expected.queries);
+      CHECK(row_of(*compared, row).summary == expected.summary);
+    }
+  }
+}
+
+TEST_CASE("Learners learn from the relevance level of the evaluation", "[fusion][method_comparison]") {
+  RunFiles files;
+  files.add("a", {{"1", {"r", "x"}}, {"2", {"r", "x"}}});
+  std::vector<Learner> table(1);
+  table[0].name = "noting";
+  std::vector<double> levels;
+  table[0].train = [&](const TrainingRequest& request) {
+    levels.push_back(request.train->feedback.relevance_level);
+    return find_learner("reciprocal-ranks")->train(request);
+  };
+  auto options = comparing("map");
+  options.table = table;
+  options.learners = {"noting"};
+  options.folds = 2;
+  options.evaluation.rules.relevance_level = 2;
+  REQUIRE(compare_methods(files.runs(), files.judgments("1 0 r 2\n2 0 r 2\n"), options).has_value());
+  CHECK(levels == std::vector<double>{2.0, 2.0});
+}
+
+TEST_CASE("A learner's option that no chosen learner has is refused", "[fusion][method_comparison]") {
+  RunFiles files;
+  files.add("a", {{"1", {"r", "x"}}, {"2", {"r", "x"}}});
+  const auto judgments = files.judgments("1 0 r 1\n2 0 r 1\n");
+  auto options = comparing("map");
+  options.folds = 2;
+  options.learners = {"rankboost", "reciprocal-ranks"};
+  options.learner_options = {{"rounds", "2"}, {"prior-pairs", "7"}};
+  CHECK(compare_methods(files.runs(), judgments, options).has_value());
+  options.learner_options = {{"ronds", "2"}};
+  const auto refused = compare_methods(files.runs(), judgments, options);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::usage);
+  CHECK(refused.error().text.find("\"ronds\"; did you mean rounds") != std::string::npos);
+}
