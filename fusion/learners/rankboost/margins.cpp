@@ -13,27 +13,39 @@ namespace {
 
 constexpr double kLowShare = 0.05;
 
-/// Calls take(pair) for every crucial pair: first those from grades, query by query, then
-/// general ones.
+/// Calls take(above, all below) for every document and those of its query with a lower grade.
 template <class Take>
-void for_each_pair(const TrainingSet& set, const Take& take) {
-  for (const QueryRange& query : set.queries)
-    for (std::size_t above = query.begin; above < query.end; ++above)
-      for (std::size_t below = query.begin; below < query.end; ++below)
-        if (is_in_feedback(set, above) && is_in_feedback(set, below) &&
-            feedback_grade(set, above) > feedback_grade(set, below))
-          take(WeightedPair{static_cast<std::uint32_t>(below), static_cast<std::uint32_t>(above)});
-  for (const WeightedPair& pair : set.pairs) take(pair);
+void for_each_document(const TrainingSet& set, const Take& take) {
+  std::vector<std::uint32_t> rows;
+  for (const QueryRange& query : set.queries) {
+    rows.clear();
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      if (is_in_feedback(set, row)) rows.push_back(static_cast<std::uint32_t>(row));
+    const auto grade = [&](std::uint32_t row) { return feedback_grade(set, row); };
+    std::ranges::stable_sort(rows, {}, grade);
+    std::size_t below = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (grade(rows[i]) > grade(rows[below])) below = i;
+      take(rows[i], std::span(rows).first(below));
+    }
+  }
 }
 
-std::vector<WeightedPair> some_pairs(const TrainingSet& set, std::size_t all) {
-  const std::size_t stride =
-      std::max<std::size_t>(1, (all + MarginReport::kMostPairs - 1) / MarginReport::kMostPairs);
+std::size_t count_pairs(const TrainingSet& set) {
+  std::size_t pairs = set.pairs.size();
+  for_each_document(set, [&](std::uint32_t, std::span<const std::uint32_t> below) { pairs += below.size(); });
+  return pairs;
+}
+
+/// Every n-th of all crucial pairs: first those from grades, then general ones.
+std::vector<WeightedPair> every_nth_pair(const TrainingSet& set, std::size_t n) {
   std::vector<WeightedPair> pairs;
-  std::size_t number = 0;
-  for_each_pair(set, [&](const WeightedPair& pair) {
-    if (number++ % stride == 0) pairs.push_back(pair);
+  std::size_t skipped = 0;  // so many of the next pairs are left out
+  for_each_document(set, [&](std::uint32_t above, std::span<const std::uint32_t> below) {
+    for (; skipped < below.size(); skipped += n) pairs.push_back({below[skipped], above});
+    skipped -= below.size();
   });
+  for (; skipped < set.pairs.size(); skipped += n) pairs.push_back(set.pairs[skipped]);
   return pairs;
 }
 
@@ -54,10 +66,11 @@ std::size_t place_of(double share, std::size_t count) {
 
 Result<MarginReport> margins_of(const TrainingSet& set, std::span<const WeakRanking> rankings) {
   MarginReport report;
-  for_each_pair(set, [&](const WeightedPair&) { ++report.pairs; });
+  report.pairs = count_pairs(set);
   if (report.pairs == 0)
     return fail(Code::bad_data, "there is no crucial pair: no document must be ranked above another");
-  const std::vector<WeightedPair> pairs = some_pairs(set, report.pairs);
+  const std::vector<WeightedPair> pairs =
+      every_nth_pair(set, (report.pairs + MarginReport::kMostPairs - 1) / MarginReport::kMostPairs);
   std::vector<double> scores(set.matrix.document_count(), 0.0);
   double weight = 0.0;
   report.margins = margins_of_pairs(pairs, scores, weight);

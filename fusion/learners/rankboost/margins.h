@@ -26,7 +26,7 @@ struct MarginReport {
 
 /// in:     rankings - in the order of the rounds; set - has the model's features
 /// errors: bad_data: no crucial pair
-/// cost:   O(rounds (documents + pairs taken))
+/// cost:   O(documents log documents + rounds (documents + pairs taken))
 /// source: Rudin, Schapire 2009, Margin-based ranking and an equivalence between AdaBoost and RankBoost,
 ///         sec. 3
 Result<MarginReport> margins_of(const TrainingSet& set, std::span<const WeakRanking> rankings);
