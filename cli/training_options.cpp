@@ -206,7 +206,8 @@ void add_validation(CLI::App& verb, TrainArguments& arguments) {
 
 void add_interruption(CLI::App& verb, TrainArguments& arguments) {
   add_defaulted(verb, "--time-limit", arguments.request.limit.seconds,
-                "stop after this many seconds, 0 for never")
+                "stop after this many seconds, 0 for never; the further trainings of --calibrate and "
+                "--choose-lists each take as many again")
       ->check(at_least_zero());
   CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.request.checkpoints.file,
                                             "a file from which interrupted training can resume");
