@@ -78,7 +78,7 @@ Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) 
   TopicMatch continues(end);
   ByteScanner<LineEnds> line_ends(at, end);
   const auto close = [&](const char* behind) {
-    if (!topic.empty()) pieces.push_back({topic, {begin, static_cast<std::size_t>(behind - begin)}});
+    if (!topic.empty()) pieces.push_back({IdKey(topic), {begin, static_cast<std::size_t>(behind - begin)}});
   };
   while (at < end) {
     if (!continues(at)) {
@@ -127,22 +127,6 @@ void natural_merge_sort(std::vector<Item>& items, Less less) {
   }
 }
 
-/// Sorts by topic; the pieces of one topic stay in file order.
-void sort_pieces(std::vector<TopicPiece>& pieces) {
-  struct Keyed {
-    IdKey key;
-    std::size_t place;
-  };
-  std::vector<Keyed> order;
-  order.reserve(pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) order.push_back({IdKey(pieces[i].topic), i});
-  natural_merge_sort(order, [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
-  std::vector<TopicPiece> sorted;
-  sorted.reserve(pieces.size());
-  for (const Keyed& item : order) sorted.push_back(pieces[item.place]);
-  pieces = std::move(sorted);
-}
-
 }  // namespace
 
 IdKey::IdKey(std::string_view text) : id(text) {
@@ -161,9 +145,11 @@ Result<TopicIndex> index_topics(const std::string& path, WithoutLines without_li
                             (without_lines == WithoutLines::commented && index.file.text.starts_with('#'));
   if (index.pieces.empty() && !may_be_empty)
     return fail(Code::bad_data, path + ": contains no lines; check that it is the right file and complete");
-  sort_pieces(index.pieces);
+  // the pieces of one topic stay in file order
+  natural_merge_sort(index.pieces,
+                     [](const TopicPiece& a, const TopicPiece& b) { return a.topic < b.topic; });
   for (std::size_t i = 0; i < index.pieces.size(); ++i)
-    if (i == 0 || index.pieces[i].topic != index.pieces[i - 1].topic) index.starts.push_back(i);
+    if (i == 0 || !(index.pieces[i].topic == index.pieces[i - 1].topic)) index.starts.push_back(i);
   index.starts.push_back(index.pieces.size());
   return index;
 }

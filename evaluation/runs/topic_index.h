@@ -142,9 +142,28 @@ class IdTable {
   std::uint32_t generation_ = 1;
 };
 
+/// Compares two ids in byte order: first their first eight bytes as one number, then the ids. Short ids, as
+/// those of topics are, are compared without their text, which is far away in a file.
+struct IdKey {
+  std::uint64_t head = 0;
+  std::string_view id;
+
+  IdKey() = default;
+  explicit IdKey(std::string_view text);
+  bool is_short() const { return id.size() <= sizeof head; }
+
+  friend bool operator==(const IdKey& a, const IdKey& b) {
+    return a.head == b.head && a.id.size() == b.id.size() && (a.is_short() || a.id == b.id);
+  }
+  friend bool operator<(const IdKey& a, const IdKey& b) {
+    if (a.head != b.head) return a.head < b.head;
+    return a.is_short() && b.is_short() ? a.id.size() < b.id.size() : a.id < b.id;
+  }
+};
+
 /// Consecutive lines of one topic; a topic whose lines are scattered has several pieces.
 struct TopicPiece {
-  std::string_view topic;
+  IdKey topic;
   std::string_view lines;
 };
 
@@ -156,7 +175,8 @@ struct TopicIndex {
   std::vector<std::size_t> starts;  ///< the first piece of each topic, and finally pieces.size()
 
   std::size_t topic_count() const { return starts.size() - 1; }
-  std::string_view topic(std::size_t number) const { return pieces[starts[number]].topic; }
+  const IdKey& key(std::size_t number) const { return pieces[starts[number]].topic; }
+  std::string_view topic(std::size_t number) const { return key(number).id; }
   std::span<const TopicPiece> pieces_of(std::size_t number) const {
     return {pieces.data() + starts[number], starts[number + 1] - starts[number]};
   }
@@ -171,16 +191,5 @@ enum class WithoutLines { refused, commented, accepted };
 ///         any content
 /// cost:   one pass that looks for line ends and the first field
 Result<TopicIndex> index_topics(const std::string& path, WithoutLines without_lines = WithoutLines::refused);
-
-/// Compares two ids in byte order: first their first eight bytes as one number, then the ids.
-struct IdKey {
-  std::uint64_t head = 0;
-  std::string_view id;
-
-  explicit IdKey(std::string_view text);
-  friend bool operator<(const IdKey& a, const IdKey& b) {
-    return a.head != b.head ? a.head < b.head : a.id < b.id;
-  }
-};
 
 }  // namespace metafuse::evaluation

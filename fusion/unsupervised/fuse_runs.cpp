@@ -1,8 +1,10 @@
 #include "fusion/unsupervised/fuse_runs.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstring>
-#include <optional>
+#include <mutex>
 #include <utility>
 
 #include "core/parallel.h"
@@ -16,7 +18,6 @@ using evaluation::IdKey;
 using evaluation::IdTable;
 using evaluation::RunIndex;
 using evaluation::RunLine;
-using evaluation::same_id;
 
 /// The index of each topic in each run, topics x runs in row-major order.
 struct TopicTable {
@@ -29,19 +30,20 @@ TopicTable merge_topics(std::span<const RunIndex> runs) {
   std::vector<std::size_t> next(runs.size(), 0);
   const auto next_topic = [&](std::size_t run) {
     const auto& topics = runs[run].topics;
-    return next[run] < topics.topic_count() ? topics.topic(next[run]) : std::string_view();
+    return next[run] < topics.topic_count() ? &topics.key(next[run]) : nullptr;
   };
   for (;;) {
-    std::string_view least;  // empty: none yet, as no topic is empty
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      const std::string_view topic = next_topic(run);
-      if (topic.empty() || same_id(topic, least)) continue;
-      if (least.empty() || IdKey(topic) < IdKey(least)) least = topic;
-    }
-    if (least.empty()) return table;
-    table.topics.push_back(least);
+    const IdKey* least = nullptr;
     for (std::size_t run = 0; run < runs.size(); ++run)
-      table.places.push_back(same_id(next_topic(run), least) ? static_cast<std::uint32_t>(++next[run]) : 0U);
+      if (const IdKey* topic = next_topic(run); topic != nullptr && (least == nullptr || *topic < *least))
+        least = topic;
+    if (least == nullptr) return table;
+    table.topics.push_back(least->id);
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const IdKey* const topic = next_topic(run);
+      const bool is_held = topic != nullptr && *topic == *least;
+      table.places.push_back(is_held ? static_cast<std::uint32_t>(++next[run]) : 0U);
+    }
   }
 }
 
@@ -67,7 +69,7 @@ class TextBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// The tables and output of one worker, reused from block to block.
+/// The tables and output of one worker, reused from topic to topic.
 struct Worker {
   IdTable ids;
   QueryLists query;
@@ -75,7 +77,6 @@ struct Worker {
   std::vector<Standing> standing;        // per document
   std::vector<RunLine> lines;
   TextBuffer output;
-  std::optional<Error> error;
 };
 
 /// Prefetches the first lines of a topic while another list is parsed, since the lists of a topic lie
@@ -180,32 +181,79 @@ std::size_t queries_per_block(std::span<const RunIndex> runs, std::size_t topics
   return std::clamp<std::size_t>(topics * kBytes / total, 1, 4096);
 }
 
+/// Writes the blocks of several workers in their order, each as soon as those before it are written.
+class OrderedOutput {
+ public:
+  explicit OrderedOutput(FileWriter& output) : output_(output) {}
+
+  /// Waits for the blocks before this one.
+  ///
+  /// in:  fused - if it is an error, it ends the output before this block
+  /// out: whether blocks may follow
+  bool write(std::size_t block, std::string_view text, const Result<void>& fused) {
+    {
+      std::unique_lock lock(mutex_);
+      turns_.wait(lock, [&] { return is_over_ || next_ == block; });
+      if (is_over_) return false;
+    }
+    outcome_ = fused ? output_.write(text) : fused;  // nobody else has a turn
+    const std::lock_guard lock(mutex_);
+    ++next_;
+    is_over_ = is_over_ || !outcome_;
+    turns_.notify_all();
+    return !is_over_;
+  }
+
+  /// Ends the output because a worker has failed by an exception.
+  void abandon() {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    turns_.notify_all();
+  }
+
+  /// The first error, once all workers have ended.
+  const Result<void>& outcome() const { return outcome_; }
+
+ private:
+  FileWriter& output_;
+  std::mutex mutex_;
+  std::condition_variable turns_;
+  std::size_t next_ = 0;  ///< the block whose turn it is
+  bool is_over_ = false;
+  Result<void> outcome_;
+};
+
 }  // namespace
 
 Result<void> fuse_files(std::span<const RunIndex> runs, const ScoreQuery& score, const FuseOptions& options,
                         FileWriter& output) {
   const TopicTable table = merge_topics(runs);
   const std::size_t block = queries_per_block(runs, table.topics.size());
-  const std::size_t threads = std::max(1U, options.threads);
-  std::vector<Worker> workers(threads);
-  for (std::size_t begin = 0; begin < table.topics.size(); begin += threads * block) {
-    parallel_for(threads, options.threads, [&](std::size_t number) {
-      Worker& worker = workers[number];
+  OrderedOutput ordered(output);
+  std::atomic<std::size_t> next_block{0};
+  const auto fuse_blocks = [&] {
+    Worker worker;
+    while (true) {
+      const std::size_t number = next_block++;
+      const std::size_t begin = number * block;
+      if (begin >= table.topics.size()) return;
+      const std::size_t end = std::min(begin + block, table.topics.size());
       worker.output.clear();
-      const std::size_t first = begin + number * block;
-      for (std::size_t topic = first; topic < std::min(first + block, table.topics.size()); ++topic) {
-        auto fused = fuse_topic(runs, table, topic, score, options, worker);
-        if (fused) continue;
-        worker.error = fused.error();
-        return;
-      }
-    });
-    for (const Worker& worker : workers) {
-      if (worker.error) return *worker.error;
-      TRY_VOID(output.write(worker.output.text()));
+      Result<void> fused;
+      for (std::size_t topic = begin; topic < end && fused; ++topic)
+        fused = fuse_topic(runs, table, topic, score, options, worker);
+      if (!ordered.write(number, worker.output.text(), fused)) return;
     }
-  }
-  return {};
+  };
+  parallel_for(std::max(1U, options.threads), options.threads, [&](std::size_t) {
+    try {
+      fuse_blocks();
+    } catch (...) {
+      ordered.abandon();
+      throw;
+    }
+  });
+  return ordered.outcome();
 }
 
 QueryLists join_lists(std::span<const evaluation::RunTopic* const> lists, std::size_t depth) {

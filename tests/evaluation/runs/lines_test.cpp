@@ -185,6 +185,25 @@ TEST_CASE("Equal ids get the same number at any length", "[evaluation][run]") {
   }
 }
 
+TEST_CASE("Keys compare ids as texts do, whether their first eight bytes hold them or not",
+          "[evaluation][run]") {
+  Random random(5);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 200; ++i) {
+    ids.emplace_back();
+    // few different bytes, so that many ids begin alike; zeros are those that a short id is filled up with
+    for (std::size_t size = random.below(12); size > 0; --size)
+      ids.back() += static_cast<char>(random.below(3) * 100);
+  }
+  int wrong = 0;
+  for (const std::string& a : ids)
+    for (const std::string& b : ids) {
+      wrong += (IdKey(a) < IdKey(b)) != (a < b) ? 1 : 0;
+      wrong += (IdKey(a) == IdKey(b)) != (a == b) ? 1 : 0;
+    }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("The index joins the pieces of every topic in ascending order", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   Random random(21);

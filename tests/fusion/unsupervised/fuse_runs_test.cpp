@@ -1,6 +1,9 @@
 #include "fusion/unsupervised/fuse_runs.h"
 
+#include <algorithm>
+#include <atomic>
 #include <set>
+#include <stdexcept>
 
 #include <catch2/catch.hpp>
 
@@ -113,6 +116,46 @@ TEST_CASE("The fused bytes are the same for any order of lines and any number of
       for (auto& lines : files) random.shuffle(lines);
     }
   }
+}
+
+TEST_CASE("Several threads write many blocks in order, up to the first error", "[fusion][fuse]") {
+  constexpr int kTopics = 30'000;  // at most 4096 per block
+  const test::TemporaryFolder folder;
+  std::vector<std::string> lines;
+  for (int topic = 0; topic < kTopics; ++topic)
+    lines.push_back("topic-" + std::to_string(topic) + " Q0 D1 1 9 a\n");
+  const std::string path = folder.write("run", joined(lines));
+  FuseOptions options;
+  const auto alone = fused_text({path}, "rrf", options, folder);
+  REQUIRE(alone.has_value());
+  CHECK(std::count(alone->begin(), alone->end(), '\n') == kTopics);
+  lines[29'000] = "topic-29000 Q0 D1 1 x a\n";
+  lines[29'999] = "topic-29999 Q0 D1 1 y a\n";  // in byte order, a later block
+  const std::string damaged = folder.write("damaged", joined(lines));
+  for (options.threads = 2; options.threads <= 4; ++options.threads) {
+    CHECK(*fused_text({path}, "rrf", options, folder) == *alone);
+    const auto refused = fused_text({damaged}, "rrf", options, folder);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().text.find("damaged:29001:") != std::string::npos);
+  }
+}
+
+TEST_CASE("An exception on one of several threads ends the fusion", "[fusion][fuse]") {
+  const test::TemporaryFolder folder;
+  std::string text;
+  for (int topic = 0; topic < 20'000; ++topic) text += std::to_string(topic) + " Q0 D1 1 9 a\n";
+  auto run = evaluation::index_run(folder.write("run", text));
+  REQUIRE(run.has_value());
+  std::atomic<int> scored = 0;
+  const ScoreQuery score = [&](const QueryLists& query) -> std::vector<double> {
+    if (++scored == 5000) throw std::runtime_error("no scores");
+    return std::vector<double>(query.size());
+  };
+  FuseOptions options;
+  options.threads = 3;
+  auto writer = FileWriter::open(folder.path("fused"));
+  REQUIRE(writer.has_value());
+  CHECK_THROWS_AS((void)fuse_files(std::vector{*run}, score, options, *writer), std::runtime_error);
 }
 
 TEST_CASE("Runs in memory are fused like their files", "[fusion][fuse]") {
