@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Fusing callers' lists: requests per second of POST /v1/fuse, and the processor time of each part of a request.
 
-usage: bench/fuse_bench.py METAFUSE [SECONDS]
+usage: bench/fuse_bench.py METAFUSE [SECONDS [OTHER ROUNDS]]
 Bodies contain 16 lists of 30 or 2 lists of 100, of ids or of objects with id and score; their documents overlap like the lists
 of one query. "served" is the server's processor time per request; "twin" is that of `metafuse fuse --json` for the same request,
 without HTTP and log; both are in microseconds. The difference is due to HTTP, log, metrics and passing requests between
-threads. Needs Debian's wrk.
+threads. With OTHER, another build of the program, both are measured in turns, and the ratios of METAFUSE's rates and processor times
+to OTHER's are printed: medians over the rounds, with 95 % intervals. Needs Debian's wrk.
 """
 import json
 import pathlib
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import bursts
 import local_service
 import usage
 
@@ -68,9 +70,9 @@ def served(metafuse, folder, text, seconds):
         command = [usage.program("wrk", "wrk"), "-t1", f"-c{CONNECTIONS}", "-s", folder / "script.lua"]
         url = f"http://127.0.0.1:{port}/v1/fuse"
         subprocess.run([*command, "-d1s", url], check=True, capture_output=True)
-        before = local_service.cpu_seconds([server.pid])
+        before = bursts.thread_seconds([server.pid])
         text = subprocess.run([*command, f"-d{seconds}s", url], check=True, capture_output=True, text=True).stdout
-        cpu = local_service.cpu_seconds([server.pid]) - before
+        cpu = bursts.thread_seconds([server.pid]) - before
         requests = int(re.search(r"(\d+) requests in", text)[1])
         if "Non-2xx" in text:
             sys.exit("the server refused requests:\n" + text)
@@ -80,11 +82,29 @@ def served(metafuse, folder, text, seconds):
         server.wait()
 
 
+def print_ratios(programs, folder, kind, text, seconds, rounds):
+    measured = [[], []]
+    for turn in range(rounds):
+        for i in (0, 1) if turn % 2 == 0 else (1, 0):
+            measured[i].append(served(programs[i], folder, text, seconds))
+    own, other = (list(zip(*rows)) for rows in measured)
+    columns = "".join("  {:.2f} ({:.2f} to {:.2f})".format(*bursts.ratio_interval(own[i], other[i])) for i in (0, 1))
+    print(f"{kind}{columns}", flush=True)
+
+
 def main():
-    program, *seconds = usage.arguments(__doc__, 1, 2)
+    program, *others = usage.arguments(__doc__, 1, 4)
     metafuse = pathlib.Path(program).resolve()
-    seconds = int(seconds[0]) if seconds else 5
+    seconds = int(others[0]) if others else 5
     print("load average", pathlib.Path("/proc/loadavg").read_text().split()[0])
+    if len(others) > 1:
+        programs = metafuse, pathlib.Path(others[1]).resolve()
+        print("lists                  rate                 processor time")
+        with tempfile.TemporaryDirectory() as name:
+            for lists, length, has_scores in ((16, 30, False), (2, 100, False), (16, 30, True)):
+                kind = f"{lists:2d} of {length:3d}, {'objects' if has_scores else 'ids':8s}"
+                print_ratios(programs, pathlib.Path(name), kind, body(lists, length, has_scores), seconds, int(others[2]))
+        return
     print("lists                  per_sec  served_us  twin_us  http_us")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
