@@ -10,7 +10,7 @@
 #include "service/base/signed_links.h"
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
-#include "service/search/page_reader.h"
+#include "service/search/indexed_pages.h"
 #include "service/search/picture_reader.h"
 
 // What the server fetches or reads for others: web pages as text (/extract in Tavily's dialect), the pictures
@@ -57,7 +57,7 @@ Answered handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const
   TRY(const auto wanted, read_extraction(body));
   if (auto refused = gate.admit_more(exchange, static_cast<double>(wanted.urls.size()) - 1))
     return std::move(*refused);
-  const auto read = pages.read(wanted.urls, wanted.form, duration_of(wanted.seconds), exchange.sender());
+  const auto read = read_pages(pages, exchange, wanted.urls, wanted.form, duration_of(wanted.seconds));
   JsonArray results;
   JsonArray failed;
   for (std::size_t i = 0; i < read.size(); ++i) {

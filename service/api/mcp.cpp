@@ -15,8 +15,8 @@
 #include "service/api/mcp_tools.h"
 #include "service/api/native.h"
 #include "service/base/process.h"
+#include "service/search/indexed_pages.h"
 #include "service/search/list_fusion.h"
-#include "service/search/page_reader.h"
 
 // POST /mcp, the Model Context Protocol over Streamable HTTP: reads JSON-RPC messages, runs the tools of
 // mcp_tools.h, and answers in the protocol era of the message.
@@ -86,8 +86,7 @@ JsonObject connector_search(const Tools& parts, const JsonObject& arguments,
 Result<SharedPage> read_page(const Tools& parts, const Result<PageCall>& wanted) {
   TRY_VOID(check_page_access(parts.exchange.snapshot->config.pages, parts.exchange.key != nullptr));
   if (!wanted) return wanted.error();
-  return parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime, parts.exchange.sender())
-      .front();
+  return read_pages(parts.pages, parts.exchange, std::span(&wanted->url, 1), wanted->form, kPageTime).front();
 }
 
 JsonObject fetch_page(const Tools& parts, const JsonObject& arguments) {

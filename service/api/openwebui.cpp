@@ -11,7 +11,7 @@
 #include "service/api/handlers.h"
 #include "service/http/json_fields.h"
 #include "service/http/message.h"
-#include "service/search/page_reader.h"
+#include "service/search/indexed_pages.h"
 #include "service/search/search_requests.h"
 
 // What Open WebUI asks of an external web search and of an external web loader. Both answer with a bare list.
@@ -58,7 +58,7 @@ Answered handle_openwebui_extract(PageReader& pages, Gate& gate, const Exchange&
   if (fields.has_failed()) return fields.error();
   if (auto refused = gate.admit_more(exchange, static_cast<double>(urls.size()) - 1))
     return std::move(*refused);
-  const auto read = pages.read(urls, fetchers::PageForm::markdown, kLoaderTime, exchange.sender());
+  const auto read = read_pages(pages, exchange, urls, fetchers::PageForm::markdown, kLoaderTime);
   JsonArray results;
   for (std::size_t i = 0; i < read.size(); ++i) {
     JsonObject metadata{{"source", read[i] ? (*read[i])->url : urls[i]}};

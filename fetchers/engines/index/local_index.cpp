@@ -35,6 +35,8 @@ constexpr const char* kCreatePages =
     "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
     "NULL, "
     "published TEXT NOT NULL, language TEXT NOT NULL, fingerprint INTEGER NOT NULL);";
+/// Of an index whose documents are not found by `sources`.
+constexpr const char* kCreatePagesByUrl = "CREATE INDEX pages_by_url ON pages(url);";
 constexpr const char* kCreateSources =
     "CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);"
     "INSERT INTO files VALUES(0, '', '');"
@@ -117,7 +119,7 @@ Result<void> create_tables(SqliteDatabase& database, const IndexShape& shape, co
                     fmt::format(kCreateIndexMeta, kIndexVersion) + kCreatePages + kCreateTexts;
   if (!shape.numbers.empty())
     sql += "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " + joined_columns(shape.numbers) + ");";
-  TRY_VOID(database.run(options.updates ? sql + kCreateSources : sql));
+  TRY_VOID(database.run(sql + (options.updates ? kCreateSources : kCreatePagesByUrl)));
   return create_lists(database, shape.lists);
 }
 

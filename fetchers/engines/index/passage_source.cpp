@@ -110,6 +110,36 @@ Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string
 
 }  // namespace
 
+Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& database,
+                                                        std::span<const std::string> urls,
+                                                        const Deadline& deadline) {
+  TRY(auto index, open_index(database));
+  index.set_deadline(&deadline);
+  const bool has_sources = finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='sources'");
+  TRY(auto id_of_url,
+      index.prepare(has_sources ? "SELECT id FROM sources WHERE url=?" : "SELECT id FROM pages WHERE url=?"));
+  TRY(auto page, index.prepare("SELECT title, snippet FROM pages WHERE id=?"));
+  TRY(auto text, index.prepare("SELECT text FROM texts WHERE id=?"));
+  std::vector<std::optional<KeptText>> out(urls.size());
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    std::optional<std::int64_t> id;
+    id_of_url.bind(urls[i]);
+    TRY_VOID(id_of_url.for_each_row([&](const SqliteRow& row) { id = row.integer(0); }));
+    if (!id) continue;
+    page.bind(*id);
+    TRY_VOID(page.for_each_row([&](const SqliteRow& row) {
+      out[i] = KeptText{std::string(row.text(0)), std::string(row.text(1))};
+    }));
+    if (!out[i]) continue;
+    text.bind(*id);
+    TRY_VOID(text.for_each_row([&](const SqliteRow& row) -> Result<void> {
+      TRY(out[i]->text, unpacked_text(row.bytes(0), kKeptTextBytes));
+      return {};
+    }));
+  }
+  return out;
+}
+
 struct PassageSource::Shared {
   std::string database;
   FilePool<std::unique_ptr<TextConnection>> pool{database};

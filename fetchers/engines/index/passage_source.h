@@ -1,9 +1,10 @@
 #pragma once
 
-// Passages from the documents of an embedded index. Its table `texts` keeps the texts that are longer than
-// what `pages` shows, each compressed by zstd.
+// Passages from the documents of an embedded index, and their whole texts. Its table `texts` keeps the texts
+// that are longer than what `pages` shows, each compressed by zstd.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,22 @@ inline constexpr const char* kCreateTexts =
 
 /// Of longer texts, `texts` keeps the beginning.
 inline constexpr std::size_t kKeptTextBytes = std::size_t{256} << 10;
+
+/// A document as an index keeps it to be read.
+struct KeptText {
+  std::string title;
+  std::string text;  ///< plain; at most its first kKeptTextBytes
+};
+
+/// The documents of an index that have given addresses.
+///
+/// in:     urls - as results have them
+/// out:    one per address; nothing for an address that the index does not hold
+/// errors: as LocalEngine::search()
+/// cost:   opens the file; a look-up per address, and kKeptTextBytes for each that is found
+Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& database,
+                                                        std::span<const std::string> urls,
+                                                        const Deadline& deadline);
 
 /// Finds passages. Thread-safe.
 class PassageSource {

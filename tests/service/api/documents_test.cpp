@@ -115,6 +115,38 @@ TEST_CASE("Documents that programs add and replace and remove are soon searched"
   CHECK(state->at("last_step") == state->at("searched_step"));
 }
 
+TEST_CASE("Agents read the documents that they find by the addresses that they got",
+          "[service][documents][mcp]") {
+  DocumentServer server;
+  const std::string text =
+      "{\"url\":\"file://localhost/notes/otters.txt\",\"title\":\"Otters\","
+      "\"text\":\"otters swim\"}";
+  REQUIRE(server.put(text) == 200);
+  REQUIRE(server.soon_finds("otters", "file://localhost/notes/otters.txt"));
+  const auto call = [&](const std::string& tool, const std::string& argument, const std::string& value) {
+    const auto answer = parse_json(
+        body_in(server.ask("POST", "/mcp", "application/json",
+                           R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + tool +
+                               R"(","arguments":{")" + argument + R"(":")" + value + R"("}}})",
+                           "")),
+        "answer");
+    return std::string(answer->at("result").at("content").at(0).at("text").as_string());
+  };
+  const auto results = parse_json(call("search", "query", "otters"), "results");
+  const std::string id(results->at("results").at(0).at("id").as_string());
+  const auto page = parse_json(call("fetch", "id", id), "page");
+  CHECK(page->at("id").as_string() == id);
+  CHECK(page->at("title") == "Otters");
+  CHECK(page->at("text") == "otters swim");
+  CHECK(call("fetch_page", "url", id) == "Otters\n" + id + "\n\notters swim");
+  const auto extracted = parse_json(
+      body_in(server.ask("POST", "/extract", "application/json", R"({"urls":")" + id + R"("})", "")),
+      "answer");
+  CHECK(extracted->at("results").at(0).at("raw_content") == "otters swim");
+  CHECK(call("fetch", "id", "file://localhost/etc/passwd").find("must be http or https") !=
+        std::string::npos);
+}
+
 TEST_CASE("A server that is killed keeps every document that it acknowledged", "[service][documents][kill]") {
   DocumentServer server;
   for (int i = 0; i < 4; ++i) {

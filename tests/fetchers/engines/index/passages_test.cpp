@@ -6,6 +6,7 @@
 #include "fetchers/engines/index/local_engine.h"
 #include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/text_language.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -161,4 +162,35 @@ TEST_CASE("The language of a text is found unless it is short or unclear", "[fet
   CHECK(language_of_text("The cat").empty());
   CHECK(language_of_text(repeated("0123 4567 ", 30)).empty());
   CHECK(language_of_text(repeated("\xFF\xFE", 300)).empty());
+}
+
+TEST_CASE("A document's text is found by its address and of a long one the beginning",
+          "[fetchers][passages]") {
+  const test::TemporaryFolder folder;
+  const test::ManualClock clock;
+  const Deadline deadline(clock, std::chrono::seconds(5));
+  const std::string words = repeated("word ", 100);
+  const std::string lines =
+      "{\"url\":\"http://short/\",\"title\":\"Short\",\"text\":\"a few words\"}\n"
+      "{\"url\":\"http://long/\",\"title\":\"Long\",\"text\":\"" +
+      words + "\"}\n{\"url\":\"http://huge/\",\"text\":\"" + std::string(2 * kKeptTextBytes, 'a') + "\"}\n";
+  const std::string file = folder.write("a.jsonl", lines);
+  for (const bool updates : {false, true}) {
+    const std::string database = folder.path(updates ? "updated.db" : "plain.db");
+    IndexOptions options;
+    options.updates = updates;
+    REQUIRE(build_local_index(database, {file}, options).has_value());
+    const std::vector<std::string> urls = {"http://none/", "http://long/", "http://short/", "http://huge/"};
+    const auto found = kept_texts(database, urls, deadline);
+    REQUIRE(found.has_value());
+    REQUIRE(found->size() == 4);
+    CHECK_FALSE((*found)[0].has_value());
+    CHECK((*found)[1]->title == "Long");
+    CHECK((*found)[1]->text.starts_with(words.substr(0, words.size() - 1)));
+    CHECK((*found)[2]->title == "Short");
+    CHECK((*found)[2]->text == "a few words");
+    CHECK((*found)[3]->text == std::string(kKeptTextBytes, 'a'));
+  }
+  const std::vector<std::string> one = {"http://long/"};
+  CHECK(kept_texts(folder.path("no.db"), one, deadline).error().code == Code::no_input);
 }
