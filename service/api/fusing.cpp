@@ -228,16 +228,12 @@ OrRefusal<void> fuse_by_method(const FuseRequest& request, FusedAnswer& answer) 
   return {};
 }
 
-/// The domain of a request. It must declare all of the request's lists.
+/// The domain of a request. It must have all of the request's lists.
 Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const FusingPlace& place) {
   if (place.snapshot == nullptr)
     return fail(Code::usage,
                 fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
   TRY(const LoadedDomain* const domain, named_domain(*place.snapshot, request.domain, place.key));
-  if (domain->domain.lists.empty())
-    return fail(Code::usage, fmt::format("the domain {} declares no lists for callers; add \"lists: [...]\" "
-                                         "to its file, or name a method",
-                                         request.domain));
   std::vector<std::string> known;
   for (const fusion::Feature& feature : features_of(domain->domain)) known.push_back(feature.name);
   for (const CallerList& list : request.lists) {

@@ -352,9 +352,12 @@ TEST_CASE("Lists that a domain does not declare are refused with similar names",
           "remove the weight of bm25");
   refused(R"({"domain":"pages","slots":{"WAT":"x"},"lists":[{"name":"bm25","results":[]}]})",
           R"(no slot \"WAT\")");
+  // a domain that declares none has those of its templates
   TestServer without;
-  CHECK(fuse_over_http(without, R"({"domain":"pages","lists":[{"name":"plain@one","results":[]}]})")
-            .find("declares no lists") != std::string::npos);
+  CHECK(status_in(fuse_over_http(
+            without, R"({"domain":"pages","lists":[{"name":"plain@one","results":["a"]}]})")) == 200);
+  CHECK(status_in(fuse_over_http(without,
+                                 R"({"domain":"pages","lists":[{"name":"bm25","results":["a"]}]})")) == 400);
   // a domain that has only callers' lists cannot be searched, and says so
   TestServer alone(TestServer::default_answer, "", "version: 1\ndomain: pages\nlists: [bm25]\n");
   CHECK(alone.get("/search?q=ada&format=json").find("callers bring its lists") != std::string::npos);
