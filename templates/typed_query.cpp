@@ -341,9 +341,18 @@ class ConditionWriter {
 
   void add_phrase(std::string_view words) {
     SlotValue value = one_unit(words, syntax_, true);
-    if (query_.find(write_value(value, syntax_, false)) != std::string::npos) return;
+    const std::string phrase = write_value(value, syntax_, false);
     value.join = SlotValue::Join::all;
-    add_must(write_value(value, syntax_, false));
+    const std::string must = write_value(value, syntax_, false);
+    if (!requires_already(phrase, must)) add_must(must);
+  }
+
+  /// Whether the query requires a phrase as it is. In a query with alternatives, it may be one of them.
+  bool requires_already(const std::string& phrase, const std::string& must) const {
+    if (phrase.empty() || query_ == phrase) return true;
+    if (must != phrase && query_.find(must) != std::string::npos) return true;
+    return query_.find(phrase) != std::string::npos &&
+           query_.find(syntax_.joins.any_between) == std::string::npos;
   }
 
   void add_title(std::string_view words) {

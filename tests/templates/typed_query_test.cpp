@@ -183,10 +183,23 @@ TEST_CASE("Each syntax gets the conditions that it supports after the query", "[
 TEST_CASE("Filters get the plain words and a split phrase is added after the query", "[templates][typed]") {
   CHECK(typed_expansion("{A}", "\"text editor\" small", "web") == "\"text editor\" small");
   CHECK(typed_expansion("{A|words}", "\"text editor\" small", "web") == "text editor small +\"text editor\"");
-  CHECK(typed_expansion("{A|any}", "\"text editor\" small", "fts5") == "(\"text editor\" OR small)");
+  CHECK(typed_expansion("{A|all}", "\"text editor\" small", "web") == "+\"text editor\" +small");
   CHECK(typed_expansion("{A|first}", "\"text editor\" small", "fts5") == "(text) AND \"text editor\"");
   CHECK(typed_expansion("{A|words}", "\"text editor\"", "plain") == "text editor");
   CHECK(typed_expansion("{A|initials}", "text editor -emacs", "web") == "te -emacs");
+}
+
+TEST_CASE("A phrase is required where a filter makes it one of several alternatives", "[templates][typed]") {
+  const auto any = [](std::string_view syntax) {
+    return typed_expansion("{A|any}", "\"text editor\" small", syntax);
+  };
+  CHECK(any("fts5") == "((\"text editor\" OR small)) AND \"text editor\"");
+  CHECK(any("web") == "\"text editor\" OR small +\"text editor\"");
+  CHECK(any("lucene") == "(\"text editor\" OR small) +\"text editor\"");
+  CHECK(typed_expansion("{A}", "\"text editor\" small", "mysql") == "\"text editor\" small +\"text editor\"");
+  CHECK(typed_expansion("{A|all}", "\"text editor\" small", "mysql") == "+\"text editor\" +small");
+  CHECK(typed_expansion("{A|any}", "\"text editor\"", "fts5") == "\"text editor\"");
+  CHECK(typed_expansion("{A|any}", "\"text editor\"", "mysql") == "\"text editor\"");
 }
 
 TEST_CASE("Alternatives are kept if the syntax supports them among other words", "[templates][typed]") {
