@@ -109,6 +109,20 @@ std::vector<std::string> QueryReader::forms_of(const std::string& folded) {
   return out;
 }
 
+/// Words one behind the other, in the forms of any of the languages.
+Condition QueryReader::phrase_of(const std::vector<Text>& words, ColumnSet columns, AskedQuery& asked) {
+  Group any(Condition::Kind::any);
+  std::set<std::vector<std::size_t>> known;
+  for (WordForms& forms : forms_) {
+    Condition phrase;
+    phrase.kind = words.size() == 1 ? Condition::Kind::word : Condition::Kind::phrase;
+    for (const Text& word : words)
+      phrase.forms.push_back(asked.place_of({forms.of(word.folded).front(), columns, false}));
+    if (known.insert(phrase.forms).second) any.add(std::move(phrase));
+  }
+  return any.finish();
+}
+
 /// What words that begin so have in common in the list: the beginning of its stem that is also one
 /// of the word.
 std::string QueryReader::beginning_of(const std::string& folded) {
@@ -124,29 +138,26 @@ bool QueryReader::add_text(const QueryNode& node, AskedQuery& asked, bool is_alt
     return false;
   const bool has_pieces = words.size() > 1 && words[0].is_piece;
   const bool is_bag = kind_ == WordKind::parts || (has_pieces && is_alternative && !node.is_quoted);
+  const bool has_beginning = node.is_beginning && kind_ != WordKind::parts;
+  if (words.size() > 1 && !is_bag) {
+    out = phrase_of({words.begin(), words.end() - (has_beginning ? 1 : 0)}, node.columns, asked);
+    if (!has_beginning) return true;
+    // a beginning has no places, so it may be anywhere
+    Group all(Condition::Kind::all);
+    all.add(std::move(out));
+    all.add(word_of(asked.place_of({beginning_of(words.back().folded), node.columns, true})));
+    out = all.finish();
+    return true;
+  }
   Group group(kind_ == WordKind::parts && !is_alternative ? Condition::Kind::all : Condition::Kind::any);
-  Group all(Condition::Kind::all);
-  Condition phrase;
-  phrase.kind = Condition::Kind::phrase;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool is_beginning = node.is_beginning && i + 1 == words.size() && kind_ != WordKind::parts;
-    if (is_beginning && i > 0 && !is_bag) {
-      // a beginning has no places, so it may be anywhere
-      all.add(phrase.forms.size() == 1 ? word_of(phrase.forms.front()) : std::move(phrase));
-      all.add(word_of(asked.place_of({beginning_of(words[i].folded), node.columns, true})));
-      out = all.finish();
-      return true;
-    }
+    const bool is_beginning = has_beginning && i + 1 == words.size();
     const auto forms =
         is_beginning ? std::vector<std::string>{beginning_of(words[i].folded)} : forms_of(words[i].folded);
-    if (words.size() > 1 && !is_bag) {
-      phrase.forms.push_back(asked.place_of({forms.front(), node.columns, false}));
-      continue;
-    }
     for (const std::string& form : forms)
       group.add(word_of(asked.place_of({form, node.columns, is_beginning})));
   }
-  out = group.is_empty() ? std::move(phrase) : group.finish();
+  out = group.finish();
   return true;
 }
 

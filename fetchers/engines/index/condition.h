@@ -71,6 +71,7 @@ class QueryReader {
   bool add_near(const QueryNode& node, AskedQuery& asked, Condition& out);
   bool is_stop_word(const std::string& folded) const;
   std::vector<std::string> forms_of(const std::string& folded);
+  Condition phrase_of(const std::vector<Text>& words, ColumnSet columns, AskedQuery& asked);
   std::string beginning_of(const std::string& folded);
 
   WordKind kind_;

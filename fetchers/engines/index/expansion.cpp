@@ -84,8 +84,10 @@ Result<AskedQuery> Expander::expanded(const AskedQuery& asked, const std::vector
   if (added.children.empty()) return out;
   scale(out.root, 1 / most_weight(out.root));
   Condition root;
+  const auto is_word = [](const Condition& one) { return one.kind == Condition::Kind::word; };
   const bool has_no_conditions =
-      out.root.kind == Condition::Kind::word || out.root.kind == Condition::Kind::any;
+      is_word(out.root) || (out.root.kind == Condition::Kind::any &&
+                            std::any_of(out.root.children.begin(), out.root.children.end(), is_word));
   root.kind = has_no_conditions ? Condition::Kind::any : Condition::Kind::maybe;
   root.children.push_back(std::move(out.root));
   root.children.push_back(std::move(added));

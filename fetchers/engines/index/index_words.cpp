@@ -1,8 +1,8 @@
 #include "fetchers/engines/index/index_words.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <string_view>
+#include <map>
 #include <utility>
 
 #include "core/deadline.h"
@@ -30,6 +30,13 @@ Result<void> read_terms(SqliteDatabase& database, const IndexWordsOptions& optio
   return words.for_each_row([&](const SqliteRow& row) {
     out.words.emplace_back(row.text(0), static_cast<std::size_t>(row.integer(1)));
   });
+}
+
+/// The index's first list of words or stems; of parts if it has no other.
+WordKind counted_kind(const ListShape& shape) {
+  const auto found = std::find_if(shape.kinds.begin(), shape.kinds.end(),
+                                  [](WordKind kind) { return kind != WordKind::parts; });
+  return found == shape.kinds.end() ? shape.kinds.front() : *found;
 }
 
 const SteadyClock kCountingClock;
@@ -72,11 +79,12 @@ Result<IndexCounter> IndexCounter::open(const std::string& path) {
   TRY(auto database, open_index(path));
   TRY(const auto shape, read_list_shape(database));
   TRY(const auto languages, read_languages(database));
-  TRY(auto lists, ListReader::open(database, shape.kinds.front()));
+  const WordKind kind = counted_kind(shape);
+  TRY(auto lists, ListReader::open(database, kind));
   TRY(auto lengths, lists.read_lengths(database));
-  return IndexCounter(std::make_unique<Reader>(
-      Reader{std::move(database), std::move(lists),
-             QueryReader(shape.kinds.front(), languages, shape.columns), std::move(lengths)}));
+  return IndexCounter(
+      std::make_unique<Reader>(Reader{std::move(database), std::move(lists),
+                                      QueryReader(kind, languages, shape.columns), std::move(lengths)}));
 }
 
 std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::string>>& groups,
@@ -92,6 +100,38 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
   const Deadline deadline(kCountingClock, std::chrono::seconds(1));
   const auto found = find_best(reader_->lists, reader_->lengths, *asked, {}, most, deadline);
   return found ? found->size() : 0;
+}
+
+Result<std::vector<std::int64_t>> IndexCounter::ids_of(std::span<const std::string> urls) {
+  std::vector<std::int64_t> ids(urls.size(), 0);
+  SqliteDatabase& database = reader_->database;
+  if (finds_row(database, "SELECT 1 FROM sqlite_master WHERE name='sources'")) {
+    TRY(auto find, database.prepare("SELECT id FROM sources WHERE url=?"));
+    for (std::size_t i = 0; i < urls.size(); ++i) {
+      find.bind(urls[i]);
+      TRY_VOID(find.for_each_row([&](const SqliteRow& row) { ids[i] = row.integer(0); }));
+    }
+    return ids;
+  }
+  std::multimap<std::string_view, std::size_t> wanted;
+  for (std::size_t i = 0; i < urls.size(); ++i) wanted.emplace(urls[i], i);
+  TRY(auto pages, database.prepare("SELECT id, url FROM pages"));
+  TRY_VOID(pages.for_each_row([&](const SqliteRow& row) {
+    const auto [begin, end] = wanted.equal_range(row.text(1));
+    for (auto one = begin; one != end; ++one) ids[one->second] = row.integer(0);
+  }));
+  return ids;
+}
+
+Result<std::optional<std::vector<bool>>> IndexCounter::which_contain(std::string_view text,
+                                                                     std::span<const std::int64_t> ids,
+                                                                     const Deadline& deadline) {
+  using Contain = std::optional<std::vector<bool>>;
+  if (reader_->lists.kind() == WordKind::parts) return Contain();
+  TRY(const auto asked, reader_->queries.read(as_string(text)));
+  if (asked.is_empty) return Contain();
+  TRY(auto found, find_matching(reader_->lists, reader_->lengths, asked, ids, deadline));
+  return Contain(std::move(found));
 }
 
 }  // namespace metafuse::fetchers

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/result.h"
 #include "core/sqlite_database.h"
 
@@ -32,7 +37,7 @@ struct IndexWordsOptions {
 /// cost:   one pass over the titles and one over the index's terms; about 50 ms for 30,000 documents
 Result<IndexWords> read_index_words(const std::string& database, const IndexWordsOptions& options = {});
 
-/// Counts the documents of an embedded index that contain given words. Not thread-safe.
+/// Tells which and how many documents of an embedded index contain given words. Not thread-safe.
 class IndexCounter {
  public:
   /// errors: as read_index_words()
@@ -43,6 +48,21 @@ class IndexCounter {
   /// The number of documents that contain at least one word of every group, at most `most`. Also 0 if the
   /// index cannot tell.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
+
+  /// The ids of documents by their URLs; 0 for one that the index does not have.
+  /// errors: those of SQLite
+  /// cost:   a look-up per URL; one pass over the documents of an index built without `updates`
+  Result<std::vector<std::int64_t>> ids_of(std::span<const std::string> urls);
+
+  /// Which documents contain a word, or words one behind the other, in any of their columns. Words count in
+  /// the forms of the index's list: stems, if it has them.
+  ///
+  /// in:     ids - ascending, each once
+  /// out:    one per id; nullopt if the text has no word, or the index only has parts of words
+  /// errors: try_again: the deadline passed; bad_data: damaged; those of SQLite
+  Result<std::optional<std::vector<bool>>> which_contain(std::string_view text,
+                                                         std::span<const std::int64_t> ids,
+                                                         const Deadline& deadline);
 
  private:
   struct Reader;

@@ -101,8 +101,36 @@ class WindowSearch {
     return std::move(best_).sorted();
   }
 
+  /// in: ids - ascending
+  Result<std::vector<bool>> matching(std::span<const std::int64_t> ids, const Deadline& deadline) {
+    std::vector<bool> out;
+    while (out.size() < ids.size()) {
+      if (deadline.has_passed()) return fail(Code::try_again, "the deadline passed");
+      const std::int64_t first = ids[out.size()] / PostingList::kWindow * PostingList::kWindow;
+      TRY_VOID(read_window(static_cast<std::uint32_t>(first / PostingList::kWindow)));
+      const auto place = [&](std::size_t i) { return static_cast<std::uint32_t>(ids[i] - first); };
+      std::size_t end = out.size();
+      wanted_ = {};
+      for (; end < ids.size() && ids[end] - first < PostingList::kWindow; ++end) wanted_.add(place(end));
+      sets_.clear();
+      TRY_VOID(find_sets(root_));
+      for (std::size_t i = out.size(); i < end; ++i) out.push_back(sets_.back().contains(place(i)));
+    }
+    return out;
+  }
+
  private:
   using Kind = Condition::Kind;
+
+  /// Reads all words of a window.
+  Result<void> read_window(std::uint32_t window) {
+    for (auto& word : words_) {
+      word->forget();
+      TRY_VOID(word->advance(window));
+      if (word->window() == window) TRY_VOID(word->read());
+    }
+    return {};
+  }
 
   /// The first window that can contain a match, by the current positions of the words.
   std::uint32_t first_window(const Condition& condition) const {
@@ -325,12 +353,24 @@ class WindowSearch {
   std::vector<double> weights_;  ///< of each word, in all places of the condition together
   std::vector<bool> is_required_;
   std::vector<Addend> addends_;
-  WindowSet wanted_;  ///< see reachable()
+  WindowSet wanted_;  ///< the documents of the window that are looked at
   std::vector<WindowSet> sets_;
   std::size_t next_set_ = 0;
   std::array<double, PostingList::kWindow> scores_{};
   BestDocuments best_;
 };
+
+Result<std::vector<std::unique_ptr<AskedWord>>> open_words(ListReader& reader, const DocumentLengths& lengths,
+                                                           const AskedQuery& asked, const Scoring& scoring,
+                                                           const Deadline& deadline) {
+  std::vector<std::unique_ptr<AskedWord>> words;
+  for (const AskedForm& form : asked.forms) {
+    if (deadline.has_passed()) return fail(Code::try_again, "the deadline passed");
+    TRY(auto word, AskedWord::open(reader, lengths, form, scoring));
+    words.push_back(std::move(word));
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -338,13 +378,17 @@ Result<std::vector<ScoredDocument>> find_best(ListReader& reader, const Document
                                               const AskedQuery& asked, const Scoring& scoring,
                                               std::size_t count, const Deadline& deadline) {
   if (asked.is_empty || count == 0) return std::vector<ScoredDocument>();
-  std::vector<std::unique_ptr<AskedWord>> words;
-  for (const AskedForm& form : asked.forms) {
-    if (deadline.has_passed()) return fail(Code::try_again, "the deadline passed");
-    TRY(auto word, AskedWord::open(reader, lengths, form, scoring));
-    words.push_back(std::move(word));
-  }
+  TRY(auto words, open_words(reader, lengths, asked, scoring, deadline));
   return WindowSearch(std::move(words), asked.root, lengths, scoring, count).run(deadline);
+}
+
+Result<std::vector<bool>> find_matching(ListReader& reader, const DocumentLengths& lengths,
+                                        const AskedQuery& asked, std::span<const std::int64_t> ids,
+                                        const Deadline& deadline) {
+  if (asked.is_empty) return std::vector<bool>(ids.size());
+  const Scoring scoring;
+  TRY(auto words, open_words(reader, lengths, asked, scoring, deadline));
+  return WindowSearch(std::move(words), asked.root, lengths, scoring, 0).matching(ids, deadline);
 }
 
 }  // namespace metafuse::fetchers

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,14 @@ inline constexpr std::size_t kMostBeginnings = 1000;
 Result<std::vector<ScoredDocument>> find_best(ListReader& reader, const DocumentLengths& lengths,
                                               const AskedQuery& asked, const Scoring& scoring,
                                               std::size_t count, const Deadline& deadline);
+
+/// Which of some documents match a condition, whatever their scores.
+///
+/// in:     ids - ascending, each once
+/// errors: those of find_best()
+/// cost:   reads the windows of the words' lists in which the documents are
+Result<std::vector<bool>> find_matching(ListReader& reader, const DocumentLengths& lengths,
+                                        const AskedQuery& asked, std::span<const std::int64_t> ids,
+                                        const Deadline& deadline);
 
 }  // namespace metafuse::fetchers

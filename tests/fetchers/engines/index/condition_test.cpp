@@ -64,3 +64,53 @@ TEST_CASE("A query is expanded by as many words of its best results as its engin
   CHECK(found(1) == std::vector<std::string>{"http://1/", "http://2/"});
   CHECK(found(2) == std::vector<std::string>{"http://1/", "http://2/", "http://3/"});
 }
+
+TEST_CASE("A phrase is found in the stems of each of the languages", "[fetchers][local][ranking]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  const auto built = build_local_index(
+      database,
+      {folder.write("d.jsonl",
+                    R"({"url":"http://en/","language":"en","title":"","text":"several small houses"})"
+                    "\n"
+                    R"({"url":"http://de/","language":"de","title":"","text":"mehrere kleine Kinder"})"
+                    "\n")});
+  if (!built) FAIL(built.error().text);
+  const SteadyClock clock;
+  const auto found = [&](const std::string& query) {
+    const auto list =
+        LocalEngine({database, {}}).search(query, 9, 0, Deadline(clock, std::chrono::seconds(5)));
+    if (!list) FAIL(list.error().text);
+    std::string urls;
+    for (const Hit& hit : list->hits) urls += hit.url;
+    return urls;
+  };
+  CHECK(found("\"small house\"") == "http://en/");
+  CHECK(found("\"kleines Kind\"") == "http://de/");
+  CHECK(found("\"Kind klein\"") == "");
+}
+
+TEST_CASE("A phrase stays required when its query is expanded", "[fetchers][local][ranking]") {
+  const test::TemporaryFolder folder;
+  IndexOptions options;
+  options.keeps_terms = true;
+  const std::string database = folder.path("x.db");
+  const auto built = build_local_index(
+      database,
+      {folder.write("d.jsonl",
+                    R"({"url":"http://1/","language":"en","title":"","text":"the small houses river river"})"
+                    "\n"
+                    R"({"url":"http://2/","language":"de","title":"","text":"river"})"
+                    "\n")},
+      options);
+  if (!built) FAIL(built.error().text);
+  LocalAccess access;
+  access.database = database;
+  access.expansion = Expansion{1, 5, 0.5};
+  const SteadyClock clock;
+  const auto list =
+      LocalEngine(access).search("\"small houses\"", 9, 0, Deadline(clock, std::chrono::seconds(5)));
+  if (!list) FAIL(list.error().text);
+  REQUIRE(list->hits.size() == 1);
+  CHECK(list->hits[0].url == "http://1/");
+}

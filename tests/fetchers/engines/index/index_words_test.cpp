@@ -1,7 +1,8 @@
 #include "fetchers/engines/index/index_words.h"
 
-#include <algorithm>
+#include <chrono>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -58,4 +59,54 @@ TEST_CASE("Documents are counted by groups of words with any characters in them"
   CHECK(counter->documents_with({{"say \"hi\""}}, 10) == 1);
   CHECK(counter->documents_with({{"\" OR an"}}, 10) == 0);
   CHECK(counter->documents_with({{"editor"}}, 10) == 2);
+}
+
+TEST_CASE("An index tells which of its documents contain a word or a phrase", "[fetchers][local]") {
+  const bool updates = GENERATE(false, true);
+  const test::TemporaryFolder folder;
+  std::string documents;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string text = i % 1000 == 7   ? "a small text editor"
+                             : i % 1000 == 8 ? "the editor of a text"
+                                             : "tea";
+    documents += R"({"url":"http://)" + std::to_string(i) + R"(/","title":"","text":")" + text + "\"}\n";
+  }
+  const std::string database = folder.path("words.db");
+  IndexOptions options;
+  options.updates = updates;
+  REQUIRE(build_local_index(database, {folder.write("d.jsonl", documents)}, options).has_value());
+  auto index = IndexCounter::open(database);
+  REQUIRE(index.has_value());
+  const std::vector<std::string> urls = {"http://7/", "http://8/", "http://9/", "http://none/",
+                                         "http://2007/"};
+  const auto found = index->ids_of(urls);
+  REQUIRE(found.has_value());
+  CHECK((*found)[3] == 0);
+  std::vector<std::int64_t> ids = *found;
+  std::erase(ids, 0);
+  const SteadyClock clock;
+  const auto contain = [&](std::string_view text) {
+    const auto which = index->which_contain(text, ids, Deadline(clock, std::chrono::seconds(60)));
+    if (!which) FAIL(which.error().text);
+    return *which;
+  };
+  using Which = std::vector<bool>;
+  CHECK(contain("text editor") == Which{true, false, false, true});
+  CHECK(contain("texts editor") == Which{true, false, false, true});  // by stems
+  CHECK(contain("EDITOR") == Which{true, true, false, true});
+  CHECK(contain("the") == Which{false, true, false, false});
+  CHECK(contain("unknown") == Which{false, false, false, false});
+  CHECK(contain("\" OR tea OR \"") == Which{false, false, false, false});
+  CHECK(contain("...") == std::nullopt);
+  CHECK(index->which_contain("tea", ids, Deadline(clock, {})).error().code == Code::try_again);
+}
+
+TEST_CASE("An index of parts of words does not tell which documents contain a word", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  auto index = IndexCounter::open(index_of_editors(folder, WordKind::parts));
+  REQUIRE(index.has_value());
+  const SteadyClock clock;
+  const std::vector<std::int64_t> ids = {1, 2};
+  CHECK(index->which_contain("editor", ids, Deadline(clock, std::chrono::seconds(60))).value() ==
+        std::nullopt);
 }

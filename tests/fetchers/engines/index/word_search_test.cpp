@@ -307,6 +307,51 @@ Asked random_query(WordDice& dice, int depth) {
   return asked;
 }
 
+/// Compares which documents match with those of the slow search, for some of an index's documents.
+class MatchCheck {
+ public:
+  explicit MatchCheck(const std::string& path) {
+    auto database = open_index(path);
+    REQUIRE(database.has_value());
+    database_ = *std::move(database);
+    auto lists = ListReader::open(database_, WordKind::words);
+    REQUIRE(lists.has_value());
+    lists_ = *std::move(lists);
+    const auto lengths = lists_.read_lengths(database_);
+    REQUIRE(lengths.has_value());
+    lengths_ = *lengths;
+    auto pages = database_.prepare("SELECT id, url FROM pages ORDER BY id");
+    REQUIRE(pages.has_value());
+    const auto read = pages->for_each_row(
+        [&](const SqliteRow& row) { documents_.emplace_back(row.integer(0), std::string(row.text(1))); });
+    REQUIRE(read.has_value());
+  }
+
+  void check(const SlowSearch& slow, const Asked& asked, WordDice& dice) {
+    QueryReader queries(WordKind::words, {}, kColumns);
+    const auto read = queries.read(asked.text);
+    REQUIRE(read.has_value());
+    std::vector<std::int64_t> ids;
+    std::vector<bool> expected;
+    const auto scores = slow.search(asked);
+    const std::size_t share = 1 + dice.below(50);
+    for (const auto& [id, url] : documents_) {
+      if (dice.below(share) > 0) continue;
+      ids.push_back(id);
+      expected.push_back(scores.contains(url));
+    }
+    const auto found = find_matching(lists_, lengths_, *read, ids, in_a_minute());
+    REQUIRE(found.has_value());
+    REQUIRE(*found == expected);
+  }
+
+ private:
+  SqliteDatabase database_;
+  ListReader lists_;
+  DocumentLengths lengths_;
+  std::vector<std::pair<std::int64_t, std::string>> documents_;
+};
+
 struct RankedIndex {
   test::TemporaryFolder folder;
   std::string database = folder.path("ranked.db");
@@ -334,6 +379,7 @@ struct RankedIndex {
       Weighting weighting;
       std::vector<double> weights;
     };
+    MatchCheck matches(database);
     for (const Way& way : {Way{Weighting::bm25, {1, 1, 1}}, Way{Weighting::bm25, {10, .1, 0}},
                            Way{Weighting::ineb2, {1, 1, 1}}, Way{Weighting::ineb2, {3, 1, .5}}}) {
       LocalAccess access{database, {}};
@@ -342,7 +388,11 @@ struct RankedIndex {
         access.weights.emplace_back(kColumns[i], way.weights[i]);
       LocalEngine engine(access);
       const SlowSearch slow(documents, way.weighting, way.weights);
-      for (int i = 0; i < queries; ++i) check_one(engine, slow, random_query(dice, 2), dice);
+      for (int i = 0; i < queries; ++i) {
+        const Asked asked = random_query(dice, 2);
+        check_one(engine, slow, asked, dice);
+        matches.check(slow, asked, dice);
+      }
     }
   }
 
