@@ -1,10 +1,15 @@
 #include "service/search/typed_conditions.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
+#include "core/deadline.h"
 #include "core/text.h"
+#include "fetchers/engines/index/index_words.h"
 #include "service/base/addresses.h"
 #include "service/search/search_answer.h"
 #include "service/search/shown_results.h"
@@ -17,6 +22,9 @@ using Kind = Condition::Kind;
 
 constexpr std::size_t kLongestEnding = 10;
 constexpr std::size_t kDayBytes = 10;
+/// An index of millions of documents needs some milliseconds.
+constexpr std::chrono::seconds kMostChecking{1};
+const SteadyClock kCheckingClock;
 
 /// The path of a URL, without query and fragment.
 std::string_view path_of(std::string_view url) {
@@ -40,6 +48,11 @@ bool is_on_site(std::string_view host, std::string_view path, std::string_view s
 bool is_negative(Kind kind) {
   return kind == Kind::excluded || kind == Kind::not_in_title || kind == Kind::not_site ||
          kind == Kind::not_file_type;
+}
+
+/// Whether the text of a result decides the condition.
+bool is_about_text(Kind kind) {
+  return kind == Kind::phrase || kind == Kind::excluded;
 }
 
 }  // namespace
@@ -109,7 +122,42 @@ bool ConditionCheck::shows(const Seen& result, const Checked& one) {
   return true;
 }
 
-bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const {
+std::vector<ConditionCheck::Contained> ConditionCheck::contained(
+    const LoadedDomain& domain, const std::vector<FusedResult>& results) const {
+  std::vector<Contained> out(results.size());
+  if (std::none_of(conditions_.begin(), conditions_.end(),
+                   [](const Checked& one) { return is_about_text(one.condition.kind); }))
+    return out;
+  const Deadline deadline(kCheckingClock, kMostChecking);
+  std::vector<std::string> urls;
+  for (const FusedResult& result : results) urls.push_back(result.hit.url);
+  for (const auto& vocabulary : domain.vocabularies) {
+    auto index = fetchers::IndexCounter::open(vocabulary->database());
+    const auto found = index ? index->ids_of(urls) : index.error();
+    if (!found) continue;
+    std::map<std::int64_t, std::size_t> places;  // of results, by their ids in the index
+    for (std::size_t i = 0; i < found->size(); ++i)
+      if ((*found)[i] != 0) places.emplace((*found)[i], i);
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, place] : places) {
+      ids.push_back(id);
+      out[place].resize(conditions_.size());
+    }
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      const Condition& condition = conditions_[i].condition;
+      if (!is_about_text(condition.kind)) continue;
+      const auto contain = index->which_contain(condition.value, ids, deadline);
+      for (std::size_t j = 0; contain && *contain && j < ids.size(); ++j) {
+        std::optional<bool>& known = out[places.at(ids[j])][i];
+        known = (**contain)[j] || known.value_or(false);
+      }
+    }
+  }
+  return out;
+}
+
+bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes,
+                            const Contained& contained) const {
   const Seen result(hit);
   const auto shows_any = [&](Kind kind) {
     return std::any_of(conditions_.begin(), conditions_.end(), [&](const Checked& other) {
@@ -118,16 +166,18 @@ bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*
   };
   const bool is_on_any_site = shows_any(Kind::site);
   const bool has_any_file_type = shows_any(Kind::file_type);
-  for (const Checked& one : conditions_) {
-    const Kind kind = one.condition.kind;
+  for (std::size_t i = 0; i < conditions_.size(); ++i) {
+    const Kind kind = conditions_[i].condition.kind;
+    const bool is_text_known = i < contained.size() && contained[i].has_value();
+    const bool is_in_text = is_text_known && *contained[i];
     const bool holds = kind == Kind::site        ? is_on_any_site
                        : kind == Kind::file_type ? has_any_file_type
-                                                 : shows(result, one);
+                                                 : is_in_text || shows(result, conditions_[i]);
     if (is_negative(kind) && holds) return false;
     if (is_negative(kind) || holds) continue;
-    // the result's address, or its date if known, decides it
-    const bool is_certain =
-        kind == Kind::site || ((kind == Kind::before || kind == Kind::after) && !result.day.empty());
+    // the result's address, its date if known, or its whole text decides it
+    const bool is_certain = kind == Kind::site || is_text_known ||
+                            ((kind == Kind::before || kind == Kind::after) && !result.day.empty());
     if (is_certain || std::none_of(syntaxes.begin(), syntaxes.end(), [&](const QuerySyntax* syntax) {
           return templates::can_say(*syntax, kind);
         }))
@@ -145,11 +195,13 @@ void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer) {
     return domain.syntax_of ? &domain.syntax_of(engine) : &default_query_syntax();
   };
   const std::size_t searched = answer.lists.size() - answer.second_stage;
+  const auto contained = check.contained(domain, answer.results);
+  std::size_t position = 0;
   answer.left_out = std::erase_if(answer.results, [&](const FusedResult& result) {
     std::vector<const QuerySyntax*> syntaxes;
     for (const Placement& place : result.placements)
       if (place.feature < searched) syntaxes.push_back(syntax_of(place));
-    return !check.is_met(result.hit, syntaxes);
+    return !check.is_met(result.hit, syntaxes, contained[position++]);
   });
 }
 

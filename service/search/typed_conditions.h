@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@
 
 namespace metafuse::service {
 
+struct FusedResult;
 struct SearchAnswer;
 
 /// The typed query of a request, beside its slots; empty if the request gives the slot of plain queries
@@ -26,13 +28,26 @@ class ConditionCheck {
 
   bool is_empty() const { return conditions_.empty(); }
 
-  /// Whether a result may be shown. Excluded words, sites and file types are always checked in the result's
-  /// visible text and address. Some conditions concern what a result need not show (a phrase in its text, the
-  /// ending of its address, its date, its whole title): if an engine was sent the condition and returned the
-  /// result, it counts as met; otherwise the result itself must show it.
+  /// For each condition, whether a result's whole text contains its words; nullopt if that is not known.
+  /// Empty if nothing is known.
+  using Contained = std::vector<std::optional<bool>>;
+
+  /// What the indexes of a domain know of the texts of results. An index that cannot be read knows nothing.
   ///
-  /// in: syntaxes - of the engines whose lists contain the result
-  bool is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const;
+  /// out:    one per result
+  /// cost:   nothing without phrases and excluded words; else opens each index, and per condition reads the
+  ///         lists of its words around the results
+  std::vector<Contained> contained(const LoadedDomain& domain, const std::vector<FusedResult>& results) const;
+
+  /// Whether a result may be shown. Excluded words, sites and file types are always checked in the result's
+  /// visible text and address. Some conditions concern what a result need not show. About a phrase, the index
+  /// that has the whole text decides. Otherwise, as for the ending of its address, its date and its whole
+  /// title: if an engine was sent the condition and returned the result, it counts as met, else the result
+  /// itself must show it.
+  ///
+  /// in:     syntaxes - of the engines whose lists contain the result
+  bool is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes,
+              const Contained& contained = {}) const;
 
  private:
   struct Checked {

@@ -7,7 +7,11 @@
 
 #include "core/json.h"
 #include "core/query_syntax.h"
+#include "fetchers/engines/index/local_engine.h"
 #include "service/base/word_match.h"
+#include "service/search/list_fusion.h"
+#include "service/search/search_answer.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -106,6 +110,37 @@ TEST_CASE("Results are checked against conditions that the engine does not suppo
   CHECK(service::file_type_of("http://a.example/b/Manual.PDF?x=y.html#z.txt") == "pdf");
   CHECK(service::file_type_of("http://a.example") == "");
   CHECK(service::file_type_of("http://a.example/.bashrc") == "");
+}
+
+TEST_CASE("The whole text in an index decides about phrases and excluded words", "[service][typed]") {
+  const TemporaryFolder folder;
+  const std::string database = folder.path("own.db");
+  const std::string lines =
+      R"({"url":"http://a.example/","title":"One","text":"much about significance tests"})"
+      "\n"
+      R"({"url":"http://b.example/","title":"Two","text":"tests of significance"})"
+      "\n";
+  REQUIRE(fetchers::build_local_index(database, {folder.write("d.jsonl", lines)}).has_value());
+  service::LoadedDomain domain;
+  domain.syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
+  const auto found = [&](const std::string& typed) {
+    fetchers::FetchedList list = list_of({"a.example", "b.example", "web.example"});
+    keep_best_of_each(list.list, 0);
+    service::SearchAnswer answer;
+    answer.typed = templates::parse_typed_query(typed);
+    service::fuse_lists(domain, {list}, answer);
+    std::string urls;
+    for (const service::FusedResult& result : answer.results) urls += result.hit.url;
+    return urls;
+  };
+  const std::string phrase = "\"significance tests\"";
+  CHECK(found(phrase) == "http://a.example/http://b.example/http://web.example/");
+  domain.vocabularies = {std::make_shared<service::IndexVocabulary>(folder.path("none.db")),
+                         std::make_shared<service::IndexVocabulary>(database)};
+  CHECK(found(phrase) == "http://a.example/http://web.example/");
+  CHECK(found("tests -significance") == "http://web.example/");
+  CHECK(found("tests -much") == "http://b.example/http://web.example/");
+  CHECK(found("tests -\"tests of\" " + phrase) == "http://a.example/http://web.example/");
 }
 
 TEST_CASE("Words are found regardless of case and accents and blanks", "[service][typed]") {
