@@ -144,6 +144,7 @@ bool WordCutter::take_piece() {
 bool WordCutter::next() {
   if (take_piece()) return true;
   is_piece_ = false;
+  is_of_pairs_ = false;
   while (at_ < text_.size()) {
     const char c = text_[at_];
     if (is_ascii_letter_or_digit(c)) {
@@ -156,6 +157,17 @@ bool WordCutter::next() {
     }
   }
   return false;
+}
+
+std::size_t WordCutter::first_character_bytes() const {
+  std::size_t end = 0;
+  next_code_point(word_, end);
+  return end;
+}
+
+std::string_view WordCutter::last_character() const {
+  if (!is_of_pairs_ || !pieces_.empty()) return {};
+  return std::string_view(word_).substr(first_character_bytes());
 }
 
 /// Takes a word of ASCII letters and digits. If other letters follow, cuts the whole run by ICU instead and
@@ -224,6 +236,7 @@ void WordCutter::cut_pairs(std::size_t begin, std::size_t end) {
     at = second;
   }
   is_piece_ = found.size() > 1;
+  is_of_pairs_ = true;
   pieces_.assign(std::make_move_iterator(found.rbegin()), std::make_move_iterator(found.rend()));
 }
 
@@ -318,8 +331,8 @@ WordForms::WordForms(WordKind kind, const std::string& language)
 WordForms::~WordForms() = default;
 WordForms::WordForms(WordForms&&) noexcept = default;
 
-const std::vector<std::string>& WordForms::of(std::string_view folded) {
-  forms_.clear();
+/// Without accents; the word itself where there is no stemmer.
+std::string WordForms::stem_of(std::string_view folded) const {
   std::string stem(folded);
   if (sb_stemmer* stemmer = stemmer_->of_language.get(); stemmer != nullptr) {
     const sb_symbol* bytes = sb_stemmer_stem(stemmer, reinterpret_cast<const sb_symbol*>(folded.data()),
@@ -327,9 +340,17 @@ const std::vector<std::string>& WordForms::of(std::string_view folded) {
     if (bytes != nullptr)
       stem.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(sb_stemmer_length(stemmer)));
   }
-  stem = without_accents(stem);
+  return without_accents(stem);
+}
+
+const std::vector<std::string>& WordForms::of(std::string_view folded) {
+  forms_.clear();
+  std::string stem = stem_of(folded);
   if (kind_ != WordKind::parts) {
     forms_.push_back(std::move(stem));
+    if (has_only_ascii(folded) || stemmer_->of_language == nullptr) return forms_;
+    std::string plain = stem_of(without_accents(std::string(folded)));
+    if (plain != forms_.front()) forms_.push_back(std::move(plain));
     return forms_;
   }
   const std::string text = ' ' + stem + ' ';

@@ -5,7 +5,8 @@
 //
 // A text is cut into runs of letters and digits, which are folded: lower case, compatibility forms, without
 // accents on Latin and Greek letters. What follows an English apostrophe ("dog's", "we'll") is dropped. Runs
-// of Chinese, Japanese and Korean characters become pairs of neighbours; scripts without blanks, such as
+// of Chinese, Japanese and Korean characters become pairs of neighbours, and indexes have the last character
+// of a run beside its last pair, so that every character begins a word; scripts without blanks, such as
 // Thai, are cut by ICU's dictionaries. A kind of word list then keeps these words, their stems, or their
 // 4-grams.
 
@@ -47,6 +48,10 @@ class WordCutter {
   std::size_t end() const { return end_; }
   /// Whether the word is one piece of several that a run without blanks was cut into.
   bool is_piece() const { return is_piece_; }
+  /// Whether the word is one Chinese, Japanese or Korean character with none beside it.
+  bool is_lone_character() const { return is_of_pairs_ && first_character_bytes() == word_.size(); }
+  /// Of the last pair of a run its second character, since each other character begins a pair; else empty.
+  std::string_view last_character() const;
 
  private:
   bool next_ascii();
@@ -54,6 +59,7 @@ class WordCutter {
   void cut_pairs(std::size_t begin, std::size_t end);
   void cut_by_dictionary(std::size_t begin, std::size_t end);
   bool take_piece();
+  std::size_t first_character_bytes() const;
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -62,6 +68,7 @@ class WordCutter {
   std::string word_;
   std::vector<std::string> pieces_;  ///< found but not yet returned, last first
   bool is_piece_ = false;
+  bool is_of_pairs_ = false;
 };
 
 /// The words of a language that say little by themselves, such as "the"; empty for a language without a list.
@@ -93,11 +100,15 @@ class WordForms {
   ~WordForms();
   WordForms(WordForms&&) noexcept;
 
-  /// Valid until the next call. One form for `words` and `stems`, one or more for `parts`.
+  /// Valid until the next call. One form for `words`, one or more for `parts`. Of `stems` the stem, followed
+  /// by that of the word without its accents if that is another one, so that accents never matter: Spanish
+  /// "educación" has "educ" and "educacion".
   const std::vector<std::string>& of(std::string_view folded);
 
  private:
   struct Stemmer;
+
+  std::string stem_of(std::string_view folded) const;
 
   WordKind kind_;
   std::unique_ptr<Stemmer> stemmer_;

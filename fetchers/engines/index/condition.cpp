@@ -52,6 +52,24 @@ class Group {
   std::map<std::pair<Condition::Kind, std::vector<std::size_t>>, std::size_t> places_;  ///< of leaves
 };
 
+/// Adds conditions to a group.
+///
+/// in: are_at_one_place - several may match the same word of a text; the first that does adds to the score
+void add_alternatives(std::vector<Condition> alternatives, bool are_at_one_place, Group& group) {
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {
+    if (i == 0 || !are_at_one_place) {
+      group.add(alternatives[i]);
+      continue;
+    }
+    Condition one;
+    one.kind = Condition::Kind::without;
+    one.children = {alternatives[i]};
+    one.children.insert(one.children.end(), alternatives.begin(),
+                        alternatives.begin() + static_cast<std::ptrdiff_t>(i));
+    group.add(std::move(one));
+  }
+}
+
 }  // namespace
 
 std::size_t AskedQuery::place_of(const AskedForm& form) {
@@ -64,6 +82,7 @@ std::size_t AskedQuery::place_of(const AskedForm& form) {
 struct QueryReader::Text {
   std::string folded;
   bool is_piece = false;
+  bool is_lone_character = false;
 };
 
 QueryReader::QueryReader(WordKind kind, const std::vector<std::string>& languages,
@@ -79,7 +98,7 @@ QueryReader::QueryReader(WordKind kind, const std::vector<std::string>& language
 std::vector<QueryReader::Text> QueryReader::words_of(const std::string& text) const {
   std::vector<Text> words;
   for (WordCutter cutter(text); cutter.next();)
-    words.push_back({std::string(cutter.word()), cutter.is_piece()});
+    words.push_back({std::string(cutter.word()), cutter.is_piece(), cutter.is_lone_character()});
   return words;
 }
 
@@ -100,26 +119,37 @@ bool QueryReader::says_something(const QueryNode& node) const {
 }
 
 /// The forms of a word in all languages: each once for words and stems, all parts otherwise.
-std::vector<std::string> QueryReader::forms_of(const std::string& folded) {
-  std::vector<std::string> out;
-  for (WordForms& forms : forms_)
-    for (const std::string& form : forms.of(folded))
-      if (kind_ == WordKind::parts || std::find(out.begin(), out.end(), form) == out.end())
-        out.push_back(form);
+QueryReader::AskedForms QueryReader::forms_of(const std::string& folded) {
+  AskedForms out;
+  for (WordForms& forms : forms_) {
+    const auto& of_language = forms.of(folded);
+    out.are_at_one_place = out.are_at_one_place || (kind_ == WordKind::stems && of_language.size() > 1);
+    for (const std::string& form : of_language)
+      if (kind_ == WordKind::parts || std::find(out.texts.begin(), out.texts.end(), form) == out.texts.end())
+        out.texts.push_back(form);
+  }
   return out;
 }
 
 /// Words one behind the other, in the forms of any of the languages.
 Condition QueryReader::phrase_of(const std::vector<Text>& words, ColumnSet columns, AskedQuery& asked) {
+  std::vector<Condition> phrases;
+  bool are_at_one_place = false;
+  for (WordForms& forms : forms_)
+    for (const bool is_plain : {false, true}) {  // the first forms of all words, then the last
+      Condition phrase;
+      phrase.kind = words.size() == 1 ? Condition::Kind::word : Condition::Kind::phrase;
+      for (const Text& word : words) {
+        const auto& of_word = forms.of(word.folded);
+        are_at_one_place = are_at_one_place || of_word.size() > 1;
+        phrase.forms.push_back(asked.place_of({is_plain ? of_word.back() : of_word.front(), columns, false}));
+      }
+      const bool is_known = std::any_of(phrases.begin(), phrases.end(),
+                                        [&](const Condition& other) { return other.forms == phrase.forms; });
+      if (!is_known) phrases.push_back(std::move(phrase));
+    }
   Group any(Condition::Kind::any);
-  std::set<std::vector<std::size_t>> known;
-  for (WordForms& forms : forms_) {
-    Condition phrase;
-    phrase.kind = words.size() == 1 ? Condition::Kind::word : Condition::Kind::phrase;
-    for (const Text& word : words)
-      phrase.forms.push_back(asked.place_of({forms.of(word.folded).front(), columns, false}));
-    if (known.insert(phrase.forms).second) any.add(std::move(phrase));
-  }
+  add_alternatives(std::move(phrases), are_at_one_place, any);
   return any.finish();
 }
 
@@ -138,7 +168,9 @@ bool QueryReader::add_text(const QueryNode& node, AskedQuery& asked, bool is_alt
     return false;
   const bool has_pieces = words.size() > 1 && words[0].is_piece;
   const bool is_bag = kind_ == WordKind::parts || (has_pieces && is_alternative && !node.is_quoted);
-  const bool has_beginning = node.is_beginning && kind_ != WordKind::parts;
+  // every character begins a word of the index, but few are words
+  const bool has_beginning =
+      (node.is_beginning || (words.size() == 1 && words[0].is_lone_character)) && kind_ != WordKind::parts;
   if (words.size() > 1 && !is_bag) {
     out = phrase_of({words.begin(), words.end() - (has_beginning ? 1 : 0)}, node.columns, asked);
     if (!has_beginning) return true;
@@ -153,9 +185,11 @@ bool QueryReader::add_text(const QueryNode& node, AskedQuery& asked, bool is_alt
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool is_beginning = has_beginning && i + 1 == words.size();
     const auto forms =
-        is_beginning ? std::vector<std::string>{beginning_of(words[i].folded)} : forms_of(words[i].folded);
-    for (const std::string& form : forms)
-      group.add(word_of(asked.place_of({form, node.columns, is_beginning})));
+        is_beginning ? AskedForms{{beginning_of(words[i].folded)}, false} : forms_of(words[i].folded);
+    std::vector<Condition> alternatives;
+    for (const std::string& form : forms.texts)
+      alternatives.push_back(word_of(asked.place_of({form, node.columns, is_beginning})));
+    add_alternatives(std::move(alternatives), forms.are_at_one_place, group);
   }
   out = group.finish();
   return true;
@@ -169,7 +203,8 @@ bool QueryReader::add_near(const QueryNode& node, AskedQuery& asked, Condition& 
     has_beginning = has_beginning || child.is_beginning;
     if (!add_text(child, asked, false, text)) continue;
     // of a word with a form for each language, the first counts
-    if (text.kind == Condition::Kind::any) text = std::move(text.children.front());
+    if (text.kind == Condition::Kind::any) text = Condition(std::move(text.children.front()));
+    has_beginning = has_beginning || (!text.forms.empty() && asked.forms[text.forms.front()].is_beginning);
     children.push_back(std::move(text));
   }
   if (children.empty()) return false;
@@ -225,7 +260,7 @@ const std::set<std::string>& QueryReader::stop_forms() {
   for (const StopWordFile& file : stop_word_files()) {
     if (std::find(languages_.begin(), languages_.end(), file.language) == languages_.end()) continue;
     for (WordCutter cutter(file.words); cutter.next();)
-      for (const std::string& form : forms_of(std::string(cutter.word()))) stop_forms_.insert(form);
+      for (const std::string& form : forms_of(std::string(cutter.word())).texts) stop_forms_.insert(form);
   }
   return stop_forms_;
 }

@@ -63,6 +63,10 @@ class QueryReader {
 
  private:
   struct Text;
+  struct AskedForms {
+    std::vector<std::string> texts;
+    bool are_at_one_place = false;  ///< an index may have several of them for the same word of a text
+  };
 
   std::vector<Text> words_of(const std::string& text) const;
   bool says_something(const QueryNode& node) const;
@@ -70,7 +74,7 @@ class QueryReader {
   bool add_text(const QueryNode& node, AskedQuery& asked, bool is_alternative, Condition& out);
   bool add_near(const QueryNode& node, AskedQuery& asked, Condition& out);
   bool is_stop_word(const std::string& folded) const;
-  std::vector<std::string> forms_of(const std::string& folded);
+  AskedForms forms_of(const std::string& folded);
   Condition phrase_of(const std::vector<Text>& words, ColumnSet columns, AskedQuery& asked);
   std::string beginning_of(const std::string& folded);
 

@@ -102,8 +102,22 @@ void ListBuilder::add_column(Forms& forms, std::uint32_t id, std::uint32_t colum
       const bool has_places = shape_.kinds[kind] != WordKind::parts;
       const std::uint32_t count = *next++;
       for (std::uint32_t i = 0; i < count; ++i) append(words_[*next++], id, column, has_places ? place : 0);
-      lengths_[kind][id] += count;
+      lengths_[kind][id] += has_places ? 1 : count;
     }
+    if (const auto last = cutter.last_character(); !last.empty()) add_beside(forms, id, column, place, last);
+  }
+}
+
+/// Adds a word at the place of another, which the document's length has already.
+void ListBuilder::add_beside(Forms& forms, std::uint32_t id, std::uint32_t column, std::uint32_t place,
+                             std::string_view word) {
+  forms.folded = word;
+  const std::size_t begin = numbers_of_folded(forms);
+  const std::uint32_t* next = forms.numbers.data() + begin;
+  for (std::size_t kind = 0; kind < shape_.kinds.size(); ++kind) {
+    const std::uint32_t count = *next++;
+    if (shape_.kinds[kind] != WordKind::parts) append(words_[*next], id, column, place);
+    next += count;
   }
 }
 

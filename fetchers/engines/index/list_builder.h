@@ -80,6 +80,8 @@ class ListBuilder {
 
   std::size_t numbers_of_folded(Forms& forms);
   void add_column(Forms& forms, std::uint32_t id, std::uint32_t column, std::string_view text);
+  void add_beside(Forms& forms, std::uint32_t id, std::uint32_t column, std::uint32_t place,
+                  std::string_view word);
   void append(Word& word, std::uint32_t id, std::uint32_t column, std::uint32_t place) const;
   std::uint32_t number_of(std::size_t kind, const std::string& text);
 

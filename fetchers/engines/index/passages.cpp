@@ -171,8 +171,10 @@ std::string text_around(std::string_view text, std::size_t first, std::size_t la
 PassageWords::PassageWords(const std::vector<PassageWord>& words, const std::string& language)
     : forms_(WordKind::stems, language) {
   for (const PassageWord& word : words) {
-    const auto [entry, is_new] =
-        by_stem_.try_emplace(forms_.of(word.folded).front(), static_cast<int>(weights_.size()));
+    const int number = static_cast<int>(weights_.size());
+    bool is_new = false;
+    for (const std::string& form : forms_.of(word.folded))
+      is_new = by_stem_.try_emplace(form, number).second || is_new;
     if (is_new) weights_.push_back(word.weight);
   }
 }
@@ -181,8 +183,9 @@ int PassageWords::number_of(std::string_view folded) {
   constexpr std::size_t kMostKnown = 100'000;
   if (const auto found = known_.find(folded); found != known_.end()) return found->second;
   if (known_.size() >= kMostKnown) known_.clear();
-  const auto stem = by_stem_.find(forms_.of(folded).front());
-  const int number = stem == by_stem_.end() ? -1 : stem->second;
+  int number = -1;
+  for (const std::string& form : forms_.of(folded))
+    if (const auto stem = by_stem_.find(form); number < 0 && stem != by_stem_.end()) number = stem->second;
   known_.emplace(folded, number);
   return number;
 }

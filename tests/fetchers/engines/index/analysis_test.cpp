@@ -79,6 +79,27 @@ TEST_CASE("Stems are those of the language, without accents", "[fetchers][analys
         Words{" edi", "edit", "dito", "itor", "tor ", " a "});
 }
 
+TEST_CASE("A word with accents also has the stem of the word without them", "[fetchers][analysis]") {
+  CHECK(forms_of(WordKind::stems, "es", "educaci\xC3\xB3n educaciones educacion") ==
+        Words{"educ", "educacion", "educ", "educacion"});
+  CHECK(forms_of(WordKind::stems, "fr",
+                 "journ\xC3\xA9"
+                 "e journee") == Words{"journ", "journe", "journe"});
+  CHECK(forms_of(WordKind::words, "es", "educaci\xC3\xB3n") == Words{"educacion"});
+}
+
+TEST_CASE("The last pair of a run has the character that begins no pair", "[fetchers][analysis]") {
+  const auto last_characters = [](std::string_view text) {
+    Words out;
+    for (WordCutter cutter(text); cutter.next();)
+      out.push_back(std::string(cutter.last_character()) + (cutter.is_lone_character() ? "alone" : ""));
+    return out;
+  };
+  CHECK(last_characters("\u65b0\u9c7c\u8089, \u91d1\u9c7c; \u9c7c a") ==
+        Words{"", "\u8089", "\u9c7c", "alone", ""});
+  CHECK(last_characters("fish \u0e1b\u0e25\u0e32") == Words(2));
+}
+
 TEST_CASE("Stop words are those of the language", "[fetchers][analysis]") {
   CHECK(StopWords("en").contains("the"));
   CHECK_FALSE(StopWords("en").contains("editor"));

@@ -1,5 +1,7 @@
 #include "fetchers/engines/index/condition.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -113,4 +115,65 @@ TEST_CASE("A phrase stays required when its query is expanded", "[fetchers][loca
   if (!list) FAIL(list.error().text);
   REQUIRE(list->hits.size() == 1);
   CHECK(list->hits[0].url == "http://1/");
+}
+
+namespace {
+
+/// Which of some texts in a language a query finds, by their numbers, best first.
+struct FoundTexts {
+  FoundTexts(const std::string& language, const std::vector<std::string>& texts) {
+    std::string lines;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      lines += R"({"url":"http://)" + std::to_string(i) + R"(/","title":"","language":")" + language +
+               R"(","text":")" + texts[i] + "\"}\n";
+    const auto built = build_local_index(database, {folder.write("d.jsonl", lines)});
+    if (!built) FAIL(built.error().text);
+  }
+
+  RankedList search(const std::string& query) const {
+    const SteadyClock clock;
+    auto list = LocalEngine({database, {}}).search(query, 9, 0, Deadline(clock, std::chrono::seconds(5)));
+    if (!list) FAIL(list.error().text);
+    return *std::move(list);
+  }
+  std::string operator()(const std::string& query) const {
+    std::string numbers;
+    for (const Hit& hit : search(query).hits) numbers += hit.url.substr(7, hit.url.size() - 8);
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  }
+
+  test::TemporaryFolder folder;
+  std::string database = folder.path("x.db");
+};
+
+}  // namespace
+
+TEST_CASE("Accents matter neither in a query nor in a text", "[fetchers][local]") {
+  const FoundTexts spanish("es", {"la educación básica", "la educacion basica", "las educaciones", "el pan"});
+  CHECK(spanish("educación") == "012");
+  CHECK(spanish("educacion") == "01");
+  CHECK(spanish("\"educación básica\"") == "01");
+  CHECK(spanish("\"educacion basica\"") == "01");
+  CHECK(spanish("pan NOT educacion") == "3");
+  const FoundTexts english("en", {"résumés protégés", "resumes protected", "other"});
+  CHECK(english("resume") == "01");
+  CHECK(english("résumé") == "01");
+}
+
+TEST_CASE("A word that has two stems in an index counts once", "[fetchers][local][ranking]") {
+  const FoundTexts texts("es", {"educación", "educaciones", "pan", "vino"});
+  const RankedList list = texts.search("educación");
+  REQUIRE(list.hits.size() == 2);
+  CHECK(*list.hits[0].score == Approx(*list.hits[1].score));
+}
+
+TEST_CASE("A single character is found wherever it stands in a text", "[fetchers][local]") {
+  const FoundTexts texts("zh", {"新鲜的鱼很好", "一条金鱼", "鱼肉", "鱼", "牛肉"});
+  CHECK(texts("鱼") == "0123");
+  CHECK(texts("\"鱼\"") == "0123");
+  CHECK(texts("肉 NOT 鱼") == "4");
+  CHECK(texts("NEAR(鱼 肉, 3)") == "2");
+  CHECK(texts("金鱼") == "1");
+  CHECK(texts("\"鱼很\"") == "0");
 }
