@@ -54,7 +54,9 @@ Error unknown_option(const CLI::App& app, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   const std::vector<std::string> known = option_names(app);
   const std::string near = near_names(name, known).empty() ? "" : did_you_mean(name, known);
-  return fail(Code::usage, fmt::format("unknown option {}{}; see {} --help", name, near, full_name(app)));
+  const bool may_be_word = name.size() > 2 && !name.starts_with("--");  // as in a query: cats -dogs
+  return fail(Code::usage, fmt::format("unknown option {}{}; see {} --help{}", name, near, full_name(app),
+                                       may_be_word ? ", or write -- before it if it is no option" : ""));
 }
 
 Error unknown_verb(const CLI::App& app, const std::string& word) {

@@ -295,10 +295,30 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// Whether a text is windows-1252 rather than UTF-8 with some wrong bytes: most characters beyond ASCII are
+/// none in UTF-8.
+bool is_windows_1252(std::string_view bytes) {
+  std::size_t right = 0, wrong = 0;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(first_invalid_utf8(bytes), bytes.size());
+    const std::string_view valid = bytes.substr(0, end);
+    right += static_cast<std::size_t>(std::count_if(
+        valid.begin(), valid.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC0; }));
+    wrong += end < bytes.size() ? 1 : 0;
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  return wrong > right;
+}
+
+}  // namespace
+
 std::string decoded_text(std::string_view bytes) {
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
-  auto converted = as_utf8(bytes, "");
-  return converted ? std::move(*converted) : to_valid_utf8(bytes);
+  auto as_told = as_utf8(bytes, "");
+  if (!as_told && is_windows_1252(bytes)) as_told = converted(bytes, "windows-1252");
+  return as_told ? std::move(*as_told) : to_valid_utf8(bytes);
 }
 
 std::string_view without_prefix(std::string_view name) {

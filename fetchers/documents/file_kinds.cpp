@@ -97,7 +97,8 @@ std::string ending_of(std::string_view path) {
 /// Whether bytes read like a text: no NUL, and hardly any control characters.
 bool reads_like_text(std::string_view head) {
   const auto odd = std::count_if(head.begin(), head.end(), [](char c) {
-    return (c >= 0 && c < ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\f' && c != '\x1b') ||
+    return (c >= 0 && c < ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\f' && c != '\b' &&
+            c != '\x1b') ||
            c == 0x7F;
   });
   return head.find('\0') == std::string_view::npos && static_cast<std::size_t>(odd) * 100 <= head.size();
@@ -155,6 +156,14 @@ const FileKind* kind_by_content(std::string_view head) {
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) return &kKinds[kHtml];
   if (begin.starts_with("<?xml")) return &kKinds[kSitemap];
   return begin.starts_with("#!") ? &kKinds[kCode] : &kKinds[kText];
+}
+
+const FileKind& kind_of_bytes(const FileKind& by_ending, std::string_view bytes) {
+  if (&by_ending > &kKinds[kCode]) return by_ending;
+  const std::string head = decoded_text(bytes.substr(0, kKindBytes));
+  const bool is_other = head.starts_with("%PDF-") || head.starts_with("PK\x03\x04") ||
+                        head.starts_with("{\\rtf") || !reads_like_text(head);
+  return is_other ? *kind_by_content(bytes) : by_ending;
 }
 
 bool is_csv(const FileKind& kind) {

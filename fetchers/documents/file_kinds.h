@@ -31,6 +31,9 @@ const FileKind* kind_by_ending(std::string_view path);
 /// format nor text is left out.
 const FileKind* kind_by_content(std::string_view head);
 
+/// The kind of a file, whose ending may say that it is a text though its bytes are none.
+const FileKind& kind_of_bytes(const FileKind& by_ending, std::string_view bytes);
+
 /// How many bytes kind_by_content() looks at.
 inline constexpr std::size_t kKindBytes = 4096;
 

@@ -76,6 +76,8 @@ TEST_CASE("A command line error names the verb whose help explains it", "[cli]")
 TEST_CASE("An unknown option is reported with similar ones before a missing option", "[cli]") {
   check_refused(run_metafuse({"serve", "--confg", "x"}), 64,
                 "unknown option --confg; did you mean --config; see metafuse serve --help");
+  check_refused(run_metafuse({"search", "cats", "-dogs"}), 64,
+                "unknown option -dogs; see metafuse search --help, or write -- before it if it is no option");
   check_refused(run_metafuse({"--verison"}), 64, "unknown option --verison; did you mean --version");
   check_refused(run_metafuse({"score", "--xyzzy=1"}), 64,
                 "unknown option --xyzzy; see metafuse score --help");

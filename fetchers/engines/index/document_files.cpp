@@ -67,7 +67,9 @@ Result<std::vector<SourceDocument>> documents_in(const std::string& path, const 
   if (!kind.left_out.empty()) return fail(Code::no_input, std::string(kind.left_out));
   TRY(const auto bytes, read_text(path, kind.max_bytes));
   if (bytes.empty()) return fail(Code::no_input, "empty");
-  TRY(auto documents, kind.read(bytes));
+  const FileKind& real = kind_of_bytes(kind, bytes);
+  if (!real.left_out.empty()) return fail(Code::no_input, std::string(real.left_out));
+  TRY(auto documents, real.read(bytes));
   for (SourceDocument& document : documents) {
     document.place = path;
     document.file = path;
