@@ -10,6 +10,7 @@
 
 #include <re2/re2.h>
 
+#include "core/byte_blocks.h"
 #include "core/contract.h"
 #include "core/encoding.h"
 #include "core/same_page_file.h"
@@ -92,6 +93,7 @@ struct SamePageRules::Rule {
   bool keeps_some = false;   ///< only the parameters in `kept` matter
   std::vector<std::string> kept;
   std::vector<std::pair<std::string, Pattern>> dropped;
+  bool needs_parameters = false;  ///< changes no key without them
 
   bool is_of(std::string_view own) const {
     return std::any_of(hosts.begin(), hosts.end(), [&](std::string_view pattern) {
@@ -103,8 +105,7 @@ struct SamePageRules::Rule {
   }
 
   /// The key as this rule writes it; nullopt if it does not concern the key.
-  std::optional<std::string> rewritten(const std::string& key, KeyParts parts) const {
-    if (!has.empty() && key.find(has) == std::string::npos) return std::nullopt;
+  std::optional<std::string> rewritten(KeyParts parts) const {
     std::string path_out;
     if (path != nullptr) {
       if (!RE2::FullMatch(re2::StringPiece(parts.path.data(), parts.path.size()), *path)) return std::nullopt;
@@ -118,8 +119,7 @@ struct SamePageRules::Rule {
       }
     }
     if (!in_parameter.empty()) return page_in_parameter(parts);
-    const bool only_drops = host.empty() && dropped_label.empty() && !has_hyphens_for_dots && !is_small;
-    if (only_drops && parts.parameters.empty()) return std::nullopt;
+    if (needs_parameters && parts.parameters.empty()) return std::nullopt;
     const std::string host_out = new_host(parts.host);
     parts.host = host_out;
     if (is_small) parts.path = path_out = ascii_lower(parts.path);
@@ -186,35 +186,6 @@ struct SamePageRules::Rule {
 
 /// Which rules may concern a host: by the whole name, by the last labels, by the first label, or all.
 struct SamePageRules::Index {
-  /// Tells which of several texts occur in a text, in one pass over it: a bit of the state says that the last
-  /// bytes are the beginning of one of them.
-  ///
-  /// source: Baeza-Yates and Gonnet 1992
-  class OccurringTexts {
-   public:
-    /// out: the bit of the text in those of found(); 0 if it has none, being empty or without room
-    std::uint64_t add(std::string_view text) {
-      if (text.empty() || used_ + text.size() > 64) return 0;
-      first_ |= std::uint64_t{1} << used_;
-      for (const char c : text) at_[static_cast<unsigned char>(c)] |= std::uint64_t{1} << used_++;
-      last_ |= std::uint64_t{1} << (used_ - 1);
-      return std::uint64_t{1} << (used_ - 1);
-    }
-    std::uint64_t found(std::string_view text) const {
-      std::uint64_t state = 0, out = 0;
-      for (const char c : text) {
-        state = (state << 1 | first_) & at_[static_cast<unsigned char>(c)];
-        out |= state & last_;
-      }
-      return out;
-    }
-
-   private:
-    std::array<std::uint64_t, 256> at_{};  ///< by byte: where it stands in the texts
-    std::uint64_t first_ = 0, last_ = 0;
-    std::size_t used_ = 0;
-  };
-
   /// Tells of most names that they are not among those added, without comparing them.
   class NameFilter {
    public:
@@ -225,39 +196,33 @@ struct SamePageRules::Index {
 
    private:
     static std::size_t place_of(std::string_view name) {
-      std::size_t sum = name.size();
-      for (const char c : {name.front(), name[name.size() / 2], name.back()})
-        sum = sum * 131 + static_cast<unsigned char>(c);
-      return sum % kPlaces;
+      const auto byte = [&](std::size_t at) { return std::size_t{static_cast<unsigned char>(name[at])}; };
+      return (name.size() * 2248091 + byte(0) * 17161 + byte(name.size() / 2) * 131 + byte(name.size() - 1)) %
+             kPlaces;
     }
 
     static constexpr std::size_t kPlaces = 8192;
     std::bitset<kPlaces> places_;
   };
 
-  using Rules = std::vector<std::pair<const Rule*, std::uint64_t>>;  ///< with the bit of `has`
+  using Rules = std::vector<const Rule*>;
+  using RulesByName = std::map<std::string, Rules, std::less<>>;
 
-  /// The rules by a part of the host.
-  class Named {
-   public:
-    void add(std::string name, const Rule* rule) {
-      filter_.add(name);
-      rules_[std::move(name)].emplace_back(rule, 0);
-    }
-    const Rules* find(std::string_view name) const {
-      if (!filter_.may_have(name)) return nullptr;
-      const auto at = rules_.find(name);
-      return at == rules_.end() ? nullptr : &at->second;
-    }
-
-   private:
-    NameFilter filter_;
-    std::map<std::string, Rules, std::less<>> rules_;
-  };
-
-  Named by_host, by_end, by_first;
+  RulesByName by_host, by_end, by_first;
   Rules everywhere;
-  OccurringTexts texts;  ///< that keys must contain for the rules of `everywhere`
+  NameFilter names;  ///< in the three maps
+
+  void add(RulesByName& rules, const std::string& name, const Rule* rule) {
+    rules[name].push_back(rule);
+    names.add(name);
+  }
+
+  bool may_have_rules_of(std::string_view host) const {
+    if (names.may_have(host.substr(0, host.find('.')))) return true;
+    for (std::string_view end = host; !end.empty(); take_until(end, '.'))
+      if (names.may_have(end)) return true;
+    return false;
+  }
 };
 
 namespace {
@@ -318,6 +283,9 @@ Result<std::shared_ptr<const SamePageRules>> SamePageRules::parse(std::string_vi
         rule->dropped.emplace_back(std::move(name), nullptr);
     }
     keys.finish();
+    const bool only_drops =
+        rule->host.empty() && rule->dropped_label.empty() && !rule->has_hyphens_for_dots && !rule->is_small;
+    rule->needs_parameters = rule->to.empty() && (!rule->in_parameter.empty() || only_drops);
     out->rules_.push_back(std::move(rule));
   }
   if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
@@ -340,46 +308,43 @@ void SamePageRules::index() {
   for (const auto& rule : rules_)
     for (const std::string& host : rule->hosts) {
       if (host == "*")
-        index->everywhere.emplace_back(rule.get(), index->texts.add(rule->has));
+        index->everywhere.push_back(rule.get());
       else if (host.ends_with(".*"))
-        index->by_first.add(host.substr(0, host.find('.')), rule.get());
+        index->add(index->by_first, host.substr(0, host.find('.')), rule.get());
       else if (host.starts_with("*."))
-        index->by_end.add(host.substr(2), rule.get());
+        index->add(index->by_end, host.substr(2), rule.get());
       else
-        index->by_host.add(host, rule.get());
+        index->add(index->by_host, host, rule.get());
     }
   index_ = std::move(index);
 }
 
-bool SamePageRules::apply(std::string& key) const {
-  const std::string_view whole = key;
-  const std::string_view host(whole.begin(), std::find_if(whole.begin(), whole.end(), [](char c) {
-                                return c == '/' || c == '?' || c == '#';
-                              }));
+std::optional<std::string> SamePageRules::rewritten(std::string_view key) const {
+  const std::string_view host = key.substr(
+      0, find_byte(key, [](ByteBlock bytes) { return (bytes == '/') | (bytes == '?') | (bytes == '#'); }));
+  const bool has_parameters = key.find('?', host.size()) != std::string_view::npos;
   std::optional<KeyParts> parts;
-  const auto try_all = [&](const Index::Rules& rules, std::uint64_t found) {
-    for (const auto& [rule, bit] : rules) {
-      if ((found & bit) != bit || !rule->is_of(host)) continue;
-      if (!parts) parts = parts_of_key(whole);
-      auto changed = rule->rewritten(key, *parts);
-      if (!changed || *changed == key || changed->empty()) continue;
-      key = std::move(*changed);
-      return true;
+  const auto try_all = [&](const Index::Rules& rules) -> std::optional<std::string> {
+    for (const Rule* rule : rules) {
+      if ((rule->needs_parameters && !has_parameters) || !contains_text(key, rule->has) || !rule->is_of(host))
+        continue;
+      if (!parts) parts = parts_of_key(key);
+      auto changed = rule->rewritten(*parts);
+      if (changed && *changed != key && !changed->empty()) return changed;
     }
-    return false;
+    return std::nullopt;
   };
-  const auto try_named = [&](const Index::Named& named, std::string_view name) {
-    const Index::Rules* const rules = named.find(name);
-    return rules != nullptr && try_all(*rules, 0);
+  const auto try_named = [&](const Index::RulesByName& rules, std::string_view name) {
+    const auto at = rules.find(name);
+    return at == rules.end() ? std::nullopt : try_all(at->second);
   };
-  if (try_named(index_->by_host, host)) return true;
-  for (std::size_t at = 0; at != std::string_view::npos && at < host.size();) {
-    if (try_named(index_->by_end, host.substr(at))) return true;
-    const std::size_t dot = host.find('.', at);
-    at = dot == std::string_view::npos ? dot : dot + 1;
+  if (index_->may_have_rules_of(host)) {
+    if (auto changed = try_named(index_->by_host, host)) return changed;
+    for (std::string_view end = host; !end.empty(); take_until(end, '.'))
+      if (auto changed = try_named(index_->by_end, end)) return changed;
+    if (auto changed = try_named(index_->by_first, host.substr(0, host.find('.')))) return changed;
   }
-  return try_named(index_->by_first, host.substr(0, host.find('.'))) ||
-         try_all(index_->everywhere, index_->texts.found(whole));
+  return try_all(index_->everywhere);
 }
 
 const std::shared_ptr<const SamePageRules>& built_in_same_page_rules() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,12 +26,12 @@ class SamePageRules {
   SamePageRules();
   ~SamePageRules();
 
-  /// Rewrites the key by the first rule that changes it.
+  /// The key as written by the first rule that changes it, which may have to be made canonical again.
   ///
   /// in:     key - host, path and parameters in canonical form
-  /// out:    whether the key was changed; it may then need to be brought into canonical form again
-  /// cost:   O(length of the key) for each rule of the key's host, usually none
-  bool apply(std::string& key) const;
+  /// out:    nullopt if no rule changes it
+  /// cost:   O(length of the key) for each rule of the key's host, usually none, and each rule for all hosts
+  std::optional<std::string> rewritten(std::string_view key) const;
 
   const std::string& text() const { return text_; }  ///< as written
   friend bool operator==(const SamePageRules& a, const SamePageRules& b) { return a.text_ == b.text_; }

@@ -6,6 +6,7 @@
 
 #include <simdjson.h>
 
+#include "core/byte_blocks.h"
 #include "core/contract.h"
 
 namespace metafuse {
@@ -61,6 +62,20 @@ std::string ascii_squeezed(std::string_view text) {
     if (!is_white || out.back() != ' ') out += is_white ? ' ' : c;
   }
   return out;
+}
+
+bool contains_text(std::string_view text, std::string_view part) {
+  constexpr std::size_t kStep = sizeof(ByteBlock);
+  if (part.empty() || text.size() < part.size() + kStep - 1) return text.find(part) != std::string_view::npos;
+  const ByteBlock first = ByteBlock{} + static_cast<unsigned char>(part.front());
+  const ByteBlock last = ByteBlock{} + static_cast<unsigned char>(part.back());
+  const auto may_begin = [&](std::size_t at) {
+    return (block_at(text.data() + at) == first) & (block_at(text.data() + at + part.size() - 1) == last);
+  };
+  const std::size_t end = text.size() - part.size() + 1 - kStep;
+  auto found = may_begin(end);
+  for (std::size_t at = 0; at < end; at += kStep) found |= may_begin(at);
+  return has_any(found) && text.find(part) != std::string_view::npos;
 }
 
 std::size_t first_invalid_utf8(std::string_view text) {

@@ -63,6 +63,9 @@ constexpr std::string_view ascii_trimmed(std::string_view text, std::string_view
 /// The text without white space at both ends, and with one blank for each run of it inside.
 std::string ascii_squeezed(std::string_view text);
 
+/// Whether a text has another one in it: 16 places at a time are looked at for its first and last byte.
+bool contains_text(std::string_view text, std::string_view part);
+
 /// Removes the text before the first separator, and the separator, from the front of `rest` and returns it;
 /// without a separator, all of `rest`.
 constexpr std::string_view take_until(std::string_view& rest, char separator) {

@@ -9,6 +9,7 @@
 #include <curl/curl.h>
 #include <idn2.h>
 
+#include "core/byte_blocks.h"
 #include "core/text.h"
 
 namespace metafuse {
@@ -38,9 +39,6 @@ constexpr PlainSet kPlainInQuery("-._~!$'()*,;:@/?");
 constexpr PlainSet kPlainInRoute("-._~!$&'()*+,;=:@?/");
 constexpr PlainSet kPlainInHost("-._~:");
 constexpr PlainSet kPlainInUser("-._~");
-constexpr PlainSet kHostName("-.");
-/// For a whole path that is already canonical.
-constexpr PlainSet kPlainPath("-._~!$&'()*+,=:@/");
 
 struct UrlCleanup {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
@@ -228,40 +226,59 @@ bool needs_parser(std::string_view rest) {
   return false;
 }
 
-/// Appends the key of a URL that consists of host and path only, if the path is already canonical.
-bool append_plain_path(std::string& key, std::string_view host, std::string_view path) {
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (!kPlainPath.has(path[i])) return false;
-    if (path[i] == '.' && path[i - 1] == '/') return false;  // i > 0: a path begins with a slash
+/// Finds each byte that no lower-case ASCII host name has.
+constexpr auto is_beyond_host = [](ByteBlock bytes) {
+  return ~((bytes - 'a' < 26) | (bytes - '0' < 10) | (bytes == '-') | (bytes == '.'));
+};
+
+/// Finds each byte that a canonical path does not have, slashes before dots, and for speed also some rare
+/// bytes that it may have: ! $ =
+constexpr auto may_be_uncanonical = [](ByteBlock bytes, ByteBlock next) {
+  const auto low_or_not_ascii = (SignedBlock(bytes) <= '%') | (bytes == 0x7F);
+  const auto is_special = (bytes == '`') | (bytes - ';' <= '?' - ';');
+  const auto is_bracket = ((bytes | 0x20) - '{' <= '}' - '{') | (bytes == '^');
+  return low_or_not_ascii | is_special | is_bracket | ((bytes == '/') & (next == '.'));
+};
+
+/// A URL with a lower-case ASCII host, without port, user and dot segments. Most URLs are plain, and reading
+/// one is ten times faster than libcurl's parser, which handles the others.
+struct PlainUrl {
+  std::string_view host;  ///< without `www.`
+  std::string_view rest;  ///< follows the host in the URL's text
+  bool is_canonical;      ///< host and rest, but for slashes at the end, are known to be the key
+
+  std::string_view key() const {
+    std::string_view all(host.data(), host.size() + rest.size());
+    while (all.ends_with('/')) all.remove_suffix(1);
+    return all;
   }
-  while (path.ends_with('/')) path.remove_suffix(1);
-  key.reserve(host.size() + path.size());
-  key += host;
-  key += path;
-  return true;
+};
+
+std::optional<PlainUrl> read_plain(std::string_view text) {
+  const bool is_secure = text.starts_with("https://");
+  if (!is_secure && !text.starts_with("http://")) return std::nullopt;
+  const bool is_canonical = holds_nowhere(text, may_be_uncanonical);
+  text.remove_prefix(is_secure ? 8 : 7);
+  const std::string_view host = text.substr(0, find_byte(text, is_beyond_host));
+  const std::string_view rest = text.substr(host.size());
+  if (!rest.empty() && rest.front() != '/' && rest.front() != '?' && rest.front() != '#') return std::nullopt;
+  if (host.empty() || host.front() == '.' || host.front() == '-') return std::nullopt;
+  const std::size_t last_label = host.rfind('.') + 1;                            // 0 for a single label
+  if (last_label >= host.size() || host[last_label] < 'a') return std::nullopt;  // numbers may be addresses
+  if (!is_canonical && needs_parser(rest)) return std::nullopt;
+  return PlainUrl{without_www(host), rest, is_canonical};
 }
 
-/// Appends the key of a plain URL: lower-case ASCII host, no port, no user, no dot segments. Most URLs are
-/// plain, and this is ten times faster than libcurl's parser, which handles the others.
 bool append_plain(std::string& key, std::string_view text, const TrackingParameters& tracking) {
-  const bool is_secure = text.starts_with("https://");
-  if (!is_secure && !text.starts_with("http://")) return false;
-  std::string_view rest = text.substr(is_secure ? 8 : 7);
-  std::size_t host_end = 0;
-  while (host_end < rest.size() && kHostName.has(rest[host_end])) ++host_end;
-  const std::string_view host = rest.substr(0, host_end);
-  rest.remove_prefix(host_end);
-  if (!rest.empty() && rest.front() != '/' && rest.front() != '?' && rest.front() != '#') return false;
-  if (host.empty() || host.front() == '.' || host.front() == '-' ||
-      std::any_of(host.begin(), host.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
-    return false;
-  const std::size_t last_label = host.rfind('.') + 1;                     // 0 for a single label
-  if (last_label >= host.size() || host[last_label] < 'a') return false;  // numbers may be addresses
-  if (append_plain_path(key, without_www(host), rest)) return true;
-  if (needs_parser(rest)) return false;
+  const auto plain = read_plain(text);
+  if (!plain) return false;
+  if (plain->is_canonical) {
+    key += plain->key();
+    return true;
+  }
   key.reserve(text.size());
-  key += without_www(host);
-  append_parts(key, parts_behind_host(rest), tracking);
+  key += plain->host;
+  append_parts(key, parts_behind_host(plain->rest), tracking);
   return true;
 }
 
@@ -290,20 +307,20 @@ bool append_any(std::string& key, std::string_view text, const TrackingParameter
 
 constexpr int kMostRewrites = 6;
 
-/// Rewrites a key by the rules for its site until none changes it. What a rule writes is brought into
-/// canonical form again.
-void apply_same_page(std::string& key, const TrackingParameters& tracking) {
-  const std::size_t scheme = key.find("://");
-  if (scheme != std::string::npos && scheme < key.find_first_of("/?#")) return;  // neither http nor https
-  for (int i = 0; i < kMostRewrites && tracking.same_page->apply(key); ++i) {
+/// The key of a web page as rewritten by the rules for its site until none changes it; nullopt if none does.
+/// What a rule writes is brought into canonical form again.
+std::optional<std::string> same_page_key(std::string_view key, const TrackingParameters& tracking) {
+  std::optional<std::string> out;
+  for (int i = 0; i < kMostRewrites; ++i) {
+    auto changed = tracking.same_page->rewritten(out ? *out : key);
+    if (!changed) break;
     std::string again;
-    if (append_plain(again, "http://" + key, tracking)) {
-      key = std::move(again);
-      continue;
-    }
-    again.clear();
-    if (append_any(again, "http://" + key, tracking)) key = std::move(again);
+    if (!append_plain(again, "http://" + *changed, tracking) &&
+        !append_any(again, "http://" + *changed, tracking))
+      again = std::move(*changed);
+    out = std::move(again);
   }
+  return out;
 }
 
 Error not_a_url(std::string_view text) {
@@ -314,21 +331,6 @@ bool is_web_url(std::string_view url) {
   const std::string start = ascii_lower(url.substr(0, 9));
   return (start.starts_with("http://") && start.size() > 7) ||
          (start.starts_with("https://") && start.size() > 8);
-}
-
-/// True for "http://name.example:80/path" in plain ASCII. Nearly every result is like this, and needs
-/// no parser.
-bool is_plain_web_url(std::string_view url) {
-  if (!url.starts_with("http://") && !url.starts_with("https://")) return false;
-  url.remove_prefix(url[4] == 's' ? 8 : 7);
-  std::size_t host_end = 0;
-  while (host_end < url.size() && kHostName.has(url[host_end])) ++host_end;
-  const bool is_host =
-      host_end > 0 && url.front() != '.' &&
-      (host_end == url.size() || url[host_end] == '/' || url[host_end] == '?' || url[host_end] == '#');
-  bool is_ascii = true;
-  for (const char c : url.substr(host_end)) is_ascii &= c > 0x20 && c < 0x7F;
-  return is_host && is_ascii;
 }
 
 /// A decimal number without leading zeros, up to `max`; -1 for any other text.
@@ -390,17 +392,19 @@ std::optional<UrlParts> parts_of_plain_url(std::string_view text) {
 Result<std::string> canonical_url_key(std::string_view given, const TrackingParameters& tracking) {
   const std::string_view text = trimmed(given);
   if (text.size() > kMaxUrlBytes) return fail(Code::bad_data, "a URL longer than 8192 bytes");
+  if (const auto plain = read_plain(text); plain && plain->is_canonical) {
+    auto changed = same_page_key(plain->key(), tracking);
+    return changed ? std::move(*changed) : std::string(plain->key());
+  }
   const std::size_t authority = text.find("://");
   if (authority == std::string_view::npos || text.substr(authority + 3).starts_with('/') ||
       text.find('\0') != std::string_view::npos)
     return not_a_url(text);
   std::string key;
-  if (!append_plain(key, text, tracking)) {
-    key.clear();
-    if (!append_any(key, text, tracking)) return not_a_url(text);
-  }
-  apply_same_page(key, tracking);
-  return key;
+  if (!append_plain(key, text, tracking) && !append_any(key, text, tracking)) return not_a_url(text);
+  if (key.find("://") < key.find_first_of("/?#")) return key;  // neither http nor https
+  auto changed = same_page_key(key, tracking);
+  return changed ? std::move(*changed) : std::move(key);
 }
 
 std::string without_tracking(std::string url, const TrackingParameters& tracking) {
@@ -417,6 +421,17 @@ std::string without_tracking(std::string url, const TrackingParameters& tracking
   }
   if (kept.size() == query.size() + 1 || (kept.empty() && query.empty())) return url;
   return url.substr(0, mark) + kept + url.substr(hash);
+}
+
+bool is_plain_web_url(std::string_view url) {
+  if (!url.starts_with("http://") && !url.starts_with("https://")) return false;
+  const bool is_ascii =
+      holds_nowhere(url, [](ByteBlock bytes, ByteBlock) { return (bytes <= 0x20) | (bytes >= 0x7F); });
+  url.remove_prefix(url[4] == 's' ? 8 : 7);
+  const std::size_t host_size = find_byte(
+      url, [](ByteBlock bytes) { return is_beyond_host(bytes) & ~((bytes >= 'A') & (bytes <= 'Z')); });
+  return is_ascii && url.size() <= kMaxUrlBytes && host_size > 0 && url.front() != '.' &&
+         (host_size == url.size() || url[host_size] == '/' || url[host_size] == '?' || url[host_size] == '#');
 }
 
 std::optional<std::string> resolved_url(std::string_view text, const std::string& base) {

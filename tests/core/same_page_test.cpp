@@ -3,10 +3,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "core/random.h"
 #include "core/text_file.h"
 #include "core/url.h"
 
@@ -88,6 +93,45 @@ TEST_CASE("Rules for all hosts apply where their text stands, however many rules
   // texts that overlap, and the first of two rules that stand in one key
   CHECK(*canonical_url_key("http://a.example/x-mark1-mark12-", tracking) == "a.example/x-mark1/12");
   CHECK(*canonical_url_key("http://a.example/x-mark20-mark11-", tracking) == "a.example/x-mark20/11");
+}
+
+TEST_CASE("A host's rules are found by its name, its last labels and its first one, the nearest first",
+          "[core][same_page]") {
+  const std::vector<std::string> labels = {"a", "bc", "d-e", "example", "org"};
+  Random random(5);
+  const auto name = [&](std::size_t most) {
+    std::string out = labels[random.below(labels.size())];
+    for (std::size_t more = random.below(most); more > 0; --more)
+      out = labels[random.below(labels.size())] + "." + out;
+    return out;
+  };
+  for (int round = 0; round < 50; ++round) {
+    std::string text = "version: 1\nrules:\n";
+    std::map<std::string, std::string> first;  // the number of the first rule of each pattern
+    for (int i = 0; i < 12; ++i) {
+      const auto kind = random.below(3);
+      const std::string pattern = kind == 0 ? name(4) : kind == 1 ? "*." + name(3) : name(1) + ".*";
+      const std::string number = std::to_string(i);
+      text += "  - {hosts: [\"" + pattern + "\"], path: \"/x\", to: 'rule/" + number + "'}\n";
+      first.emplace(pattern, number);
+    }
+    const auto rules = *SamePageRules::parse(text, "own.yaml");
+    for (int i = 0; i < 100; ++i) {
+      const std::string host = name(5);
+      std::vector<std::string> patterns = {host};
+      for (std::string end = host; !end.empty();) {
+        patterns.push_back("*." + end);
+        const std::size_t dot = end.find('.');
+        end = dot == std::string::npos ? "" : end.substr(dot + 1);
+      }
+      if (host.find('.') != std::string::npos) patterns.push_back(host.substr(0, host.find('.')) + ".*");
+      std::optional<std::string> expected;
+      for (const std::string& pattern : patterns)
+        if (!expected && first.contains(pattern)) expected = "rule/" + first[pattern];
+      INFO(text << host);
+      REQUIRE(rules->rewritten(host + "/x") == expected);
+    }
+  }
 }
 
 TEST_CASE("Shown links lose their tracking parameters and nothing else", "[core][same_page]") {

@@ -99,6 +99,20 @@ TEST_CASE("Plain URLs have the same key as from the full parser", "[core][url]")
   }
 }
 
+TEST_CASE("Every byte at every place of a plain URL gives the key of the full parser", "[core][url]") {
+  // as above; the longer one has several blocks of 16 bytes
+  for (const std::string given :
+       {"http://ab.org/c", "http://www.host-1.example/a.b/c_d~e/f(g)/h,i*j/k:l@m'n+o/p&q=r"})
+    for (std::size_t place = 7; place <= given.size(); ++place)
+      for (int byte = 0x21; byte < 0x7F; ++byte) {
+        const std::string url = given.substr(0, place) + static_cast<char>(byte) + given.substr(place);
+        INFO(url);
+        const auto plain = canonical_url_key(url), parsed = canonical_url_key("H" + url.substr(1));
+        REQUIRE(plain.has_value() == parsed.has_value());
+        if (plain) REQUIRE(*plain == *parsed);
+      }
+}
+
 TEST_CASE("The shipped list of tracking parameters equals the compiled one", "[core][url]") {
   const std::string file = std::string(METAFUSE_SOURCE_DIR) + "/config/tracking_parameters.yaml";
   const auto text = metafuse::read_text(file, 1 << 20);
