@@ -114,7 +114,7 @@ void parse_texts(benchmark::State& state, const std::vector<std::string>& texts,
   per_result(state);
 }
 
-/// Includes cleaning each hit's text and making its canonical key, which parse_answer does.
+/// Includes cleaning each hit's text; its key is made later, by keep_best_of_each().
 void parse_json_answers(benchmark::State& state) {
   parse_texts(state, answers(json_answer), rules(fetchers::AnswerRules::Format::json));
 }

@@ -40,7 +40,7 @@ struct AnswerContext {
 /// out:    hits with an http or https URL, in the order of the answer; text is cleaned
 /// errors: bad_data, saying what is wrong: the answer cannot be parsed, reports an error itself, or has no
 ///         list of results where the rules look for one
-/// cost:   O(bytes), about 20 microseconds for 11 KB of JSON
+/// cost:   O(bytes), about 5 microseconds for 11 KB of JSON
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context);
 

@@ -10,8 +10,8 @@
 #include <iconv.h>
 #include <libxml/HTMLparser.h>
 
+#include "core/byte_blocks.h"
 #include "core/number.h"
-#include "core/simd.h"
 #include "core/text.h"
 
 namespace metafuse::fetchers {
@@ -158,30 +158,16 @@ std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
 /// Nonzero in each byte that cleaning would change: control characters, non-ASCII, markup, entities if they
 /// are decoded, and the first of two blanks.
 auto unclean_places(ByteBlock bytes, ByteBlock next, bool is_html) {
-  auto bad = (bytes < 0x20) | (bytes > 0x7E) | (bytes == '<') | ((bytes == ' ') & (next == ' '));
-  if (is_html) bad |= bytes == '&';
-  return bad;
+  const unsigned char entity = is_html ? '&' : '<';
+  const auto control_or_not_ascii = (SignedBlock(bytes) < 0x20) | (bytes == 0x7F);
+  return control_or_not_ascii | (bytes == '<') | (bytes == entity) | ((bytes == ' ') & (next == ' '));
 }
 
 /// True for a line of ASCII words with single blanks between them, which cleaning would leave unchanged. Most
 /// texts are like this; the others take the slow path. Requires that the text has no blank at its ends.
 bool is_clean(std::string_view text, bool is_html) {
-  constexpr std::size_t kStep = sizeof(ByteBlock);
-  if (text.empty()) return true;
-  std::array<char, kStep + 1> padded;
-  if (text.size() <= kStep) {
-    padded.fill('x');
-    std::memcpy(padded.data(), text.data(), text.size());
-    text = {padded.data(), padded.size()};
-  }
-  const auto bad_at = [&](std::size_t at) {
-    return unclean_places(block_at(text.data() + at), block_at(text.data() + at + 1), is_html);
-  };
-  const std::size_t last = text.size() - kStep - 1;  // the block that ends before the final byte
-  auto bad = bad_at(last);
-  for (std::size_t at = 0; at < last; at += kStep) bad |= bad_at(at);
-  bad |= unclean_places(ByteBlock{} + static_cast<unsigned char>(text.back()), ByteBlock{}, is_html);
-  return !has_any(bad);
+  return holds_nowhere(text,
+                       [&](ByteBlock bytes, ByteBlock next) { return unclean_places(bytes, next, is_html); });
 }
 
 std::string in_one_line(std::string_view text) {

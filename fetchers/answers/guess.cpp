@@ -32,8 +32,9 @@ Json json_of_element(element value, int depth) {
       return array;
     }
     default: {
-      const auto text = text_of(value);
-      return text ? Json(text->view()) : Json();
+      TextPool texts;
+      const PartText text = text_of(value, texts);
+      return text.is_missing() ? Json() : Json(text.view());
     }
   }
 }

@@ -31,68 +31,13 @@ std::string path_encoded(std::string_view text) {
   return out;
 }
 
-/// nullopt when the result lacks one of the parts.
-std::optional<PartText> filled_url_format(const std::string& format, const PartOf& part_of,
-                                          const AnswerContext& context) {
-  std::string out;
-  for (std::size_t at = 0; at < format.size();) {
-    const std::size_t end = format[at] == '{' ? format.find('}', at) : std::string::npos;
-    if (end == std::string::npos) {
-      out += format[at++];
-      continue;
-    }
-    std::string path = format.substr(at + 1, end - at - 1);
-    at = end + 1;
-    const bool has_underscores = path.ends_with("|_");
-    const bool is_raw = path.ends_with("|raw");
-    if (has_underscores || is_raw) path.erase(path.rfind('|'));
-    const auto part = path == "lang" ? PartText(std::string_view(context.language)) : part_of(path, nullptr);
-    if (!part || part->empty()) return std::nullopt;
-    std::string value(part->view());
-    if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
-    out += is_raw ? path_encoded(value) : percent_encoded(value);
-  }
-  return PartText(std::move(out));
-}
-
-std::optional<PartText> changed_part(const PartRule& rule, std::optional<PartText> part) {
-  if (!part || !changes_text(rule)) return part;
-  auto text = changed_text(rule, part->view());
-  if (!text) return std::nullopt;
-  return PartText(std::move(*text));
-}
-
-/// Everything that the paths find, joined.
-std::optional<PartText> read_joined_part(const PartRule& rule, const PartOf& part_of) {
-  std::optional<PartText> found;
-  std::vector<std::string> texts;
-  for (const std::string& path : rule.paths) {
-    auto part = part_of(path, &rule.separator);
-    if (part && !part->empty()) texts.emplace_back(part->view());
-    if (!found) found = std::move(part);
-  }
-  if (!texts.empty()) return changed_part(rule, PartText(joined_texts(texts, rule.separator)));
-  return found;
-}
-
-/// The first path that finds a text, or all of them joined.
-std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
-  if (rule.is_joined) return read_joined_part(rule, part_of);
-  std::optional<PartText> found;
-  for (const std::string& path : rule.paths) {
-    auto part = changed_part(rule, part_of(path, nullptr));
-    if (part && (!part->empty() || rule.paths.size() == 1)) return part;
-    if (!found) found = std::move(part);
-  }
-  return found;
-}
-
 /// True if one of the texts contains a word of the query.
 bool is_of_query(const PartRule& rule, const PartOf& part_of, std::string_view query) {
   std::string texts;
   const std::string separator = "\n";
   for (const std::string& path : rule.paths)
-    if (const auto part = part_of(path, &separator)) texts += ascii_lower(part->view()) + separator;
+    if (const PartText part = part_of(path, &separator); !part.is_missing())
+      texts += ascii_lower(part.view()) + separator;
   const std::string words = ascii_lower(query);
   for (std::string_view rest = words; !rest.empty();)
     if (const std::string_view word = take_until(rest, ' ');
@@ -112,11 +57,15 @@ constexpr OtherPart kOtherParts[] = {
     {&AnswerRules::score, &RawHit::score},         {&AnswerRules::thumbnail, &RawHit::thumbnail}};
 
 /// Counts for a person who writes a definition.
+bool is_plain(const PartRule& rule) {
+  return rule.paths.size() == 1 && !rule.is_joined && !changes_text(rule);
+}
+
 void note_findings(AnswerFindings* findings, const RawHit& raw) {
   if (findings == nullptr) return;
   ++findings->items;
   std::vector<std::string> texts;
-  texts.emplace_back(raw.url ? raw.url->view() : std::string_view());
+  texts.emplace_back(raw.url.view());
   for (const OtherPart& part : kOtherParts) texts.emplace_back((raw.*part.text).view());
   for (const PartText& detail : raw.details) texts.emplace_back(detail.view());
   findings->with.resize(std::max(findings->with.size(), texts.size()));
@@ -158,63 +107,151 @@ std::string joined_texts(const std::vector<std::string>& texts, std::string_view
   return fmt::format("{}", fmt::join(texts, separator));
 }
 
-RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context) {
-  const auto read = [&](const PartRule& rule) { return read_part(rule, part_of).value_or(PartText()); };
-  RawHit hit;
-  const bool is_format_last = rules.url.has_fallbacks;
-  if ((rules.url_format.empty() && rules.chosen_formats.empty()) || is_format_last) {
-    hit.url = read_part(rules.url, part_of);
-    if (hit.url && hit.url->empty() && is_format_last) hit.url.reset();
-    if (hit.url) hit.url->put_before(rules.url_prefix);
+HitBuilder::HitBuilder(RankedList& list, const AnswerRules& rules, const AnswerContext& context)
+    : list_(list), rules_(rules), context_(context) {
+  named_.reserve(std::size(kOtherParts));
+  for (const OtherPart& part : kOtherParts)
+    if (const PartRule& rule = rules.*part.rule; !rule.empty())
+      named_.push_back({&rule, part.text, is_plain(rule)});
+}
+
+PartText HitBuilder::changed(const PartRule& rule, PartText part) {
+  if (part.is_missing() || !changes_text(rule)) return part;
+  auto text = changed_text(rule, part.view());
+  return text ? texts_.keep(std::move(*text)) : PartText();
+}
+
+/// Everything that the paths find, joined.
+PartText HitBuilder::joined(const PartRule& rule, const PartOf& part_of) {
+  PartText found;
+  std::vector<std::string> texts;
+  for (const std::string& path : rule.paths) {
+    const PartText part = part_of(path, &rule.separator);
+    if (!part.empty()) texts.emplace_back(part.view());
+    if (found.is_missing()) found = part;
   }
-  for (const ChosenFormat& chosen : rules.chosen_formats)
-    if (const auto value = hit.url ? std::nullopt : part_of(chosen.path, nullptr))
-      if (value->view() == chosen.value) hit.url = filled_url_format(chosen.format, part_of, context);
-  if (!hit.url && !rules.url_format.empty()) hit.url = filled_url_format(rules.url_format, part_of, context);
-  if (!hit.url && context.findings == nullptr) return hit;
-  for (const OtherPart& part : kOtherParts) hit.*part.text = read(rules.*part.rule);
-  if (!rules.match.empty()) hit.is_of_query = is_of_query(rules.match, part_of, context.query);
-  for (const auto& [name, rule] : rules.details) hit.details.push_back(read(rule));
-  if (context.ids != nullptr) hit.id = read(rules.id);
-  if (!hit.thumbnail.empty()) hit.thumbnail.put_before(rules.thumbnail_prefix);
-  return hit;
+  if (texts.empty()) return found;
+  return changed(rule, texts_.keep(joined_texts(texts, rule.separator)));
 }
 
-void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
-                bool is_text_html) {
-  note_findings(context.findings, raw);
-  if (!raw.url || !raw.is_of_query) return;
-  auto url = linked_url(raw.url->view(), context.url);
+/// The first path that finds a text, or all of them joined.
+PartText HitBuilder::part(const PartRule& rule, const PartOf& part_of) {
+  if (is_plain(rule)) return part_of(rule.first(), nullptr);
+  if (rule.is_joined) return joined(rule, part_of);
+  PartText found;
+  for (const std::string& path : rule.paths) {
+    const PartText part = changed(rule, part_of(path, nullptr));
+    if (!part.empty() || rule.paths.size() == 1) return part;
+    if (found.is_missing()) found = part;
+  }
+  return found;
+}
+
+/// Missing when the result lacks one of the format's parts.
+PartText HitBuilder::filled(const std::string& format, const PartOf& part_of) {
+  std::string out;
+  for (std::size_t at = 0; at < format.size();) {
+    const std::size_t end = format[at] == '{' ? format.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      out += format[at++];
+      continue;
+    }
+    std::string path = format.substr(at + 1, end - at - 1);
+    at = end + 1;
+    const bool has_underscores = path.ends_with("|_");
+    const bool is_raw = path.ends_with("|raw");
+    if (has_underscores || is_raw) path.erase(path.rfind('|'));
+    const PartText part = path == "lang" ? PartText(context_.language) : part_of(path, nullptr);
+    if (part.empty()) return {};
+    std::string value(part.view());
+    if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
+    out += is_raw ? path_encoded(value) : percent_encoded(value);
+  }
+  return texts_.keep(std::move(out));
+}
+
+PartText HitBuilder::with_prefix(const std::string& prefix, PartText part) {
+  return prefix.empty() || part.is_missing() ? part : texts_.keep(prefix + std::string(part.view()));
+}
+
+/// The URL by its path, or by the formats.
+PartText HitBuilder::url(const PartOf& part_of) {
+  PartText url;
+  const bool is_format_last = rules_.url.has_fallbacks;
+  if ((rules_.url_format.empty() && rules_.chosen_formats.empty()) || is_format_last) {
+    url = part(rules_.url, part_of);
+    if (url.empty() && is_format_last) url = PartText();
+    url = with_prefix(rules_.url_prefix, url);
+  }
+  for (const ChosenFormat& chosen : rules_.chosen_formats)
+    if (url.is_missing())
+      if (const PartText value = part_of(chosen.path, nullptr);
+          !value.is_missing() && value.view() == chosen.value)
+        url = filled(chosen.format, part_of);
+  return url.is_missing() && !rules_.url_format.empty() ? filled(rules_.url_format, part_of) : url;
+}
+
+/// Without a URL no other part is read, unless findings are wanted.
+void HitBuilder::read(RawHit& raw, const PartOf& part_of) {
+  raw.url = url(part_of);
+  if (raw.url.is_missing() && context_.findings == nullptr) return;
+  for (const NamedPart& named : named_)
+    raw.*named.text = named.is_plain ? part_of(named.rule->first(), nullptr) : part(*named.rule, part_of);
+  if (!rules_.match.empty()) raw.is_of_query = is_of_query(rules_.match, part_of, context_.query);
+  raw.details.clear();
+  for (const auto& [name, rule] : rules_.details) raw.details.push_back(part(rule, part_of));
+  if (context_.ids != nullptr) raw.id = part(rules_.id, part_of);
+  if (!raw.thumbnail.empty()) raw.thumbnail = with_prefix(rules_.thumbnail_prefix, raw.thumbnail);
+}
+
+void HitBuilder::append(const PartOf& part_of) {
+  read(raw_, part_of);
+  append(raw_, false);
+  texts_.clear();
+}
+
+/// The address that a link leads to: absolute, without user name and password, behind redirects.
+std::optional<std::string> HitBuilder::shown_url(std::string_view link) const {
+  if (is_plain_web_url(link) && (!rules_.unwraps_links || !may_be_redirect(link))) return std::string(link);
+  auto url = linked_url(link, context_.url);
+  if (url && rules_.unwraps_links) url = unwrapped_url(std::move(*url), rules_.unwrap);
+  return url;
+}
+
+void HitBuilder::append(const RawHit& raw, bool is_text_html) {
+  note_findings(context_.findings, raw);
+  if (raw.url.is_missing() || !raw.is_of_query) return;
+  auto url = shown_url(raw.url.view());
   if (!url) return;
-  if (context.ids != nullptr) context.ids->emplace_back(raw.id.view());
-  Hit& hit = list.hits.emplace_back();
-  hit.url = rules.unwraps_links ? unwrapped_url(std::move(*url), rules.unwrap) : std::move(*url);
-  hit.title = clean_text(raw.title.view(), is_text_html || rules.is_title_html, kMaxTitleBytes);
-  hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
-  if (!raw.published.empty()) hit.published = clean_date(raw.published.view(), context.now);
+  if (context_.ids != nullptr) context_.ids->emplace_back(raw.id.view());
+  const bool is_title_html = is_text_html || rules_.is_title_html;
+  const bool is_content_html = is_text_html || rules_.is_content_html;
+  Hit& hit =
+      list_.hits.emplace_back(std::move(*url), clean_text(raw.title.view(), is_title_html, kMaxTitleBytes),
+                              clean_text(raw.content.view(), is_content_html, kMaxSnippetBytes));
+  if (!raw.published.empty()) hit.published = clean_date(raw.published.view(), context_.now);
   if (!raw.language.empty()) hit.language = language_tag(raw.language.view());
-  if (!raw.thumbnail.empty()) hit.thumbnail = linked_url(raw.thumbnail.view(), context.url).value_or("");
+  if (!raw.thumbnail.empty()) hit.thumbnail = linked_url(raw.thumbnail.view(), context_.url).value_or("");
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
-  hit.kind = rules.kind;
+  hit.kind = rules_.kind;
   for (std::size_t i = 0; i < raw.details.size(); ++i)
-    if (std::string text = clean_detail(rules.details[i].first, raw.details[i].view(), context.url);
+    if (std::string text = clean_detail(rules_.details[i].first, raw.details[i].view(), context_.url);
         !text.empty())
-      hit.details.emplace_back(rules.details[i].first, std::move(text));
+      hit.details.emplace_back(rules_.details[i].first, std::move(text));
 }
 
-void append_zipped(RankedList& list, const AnswerRules& rules, const AnswerContext& context,
-                   const std::function<std::vector<PartText>(const std::string& path)>& texts_at) {
+void HitBuilder::append_zipped(
+    const std::function<std::vector<PartText>(const std::string& path)>& texts_at) {
   const auto all = [&](const PartRule& rule) {
     return rule.empty() ? std::vector<PartText>() : texts_at(rule.first());
   };
-  auto urls = all(rules.url), titles = all(rules.title), contents = all(rules.content);
+  const auto urls = all(rules_.url), titles = all(rules_.title), contents = all(rules_.content);
   for (std::size_t i = 0; i < urls.size(); ++i) {
     RawHit raw;
-    raw.url = std::move(urls[i]);
-    raw.url->put_before(rules.url_prefix);
-    if (i < titles.size()) raw.title = std::move(titles[i]);
-    if (i < contents.size()) raw.content = std::move(contents[i]);
-    append_hit(list, raw, rules, context, false);
+    raw.url = with_prefix(rules_.url_prefix, urls[i]);
+    if (i < titles.size()) raw.title = titles[i];
+    if (i < contents.size()) raw.content = contents[i];
+    append(raw, false);
   }
 }
 

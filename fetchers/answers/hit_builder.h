@@ -1,7 +1,7 @@
 #pragma once
 
+#include <forward_list>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,27 +17,33 @@ class xml_document;
 
 namespace metafuse::fetchers {
 
-/// A text of the answer: a view into the parsed answer where it stands there as it is, else a copy.
+/// A text of the answer: a view into the parsed answer where it stands there as it is, else into a TextPool.
 class PartText {
  public:
-  PartText() = default;
-  PartText(std::string_view view) : view_(view) {}
-  PartText(std::string copy) : copy_(std::make_unique<const std::string>(std::move(copy))), view_(*copy_) {}
+  PartText() = default;  ///< the result does not have the part
+  PartText(std::string_view view) : view_(view.data() == nullptr ? std::string_view("") : view) {}
 
-  std::string_view view() const { return view_; }
+  bool is_missing() const { return view_.data() == nullptr; }
   bool empty() const { return view_.empty(); }
-  void put_before(const std::string& prefix) {
-    if (!prefix.empty()) *this = PartText(prefix + std::string(view_));
-  }
+  std::string_view view() const { return view_; }
 
  private:
-  std::unique_ptr<const std::string> copy_;  ///< apart, so that moving it leaves the view valid
   std::string_view view_;
+};
+
+/// Texts that do not stand in the answer as they are. They live until the pool is cleared.
+class TextPool {
+ public:
+  PartText keep(std::string text) { return std::string_view(texts_.emplace_front(std::move(text))); }
+  void clear() { texts_.clear(); }
+
+ private:
+  std::forward_list<std::string> texts_;
 };
 
 /// The parts of one result as an answer has them.
 struct RawHit {
-  std::optional<PartText> url;
+  PartText url;
   PartText title;
   PartText content;
   PartText published;
@@ -49,29 +55,59 @@ struct RawHit {
   std::vector<PartText> details;  ///< of AnswerRules::details
 };
 
-/// The value of a part of the result by its path; nothing when the result does not have it. With a separator,
-/// all values joined by it.
-using PartOf = std::function<std::optional<PartText>(const std::string& path, const std::string* separator)>;
+/// The value of a part of the result by its path. With a separator, all values joined by it.
+using PartOf = std::function<PartText(const std::string& path, const std::string* separator)>;
+
+/// Cleans the results of an answer and appends those to a list that have a URL which a browser can open.
+class HitBuilder {
+ public:
+  /// in: all outlive the builder
+  HitBuilder(RankedList& list, const AnswerRules& rules, const AnswerContext& context);
+
+  /// The texts of the result that is being read; cleared after each result that is read by its rules.
+  TextPool& texts() { return texts_; }
+
+  /// Reads the parts that the rules name, and appends the result.
+  void append(const PartOf& part_of);
+
+  void append(const RawHit& raw, bool is_text_html);
+
+  /// Appends the results of an answer that does not list them: the n-th URL goes with the n-th title and the
+  /// n-th content.
+  ///
+  /// in:     texts_at - all texts that a path finds in the answer
+  void append_zipped(const std::function<std::vector<PartText>(const std::string& path)>& texts_at);
+
+ private:
+  PartText changed(const PartRule& rule, PartText part);
+  PartText joined(const PartRule& rule, const PartOf& part_of);
+  PartText part(const PartRule& rule, const PartOf& part_of);
+  PartText filled(const std::string& format, const PartOf& part_of);
+  PartText url(const PartOf& part_of);
+  PartText with_prefix(const std::string& prefix, PartText part);
+  void read(RawHit& raw, const PartOf& part_of);
+  std::optional<std::string> shown_url(std::string_view link) const;
+
+  /// A part that the rules name, besides the URL. A plain one is what its one path finds.
+  struct NamedPart {
+    const PartRule* rule;
+    PartText RawHit::*text;
+    bool is_plain;
+  };
+
+  RankedList& list_;
+  const AnswerRules& rules_;
+  const AnswerContext& context_;
+  std::vector<NamedPart> named_;
+  TextPool texts_;
+  RawHit raw_;  ///< kept from result to result, which have the same parts
+};
 
 /// The failure of an answer whose parsing reached the context's end.
 Error parsed_too_long();
 
 /// Texts with a separator between them.
 std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator);
-
-/// Reads the parts that the rules name.
-RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context);
-
-/// Cleans a result and appends it, unless it has no URL that a browser can open.
-void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
-                bool is_text_html);
-
-/// Appends the results of an answer that does not list them: the n-th URL goes with the n-th title and the
-/// n-th content.
-///
-/// in:     texts_at - all texts that a path finds in the answer
-void append_zipped(RankedList& list, const AnswerRules& rules, const AnswerContext& context,
-                   const std::function<std::vector<PartText>(const std::string& path)>& texts_at);
 
 /// Appends a cleaned suggestion, at most 20.
 void append_suggestion(RankedList& list, std::string_view text);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -96,29 +95,28 @@ class HtmlPage {
   std::vector<std::pair<std::string, XPathExpression>> expressions_;
 };
 
-void append_node(RankedList& list, HtmlPage& page, xmlNode* node, const AnswerRules& rules,
-                 const AnswerContext& context) {
+void append_node(HitBuilder& builder, HtmlPage& page, xmlNode* node, const AnswerRules& rules) {
   const auto is_of = [](const PartRule& rule, const std::string& xpath) {
     return std::find(rule.paths.begin(), rule.paths.end(), xpath) != rule.paths.end();
   };
-  const PartOf part_of = [&](const std::string& xpath,
-                             const std::string* separator) -> std::optional<PartText> {
-    const auto texts = page.texts(xpath, node);
-    if (texts.empty()) return std::nullopt;
-    if (separator != nullptr) return joined_texts(texts, *separator);
+  const auto part_of = [&](const std::string& xpath, const std::string* separator) -> PartText {
+    auto texts = page.texts(xpath, node);
+    if (texts.empty()) return {};
     const bool is_one_value = is_of(rules.url, xpath) || is_of(rules.thumbnail, xpath) ||
                               is_of(rules.published, xpath) || is_of(rules.language, xpath);
-    return is_one_value ? texts.front() : joined_texts(texts, " ");
+    if (separator == nullptr && (is_one_value || texts.size() == 1))
+      return builder.texts().keep(std::move(texts.front()));
+    return builder.texts().keep(joined_texts(texts, separator == nullptr ? " " : *separator));
   };
-  append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
+  builder.append(std::cref(part_of));
 }
 
-void append_zipped_nodes(RankedList& list, HtmlPage& page, const AnswerRules& rules,
-                         const AnswerContext& context) {
-  append_zipped(list, rules, context, [&](const std::string& xpath) {
-    std::vector<std::string> texts = page.texts(xpath, page.root());
-    return std::vector<PartText>(std::make_move_iterator(texts.begin()),
-                                 std::make_move_iterator(texts.end()));
+void append_zipped_nodes(HitBuilder& builder, HtmlPage& page) {
+  builder.append_zipped([&](const std::string& xpath) {
+    std::vector<PartText> out;
+    for (std::string& text : page.texts(xpath, page.root()))
+      out.push_back(builder.texts().keep(std::move(text)));
+    return out;
   });
 }
 
@@ -154,8 +152,9 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
   HtmlPage page(std::move(document));
   const AnswerContext context = with_base(given, page);
   RankedList list;
+  HitBuilder builder(list, rules, context);
   if (rules.results.empty()) {
-    append_zipped_nodes(list, page, rules, context);
+    append_zipped_nodes(builder, page);
   } else {
     const XPathValue results = page.evaluate(rules.results, page.root());
     if (!results)
@@ -164,7 +163,7 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
         results->type == XPATH_NODESET && results->nodesetval != nullptr ? results->nodesetval->nodeNr : 0;
     for (int i = 0; i < count && i < kMaxHtmlHits; ++i) {
       if (given.end.has_come()) return parsed_too_long();
-      append_node(list, page, results->nodesetval->nodeTab[i], rules, context);
+      append_node(builder, page, results->nodesetval->nodeTab[i], rules);
     }
   }
   for (const std::string& text : page.texts(rules.suggestion, page.root())) append_suggestion(list, text);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -14,16 +15,18 @@ constexpr std::size_t kMaxJoined = 50;
 constexpr std::size_t kMaxShownKeys = 20;
 
 /// What an answer says of its own failure: {"error": ...}, as most JSON APIs write it.
-std::optional<PartText> error_of(element root) {
+std::optional<std::string> error_of(element root) {
   if (!root.is_object()) return std::nullopt;
+  TextPool texts;
   for (const std::string_view key : {"error", "errors", "message", "detail"}) {
     element value;
     if (root[key].get(value) != simdjson::SUCCESS) continue;
-    if (auto text = text_of(value)) return text->view() == "false" ? std::nullopt : std::move(text);
+    if (const PartText text = text_of(value, texts); !text.is_missing())
+      return text.view() == "false" ? std::nullopt : std::optional(std::string(text.view()));
     if (value.is_object())
       for (const std::string_view inner : {"message", "reason", "info", "msg", "error"})
         if (element said; value[inner].get(said) == simdjson::SUCCESS)
-          if (auto text = text_of(said)) return text;
+          if (const PartText text = text_of(said, texts); !text.is_missing()) return std::string(text.view());
   }
   return std::nullopt;
 }
@@ -31,30 +34,37 @@ std::optional<PartText> error_of(element root) {
 /// The key paths of one engine, parsed once per answer.
 class ResultReader {
  public:
-  ResultReader(const AnswerRules& rules, const AnswerContext& context) : rules_(rules), context_(context) {}
+  ResultReader(RankedList& list, const AnswerRules& rules, const AnswerContext& context)
+      : list_(list), builder_(list, rules, context), context_(context) {
+    for (const ResultPart& part : kResultParts) add_paths(rules.*part.rule);
+    for (const auto& [name, rule] : rules.details) add_paths(rule);
+  }
+
+  bool is_full() const { return list_.hits.size() >= kMaxHits; }
+  void expect(std::size_t count) { list_.hits.reserve(list_.hits.size() + std::min(kMaxHits, count)); }
+  HitBuilder& builder() { return builder_; }
 
   /// in: key - under which the result stands in an object; empty in an array
-  void append(RankedList& list, element result, std::string_view key) {
+  void append(element result, std::string_view key) {
     note_keys(result);
-    const PartOf part_of = [&](const std::string& path,
-                               const std::string* separator) -> std::optional<PartText> {
-      if (path.empty()) return std::nullopt;
-      if (path == kOwnKey) return key.empty() ? std::nullopt : std::optional(PartText(key));
+    const auto part_of = [&](const std::string& path, const std::string* separator) -> PartText {
+      if (path.empty()) return {};
+      if (path == kOwnKey) return key.empty() ? PartText() : PartText(key);
       if (separator != nullptr) return all_texts(result, parsed(path), *separator);
       const auto value = find_first(result, parsed(path));
-      return value ? text_of(*value) : std::nullopt;
+      return value ? text_of(*value, builder_.texts()) : PartText();
     };
-    append_hit(list, read_raw_hit(rules_, part_of, context_), rules_, context_, false);
+    builder_.append(std::cref(part_of));
   }
 
  private:
   /// Everything under a path, elements of arrays apart.
-  static std::optional<PartText> all_texts(element result, const KeyPath& path,
-                                           const std::string& separator) {
+  PartText all_texts(element result, const KeyPath& path, const std::string& separator) {
     std::vector<std::string> texts;
     const auto take = [&](element value) {
-      if (const auto text = value.is_array() ? std::nullopt : text_of(value); text && !text->empty())
-        texts.emplace_back(text->view());
+      if (const PartText text = value.is_array() ? PartText() : text_of(value, builder_.texts());
+          !text.empty())
+        texts.emplace_back(text.view());
     };
     find(result, path, [&](element match) {
       take(match);
@@ -62,7 +72,7 @@ class ResultReader {
         for (const element item : simdjson::dom::array(match)) take(item);
       return texts.size() < kMaxJoined;
     });
-    return PartText(joined_texts(texts, separator));
+    return builder_.texts().keep(joined_texts(texts, separator));
   }
 
   void note_keys(element result) const {
@@ -71,42 +81,67 @@ class ResultReader {
       if (context_.findings->keys.size() < kMaxShownKeys) context_.findings->keys.emplace_back(field.key);
   }
 
-  /// Paths of url_format do not live long enough to be viewed: each keeps its text.
+  /// Every result is asked for the same paths in the same order, and those of the rules stay in their places.
   const KeyPath& parsed(const std::string& path) {
-    for (const auto& [text, known] : paths_)
+    if (next_ == paths_.size()) next_ = 0;
+    if (next_ < paths_.size() && paths_[next_].place == &path) return paths_[next_++].parsed;
+    const auto known =
+        std::find_if(paths_.begin(), paths_.end(), [&](const OwnPath& own) { return own.place == &path; });
+    if (known != paths_.end()) {
+      next_ = static_cast<std::size_t>(known - paths_.begin()) + 1;
+      return known->parsed;
+    }
+    return parsed_text(path);
+  }
+
+  /// Paths in formats do not live long enough to be viewed: each keeps its text.
+  const KeyPath& parsed_text(const std::string& path) {
+    for (const auto& [text, known] : formats_)
       if (*text == path) return known;
     auto text = std::make_unique<const std::string>(path);
     KeyPath known = parse_key_path(*text);
-    return paths_.emplace_back(std::move(text), std::move(known)).second;
+    return formats_.emplace_back(std::move(text), std::move(known)).second;
   }
 
-  const AnswerRules& rules_;
+  void add_paths(const PartRule& rule) {
+    for (const std::string& path : rule.paths) paths_.push_back({&path, parse_key_path(path)});
+  }
+
+  struct OwnPath {
+    const std::string* place;
+    KeyPath parsed;
+  };
+
+  RankedList& list_;
+  HitBuilder builder_;
   const AnswerContext& context_;
-  std::vector<std::pair<std::unique_ptr<const std::string>, KeyPath>> paths_;
+  std::vector<OwnPath> paths_;  ///< of the rules
+  std::size_t next_ = 0;
+  std::vector<std::pair<std::unique_ptr<const std::string>, KeyPath>> formats_;
 };
 
 Error no_results(const AnswerRules& rules, element root) {
   if (const auto error = error_of(root))
-    return fail(Code::bad_data, "the engine says: " + std::string(error->view().substr(0, 300)));
+    return fail(Code::bad_data, "the engine says: " + error->substr(0, 300));
   return fail(Code::bad_data,
               "the answer is JSON without \"" + rules.results + "\", where the results should stand");
 }
 
-void append_children(RankedList& list, ResultReader& reader, element results) {
+void append_children(ResultReader& reader, element results) {
   if (results.is_array()) {
     const simdjson::dom::array items(results);
-    list.hits.reserve(list.hits.size() + std::min(kMaxHits, items.size()));
+    reader.expect(items.size());
     for (const element result : items)
-      if (list.hits.size() < kMaxHits) reader.append(list, result, {});
+      if (!reader.is_full()) reader.append(result, {});
   } else if (results.is_object()) {
     for (const auto field : simdjson::dom::object(results))
-      if (list.hits.size() < kMaxHits) reader.append(list, field.value, field.key);
+      if (!reader.is_full()) reader.append(field.value, field.key);
   }
 }
 
 /// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result, as is the object at
 /// "$/edges/*/node". False when there is none.
-bool append_starred(RankedList& list, ResultReader& reader, element root, const KeyPath& path) {
+bool append_starred(ResultReader& reader, element root, const KeyPath& path) {
   const bool is_result = path.keys.back().text == "*";
   bool is_found = false;
   KeyPath parents = path;
@@ -115,59 +150,66 @@ bool append_starred(RankedList& list, ResultReader& reader, element root, const 
   find(root, parents, [&](element match) {
     is_found = true;
     if (has_keys || match.is_array())
-      append_children(list, reader, match);
+      append_children(reader, match);
     else
-      reader.append(list, match, {});
-    return list.hits.size() < kMaxHits;
+      reader.append(match, {});
+    return !reader.is_full();
   });
   return is_found;
 }
 
 /// False when the answer has no list of results.
-bool append_results(RankedList& list, ResultReader& reader, element root, const std::string& where) {
+bool append_results(ResultReader& reader, element root, const std::string& where) {
   if (where == ".") {
-    reader.append(list, root, {});
+    reader.append(root, {});
     return true;
   }
   const KeyPath path = parse_key_path(where);
   const bool is_starred = path.is_anchored && std::any_of(path.keys.begin(), path.keys.end(),
                                                           [](const Key& key) { return key.text == "*"; });
-  if (is_starred) return append_starred(list, reader, root, path);
+  if (is_starred) return append_starred(reader, root, path);
   const auto results = find_first(root, path);
   if (!results || (!is_container(*results) && !results->is_null())) return false;
-  append_children(list, reader, *results);
+  append_children(reader, *results);
   return true;
+}
+
+void append_suggestions(RankedList& list, element root, const std::string& where) {
+  TextPool texts;
+  const auto take = [&](element value) {
+    if (const PartText text = text_of(value, texts); !text.is_missing()) append_suggestion(list, text.view());
+  };
+  find(root, parse_key_path(where), [&](element match) {
+    if (!match.is_array()) take(match);
+    for_each_child(match, {}, [&](bool, element item) {
+      take(item);
+      return true;
+    });
+    return true;
+  });
 }
 
 Result<RankedList> read_json(const AnswerRules& rules, element root, const AnswerContext& context) {
   RankedList list;
-  ResultReader reader(rules, context);
+  ResultReader reader(list, rules, context);
   if (!rules.results.empty()) {
-    if (!append_results(list, reader, root, rules.results) && (!rules.may_lack_results || error_of(root)))
+    if (!append_results(reader, root, rules.results) && (!rules.may_lack_results || error_of(root)))
       return no_results(rules, root);
   } else if (root.is_array() && (rules.url.empty() || !parse_key_path(rules.url.first()).is_anchored)) {
-    append_children(list, reader, root);
+    append_children(reader, root);
   } else {
     if (const auto error = error_of(root)) return no_results(rules, root);
-    append_zipped(list, rules, context, [&](const std::string& path) {
+    reader.builder().append_zipped([&](const std::string& path) {
       std::vector<PartText> texts;
       find(root, parse_key_path(path), [&](element match) {
-        texts.push_back(text_of(match).value_or(PartText()));
+        const PartText text = text_of(match, reader.builder().texts());
+        texts.push_back(text.is_missing() ? PartText("") : text);
         return texts.size() < kMaxHits;
       });
       return texts;
     });
   }
-  if (!rules.suggestion.empty())
-    find(root, parse_key_path(rules.suggestion), [&](element match) {
-      if (const auto text = match.is_array() ? std::nullopt : text_of(match))
-        append_suggestion(list, text->view());
-      for_each_child(match, {}, [&](bool, element item) {
-        if (const auto text = text_of(item)) append_suggestion(list, text->view());
-        return true;
-      });
-      return true;
-    });
+  if (!rules.suggestion.empty()) append_suggestions(list, root, rules.suggestion);
   return list;
 }
 
@@ -185,9 +227,10 @@ Result<Texts> json_texts(const std::string& path, std::string_view body, const A
   const JsonTree tree(body, context);
   if (!tree.root()) return tree.root().error();
   Texts texts;
+  TextPool pool;
   const auto take = [&](element value) {
-    const auto text = value.is_array() ? std::nullopt : text_of(value);
-    if (text && !text->empty()) texts.emplace_back(text->view());
+    const PartText text = value.is_array() ? PartText() : text_of(value, pool);
+    if (!text.empty()) texts.emplace_back(text.view());
     return texts.size() < most;
   };
   find(*tree.root(), parse_key_path(path), [&](element match) {
@@ -236,27 +279,28 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
   if (root.at_pointer("/0/0").get(status) != simdjson::SUCCESS)
     return fail(Code::bad_data, "the answer is not from groonga's select");
   if (element message; status != 0) {
-    std::optional<PartText> text;
-    if (root.at_pointer("/0/3").get(message) == simdjson::SUCCESS) text = text_of(message);
-    return fail(Code::bad_data,
-                "the engine says: " + (text ? std::string(text->view()) : std::to_string(status)));
+    TextPool texts;
+    PartText text;
+    if (root.at_pointer("/0/3").get(message) == simdjson::SUCCESS) text = text_of(message, texts);
+    return fail(Code::bad_data, "the engine says: " +
+                                    (text.is_missing() ? std::to_string(status) : std::string(text.view())));
   }
   simdjson::dom::array header, rows;
   if (root.at_pointer("/1/0/1").get(header) != simdjson::SUCCESS ||
       root.at_pointer("/1/0").get(rows) != simdjson::SUCCESS)
     return fail(Code::bad_data, "groonga's answer holds no table of results");
   RankedList list;
+  HitBuilder builder(list, rules, context);
   std::size_t index = 0;
   for (const element row : rows) {
     if (index++ < 2 || !row.is_array()) continue;
-    const PartOf part_of = [&](const std::string& name, const std::string*) -> std::optional<PartText> {
+    const auto part_of = [&](const std::string& name, const std::string*) -> PartText {
       const auto column = name.empty() ? std::nullopt : column_of(header, name);
       element value;
-      if (!column || simdjson::dom::array(row).at(*column).get(value) != simdjson::SUCCESS)
-        return std::nullopt;
-      return text_of(value);
+      if (!column || simdjson::dom::array(row).at(*column).get(value) != simdjson::SUCCESS) return {};
+      return text_of(value, builder.texts());
     };
-    append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
+    builder.append(std::cref(part_of));
   }
   return list;
 }

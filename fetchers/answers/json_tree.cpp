@@ -243,8 +243,9 @@ bool has_member(element value, std::string_view name, std::string_view text) {
   element member;
   if (!value.is_object() || value[name].get(member) != simdjson::SUCCESS) return false;
   const auto is_it = [&](element one) {
-    const auto found = text_of(one);
-    return found && found->view() == text;
+    TextPool texts;
+    const PartText found = text_of(one, texts);
+    return !found.is_missing() && found.view() == text;
   };
   if (!member.is_array()) return is_it(member);
   const simdjson::dom::array list = member;
@@ -260,23 +261,23 @@ std::optional<element> find_first(element value, const KeyPath& path) {
   return found;
 }
 
-std::optional<PartText> text_of(element value) {
+PartText text_of(element value, TextPool& texts) {
   switch (value.type()) {
     case element_type::STRING:
-      return PartText(std::string_view(value));
+      return std::string_view(value);
     case element_type::INT64:
-      return PartText(std::to_string(int64_t(value)));
+      return texts.keep(std::to_string(int64_t(value)));
     case element_type::UINT64:
-      return PartText(std::to_string(uint64_t(value)));
+      return texts.keep(std::to_string(uint64_t(value)));
     case element_type::DOUBLE:
-      return PartText(to_text(Json(double(value))));
+      return texts.keep(to_text(Json(double(value))));
     case element_type::BOOL:
-      return PartText(std::string_view(bool(value) ? "true" : "false"));
+      return std::string_view(bool(value) ? "true" : "false");
     case element_type::ARRAY:
-      for (const element item : simdjson::dom::array(value)) return text_of(item);
-      return std::nullopt;
+      for (const element item : simdjson::dom::array(value)) return text_of(item, texts);
+      return {};
     default:
-      return std::nullopt;
+      return {};
   }
 }
 

@@ -96,8 +96,10 @@ void find(element value, const KeyPath& path, const Take& take) {
 
 std::optional<element> find_first(element value, const KeyPath& path);
 
-/// A scalar as text; the first of an array; nothing for null and objects.
-std::optional<PartText> text_of(element value);
+/// A scalar as text; the first of an array; missing for null and objects.
+///
+/// in: texts - keeps what does not stand in the answer as text
+PartText text_of(element value, TextPool& texts);
 
 /// A parsed answer. Its elements live until it is gone; a thread has one at a time, and its buffers stay for
 /// the next answer unless this one was unusually large.

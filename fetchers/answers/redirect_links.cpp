@@ -191,13 +191,6 @@ std::optional<std::string> one_layer_less(const std::string& text, const std::ve
   return target_of_urldefense(url);
 }
 
-/// A target inside is a URL or its base64. Most links contain neither, so this quick check is enough
-/// for them.
-bool may_hold_a_target(std::string_view url) {
-  const std::string_view inside = url.substr(std::min<std::size_t>(url.size(), 8));
-  return inside.find("http") != std::string_view::npos || inside.find("aHR0") != std::string_view::npos;
-}
-
 }  // namespace
 
 Result<void> check_unwrap_rule(const UnwrapRule& rule) {
@@ -212,8 +205,14 @@ Result<void> check_unwrap_rule(const UnwrapRule& rule) {
   return {};
 }
 
+bool may_be_redirect(std::string_view url) {
+  // a target inside is a URL or its base64
+  const std::string_view inside = url.substr(std::min<std::size_t>(url.size(), 8));
+  return contains_text(inside, "http") || contains_text(inside, "aHR0");
+}
+
 std::string unwrapped_url(std::string url, const std::vector<UnwrapRule>& rules) {
-  for (int layer = 0; layer < kMostLayers && may_hold_a_target(url); ++layer) {
+  for (int layer = 0; layer < kMostLayers && may_be_redirect(url); ++layer) {
     auto target = one_layer_less(url, rules);
     if (!target) break;
     url = std::move(*target);

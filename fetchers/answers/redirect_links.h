@@ -12,6 +12,9 @@ namespace metafuse::fetchers {
 /// errors: bad_config: no host, or no parameter
 Result<void> check_unwrap_rule(const UnwrapRule& rule);
 
+/// False for most links that unwrapped_url() returns unchanged, found out quickly.
+bool may_be_redirect(std::string_view url);
+
 /// The target of a redirect link, also through nested ones. Any other URL is returned unchanged.
 ///
 /// in:     url - absolute; rules - tried before the built-in ones for Google, Bing, Yahoo, DuckDuckGo,

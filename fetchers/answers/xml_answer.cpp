@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include <pugixml.hpp>
@@ -188,19 +189,23 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   pugi::xml_node walked = root;
   walked.traverse(items);
   RankedList list;
+  HitBuilder builder(list, rules, context);
+  TextPool& texts = builder.texts();
   FeedLanguages languages(root);
   for (const pugi::xml_node& item : items.found) {
     if (context.end.has_come()) return parsed_too_long();
     RawHit raw;
-    raw.url = PartText(rules.url_prefix + link_of(item));
-    raw.title = text_of_element(child_named(item, {"title"}));
+    raw.url = texts.keep(rules.url_prefix + link_of(item));
+    raw.title = texts.keep(text_of_element(child_named(item, {"title"})));
     for (const char* name : {"description", "summary", "encoded", "content"})
-      if (raw.content.empty()) raw.content = text_of_element(child_named(item, {name}));
-    raw.thumbnail = picture_of(item);
-    raw.published = text_of_element(child_named(item, {"pubDate", "published", "date", "updated"}));
-    raw.language = languages.of(item);
-    raw.score = text_of_element(child_named(item, {"score"}));
-    append_hit(list, raw, rules, context, true);
+      if (raw.content.empty()) raw.content = texts.keep(text_of_element(child_named(item, {name})));
+    raw.thumbnail = texts.keep(picture_of(item));
+    raw.published =
+        texts.keep(text_of_element(child_named(item, {"pubDate", "published", "date", "updated"})));
+    raw.language = texts.keep(languages.of(item));
+    raw.score = texts.keep(text_of_element(child_named(item, {"score"})));
+    builder.append(raw, true);
+    texts.clear();
   }
   return list;
 }
@@ -215,16 +220,17 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
                                  const AnswerContext& context) {
   const std::string_view root = without_prefix(document.document_element().name());
   RankedList list;
+  HitBuilder builder(list, rules, context);
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
     if (context.end.has_come()) return parsed_too_long();
     note_children(context.findings, found.node());
-    const PartOf part_of = [&](const std::string& xpath,
-                               const std::string* separator) -> std::optional<PartText> {
-      const auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
-      if (values.empty()) return std::nullopt;
-      return separator == nullptr ? values.front() : joined_texts(values, *separator);
+    const auto part_of = [&](const std::string& xpath, const std::string* separator) -> PartText {
+      auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
+      if (values.empty()) return {};
+      return builder.texts().keep(separator == nullptr ? std::move(values.front())
+                                                       : joined_texts(values, *separator));
     };
-    append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
+    builder.append(std::cref(part_of));
     if (list.hits.size() >= kMaxXmlHits) break;
   }
   if (list.hits.empty() && (root == "html" || root == "error" || root == "Error"))
