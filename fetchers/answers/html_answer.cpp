@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <libxml/xpath.h>
@@ -11,11 +13,12 @@
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
 #include "fetchers/answers/html_tree.h"
+#include "fetchers/answers/simple_xpath.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr int kMaxHtmlHits = 1000;
+constexpr std::size_t kMaxHtmlHits = 1000;
 constexpr unsigned long kMaxXPathSteps = 2'000'000;
 constexpr int kMaxTextBytes = 20'000;
 
@@ -46,53 +49,87 @@ std::string text_under(const xmlNode* root) {
   return out;
 }
 
-std::vector<std::string> texts_of(const xmlXPathObject& object) {
-  std::vector<std::string> out;
-  if (object.type == XPATH_NODESET) {
-    const int count = object.nodesetval == nullptr ? 0 : object.nodesetval->nodeNr;
-    for (int i = 0; i < count && i < kMaxHtmlHits; ++i)
-      out.push_back(text_under(object.nodesetval->nodeTab[i]));
-    return out;
-  }
-  std::string text = owned_text(xmlXPathCastToString(const_cast<xmlXPathObject*>(&object)));
-  if (!text.empty()) out.push_back(std::move(text));
-  return out;
-}
-
-/// Evaluates an engine's XPath expressions on one page.
+/// Evaluates an engine's XPath expressions on one page: simple ones by a walk, the others by libxml2.
 class HtmlPage {
  public:
-  explicit HtmlPage(HtmlDocument document)
-      : document_(std::move(document)), context_(xmlXPathNewContext(document_.get())) {
-    context_->error = ignore_error;
-    context_->opLimit = kMaxXPathSteps;
-  }
-
-  XPathValue evaluate(const std::string& xpath, xmlNode* from) {
-    context_->node = from;
-    XPathExpression& expression = compiled(xpath);
-    return XPathValue(expression ? xmlXPathCompiledEval(expression.get(), context_.get()) : nullptr);
-  }
+  explicit HtmlPage(HtmlDocument document) : document_(std::move(document)) {}
 
   xmlNode* root() const { return xmlDocGetRootElement(document_.get()); }
 
+  /// The nodes that an expression finds, at most kMaxHtmlHits; nullopt if that takes too many steps.
+  std::optional<std::vector<xmlNode*>> nodes(const std::string& xpath, xmlNode* from) {
+    const Expression& expression = compiled(xpath);
+    if (expression.simple) return first_of(expression.simple->nodes(from, steps_left_));
+    const XPathValue value = evaluate(expression, from);
+    if (!value) return std::nullopt;
+    return nodes_of(*value);
+  }
+
   std::vector<std::string> texts(const std::string& xpath, xmlNode* from) {
-    if (xpath.empty()) return {};
-    const XPathValue object = evaluate(xpath, from);
-    return object ? texts_of(*object) : std::vector<std::string>();
+    std::vector<std::string> out;
+    if (xpath.empty()) return out;
+    const Expression& expression = compiled(xpath);
+    std::vector<xmlNode*> found;
+    if (expression.simple) {
+      found = first_of(expression.simple->nodes(from, steps_left_)).value_or(found);
+    } else if (const XPathValue value = evaluate(expression, from); value && value->type != XPATH_NODESET) {
+      std::string text = owned_text(xmlXPathCastToString(value.get()));
+      if (!text.empty()) out.push_back(std::move(text));
+    } else if (value) {
+      found = nodes_of(*value);
+    }
+    for (const xmlNode* node : found) out.push_back(text_under(node));
+    return out;
   }
 
  private:
-  XPathExpression& compiled(const std::string& xpath) {
-    for (auto& [text, expression] : expressions_)
-      if (text == xpath) return expression;
-    expressions_.emplace_back(xpath, XPathExpression(xmlXPathCompile(as_xml(xpath.c_str()))));
-    return expressions_.back().second;
+  struct Expression {
+    std::string text;
+    std::optional<SimpleXPath> simple;
+    XPathExpression other;  ///< nullptr if it is simple, or no XPath
+  };
+
+  static std::optional<std::vector<xmlNode*>> first_of(std::optional<std::vector<xmlNode*>> nodes) {
+    if (nodes && nodes->size() > kMaxHtmlHits) nodes->resize(kMaxHtmlHits);
+    return nodes;
+  }
+
+  /// Without nodes of namespaces, which end with the value.
+  static std::vector<xmlNode*> nodes_of(const xmlXPathObject& value) {
+    std::vector<xmlNode*> out;
+    const int count =
+        value.type != XPATH_NODESET || value.nodesetval == nullptr ? 0 : value.nodesetval->nodeNr;
+    for (int i = 0; i < count && out.size() < kMaxHtmlHits; ++i)
+      if (value.nodesetval->nodeTab[i]->type != XML_NAMESPACE_DECL)
+        out.push_back(value.nodesetval->nodeTab[i]);
+    return out;
+  }
+
+  XPathValue evaluate(const Expression& expression, xmlNode* from) {
+    if (!context_) {
+      context_.reset(xmlXPathNewContext(document_.get()));
+      context_->error = ignore_error;
+      context_->opLimit = kMaxXPathSteps;
+    }
+    context_->node = from;
+    return XPathValue(expression.other ? xmlXPathCompiledEval(expression.other.get(), context_.get())
+                                       : nullptr);
+  }
+
+  const Expression& compiled(const std::string& xpath) {
+    for (const Expression& expression : expressions_)
+      if (expression.text == xpath) return expression;
+    Expression& added = expressions_.emplace_back();
+    added.text = xpath;
+    added.simple = SimpleXPath::parse(xpath);
+    if (!added.simple) added.other.reset(xmlXPathCompile(as_xml(xpath.c_str())));
+    return added;
   }
 
   HtmlDocument document_;
-  XPathContext context_;
-  std::vector<std::pair<std::string, XPathExpression>> expressions_;
+  unsigned long steps_left_ = kMaxXPathSteps;
+  XPathContext context_;  ///< made when the first expression needs it
+  std::vector<Expression> expressions_;
 };
 
 void append_node(HitBuilder& builder, HtmlPage& page, xmlNode* node, const AnswerRules& rules) {
@@ -156,14 +193,12 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
   if (rules.results.empty()) {
     append_zipped_nodes(builder, page);
   } else {
-    const XPathValue results = page.evaluate(rules.results, page.root());
+    const auto results = page.nodes(rules.results, page.root());
     if (!results)
       return fail(Code::bad_data, "evaluating the results' XPath takes too many steps on this page");
-    const int count =
-        results->type == XPATH_NODESET && results->nodesetval != nullptr ? results->nodesetval->nodeNr : 0;
-    for (int i = 0; i < count && i < kMaxHtmlHits; ++i) {
+    for (xmlNode* result : *results) {
       if (given.end.has_come()) return parsed_too_long();
-      append_node(builder, page, results->nodesetval->nodeTab[i], rules);
+      append_node(builder, page, result, rules);
     }
   }
   for (const std::string& text : page.texts(rules.suggestion, page.root())) append_suggestion(list, text);
