@@ -109,8 +109,9 @@ void set_vocabularies(const LoadedEngines& engines, LoadedDomain& domain) {
     const auto index = engines.indexes.find(name);
     indexes.insert(index == engines.indexes.end() ? "" : index->second);
     const auto at = engines.vocabularies.find(name);
-    if (at != engines.vocabularies.end() && std::find(out.begin(), out.end(), at->second) == out.end())
-      out.push_back(at->second);
+    if (at == engines.vocabularies.end()) continue;
+    if (std::find(out.begin(), out.end(), at->second) == out.end()) out.push_back(at->second);
+    if (engines.may_ask(nullptr, name)) domain.open_indexes.insert(at->second->database());
   }
   domain.asks_one_index = indexes.size() == 1 && out.size() == 1;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,6 +74,8 @@ struct LoadedDomain {
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};
+  /// The files of those that anybody may search. They may decide what is in a result's text.
+  std::set<std::string> open_indexes = {};
   /// Every engine that its templates ask has that index, so a word that is not in it finds nothing.
   bool asks_one_index = false;
 };

@@ -32,7 +32,8 @@ class ConditionCheck {
   /// Empty if nothing is known.
   using Contained = std::vector<std::optional<bool>>;
 
-  /// What the indexes of a domain know of the texts of results. An index that cannot be read knows nothing.
+  /// What the indexes of a domain that anybody may search know of the texts of results. An index that cannot
+  /// be read knows nothing.
   ///
   /// out:    one per result
   /// cost:   nothing without phrases and excluded words; else opens each index, and per condition reads the

@@ -215,6 +215,8 @@ TEST_CASE("A private index completes and corrects only for keys that may ask it"
   service::KeyConfig insider, limited;
   insider.tokens = limited.tokens = {"sesame"};
   limited.engines = {"public"};
+  // Whether a text contains a phrase is only told by indexes that anybody may search.
+  CHECK(exchange.find_domain("d")->open_indexes == std::set<std::string>{folder.path("public.db")});
   CHECK_FALSE(suggests_secret());
   CHECK(correction() == "");
   exchange.key = &limited;

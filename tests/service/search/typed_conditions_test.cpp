@@ -135,8 +135,7 @@ TEST_CASE("The whole text in an index decides about phrases and excluded words",
   };
   const std::string phrase = "\"significance tests\"";
   CHECK(found(phrase) == "http://a.example/http://b.example/http://web.example/");
-  domain.vocabularies = {std::make_shared<service::IndexVocabulary>(folder.path("none.db")),
-                         std::make_shared<service::IndexVocabulary>(database)};
+  domain.open_indexes = {folder.path("none.db"), database};
   CHECK(found(phrase) == "http://a.example/http://web.example/");
   CHECK(found("tests -significance") == "http://web.example/");
   CHECK(found("tests -much") == "http://b.example/http://web.example/");
