@@ -11,20 +11,26 @@ namespace metafuse::fetchers {
 
 using TakeDocument = std::function<Result<void>(SourceDocument document)>;
 
+/// Is told of a row that is no document: its place and why.
+using LeaveOutRow = std::function<void(const std::string& why)>;
+
 /// Reads one document per row of a CSV file (RFC 4180). The first row names the columns, one of which is url.
+/// Rows that are malformed, or that `take` refuses with bad_data, are left out.
 ///
-/// errors: those of `take`; no_input; bad_data, with the place
-Result<void> read_csv(const std::string& path, const TakeDocument& take);
+/// errors: other errors of `take`; no_input; bad_data: there is no column url
+Result<void> read_csv(const std::string& path, const TakeDocument& take, const LeaveOutRow& leave_out);
 
-/// Reads one document per line, a JSON object each; "-" is standard input. Values are texts or numbers.
+/// Reads one document per line, a JSON object each; "-" is standard input. Lines that are malformed, or that
+/// `take` refuses with bad_data, are left out.
 ///
-/// errors: those of `take`; no_input; bad_data, with the place
-Result<void> read_json_lines(const std::string& path, const TakeDocument& take);
+/// errors: other errors of `take`; no_input; bad_data: the file is no text, with the place
+Result<void> read_json_lines(const std::string& path, const TakeDocument& take, const LeaveOutRow& leave_out);
 
-/// Reads a document of a JSON object: its url, its texts and its numbers.
+/// Reads a document of a JSON object: its url, its texts and its numbers. A list becomes one text of its
+/// texts and numbers, and true and false are texts; objects and null are passed over.
 ///
 /// in:     place - of the object, for errors
-/// errors: bad_data: a member that is neither a text nor a number
+/// errors: bad_data: the url is not a text
 Result<SourceDocument> json_document(const JsonObject& object, const std::string& place);
 
 }  // namespace metafuse::fetchers

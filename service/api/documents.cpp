@@ -44,6 +44,8 @@ OrRefusal<SourceDocument> document_in(const Json& json, const std::string& place
   if (document->url.empty()) return refusal(422, place + ": no \"url\"");
   if (document->url.size() > kMostUrlBytes)
     return refusal(422, fmt::format("{}: the url has more than {} bytes", place, kMostUrlBytes));
+  if (const auto address = fetchers::check_address(document->url, place); !address)
+    return refusal(422, address.error().text);
   return std::move(*document);
 }
 

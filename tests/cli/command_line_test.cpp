@@ -428,10 +428,12 @@ TEST_CASE("A definition is guessed from a saved answer", "[cli][catalogue]") {
                 "looks like a list of results");
 }
 
-TEST_CASE("A mistake in a file of JSON lines has its line and column", "[cli]") {
+TEST_CASE("A mistake in a file of JSON lines is told with its line", "[cli]") {
   const TemporaryFolder folder;
   const std::string documents = folder.write("documents", "{\"url\":\"http://a.example/\"}\n\n{\"url\":]\n");
-  check_refused(run_metafuse({"index", "--database", folder.path("i.db"), documents}), 65, "documents:3:8: ");
+  const auto indexed = run_metafuse({"index", "--database", folder.path("i.db"), documents});
+  CHECK(indexed.status == 0);
+  CHECK(indexed.err.find("documents: line 3: ") != std::string::npos);
   const std::string queries = folder.write("queries", "{\"id\":1,\"slots\":{}}\n\n{\"id\":]\n");
   check_refused(run_metafuse({"record", "--config", METAFUSE_SOURCE_DIR "/config/metafuse.yaml", "--domain",
                               "ml-homepages", "--queries", queries, "--output", folder.path("recording")}),

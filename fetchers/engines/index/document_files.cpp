@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -161,37 +160,63 @@ TakeDocument with_stamp(const std::string& stamp, const TakeDocument& take) {
   };
 }
 
-/// Why a table is left out, or its rows from one on: "from line 3 on: why" for the error "FILE:3: why" or
-/// "FILE:3:8: why".
-std::string why_rows(const std::string& path, std::string text, bool has_rows_before) {
+/// Why a table or rows of it are left out: "line 3: why" for "FILE:3: why" or "FILE:3:8: why", and "line 3
+/// and 2 more: why" with others.
+std::string why_rows(const std::string& path, std::string text, std::size_t others = 0) {
   if (!text.starts_with(path + ':')) return text;
   text.erase(0, path.size() + 1);
   const std::size_t end = text.find(": ");
   if (end == std::string::npos || !is_ascii_digit(text.front())) return std::string(ascii_trimmed(text));
-  return fmt::format("{} {}{}{}", has_rows_before ? "from line" : "line", text.substr(0, text.find(':')),
-                     has_rows_before ? " on" : "", text.substr(end));
+  return fmt::format("line {}{}{}", text.substr(0, text.find(':')),
+                     others > 0 ? fmt::format(" and {} more", others) : "", text.substr(end));
+}
+
+/// The address of a row's document: a relative one continues the base.
+std::string whole_address(const std::string& url, const std::string& base_url) {
+  if (base_url.empty() || canonical_url_key(url)) return url;
+  return resolved_url(url, base_url + (base_url.ends_with('/') ? "" : "/")).value_or(url);
+}
+
+/// Reads the rows of a table; of those that are left out, the first is named.
+Result<void> read_table(const std::string& path, const FileKind& kind, const std::string& base_url,
+                        const TakeDocument& take, ReadReport& report) {
+  std::size_t others = 0;
+  std::string first;
+  const LeaveOutRow leave_out = [&](const std::string& why) {
+    if (first.empty())
+      first = why;
+    else
+      ++others;
+  };
+  const TakeDocument addressed = [&](SourceDocument document) -> Result<void> {
+    document.url = whole_address(document.url, base_url);
+    if (!document.url.empty()) TRY_VOID(check_address(document.url, document.place));
+    return take(std::move(document));
+  };
+  const auto read =
+      is_csv(kind) ? read_csv(path, addressed, leave_out) : read_json_lines(path, addressed, leave_out);
+  if (!first.empty())
+    report.left_out.push_back({path, std::string(kind.name), why_rows(path, first, others)});
+  return read;
 }
 
 /// Reads the rows of a file of a folder. A CSV file that is no list of documents is one text.
-Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeDocument& take,
-                       ReadReport& report) {
-  std::size_t taken_rows = 0;
-  std::optional<Code> refusal;
+Result<void> read_rows(const SourceFile& file, const FileKind& kind, const std::string& base_url,
+                       const TakeDocument& take, ReadReport& report) {
+  bool has_row = false, has_ended = false;  // ended by an error that is not about a row
   const TakeDocument noted = [&](SourceDocument document) {
     auto taken = take(std::move(document));
-    if (taken)
-      ++taken_rows;
-    else
-      refusal = taken.error().code;
+    has_row = has_row || taken || taken.error().code == Code::bad_data;
+    has_ended = !taken && taken.error().code != Code::bad_data;
     return taken;
   };
-  const auto read = is_csv(kind) ? read_csv(file.path, noted) : read_json_lines(file.path, noted);
+  const auto read = read_table(file.path, kind, base_url, noted, report);
+  if (has_ended) return read;
   if (read) {
     ++report.files[std::string(kind.name)];
     return {};
   }
-  if (refusal && refusal != Code::bad_data) return read;
-  if (is_csv(kind) && !refusal && taken_rows == 0) {
+  if (is_csv(kind) && !has_row) {
     FileKind as_text = kind;
     as_text.read = read_text_file;
     if (auto documents = documents_in(file.path, as_text)) {
@@ -200,8 +225,8 @@ Result<void> read_rows(const SourceFile& file, const FileKind& kind, const TakeD
       return take(std::move(documents->front()));
     }
   }
-  report.left_out.push_back(
-      {file.path, std::string(kind.name), why_rows(file.path, read.error().text, taken_rows > 0)});
+  const std::string why = why_rows(file.path, read.error().text);
+  report.left_out.push_back({file.path, std::string(kind.name), has_row ? "in part: " + why : why});
   return {};
 }
 
@@ -239,7 +264,7 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
     for (std::size_t i = 0; i < count; ++i) {
       const SourceFile& file = files[begin + i];
       if (read[i].documents && has_rows(*read[i].kind)) {
-        TRY_VOID(read_rows(file, *read[i].kind, with_stamp(file.stamp, take), report));
+        TRY_VOID(read_rows(file, *read[i].kind, options.base_url, with_stamp(file.stamp, take), report));
       } else {
         TRY_VOID(give_documents(file, read[i], with_stamp(file.stamp, take), report));
       }
@@ -265,8 +290,9 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
   const auto is_known = [&] { return options.is_known && options.is_known(path, stamp); };
   const TakeDocument stamped = with_stamp(stamp, take);
   if (path == "-" || begins_as_json_lines(path)) {
-    ++report.files["JSON lines"];
-    if (path == "-" || !is_known()) TRY_VOID(read_json_lines(path, stamped));
+    const FileKind& lines = *kind_by_ending("lines.jsonl");
+    ++report.files[std::string(lines.name)];
+    if (path == "-" || !is_known()) TRY_VOID(read_table(path, lines, options.base_url, stamped, report));
     return report;
   }
   TRY(const auto kind, kind_of_file(path));
@@ -288,7 +314,7 @@ Result<ReadReport> read_named_file(const std::string& path, const DocumentFileOp
   }
   if (is_known()) return report;
   if (has_rows(*kind)) {
-    TRY_VOID(is_csv(*kind) ? read_csv(path, stamped) : read_json_lines(path, stamped));
+    TRY_VOID(read_table(path, *kind, options.base_url, stamped, report));
     return report;
   }
   auto documents = documents_in(path, *kind);
@@ -315,6 +341,15 @@ Result<void> check_base_url(const std::string& base, std::string_view place) {
       Code::usage,
       fmt::format("{} \"{}\": begin with https://HOST/, http://HOST/ or file://HOST/, without ? and #", place,
                   printable(base)));
+}
+
+Result<void> check_address(const std::string& url, std::string_view place) {
+  if (canonical_url_key(url)) return {};
+  constexpr std::size_t kMostShown = 100;
+  return fail(Code::bad_data,
+              fmt::format("{}: the url \"{}\" names no scheme and host, without which no search shows it; "
+                          "write https://HOST/...",
+                          place, printable(truncate_utf8(url, kMostShown))));
 }
 
 std::string stamp_of(const std::string& path, std::string_view about) {

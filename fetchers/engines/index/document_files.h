@@ -18,6 +18,7 @@ namespace metafuse::fetchers {
 
 struct DocumentFileOptions {
   /// The beginning of a file's URL; its path below the folder is appended. Empty: file://localhost/PATH.
+  /// Relative addresses in tables continue it too.
   std::string base_url;
   unsigned threads = 1;
   /// True for a file that need not be read again if it was read with this stamp. Called on the caller's
@@ -31,12 +32,17 @@ struct DocumentFileOptions {
 /// errors: usage: not http://, https:// or file://, no host, or with ? or #
 Result<void> check_base_url(const std::string& base, std::string_view place);
 
+/// Checks that a document with this address can be a result: it has a key (core/url.h).
+/// in:     place - of the document, for errors
+/// errors: bad_data
+Result<void> check_address(const std::string& url, std::string_view place);
+
 /// What tells a file from what it was before: its size and time, and `about`, which its documents depend on
 /// besides. Empty, so that it will be read again, if there is no such file, or if it has changed so recently
 /// that another change could leave the same time.
 std::string stamp_of(const std::string& path, std::string_view about = {});
 
-/// A file that is not in the index.
+/// A file that is not in the index, or some rows of it.
 struct LeftOutFile {
   std::string path;
   std::string kind;  ///< its name in file_kinds()
@@ -59,8 +65,8 @@ struct ReadReport {
 /// url is a text, and these are skipped: hidden files, symbolic links, sitemaps, what is more than 100
 /// folders deep, files of kinds that are left out, files and folders that cannot be read, and configurations
 /// of metafuse with their keys: every folder below with a metafuse.yaml, and if the folder itself has one,
-/// its YAML files. Of a table in a folder, the rows from the first that is malformed or that `take` refuses
-/// with bad_data are left out.
+/// its YAML files. Of a table, the rows are left out that are malformed, have an address that no result can
+/// have, or that `take` refuses with bad_data.
 ///
 /// errors: those of `take`; for a single file also no_input, unless it is empty, and bad_data, with its place
 /// cost:   the files of a folder are read on `threads` threads, one batch at a time

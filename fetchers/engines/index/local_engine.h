@@ -63,10 +63,9 @@ struct IndexOptions {
 /// work. Any other index is rebuilt.
 ///
 /// in:     documents - files and folders, as for read_documents; database - replaced as a whole
-/// errors: bad_config: an unknown language; bad_data with "FILE:LINE: ...": not a JSON object, no url, a
-///         value that is neither text nor number; no_input, also when something other than an index exists at
-///         `database`; try_again when the disk is full or is_interrupted returned true. No half-written index
-///         is left behind.
+/// errors: bad_config: an unknown language; bad_data: there is no document to index, or a named file is
+///         damaged; no_input, also when something other than an index exists at `database`; try_again when
+///         the disk is full or is_interrupted returned true. No half-written index is left behind.
 /// cost:   about 25,000 short documents per second; memory for all documents and their words
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});

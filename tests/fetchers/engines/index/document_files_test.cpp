@@ -118,14 +118,19 @@ TEST_CASE("Reading a folder reports its progress", "[fetchers][documents]") {
   CHECK(heard.back() == std::pair<std::size_t, std::size_t>(300, 300));
 }
 
-TEST_CASE("A malformed table is refused with its line", "[fetchers][documents]") {
+TEST_CASE("A table without addresses is refused and a malformed row is left out with its line",
+          "[fetchers][documents]") {
   const TemporaryFolder folder;
   CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: there is no column url") !=
         std::string::npos);
-  CHECK(refusal_of(folder.write("b.csv", "url,title\nx\n")).find("b.csv:2: 1 cells, but") !=
-        std::string::npos);
-  CHECK(refusal_of(folder.write("c.csv", "url\n\"x\n")).find("c.csv:2: a quoted cell has no closing") !=
-        std::string::npos);
+  const auto why = [&](const std::string& name, const std::string& text) {
+    const auto read = read_all(folder.write(name, text));
+    CHECK(read.documents.empty());
+    REQUIRE(read.left_out.size() == 1);
+    return read.left_out[0].why;
+  };
+  CHECK(why("b.csv", "url,title\nx\n").starts_with("line 2: 1 cells, but"));
+  CHECK(why("c.csv", "url\n\"x\n").starts_with("line 2: a quoted cell has no closing"));
 }
 
 TEST_CASE("The pages of a sitemap are read from the files around it", "[fetchers][documents][sitemap]") {
@@ -208,18 +213,52 @@ TEST_CASE("A CSV file with a byte order mark has its column url", "[fetchers][do
   }
 }
 
-TEST_CASE("What is said of a broken table tells which rows were read", "[fetchers][documents]") {
+TEST_CASE("A row that is no document costs no other row and its line is told", "[fetchers][documents]") {
   const TemporaryFolder folder;
   const std::string row = R"({"url":"http://x.example/","title":"a"})";
-  folder.write("docs/a.jsonl", row + "\n" + row + "\n{\"url\":\n");
+  folder.write("docs/a.jsonl", row + "\n{\"url\":\n" + row + "\n[]\n7\n" + row);
   folder.write("docs/b.jsonl", "[1]\n" + row + "\n");
-  folder.write("docs/c.csv", "url,title\nhttp://x.example/c,c\nhttp://x.example/d\n");
+  folder.write("docs/c.csv", "url,title\nhttp://x.example/c,c\nhttp://x.example/d\nhttp://x.example/e,e\n");
   const auto read = read_all(folder.path("docs"));
-  CHECK(read.documents.size() == 3);
+  CHECK(read.documents.size() == 3 + 1 + 2);
   REQUIRE(read.left_out.size() == 3);
-  CHECK(read.left_out[0].why.starts_with("from line 3 on: "));
+  CHECK(read.left_out[0].why.starts_with("line 2 and 2 more: "));
   CHECK(read.left_out[1].why.starts_with("line 1: not a JSON object"));
-  CHECK(read.left_out[2].why.starts_with("from line 3 on: 1 cells, but"));
+  CHECK(read.left_out[2].why.starts_with("line 3: 1 cells, but"));
+}
+
+TEST_CASE("Relative addresses of rows continue the base and without one their rows are left out",
+          "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (const char* url :
+       {"doc-4", "/docs/x", "https://whole.example/", "urn:isbn:123", "javascript:alert(1)"})
+    lines += std::string("{\"url\":\"") + url + "\"}\n";
+  const std::string file = folder.write("docs/a.jsonl", lines);
+  for (const std::string& path : {file, folder.path("docs")}) {
+    const auto alone = read_all(path);
+    REQUIRE(alone.documents.size() == 1);
+    CHECK(alone.documents[0].url == "https://whole.example/");
+    REQUIRE(alone.left_out.size() == 1);
+    CHECK(alone.left_out[0].why.starts_with("line 1 and 3 more: the url \"doc-4\" names no scheme and host"));
+    const auto based = read_all(path, 1, "https://wiki.example/a");
+    REQUIRE(based.documents.size() == 3);
+    CHECK(based.documents[0].url == "https://wiki.example/a/doc-4");
+    CHECK(based.documents[1].url == "https://wiki.example/docs/x");
+    CHECK(based.left_out[0].why.starts_with("line 4 and 1 more: the url \"urn:isbn:123\""));
+  }
+}
+
+TEST_CASE("Lists of a JSON document become one text and objects are passed over", "[fetchers][documents]") {
+  const auto read = [](const std::string& text) {
+    return json_document(parse_json(text, "text").value().as_object(), "here");
+  };
+  const auto document = read(R"({"url":"http://a/","tags":["x",7,true,null,["y"],{"z":1},"w"],"open":false,)"
+                             R"("none":[],"more":{"a":"b"},"empty":null,"year":2020})");
+  REQUIRE(document.has_value());
+  CHECK(document->fields == std::map<std::string, std::string>{{"open", "false"}, {"tags", "x, 7, true, w"}});
+  CHECK(document->numbers == std::map<std::string, double>{{"year", 2020}});
+  CHECK(read(R"({"url":["http://a/"]})").error().text == "here: the url is not a text");
 }
 
 TEST_CASE("A named file that is empty is left out", "[fetchers][documents]") {
