@@ -126,8 +126,9 @@ Answered handle_put_documents(DocumentKeeper& keeper, const Exchange& exchange) 
 Answered handle_delete_documents(DocumentKeeper& keeper, const Exchange& exchange) {
   TRY(const std::string index, index_in_path(exchange));
   TRY(const auto urls, urls_in(exchange.request));
-  if (const auto done = keeper.remove(index, urls); !done) return not_taken(done.error());
-  return json_response({{"domain", exchange.path_values.front()}, {"removed", urls.size()}});
+  const auto removed = keeper.remove(index, urls);
+  if (!removed) return not_taken(removed.error());
+  return json_response({{"domain", exchange.path_values.front()}, {"removed", *removed}});
 }
 
 }  // namespace metafuse::service

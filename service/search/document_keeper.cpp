@@ -107,8 +107,13 @@ Result<void> DocumentKeeper::put(const std::string& index,
   return change(index, [&](fetchers::AddedDocuments& added) { return added.put(documents); });
 }
 
-Result<void> DocumentKeeper::remove(const std::string& index, std::span<const std::string> urls) {
-  return change(index, [&](fetchers::AddedDocuments& added) { return added.remove(urls); });
+Result<std::size_t> DocumentKeeper::remove(const std::string& index, std::span<const std::string> urls) {
+  std::size_t removed = 0;
+  TRY_VOID(change(index, [&](fetchers::AddedDocuments& added) -> Result<void> {
+    TRY(removed, added.remove(urls));
+    return {};
+  }));
+  return removed;
 }
 
 Result<DocumentState> DocumentKeeper::state(const std::string& index) {

@@ -60,7 +60,8 @@ class DocumentKeeper {
   /// in:     index - the file of an embedded index, which need not exist yet
   /// errors: bad_data: a field that the index cannot have; those of AddedDocuments
   Result<void> put(const std::string& index, std::span<const fetchers::SourceDocument> documents);
-  Result<void> remove(const std::string& index, std::span<const std::string> urls);
+  /// out:    as AddedDocuments::remove()
+  Result<std::size_t> remove(const std::string& index, std::span<const std::string> urls);
   Result<DocumentState> state(const std::string& index);
 
   /// Does what is due at a time. The thread calls it every second and after every change.

@@ -1,6 +1,8 @@
 #include "fetchers/engines/index/added_documents.h"
 
 #include <filesystem>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -8,6 +10,7 @@
 #include "core/text.h"
 #include "fetchers/engines/index/index_update.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/passage_source.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -16,6 +19,12 @@ constexpr int kBusyMilliseconds = 5000;
 
 std::string path_beside(const std::string& index) {
   return index + ".added";
+}
+
+/// Whether there is an index; one of another version is built again, from its files and these.
+bool has_index(const std::string& index) {
+  std::error_code error;
+  return std::filesystem::exists(index, error) && other_version(index).empty();
 }
 
 }  // namespace
@@ -51,17 +60,15 @@ Result<AddedDocuments> AddedDocuments::open(const std::string& index) {
       "CREATE TABLE IF NOT EXISTS added(url TEXT PRIMARY KEY, step INTEGER NOT NULL, fields TEXT);"
       "CREATE INDEX IF NOT EXISTS added_by_step ON added(step);"
       "CREATE TABLE IF NOT EXISTS fields(name TEXT PRIMARY KEY, is_number INTEGER NOT NULL);"));
-  AddedDocuments added(std::move(database));
-  TRY_VOID(added.learn_columns(index));
+  AddedDocuments added(index, std::move(database));
+  TRY_VOID(added.learn_columns());
   return added;
 }
 
 /// Notes the columns of the index, whose documents come from files.
-Result<void> AddedDocuments::learn_columns(const std::string& index) {
-  std::error_code error;
-  if (!std::filesystem::exists(index, error)) return {};
-  if (!other_version(index).empty()) return {};  // it is built again, from its files and these
-  TRY(auto file, open_index(index));
+Result<void> AddedDocuments::learn_columns() {
+  if (!has_index(index_)) return {};
+  TRY(auto file, open_index(index_));
   TRY(const auto shape, shape_of_index(file));
   TRY(auto note, database_.prepare("INSERT OR IGNORE INTO fields VALUES(?, ?)"));
   for (const std::string& name : shape.lists.columns) TRY_VOID(note.run(name, 0));
@@ -126,12 +133,40 @@ Result<void> AddedDocuments::put(std::span<const SourceDocument> documents) {
   });
 }
 
-Result<void> AddedDocuments::remove(std::span<const std::string> urls) {
-  return in_transaction([&](std::int64_t step) -> Result<void> {
+/// How many of the addresses, each once, have a document: one that was added, or one of the index that was
+/// not removed since.
+Result<std::size_t> AddedDocuments::count_documents(std::span<const std::string> urls) {
+  std::optional<SqliteDatabase> file;
+  std::optional<SqliteStatement> in_index;
+  if (has_index(index_)) {
+    TRY(file, open_index(index_));
+    TRY(in_index, prepare_id_of_url(*file));
+  }
+  TRY(auto change, database_.prepare("SELECT fields IS NOT NULL FROM added WHERE url=?"));
+  std::size_t count = 0;
+  for (const std::string& url : std::set<std::string>(urls.begin(), urls.end())) {
+    std::optional<bool> is_added;
+    change.bind(url);
+    TRY_VOID(change.for_each_row([&](const SqliteRow& row) { is_added = row.integer(0) != 0; }));
+    if (!is_added && in_index) {
+      in_index->bind(url);
+      TRY_VOID(in_index->for_each_row([&](const SqliteRow&) { is_added = true; }));
+    }
+    count += is_added.value_or(false) ? 1 : 0;
+  }
+  return count;
+}
+
+Result<std::size_t> AddedDocuments::remove(std::span<const std::string> urls) {
+  std::size_t removed = 0;
+  const auto done = in_transaction([&](std::int64_t step) -> Result<void> {
+    TRY(removed, count_documents(urls));
     TRY(auto write, database_.prepare("INSERT OR REPLACE INTO added VALUES(?, ?, NULL)"));
     for (const std::string& url : urls) TRY_VOID(write.run(url, step));
     return {};
   });
+  if (!done) return done.error();
+  return removed;
 }
 
 Result<std::int64_t> AddedDocuments::last_step() {

@@ -39,8 +39,10 @@ class AddedDocuments {
   /// errors: bad_data: a field name that cannot be a column, a field that is a text in one document and a
   ///         number in another, too many fields; those of SqliteDatabase. Then none of them is added.
   Result<void> put(std::span<const SourceDocument> documents);
-  /// Removes the documents of addresses, also of those that files bring. On success that is on the disk.
-  Result<void> remove(std::span<const std::string> urls);
+  /// Removes the documents of addresses, also of those that files bring, now or later. On success that is on
+  /// the disk.
+  /// out:    how many of the addresses had a document, added or in the index
+  Result<std::size_t> remove(std::span<const std::string> urls);
 
   /// The number of the last change; 0 if there was none.
   Result<std::int64_t> last_step();
@@ -49,11 +51,14 @@ class AddedDocuments {
   Result<std::vector<Change>> since(std::int64_t step, std::size_t most = ~std::size_t{0});
 
  private:
-  explicit AddedDocuments(SqliteDatabase database) : database_(std::move(database)) {}
-  Result<void> learn_columns(const std::string& index);
+  AddedDocuments(std::string index, SqliteDatabase database)
+      : index_(std::move(index)), database_(std::move(database)) {}
+  Result<void> learn_columns();
+  Result<std::size_t> count_documents(std::span<const std::string> urls);
   Result<void> learn_fields(std::span<const SourceDocument> documents);
   Result<void> in_transaction(const std::function<Result<void>(std::int64_t step)>& work);
 
+  std::string index_;  ///< the index's file
   SqliteDatabase database_;
 };
 

@@ -110,14 +110,18 @@ Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string
 
 }  // namespace
 
+Result<SqliteStatement> prepare_id_of_url(SqliteDatabase& index) {
+  const bool has_sources = finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='sources'");
+  return index.prepare(has_sources ? "SELECT id FROM sources WHERE url=?"
+                                   : "SELECT id FROM pages WHERE url=?");
+}
+
 Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& database,
                                                         std::span<const std::string> urls,
                                                         const Deadline& deadline) {
   TRY(auto index, open_index(database));
   index.set_deadline(&deadline);
-  const bool has_sources = finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='sources'");
-  TRY(auto id_of_url,
-      index.prepare(has_sources ? "SELECT id FROM sources WHERE url=?" : "SELECT id FROM pages WHERE url=?"));
+  TRY(auto id_of_url, prepare_id_of_url(index));
   TRY(auto page, index.prepare("SELECT title, snippet FROM pages WHERE id=?"));
   TRY(auto text, index.prepare("SELECT text FROM texts WHERE id=?"));
   std::vector<std::optional<KeptText>> out(urls.size());

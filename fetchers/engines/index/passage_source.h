@@ -25,6 +25,9 @@ inline constexpr const char* kCreateTexts =
 /// Of longer texts, `texts` keeps the beginning.
 inline constexpr std::size_t kKeptTextBytes = std::size_t{256} << 10;
 
+/// A statement that finds the id of the document with an address.
+Result<SqliteStatement> prepare_id_of_url(SqliteDatabase& index);
+
 /// A document as an index keeps it to be read.
 struct KeptText {
   std::string title;

@@ -96,11 +96,15 @@ TEST_CASE("Documents that programs add and replace and remove are soon searched"
   CHECK(server.found("badgers") == "https://new.example/");
   // a document of a file can be removed, and stays away when its folder is read again
   const auto remove = [&](const std::string& url) {
-    return status_in(
-        server.ask("DELETE", "/v1/documents/d", "application/json", R"({"urls":[")" + url + R"("]})"));
+    const std::string answer =
+        server.ask("DELETE", "/v1/documents/d", "application/json", R"({"urls":[")" + url + R"("]})");
+    CHECK(status_in(answer) == 200);
+    return parse_json(body_in(answer), "answer")->at("removed").to_number<int>();
   };
-  CHECK(remove("https://ada.example/") == 200);
-  CHECK(remove("https://two.example/") == 200);
+  CHECK(remove("https://ada.example/") == 1);
+  CHECK(remove("https://two.example/") == 1);
+  CHECK(remove("https://two.example/") == 0);
+  CHECK(remove("https://nosuch.example/1") == 0);
   CHECK(server.soon_finds("wolves", ""));
   CHECK(server.soon_finds("lovelace", ""));
   server.folder().write("documents.jsonl", R"({"url":"https://ada.example/","title":"Ada","text":"lovelace"})"
@@ -120,9 +124,10 @@ TEST_CASE("Agents read the documents that they find by the addresses that they g
   DocumentServer server;
   const std::string text =
       "{\"url\":\"file://localhost/notes/otters.txt\",\"title\":\"Otters\","
-      "\"text\":\"otters swim\"}";
+      "\"tags\":[\"fish\",\"river\"],\"tame\":true,\"text\":\"otters swim\"}";
   REQUIRE(server.put(text) == 200);
   REQUIRE(server.soon_finds("otters", "file://localhost/notes/otters.txt"));
+  CHECK(server.found("river") == "file://localhost/notes/otters.txt");
   const auto call = [&](const std::string& tool, const std::string& argument, const std::string& value) {
     const auto answer = parse_json(
         body_in(server.ask("POST", "/mcp", "application/json",
@@ -175,8 +180,10 @@ TEST_CASE("A request that cannot become documents changes nothing", "[service][d
                            "\n";
   CHECK(starts(refused(kLines, good + "{\"title\":\"no url\"}\n"), "422", "lines:2: no \\\"url\\\""));
   CHECK(starts(refused(kLines, good + "{\"url\":\n"), "422", "lines:2"));
-  CHECK(starts(refused(kLines, good + R"({"url":"https://b.example/","list":[1]})"), "422",
-               "neither a text nor a number"));
+  CHECK(starts(refused(kLines, good + R"({"url":7})"), "422", "lines:2: the url is not a text"));
+  for (const std::string url : {"notes-42", "/docs/x", "urn:isbn:123", "javascript:alert(1)", "file:///x"})
+    CHECK(starts(refused(kLines, good + R"({"url":")" + url + R"("})"), "422",
+                 "lines:2: the url \\\"" + url + "\\\" names no scheme and host"));
   CHECK(starts(refused(kLines, good + R"({"url":"https://b.example/","a b":"x"})"), "422",
                "cannot be a column"));
   CHECK(starts(refused(kLines, good + R"({"url":"https://b.example/","title":1})"), "422",

@@ -84,7 +84,8 @@ TEST_CASE("Changes of added documents are numbered and the last of an address co
   REQUIRE(added->put(std::vector{page("http://a/", "one", "first"), page("http://b/", "two", "second")})
               .has_value());
   REQUIRE(added->put(std::vector{page("http://a/", "one", "changed")}).has_value());
-  REQUIRE(added->remove(std::vector<std::string>{"http://b/", "http://c/"}).has_value());
+  // of two addresses, one has a document
+  CHECK(added->remove(std::vector<std::string>{"http://b/", "http://c/", "http://b/"}).value() == 1);
   CHECK(*added->last_step() == 3);
   const auto all = *added->since(0);
   REQUIRE(all.size() == 3);
@@ -104,6 +105,22 @@ TEST_CASE("Changes of added documents are numbered and the last of an address co
   REQUIRE(again->has_value());
   CHECK(*(*again)->last_step() == 3);
   CHECK_FALSE(AddedDocuments::open_if_there(folder.path("y.db"))->has_value());
+}
+
+TEST_CASE("What is removed is counted among the documents of files and of programs", "[fetchers][local]") {
+  KeptIndex index;
+  auto added = AddedDocuments::open(index.database);
+  REQUIRE(added.has_value());
+  REQUIRE(added->put(std::vector{page("http://new/", "New", "words")}).has_value());
+  const auto removed = [&](const std::vector<std::string>& urls) { return added->remove(urls).value(); };
+  CHECK(removed({"https://nosuch.example/1"}) == 0);
+  CHECK(removed({index.url_of("0.txt"), "http://new/"}) == 2);
+  CHECK(removed({index.url_of("0.txt"), "http://new/"}) == 0);
+  // also of an index that does not keep its documents
+  const test::TemporaryFolder folder;
+  const std::string plain = folder.path("plain.db");
+  REQUIRE(build_local_index(plain, {folder.write("a.jsonl", "{\"url\":\"http://a/\"}\n")}).has_value());
+  CHECK(AddedDocuments::open(plain)->remove(std::vector<std::string>{"http://a/", "http://b/"}).value() == 1);
 }
 
 TEST_CASE("An index follows what programs add and replace and remove", "[fetchers][local][update]") {
