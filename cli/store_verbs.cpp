@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"
+#include "core/text_file.h"
 #include "service/base/dates.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/recording.h"
@@ -30,24 +32,30 @@ struct StoreChoice {
   ConfigChoice config;  ///< or the configuration that names the store
 };
 
+/// Where a store is.
+struct StorePlace {
+  std::string location;
+  std::string secret_file;
+};
+
+Result<StorePlace> place_of(const StoreChoice& choice) {
+  if (!choice.store.empty() && !choice.config.file.empty())
+    return fail(Code::usage, "give one of --store FILE and --config FILE");
+  if (!choice.store.empty()) return StorePlace{choice.store, ""};
+  TRY(const auto file, chosen_config(choice.config));
+  TRY(const auto config, read_server_configuration(file));
+  if (config.store.empty()) return fail(Code::bad_config, file + ": has no store; add store: FILE");
+  return StorePlace{config.store, config.store_secret};
+}
+
 /// Opens the store, which must already exist.
 Result<std::unique_ptr<service::Store>> open(const StoreChoice& choice, service::StoreMode mode) {
-  std::string location = choice.store;
-  std::string secret_file;
-  if (!location.empty() && !choice.config.file.empty())
-    return fail(Code::usage, "give one of --store FILE and --config FILE");
-  if (location.empty()) {
-    TRY(const auto file, chosen_config(choice.config));
-    TRY(const auto config, read_server_configuration(file));
-    if (config.store.empty()) return fail(Code::bad_config, file + ": has no store; add store: FILE");
-    location = config.store;
-    secret_file = config.store_secret;
-  }
+  TRY(const auto place, place_of(choice));
   // Open it for reading first: opening a missing file for writing would create it.
-  auto store = service::open_store(location, service::StoreMode::read, secret_file);
+  auto store = service::open_store(place.location, service::StoreMode::read, place.secret_file);
   if (!store || mode == service::StoreMode::read) return store;
   store->reset();
-  return service::open_store(location, mode, secret_file);
+  return service::open_store(place.location, mode, place.secret_file);
 }
 
 /// Adds --store, --config and --verbose.
@@ -177,7 +185,8 @@ service::UnixTime time_written(const std::string& path) {
   return error ? 0 : std::chrono::duration_cast<std::chrono::seconds>(moment.time_since_epoch()).count();
 }
 
-Result<void> import_store(const ImportArguments& arguments) {
+/// The runs and qrels that are imported: those that were named, or those of a recording; none for an export.
+Result<service::OfflineFiles> offline_files(const ImportArguments& arguments) {
   service::OfflineFiles files = arguments.files;
   if (!arguments.recording.empty()) {
     files.qrels = arguments.recording + "/qrels";
@@ -193,21 +202,53 @@ Result<void> import_store(const ImportArguments& arguments) {
   if (has_files == !arguments.lines.empty() || files.runs.empty() != files.qrels.empty() ||
       (!arguments.recording.empty() && !arguments.files.runs.empty()))
     return fail(Code::usage, "give one of FILE.jsonl, --runs with --qrels, and --recording");
+  if (has_files && files.domain.empty())
+    return fail(Code::usage, "give the domain of the judgments with --domain");
   TRY(files.queries, base_queries(arguments.queries));
-  TRY(const auto store, open(arguments.store, service::StoreMode::serve));
-  std::string plain_slot = arguments.plain_slot;
-  if (plain_slot.empty()) {
-    TRY(plain_slot, store->privacy.plain_slot(files.domain));
-  }
+  return files;
+}
+
+/// The domain's slot that plain queries fill.
+Result<std::string> plain_slot_of(service::Store& store, const ImportArguments& arguments,
+                                  const std::string& domain) {
+  if (!arguments.plain_slot.empty()) return arguments.plain_slot;
+  return store.privacy.plain_slot(domain);
+}
+
+Result<service::ImportReport> import_files(service::Store& store, const ImportArguments& arguments,
+                                           const service::OfflineFiles& files) {
+  TRY(const std::string plain_slot, plain_slot_of(store, arguments, files.domain));
+  TRY(const std::string secret, store.privacy.secret());
+  const auto at = time_written(files.qrels);
+  TRY(const auto queries, service::read_offline_queries(files, secret, plain_slot, at));
+  return service::import_offline_queries(store, queries, arguments.judge, at);
+}
+
+/// Imports an export's lines of one domain, or of all.
+Result<service::ImportReport> import_export(service::Store& store, const ImportArguments& arguments,
+                                            const std::set<std::string>& domains) {
   service::ImportReport report;
-  if (has_files) {
-    TRY(const std::string secret, store->privacy.secret());
-    const auto at = time_written(files.qrels);
-    TRY(const auto queries, service::read_offline_queries(files, secret, plain_slot, at));
-    TRY(report, service::import_offline_queries(*store, queries, arguments.judge, at));
-  } else {
-    TRY(report, service::import_lines(*store, arguments.lines, files.domain, plain_slot));
+  for (const std::string& domain : domains) {
+    TRY(const std::string plain_slot, plain_slot_of(store, arguments, domain));
+    TRY(const auto part, service::import_lines(store, arguments.lines, domain, plain_slot));
+    report.add(part);
   }
+  if (arguments.files.domain.empty()) report.foreign = 0;
+  return report;
+}
+
+Result<void> import_store(const ImportArguments& arguments) {
+  TRY(const auto files, offline_files(arguments));
+  std::set<std::string> domains = {files.domain};
+  if (files.domain.empty()) {
+    TRY(domains, service::exported_domains(arguments.lines));
+  } else if (!arguments.lines.empty()) {
+    TRY_VOID(read_beginning(arguments.lines, 1));  // a mistyped name should not make a store
+  }
+  TRY(const auto place, place_of(arguments.store));
+  TRY(const auto store, service::open_store(place.location, service::StoreMode::serve, place.secret_file));
+  TRY(const auto report, files.runs.empty() ? import_export(*store, arguments, domains)
+                                            : import_files(*store, arguments, files));
   std::cout << report.text() << '\n';
   return {};
 }
@@ -218,7 +259,7 @@ void add_import(CLI::App& app, Program& program) {
                import_store, program);
   add_store_options(verb, a.store);
   verb.add_option("FILE", a.lines, "JSON lines of store export");
-  verb.add_option("--domain", a.files.domain, "domain of the judgments")->required();
+  verb.add_option("--domain", a.files.domain, "domain of the judgments; default: all domains of FILE");
   verb.add_option("--runs", a.files.runs, "TREC runs, one per list; the tag is the list's name");
   verb.add_option("--qrels", a.files.qrels, "their judgments");
   verb.add_option("--recording", a.recording, "folder that metafuse record wrote");
@@ -231,7 +272,10 @@ void add_import(CLI::App& app, Program& program) {
       ->check(CLI::Range(0, 100000));
   verb.footer(
       "If a judge graded a document twice, the newer grade wins (a file's grades have its modification "
-      "time); conflicts are listed. Stop the server of an SQLite file first.\n"
+      "time); conflicts are listed. A store that does not exist is created. Stop the server of an SQLite "
+      "file "
+      "first.\n"
+      "Example:\n  metafuse store import --store state/metafuse.db feedback.jsonl\n"
       "Example:\n  metafuse store import --store state/metafuse.db --domain support --runs runs/*.run "
       "--qrels qrels --queries queries.jsonl");
 }

@@ -91,6 +91,15 @@ void renew_digests(const std::string& domain, std::string_view secret, std::stri
 
 }  // namespace
 
+void ImportReport::add(const ImportReport& other) {
+  searches += other.searches;
+  judgments += other.judgments;
+  unlisted += other.unlisted;
+  older += other.older;
+  foreign += other.foreign;
+  conflicts.insert(conflicts.end(), other.conflicts.begin(), other.conflicts.end());
+}
+
 std::string ImportReport::text() const {
   std::string out = fmt::format(
       "{} searches and {} judgments imported; left out: {} older than the store's, {} of other domains; {} "

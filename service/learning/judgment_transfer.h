@@ -46,6 +46,8 @@ struct ImportReport {
   std::size_t foreign = 0;             ///< lines of other domains, left out
   std::vector<std::string> conflicts;  ///< documents with two grades: which one was kept
 
+  /// Adds what was imported besides.
+  void add(const ImportReport& other);
   std::string text() const;
 };
 

@@ -109,6 +109,7 @@ class ExportedLine {
  public:
   ExportedLine(const JsonObject& object, std::string_view place) : members_(object), place_(place) {}
 
+  std::string_view place() const { return place_; }
   const Json* find(std::string_view name) const { return members_.find(name); }
   Result<std::string> text(std::string_view name) const {
     if (const auto* value = members_.text(name)) return std::string(*value);
@@ -237,6 +238,23 @@ Result<void> add_line(const ExportedLine& line, std::string_view kind, StoreBatc
   return {};
 }
 
+/// Reads the lines of an export with their domains, of which a curation's is that of its results.
+Result<void> for_each_exported_line(
+    const std::string& path,
+    const std::function<Result<void>(const ExportedLine& line, const std::string& domain)>& take) {
+  const std::string curation = curation_name("");
+  return for_each_line(path, [&](std::string_view text, std::size_t number) -> Result<void> {
+    if (text.empty()) return {};
+    const std::string place = fmt::format("{}:{}", path, number);
+    TRY(const Json json, parse_json(text, place));
+    if (!json.is_object()) return fail(Code::bad_data, place + ": not an object");
+    const ExportedLine line(json.get_object(), place);
+    TRY(std::string domain, line.text("domain"));
+    if (domain.starts_with(curation)) domain.erase(0, curation.size());
+    return take(line, domain);
+  });
+}
+
 }  // namespace
 
 Result<void> Store::export_lines(const TakeLine& take) {
@@ -246,30 +264,37 @@ Result<void> Store::export_lines(const TakeLine& take) {
   return export_table<TemplateVersion>(*database_, take);
 }
 
+Result<std::set<std::string>> exported_domains(const std::string& path) {
+  std::set<std::string> domains;
+  const auto read = for_each_exported_line(path, [&](const ExportedLine&, const std::string& domain) {
+    domains.insert(domain);
+    return Result<void>();
+  });
+  if (!read) return read.error();
+  return domains;
+}
+
 Result<ExportedDomain> read_exported_lines(const std::string& path, const std::string& domain) {
   ExportedDomain out;
   bool has_own = false;
   std::set<std::string> others;
-  TRY_VOID(for_each_line(path, [&](std::string_view text, std::size_t number) -> Result<void> {
-    if (text.empty()) return {};
-    const std::string place = fmt::format("{}:{}", path, number);
-    TRY(const Json json, parse_json(text, place));
-    if (!json.is_object()) return fail(Code::bad_data, place + ": not an object");
-    const ExportedLine line(json.get_object(), place);
-    TRY(const std::string kind, line.text("kind"));
-    TRY(const std::string of, line.text("domain"));
-    if (of != domain && of != curation_name(domain)) {
-      ++out.foreign;
-      if (others.size() < kMostDomainsNamed) others.insert(of);
-      return {};
-    }
-    has_own = true;
-    if (kind != "search" && kind != "judgment" && kind != "template" && kind != "click")
-      return fail(Code::bad_data, fmt::format("{}: unknown kind \"{}\"; expected search, click, judgment or "
-                                              "template; import what `metafuse store export` wrote",
-                                              place, kind));
-    return add_line(line, kind, out.batch);
-  }));
+  const auto read =
+      for_each_exported_line(path, [&](const ExportedLine& line, const std::string& of) -> Result<void> {
+        if (of != domain) {
+          ++out.foreign;
+          if (others.size() < kMostDomainsNamed) others.insert(of);
+          return {};
+        }
+        has_own = true;
+        TRY(const std::string kind, line.text("kind"));
+        if (kind != "search" && kind != "judgment" && kind != "template" && kind != "click")
+          return fail(Code::bad_data,
+                      fmt::format("{}: unknown kind \"{}\"; expected search, click, judgment or "
+                                  "template; import what `metafuse store export` wrote",
+                                  line.place(), kind));
+        return add_line(line, kind, out.batch);
+      });
+  if (!read) return read.error();
   if (!has_own && !others.empty())
     return fail(Code::bad_data, fmt::format("{}: no line is of the domain {}; --domain can be {}", path,
                                             domain, fmt::join(others, ", ")));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +86,11 @@ struct ExportedDomain {
   StoreBatch batch;
   std::size_t foreign = 0;  ///< lines of other domains, left out
 };
+
+/// The domains that an export has lines of.
+///
+/// errors: bad_data with file and line
+Result<std::set<std::string>> exported_domains(const std::string& path);
 
 /// Reads what Store::export_lines() wrote, without clicks, because an export does not say whose they were.
 ///

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -63,6 +65,38 @@ TEST_CASE("A store can be exported and checked while its server runs", "[service
   CHECK(checked.out == "sound: 2 searches, 2 clicks, 1 judgments, 1 template versions\n");
   const auto busy = run_metafuse({"store", "prune", "--store", path, "--days", "1"});
   CHECK(busy.status == static_cast<int>(Code::unavailable));
+}
+
+TEST_CASE("An export becomes a new store with all its domains", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = filled_store(folder);
+  {
+    auto store = open_store(path);
+    REQUIRE(store.has_value());
+    REQUIRE(*(*store)->templates.add({"boots", 0, "version: 1\n", "admin", kNewYear}) == 1);
+    REQUIRE(*(*store)->templates.add({curation_name("hats"), 0, "{}\n", "admin", kNewYear}) == 1);
+  }
+  const std::string lines = folder.write("e.jsonl", run_metafuse({"store", "export", "--store", path}).out);
+  for (const std::string& to : {folder.path("new.db"), folder.write("empty.db", "")}) {
+    const auto imported = run_metafuse({"store", "import", "--store", to, lines});
+    INFO(imported.err);
+    CHECK(imported.status == 0);
+    CHECK(imported.out.starts_with("2 searches and 1 judgments imported; left out: 0 older"));
+    CHECK(imported.out.find(" 0 of other domains") != std::string::npos);
+    CHECK(run_metafuse({"store", "check", "--store", to}).out ==
+          "sound: 2 searches, 0 clicks, 1 judgments, 3 template versions\n");
+  }
+  const std::string one = folder.path("one.db");
+  CHECK(run_metafuse({"store", "import", "--store", one, "--domain", "boots", lines}).status == 0);
+  CHECK(run_metafuse({"store", "check", "--store", one}).out ==
+        "sound: 0 searches, 0 clicks, 0 judgments, 1 template versions\n");
+  // a mistyped file makes no store
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--domain", "boots"}}) {
+    std::vector<std::string> arguments = {"store", "import", "--store", folder.path("no.db"), "no.jsonl"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    CHECK(run_metafuse(arguments).status == static_cast<int>(Code::no_input));
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.path("no.db")));
 }
 
 TEST_CASE("A store is pruned by age and reset by domain", "[service][store]") {
