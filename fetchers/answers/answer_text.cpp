@@ -33,7 +33,23 @@ struct Tag {
   std::size_t size = 0;
 };
 
-Tag read_tag(std::string_view text) {
+/// Finds the next '>' of a text, once for all places before it.
+class NextClose {
+ public:
+  explicit NextClose(std::string_view text) : text_(text), at_(text.find('>')) {}
+  /// Its offset from a place on. The places must ascend.
+  std::size_t after(std::size_t place) {
+    if (at_ < place) at_ = text_.find('>', place);
+    return at_ == std::string_view::npos ? at_ : at_ - place;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_;
+};
+
+/// in:     close - the offset of the first '>'
+Tag read_tag(std::string_view text, std::size_t close) {
   Tag tag;
   if (text.starts_with("<!--")) {
     const std::size_t end = text.find("-->", 4);
@@ -50,8 +66,7 @@ Tag read_tag(std::string_view text) {
   if (at < text.size() && text[at] != '>' && text[at] != '/' && text[at] != ' ' && text[at] != '\n' &&
       text[at] != '\t')
     return tag;
-  const std::size_t end = text.find('>', at);
-  if (end != std::string_view::npos) tag.size = end + 1;
+  if (close != std::string_view::npos) tag.size = close + 1;
   return tag;
 }
 
@@ -62,8 +77,9 @@ bool is_found_word_tag(const Tag& tag) {
 
 /// The offset after the closing tag of a script or style; `text` starts after the opening tag.
 std::size_t end_of_raw(std::string_view text, const std::string& name) {
+  NextClose close(text);
   for (std::size_t at = text.find("</"); at != std::string_view::npos; at = text.find("</", at + 2)) {
-    const Tag tag = read_tag(text.substr(at));
+    const Tag tag = read_tag(text.substr(at), close.after(at));
     if (tag.is_closing && tag.name == name && tag.size > 0) return at + tag.size;
   }
   return text.size();
@@ -120,8 +136,9 @@ std::string without_tags(std::string_view text, bool is_html) {
   if (text.find('<') == std::string_view::npos) return is_html ? decode_entities(text) : std::string(text);
   std::string out;
   bool found = false;
+  NextClose close(text);
   for (std::size_t at = 0; at < text.size();) {
-    const Tag tag = text[at] == '<' ? read_tag(text.substr(at)) : Tag{};
+    const Tag tag = text[at] == '<' ? read_tag(text.substr(at), close.after(at)) : Tag{};
     const bool is_raw = tag.name == "script" || tag.name == "style";
     if (tag.size == 0 || (!is_html && !is_raw && !is_found_word_tag(tag))) {
       out += text[at++];

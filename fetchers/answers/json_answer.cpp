@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -254,17 +255,17 @@ Result<void> check_key_path(const std::string& path) {
 
 namespace {
 
-/// The place of a column in groonga's header [["_key","ShortText"], ...].
-std::optional<std::size_t> column_of(simdjson::dom::array header, std::string_view name) {
+/// The places of the columns in groonga's header [["_key","ShortText"], ...].
+std::map<std::string_view, std::size_t> columns_of(simdjson::dom::array header) {
+  std::map<std::string_view, std::size_t> columns;
   std::size_t index = 0;
   for (const element column : header) {
     element label;
-    if (column.at_pointer("/0").get(label) == simdjson::SUCCESS && label.is_string() &&
-        std::string_view(label) == name)
-      return index;
+    if (column.at_pointer("/0").get(label) == simdjson::SUCCESS && label.is_string())
+      columns.emplace(std::string_view(label), index);
     ++index;
   }
-  return std::nullopt;
+  return columns;
 }
 
 }  // namespace
@@ -291,13 +292,17 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
     return fail(Code::bad_data, "groonga's answer holds no table of results");
   RankedList list;
   HitBuilder builder(list, rules, context);
+  const auto columns = columns_of(header);
   std::size_t index = 0;
   for (const element row : rows) {
     if (index++ < 2 || !row.is_array()) continue;
+    if (list.hits.size() >= kMaxHits) break;
     const auto part_of = [&](const std::string& name, const std::string*) -> PartText {
-      const auto column = name.empty() ? std::nullopt : column_of(header, name);
+      const auto column = columns.find(name);
       element value;
-      if (!column || simdjson::dom::array(row).at(*column).get(value) != simdjson::SUCCESS) return {};
+      if (name.empty() || column == columns.end() ||
+          simdjson::dom::array(row).at(column->second).get(value) != simdjson::SUCCESS)
+        return {};
       return text_of(value, builder.texts());
     };
     builder.append(std::cref(part_of));

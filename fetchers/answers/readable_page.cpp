@@ -213,9 +213,23 @@ class PageWriter {
     line_end(1);
   }
 
+  /// The text of an element with its blanks, without what is hidden.
+  std::string code_in(const xmlNode& element) const {
+    std::string code;
+    bool enters = true;
+    for (const xmlNode* at = next_node(&element, &element); at != nullptr;
+         at = next_node(&element, at, enters)) {
+      enters = at->type != XML_ELEMENT_NODE || !is_unread(*at);
+      const bool is_text = at->type == XML_TEXT_NODE || at->type == XML_CDATA_SECTION_NODE;
+      if (is_text && at->content != nullptr) code += reinterpret_cast<const char*>(at->content);
+      if (tag_name(*at) == "br") code += '\n';
+    }
+    return code;
+  }
+
   void write_code(const xmlNode& node) {
     line_end(2);
-    std::string code = owned_text(xmlNodeGetContent(const_cast<xmlNode*>(&node)));
+    std::string code = code_in(node);
     std::erase(code, '\r');
     while (!code.empty() && code.back() == '\n') code.pop_back();
     if (code.find_first_not_of(" \n\t") == std::string::npos) return;

@@ -130,6 +130,17 @@ TEST_CASE("Texts of an answer are cut at their maximum length", "[fetchers][limi
   CHECK(clean_text(tags + "abcdefg", true, 20) == "abcdef");
 }
 
+TEST_CASE("A table of very many columns and rows is read in one pass", "[fetchers][limits][security]") {
+  AnswerRules rules = by_paths(Format::groonga, "", "_key");
+  rules.title = PartRule("title");
+  const auto table = [](std::size_t columns, const std::string& row, std::size_t rows) {
+    return R"([[0,1.5,0.1],[[[2],[["_key","ShortText"],["title","ShortText"])" +
+           repeated_part(R"(,["c#"])", columns) + "]," + repeated_part(row, rows, ",") + "]]]";
+  };
+  CHECK(hits_in(rules, table(60'000, R"(["http://a.example/#","A"])", 1100)) == 1000);
+  CHECK(hits_in(rules, table(60'000, "[]", 200'000)) == 0);
+}
+
 TEST_CASE("XML is limited to 8 MB and 256 levels and XPath to two million steps",
           "[fetchers][limits][security]") {
   const AnswerRules rules = by_paths(Format::xml, "//i", "u");

@@ -12,6 +12,8 @@ using namespace metafuse::fetchers;
 TEST_CASE("Cleaning removes markup and control characters and keeps the words", "[fetchers][text]") {
   const auto plain = [](std::string_view text) { return clean_text(text, false, 500); };
   const auto html = [](std::string_view text) { return clean_text(text, true, 500); };
+  CHECK(html("a <b c <i>d</i> <u e") == "a d <u e");  // a tag ends at the next >, whatever is before it
+  CHECK(plain("x <qq y <zz w> <b>v</b>") == "x <qq y <zz w> v");
   CHECK(plain("A <b>fast</b> browser") == "A fast browser");
   CHECK(plain("std::vector<int> and a < b > c") == "std::vector<int> and a < b > c");
   CHECK(plain("Tom &amp; Jerry") == "Tom &amp; Jerry");

@@ -85,6 +85,8 @@ TEST_CASE("Text that style sheets and styles hide is not read", "[fetchers][page
     INFO(style);
     CHECK(markdown_of("<p>seen<p style=\"" + style + "\">more") == "seen\n\nmore");
   }
+  CHECK(markdown_of("<pre>seen<span style='display:none'>secret</span><script>s</script><br>more</pre>") ==
+        "```\nseen\nmore\n```");
   // a rule behind another sheet's import or a character set
   for (const char* before : {"@import url(more.css);", "@charset 'utf-8'; @import 'x';", ";;"})
     CHECK(markdown_of("<style>" + std::string(before) +
