@@ -300,28 +300,26 @@ std::string printable(std::string_view text) {
 
 namespace {
 
-/// Whether a text is windows-1252 rather than UTF-8 with some wrong bytes: most characters beyond ASCII are
-/// none in UTF-8.
-bool is_windows_1252(std::string_view bytes) {
-  std::size_t right = 0, wrong = 0;
-  while (!bytes.empty()) {
-    const std::size_t end = std::min(first_invalid_utf8(bytes), bytes.size());
-    const std::string_view valid = bytes.substr(0, end);
-    right += static_cast<std::size_t>(std::count_if(
-        valid.begin(), valid.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC0; }));
-    wrong += end < bytes.size() ? 1 : 0;
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
-  }
-  return wrong > right;
+/// Whether most characters beyond ASCII of a text were wrong, and replaced by U+FFFD.
+bool is_mostly_replaced(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::size_t replaced = 0;
+  for (std::size_t at = text.find(kReplacement); at != std::string_view::npos;
+       at = text.find(kReplacement, at + kReplacement.size()))
+    ++replaced;
+  const auto all =
+      std::count_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC0; });
+  return 2 * replaced > static_cast<std::size_t>(all);
 }
 
 }  // namespace
 
 std::string decoded_text(std::string_view bytes) {
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
-  auto as_told = as_utf8(bytes, "");
-  if (!as_told && is_windows_1252(bytes)) as_told = converted(bytes, "windows-1252");
-  return as_told ? std::move(*as_told) : to_valid_utf8(bytes);
+  if (auto as_told = as_utf8(bytes, "")) return std::move(*as_told);
+  std::string text = to_valid_utf8(bytes);
+  if (text == bytes || !is_mostly_replaced(text)) return text;
+  return converted(bytes, "windows-1252").value_or(text);
 }
 
 std::string_view without_prefix(std::string_view name) {
