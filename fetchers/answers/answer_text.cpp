@@ -302,7 +302,6 @@ namespace {
 
 /// Whether most characters beyond ASCII of a text were wrong, and replaced by U+FFFD.
 bool is_mostly_replaced(std::string_view text) {
-  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::size_t replaced = 0;
   for (std::size_t at = text.find(kReplacement); at != std::string_view::npos;
        at = text.find(kReplacement, at + kReplacement.size()))
