@@ -104,6 +104,10 @@ with tempfile.TemporaryDirectory() as folder:
         assert server.poll() is None, f"the server ended with {server.returncode}"
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            raise
     assert server.returncode == 0, server.returncode
 print(f"unit_filter: {len(calls)} system calls suffice")
