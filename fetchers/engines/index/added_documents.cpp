@@ -136,23 +136,20 @@ Result<void> AddedDocuments::put(std::span<const SourceDocument> documents) {
 /// How many of the addresses, each once, have a document: one that was added, or one of the index that was
 /// not removed since.
 Result<std::size_t> AddedDocuments::count_documents(std::span<const std::string> urls) {
-  std::optional<SqliteDatabase> file;
-  std::optional<SqliteStatement> in_index;
+  const std::set<std::string> once(urls.begin(), urls.end());
+  const std::vector<std::string> each(once.begin(), once.end());
+  std::vector<std::int64_t> ids(each.size(), 0);
   if (has_index(index_)) {
-    TRY(file, open_index(index_));
-    TRY(in_index, prepare_id_of_url(*file));
+    TRY(auto file, open_index(index_));
+    TRY(ids, ids_of_urls(file, each));
   }
   TRY(auto change, database_.prepare("SELECT fields IS NOT NULL FROM added WHERE url=?"));
   std::size_t count = 0;
-  for (const std::string& url : std::set<std::string>(urls.begin(), urls.end())) {
-    std::optional<bool> is_added;
-    change.bind(url);
-    TRY_VOID(change.for_each_row([&](const SqliteRow& row) { is_added = row.integer(0) != 0; }));
-    if (!is_added && in_index) {
-      in_index->bind(url);
-      TRY_VOID(in_index->for_each_row([&](const SqliteRow&) { is_added = true; }));
-    }
-    count += is_added.value_or(false) ? 1 : 0;
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    bool has_document = ids[i] != 0;
+    change.bind(each[i]);
+    TRY_VOID(change.for_each_row([&](const SqliteRow& row) { has_document = row.integer(0) != 0; }));
+    count += has_document ? 1 : 0;
   }
   return count;
 }

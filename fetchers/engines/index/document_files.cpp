@@ -160,8 +160,8 @@ TakeDocument with_stamp(const std::string& stamp, const TakeDocument& take) {
   };
 }
 
-/// Why a table or rows of it are left out: "line 3: why" for "FILE:3: why" or "FILE:3:8: why", and "line 3
-/// and 2 more: why" with others.
+/// Why a table or rows of it are left out, with the line instead of the place in the file, and the number of
+/// other rows.
 std::string why_rows(const std::string& path, std::string text, std::size_t others = 0) {
   if (!text.starts_with(path + ':')) return text;
   text.erase(0, path.size() + 1);

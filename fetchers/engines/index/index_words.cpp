@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "core/deadline.h"
 #include "core/sqlite_database.h"
 #include "fetchers/engines/index/condition.h"
 #include "fetchers/engines/index/local_engine.h"
+#include "fetchers/engines/index/passage_source.h"
 #include "fetchers/engines/index/word_lists.h"
 #include "fetchers/engines/index/word_search.h"
 
@@ -103,24 +103,7 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
 }
 
 Result<std::vector<std::int64_t>> IndexCounter::ids_of(std::span<const std::string> urls) {
-  std::vector<std::int64_t> ids(urls.size(), 0);
-  SqliteDatabase& database = reader_->database;
-  if (finds_row(database, "SELECT 1 FROM sqlite_master WHERE name='sources'")) {
-    TRY(auto find, database.prepare("SELECT id FROM sources WHERE url=?"));
-    for (std::size_t i = 0; i < urls.size(); ++i) {
-      find.bind(urls[i]);
-      TRY_VOID(find.for_each_row([&](const SqliteRow& row) { ids[i] = row.integer(0); }));
-    }
-    return ids;
-  }
-  std::multimap<std::string_view, std::size_t> wanted;
-  for (std::size_t i = 0; i < urls.size(); ++i) wanted.emplace(urls[i], i);
-  TRY(auto pages, database.prepare("SELECT id, url FROM pages"));
-  TRY_VOID(pages.for_each_row([&](const SqliteRow& row) {
-    const auto [begin, end] = wanted.equal_range(row.text(1));
-    for (auto one = begin; one != end; ++one) ids[one->second] = row.integer(0);
-  }));
-  return ids;
+  return ids_of_urls(reader_->database, urls);
 }
 
 Result<std::optional<std::vector<bool>>> IndexCounter::which_contain(std::string_view text,

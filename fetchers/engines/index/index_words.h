@@ -49,9 +49,7 @@ class IndexCounter {
   /// index cannot tell.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
 
-  /// The ids of documents by their URLs; 0 for one that the index does not have.
-  /// errors: those of SQLite
-  /// cost:   a look-up per URL; one pass over the documents of an index built without `updates`
+  /// As ids_of_urls().
   Result<std::vector<std::int64_t>> ids_of(std::span<const std::string> urls);
 
   /// Which documents contain a word, or words one behind the other, in any of their columns. Words count in

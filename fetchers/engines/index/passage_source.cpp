@@ -110,10 +110,26 @@ Result<std::vector<Passage>> passages_of(TextConnection& connection, std::string
 
 }  // namespace
 
-Result<SqliteStatement> prepare_id_of_url(SqliteDatabase& index) {
+Result<std::vector<std::int64_t>> ids_of_urls(SqliteDatabase& index, std::span<const std::string> urls) {
+  std::vector<std::int64_t> ids(urls.size(), 0);
   const bool has_sources = finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='sources'");
-  return index.prepare(has_sources ? "SELECT id FROM sources WHERE url=?"
-                                   : "SELECT id FROM pages WHERE url=?");
+  if (has_sources || finds_row(index, "SELECT 1 FROM sqlite_master WHERE name='pages_by_url'")) {
+    TRY(auto find, index.prepare(has_sources ? "SELECT id FROM sources WHERE url=?"
+                                             : "SELECT id FROM pages WHERE url=?"));
+    for (std::size_t i = 0; i < urls.size(); ++i) {
+      find.bind(urls[i]);
+      TRY_VOID(find.for_each_row([&](const SqliteRow& row) { ids[i] = row.integer(0); }));
+    }
+    return ids;
+  }
+  std::multimap<std::string_view, std::size_t> wanted;
+  for (std::size_t i = 0; i < urls.size(); ++i) wanted.emplace(urls[i], i);
+  TRY(auto pages, index.prepare("SELECT id, url FROM pages"));
+  TRY_VOID(pages.for_each_row([&](const SqliteRow& row) {
+    const auto [begin, end] = wanted.equal_range(row.text(1));
+    for (auto one = begin; one != end; ++one) ids[one->second] = row.integer(0);
+  }));
+  return ids;
 }
 
 Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& database,
@@ -121,21 +137,18 @@ Result<std::vector<std::optional<KeptText>>> kept_texts(const std::string& datab
                                                         const Deadline& deadline) {
   TRY(auto index, open_index(database));
   index.set_deadline(&deadline);
-  TRY(auto id_of_url, prepare_id_of_url(index));
+  TRY(const auto ids, ids_of_urls(index, urls));
   TRY(auto page, index.prepare("SELECT title, snippet FROM pages WHERE id=?"));
   TRY(auto text, index.prepare("SELECT text FROM texts WHERE id=?"));
   std::vector<std::optional<KeptText>> out(urls.size());
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    std::optional<std::int64_t> id;
-    id_of_url.bind(urls[i]);
-    TRY_VOID(id_of_url.for_each_row([&](const SqliteRow& row) { id = row.integer(0); }));
-    if (!id) continue;
-    page.bind(*id);
+    if (ids[i] == 0) continue;
+    page.bind(ids[i]);
     TRY_VOID(page.for_each_row([&](const SqliteRow& row) {
       out[i] = KeptText{std::string(row.text(0)), std::string(row.text(1))};
     }));
     if (!out[i]) continue;
-    text.bind(*id);
+    text.bind(ids[i]);
     TRY_VOID(text.for_each_row([&](const SqliteRow& row) -> Result<void> {
       TRY(out[i]->text, unpacked_text(row.bytes(0), kKeptTextBytes));
       return {};

@@ -25,8 +25,11 @@ inline constexpr const char* kCreateTexts =
 /// Of longer texts, `texts` keeps the beginning.
 inline constexpr std::size_t kKeptTextBytes = std::size_t{256} << 10;
 
-/// A statement that finds the id of the document with an address.
-Result<SqliteStatement> prepare_id_of_url(SqliteDatabase& index);
+/// The ids of documents by their addresses; 0 for one that the index does not have.
+///
+/// errors: those of SQLite
+/// cost:   a look-up per address; one pass over all documents of some indexes of older programs
+Result<std::vector<std::int64_t>> ids_of_urls(SqliteDatabase& index, std::span<const std::string> urls);
 
 /// A document as an index keeps it to be read.
 struct KeptText {
