@@ -312,7 +312,7 @@ Result<void> ask_each_engine(const service::Snapshot& snapshot, const std::strin
     if (const auto traits = snapshot.engines.traits.find(name); traits != snapshot.engines.traits.end())
       seconds = std::max(seconds, traits->second.timeout_seconds + 1);
   }
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const Duration patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   const auto lists =
       snapshot.engines.fetcher->fetch(queries, {.depth = 10, .deadline = Deadline(clock, patience)}, {});

@@ -119,7 +119,7 @@ void ask_once(fetchers::Fetcher& fetcher, HealthBook& book, std::vector<HealthRo
     queries.push_back({"health", row.engine->name, tried.front()});
     seconds = std::max(seconds, row.engine->timeout_seconds + 1);
   }
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   const auto lists = fetcher.fetch(queries, {.depth = 10, .deadline = Deadline(clock, patience)}, {});
   for (std::size_t i = 0; i < rows.size(); ++i) {

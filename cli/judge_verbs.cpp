@@ -141,7 +141,7 @@ std::string answers_file(const JudgeArguments& arguments, const service::ServerC
 /// Waits, but no longer than until the run has ended, as it does when it is interrupted.
 void pause_until_end(Duration duration, const IsInterrupted& has_ended) {
   constexpr std::chrono::milliseconds kStep{50};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const Deadline deadline(clock, duration);
   while (!deadline.has_passed() && !has_ended())
     std::this_thread::sleep_for(std::min<Duration>(kStep, deadline.left()));
@@ -229,7 +229,7 @@ Result<void> ask_for_grades(JudgeArguments& arguments) {
   watch_interrupts();
   pooling.is_interrupted = arguments.run.is_interrupted = was_interrupted;
   pooling.progress = terminal_progress("search");
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   TRY(const auto pool, service::pool_results(*setting.snapshot, queries, pooling, clock));
   for (const std::string& failure : pool.failures) std::cerr << "metafuse: " << failure << '\n';
   if (pool.empty > 0) std::cerr << fmt::format("metafuse: {} queries found nothing\n", pool.empty);

@@ -41,7 +41,7 @@ Result<void> run_record(RecordArguments& arguments) {
   TRY(auto snapshot, service::load_snapshot(config, engine_loader()));
   print_warnings(snapshot->warnings);
   arguments.options.progress = terminal_progress("record");
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   TRY(const auto report, service::record_lists(*snapshot, queries, arguments.options, clock));
   snapshot.reset();  // closes the archive
   const std::string archive = arguments.options.output + "/archive.har";

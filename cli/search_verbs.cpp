@@ -327,7 +327,7 @@ Result<void> search(const SearchArguments& arguments) {
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   Correction correction = correct(*snapshot, arguments.is_verbatim, request);
   TRY(auto answer, service::search(*snapshot, request, clock));
   auto shown = service::shown_results(answer, 0, arguments.limit, {});

@@ -348,7 +348,7 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   input.limit = memory_limit(arguments, *learner, is_first);
   if (is_first) input.progress = terminal_progress("read");
   TRY(const auto data, read_data(arguments, input));
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   fusion::TrainingRequest request = arguments.request;
   request.train = &data.set;
   TRY(const auto prior, prior_from_files(arguments.start_from, data.set.matrix.features()));

@@ -7,17 +7,22 @@ namespace metafuse {
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
-/// The source of time: the machine's clock in production, a clock moved by hand in tests.
+/// The source of time: machine_clock() in production, a clock moved by hand in tests.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint now() const = 0;
 };
 
-class SteadyClock final : public Clock {
- public:
-  TimePoint now() const override { return std::chrono::steady_clock::now(); }
-};
+/// The machine's clock: one for the whole program, because late work may ask it after its caller has ended.
+inline const Clock& machine_clock() {
+  class MachineClock final : public Clock {
+   public:
+    TimePoint now() const override { return std::chrono::steady_clock::now(); }
+  };
+  static const MachineClock clock;
+  return clock;
+}
 
 /// The moment by which work must end.
 class Deadline {

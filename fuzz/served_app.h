@@ -45,7 +45,7 @@ inline std::unique_ptr<App> make_app(const test::TemporaryFolder& folder) {
                "cors_origins: ['*']\nlimits: {failed_keys_per_minute: 0}\ncache: {entries: 16}\n"
                "keys: [{name: all, roles: [search, judge, admin, raw], sha256: " +
                    sha256_hex("key") + "}]\n");
-  static SteadyClock clock;
+  const Clock& clock = machine_clock();
   AppOptions options;
   options.config = read_config(folder.path("serve.yaml")).value();
   options.load_engines = [](const ServerConfig&) -> Result<LoadedEngines> {

@@ -93,7 +93,7 @@ void drain(App& app, HttpServer& server, LastResort& last_resort) {
 }
 
 Result<std::unique_ptr<App>> started(const AppSource& source) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   TRY(auto app, App::create({source, &clock, {}}));
   if (source.on_warning)
     for (const std::string& warning : app->reloader().snapshot()->warnings) source.on_warning(warning);

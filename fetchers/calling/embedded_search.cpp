@@ -60,7 +60,7 @@ Result<RankedList> EmbeddedEngine::search(std::string_view query, std::span<cons
 
 void EmbeddedEngine::prepare() {
   if (!passages_) return;
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const Deadline deadline(clock, kLongestPreparation);
   const std::string word = "a";
   if (local_) static_cast<void>(local_->search(word, 1, 0, deadline));

@@ -216,7 +216,7 @@ Result<EmbedTexts> make_embed_texts(const Embedding& embedding, const SecretLook
     ready.own_host = OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')));
   std::shared_ptr<Transport> transport = make_curl_transport(std::move(guard));
   return [=](std::span<const std::string> texts) -> Result<Vectors> {
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     std::vector<std::string> prefixed;
     for (const std::string& text : texts) prefixed.push_back(embedding.document_prefix + text);
     HttpAnswer answer;

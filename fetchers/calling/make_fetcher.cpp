@@ -83,7 +83,7 @@ Result<Wires> make_wires(const FetcherOptions& options) {
 }  // namespace
 
 Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
-  static const SteadyClock steady;
+  const Clock& steady = machine_clock();
   auto shared = std::make_shared<FetcherState>();
   shared->clock = options.clock == nullptr ? &steady : options.clock;
   if (options.recording != Recording::off) options.learned_wait.is_on = false;

@@ -184,7 +184,7 @@ std::string remark_on(const Engine& engine, const HttpAnswer& answer, std::strin
   const auto* access = std::get_if<HttpAccess>(&engine.access);
   if (access == nullptr || answer.failure != Failure::none) return {};
   AnswerFindings findings;
-  const std::string language = request_language(*access, {.deadline = {SteadyClock(), {}}});
+  const std::string language = request_language(*access, {.deadline = {machine_clock(), {}}});
   AnswerContext context{answer.url, std::string(answer.header("content-type")), language, &findings};
   const auto list = parse_answer(access->answer, answer.body, context);
   if (fields != nullptr) *fields = shown_fields(access->answer, findings);
@@ -232,7 +232,7 @@ EngineTrial read_saved(const Engine& engine, const HttpAccess& access, const Eng
   answer.headers = {{"content-type", options.saved_content_type}};
   answer.body = *options.saved_answer;
   const FetchedList fetched = read_answer(
-      engine, access, answer, {.language = request_language(access, {.deadline = {SteadyClock(), {}}})});
+      engine, access, answer, {.language = request_language(access, {.deadline = {machine_clock(), {}}})});
   return finished(engine, answer, options,
                   "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
@@ -245,7 +245,7 @@ struct Asked {
 };
 
 FetchOptions fetch_options(const Engine& engine, const TrialOptions& options) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto seconds = std::chrono::duration<double>(engine.timeout_seconds + 1);
   return {.depth = options.depth,
           .deadline = Deadline(clock, std::chrono::duration_cast<Duration>(seconds)),

@@ -14,7 +14,6 @@
 namespace metafuse::fetchers {
 namespace {
 
-const SteadyClock kReadingClock;
 constexpr std::chrono::seconds kReadingTime{20};
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr ChildLimits kLimits{std::size_t{512} << 20, 20};
@@ -38,7 +37,7 @@ Result<std::string> output_of(const Converter& converter, std::string_view bytes
     return fail(Code::unavailable,
                 name + " is not installed; install the package " + std::string(converter.package));
   arguments.insert(arguments.end(), converter.options.begin(), converter.options.end());
-  const Deadline deadline(kReadingClock, kReadingTime);
+  const Deadline deadline(machine_clock(), kReadingTime);
   ChildProcess program;
   TRY_VOID(program.start(std::move(arguments), {.text = std::string(bytes), .limits = kLimits}));
   auto output = program.read(kMostOutput, deadline);

@@ -55,7 +55,7 @@ Result<std::unique_ptr<IndexedDocuments>> IndexedDocuments::make(const std::stri
 }
 
 Result<std::vector<RankedList>> IndexedDocuments::lists(const BaseQuery& query) const {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto syntax_of = [&](std::string_view engine) -> const QuerySyntax& {
     return *syntaxes_.find(engine)->second;
   };

@@ -251,7 +251,7 @@ Answered handle_feedback(Reloader& reloader, Records& records, Log& log, const C
                          const Exchange& exchange) {
   if (records.store == nullptr) return refusal(404, "this server has no store, so it takes no feedback");
   FeedbackRules rules;
-  rules.end = SteadyClock().now() + kFeedbackPatience - (clock.now() - exchange.arrived);
+  rules.end = machine_clock().now() + kFeedbackPatience - (clock.now() - exchange.arrived);
   TRY(const auto body, json_body(exchange.request));
   TRY(const auto request, parse_feedback(body));
   FeedbackSender sender;

@@ -267,7 +267,7 @@ Answered handle_rerank(Gate& gate, const Exchange& exchange) {
   if (auto refused =
           gate.admit_more(exchange, static_cast<double>(exchange.request.body.size()) / kBytesPerToken))
     return std::move(*refused);
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const LoadedDomain* named = exchange.find_domain(request.model);
   const LoadedDomain* chosen = named != nullptr ? named : exchange.find_domain("");
   const LoadedDomain domain = ordering_domain(exchange, chosen);

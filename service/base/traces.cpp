@@ -43,7 +43,7 @@ JsonObject otlp_span(const Span& span, std::int64_t nanoseconds) {
 
 std::int64_t steady_to_unix() {
   const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
-  const auto steady = SteadyClock().now().time_since_epoch();
+  const auto steady = machine_clock().now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(unix_time).count() -
          std::chrono::duration_cast<std::chrono::nanoseconds>(steady).count();
 }

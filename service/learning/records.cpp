@@ -6,7 +6,6 @@
 namespace metafuse::service {
 namespace {
 
-const SteadyClock kSteadyClock;
 constexpr std::chrono::milliseconds kGathersForCopy{50};
 
 UnixTime machine_time() {
@@ -24,7 +23,7 @@ Result<void> open_shared(const Snapshot& snapshot, bool has_time, Records& recor
     records.model_versions->pause_others = [mirror] { return mirror->pause(); };
   }
   if (has_time) return {};
-  records.clock = std::make_unique<SharedClock>(records.store->shared, kSteadyClock);
+  records.clock = std::make_unique<SharedClock>(records.store->shared, machine_clock());
   TRY_VOID(records.clock->adjust());
   records.unix_time = [clock = records.clock.get()] { return clock->now(); };
   return {};

@@ -89,7 +89,7 @@ void SearchCounts::report_dropped(std::size_t searches, const std::string& reaso
   dropped_ += searches;
   const std::lock_guard lock(mutex_);
   unreported_ += searches;
-  const TimePoint now = SteadyClock().now();
+  const TimePoint now = machine_clock().now();
   if (!on_drop_ || (reported_at_ && now < *reported_at_ + kBetweenReports)) return;
   reported_at_ = now;
   on_drop_(std::exchange(unreported_, 0), reason);

@@ -101,7 +101,7 @@ void HealthKeeper::try_engine(const Snapshot& snapshot, const fetchers::Engine& 
   const auto queries =
       fetchers::queries_to_try(engine, options_.book.known(engine.name), turns_[engine.name]++, 1);
   if (queries.empty()) return;
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const std::vector<ExpandedQuery> asked = {{"health", engine.name, queries.front()}};
   const fetchers::FetchOptions options{
       .depth = kHealthDepth, .deadline = Deadline(clock, duration_of(kHealthPatience)), .sender = "health"};

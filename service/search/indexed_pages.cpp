@@ -50,7 +50,7 @@ Outcomes kept_pages(const Exchange& exchange, std::span<const std::string> urls,
 std::vector<Result<SharedPage>> read_pages(PageReader& pages, const Exchange& exchange,
                                            std::span<const std::string> urls, fetchers::PageForm form,
                                            Duration timeout) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const Deadline deadline(clock, timeout);
   Outcomes outcomes = kept_pages(exchange, urls, deadline);
   std::vector<std::string> others;

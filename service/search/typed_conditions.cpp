@@ -24,7 +24,6 @@ constexpr std::size_t kLongestEnding = 10;
 constexpr std::size_t kDayBytes = 10;
 /// An index of millions of documents needs some milliseconds.
 constexpr std::chrono::seconds kMostChecking{1};
-const SteadyClock kCheckingClock;
 
 /// The path of a URL, without query and fragment.
 std::string_view path_of(std::string_view url) {
@@ -128,7 +127,7 @@ std::vector<ConditionCheck::Contained> ConditionCheck::contained(
   if (std::none_of(conditions_.begin(), conditions_.end(),
                    [](const Checked& one) { return is_about_text(one.condition.kind); }))
     return out;
-  const Deadline deadline(kCheckingClock, kMostChecking);
+  const Deadline deadline(machine_clock(), kMostChecking);
   std::vector<std::string> urls;
   for (const FusedResult& result : results) urls.push_back(result.hit.url);
   for (const std::string& file : domain.open_indexes) {

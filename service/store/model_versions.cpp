@@ -287,10 +287,10 @@ Result<FileLock> ModelVersions::lock(std::string_view domain) const {
   const std::string folder = fs::path(version_path(domain, "state")).parent_path().string();
   if (!is_domain_name(domain)) return unknown_domain(domain);
   TRY_VOID(make_folder(folder, folder));
-  const TimePoint end = SteadyClock().now() + kLockPatience;
+  const TimePoint end = machine_clock().now() + kLockPatience;
   for (;;) {
     auto lock = FileLock::take(folder, "another process changes this domain's models; try again");
-    if (lock || lock.error().code != Code::unavailable || SteadyClock().now() >= end) return lock;
+    if (lock || lock.error().code != Code::unavailable || machine_clock().now() >= end) return lock;
     std::this_thread::sleep_for(kBetweenLockTries);
   }
 }

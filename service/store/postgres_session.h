@@ -38,7 +38,7 @@ class Waiting {
         is_hurrying_(is_hurrying),
         end_(std::min<TimePoint>(now() + kRequestPatience, wait.end)) {}
 
-  static TimePoint now() { return SteadyClock().now(); }
+  static TimePoint now() { return machine_clock().now(); }
   bool is_migration() const { return patience_ == Patience::migration; }
   bool is_short() const { return patience_ == Patience::request || is_hurrying_; }
   /// The deadline of a statement that begins now.

@@ -20,7 +20,7 @@ constexpr std::size_t kMostFree = 16;
 
 /// The machine's clock and not the client's, because tests cannot control how long a socket waits.
 TimePoint now() {
-  return SteadyClock().now();
+  return machine_clock().now();
 }
 
 timeval timeval_of(milliseconds duration) {

@@ -10,8 +10,6 @@ using namespace metafuse;
 
 namespace {
 
-const SteadyClock kTestClock;
-
 struct Ran {
   std::string output;
   int status = 0;
@@ -21,7 +19,7 @@ Ran run_limited(const std::string& script, const std::string& input = "") {
   ChildProcess process;
   const ChildLimits limits{std::size_t{256} << 20, 5};
   REQUIRE(process.start({"/bin/bash", "-c", script}, {.text = input, .limits = limits}).has_value());
-  const Deadline deadline(kTestClock, std::chrono::seconds(30));
+  const Deadline deadline(machine_clock(), std::chrono::seconds(30));
   const auto output = process.read(1 << 20, deadline);
   REQUIRE(output.has_value());
   const auto status = process.status(deadline);
@@ -37,7 +35,7 @@ TEST_CASE("A limited program reads its input and tells its status", "[core][chil
   CHECK(ran.status == 3);
   ChildProcess missing;
   REQUIRE(missing.start({"/nonexistent/program"}, {.limits = ChildLimits{1 << 28, 1}}).has_value());
-  CHECK(*missing.status(Deadline(kTestClock, std::chrono::seconds(30))) == 127);
+  CHECK(*missing.status(Deadline(machine_clock(), std::chrono::seconds(30))) == 127);
 }
 
 TEST_CASE("A limited program opens no socket and writes no file and gets little memory",

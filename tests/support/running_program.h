@@ -65,7 +65,7 @@ class RunningProgram {
   }
   /// out: its exit status, 128 plus the signal that ended it, or -1 if it does not end within two minutes
   int wait() {
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const auto status = process_.status(Deadline(clock, std::chrono::minutes(2)));
     return status ? *status : -1;
   }

@@ -97,7 +97,7 @@ class TestServer {
 
  private:
   TemporaryFolder folder_;
-  SteadyClock steady_;
+  const Clock& steady_ = machine_clock();
   std::shared_ptr<FakeFetcher> fetcher_;
   std::unique_ptr<service::App> app_;
   std::unique_ptr<service::HttpServer> server_;

@@ -39,8 +39,6 @@ WordKind counted_kind(const ListShape& shape) {
   return found == shape.kinds.end() ? shape.kinds.front() : *found;
 }
 
-const SteadyClock kCountingClock;
-
 }  // namespace
 
 Result<IndexWords> read_index_words(const std::string& path, const IndexWordsOptions& options) {
@@ -97,7 +95,7 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
   }
   const auto asked = reader_->queries.read(query);
   if (!asked) return 0;
-  const Deadline deadline(kCountingClock, std::chrono::seconds(1));
+  const Deadline deadline(machine_clock(), std::chrono::seconds(1));
   const auto found = find_best(reader_->lists, reader_->lengths, *asked, {}, most, deadline);
   return found ? found->size() : 0;
 }

@@ -242,7 +242,7 @@ TEST_CASE("The query types of Elasticsearch give the same bodies as SearXNG", "[
             "}\n",
         "e.yaml");
     if (!file) FAIL(file.error().text);
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const auto ready = ready_access(file->engines.front(), SecretLookup());
     const std::string text =
         build_request(file->engines.front(), *ready, query, {.deadline = Deadline(clock, Duration(0))}, 1)

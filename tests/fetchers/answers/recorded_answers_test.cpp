@@ -309,7 +309,7 @@ TEST_CASE("Every recorded answer is parsed by its definition of the catalogue",
     REQUIRE(body.has_value());
     const auto ready = ready_access(engine->second, SecretLookup());
     REQUIRE(ready.has_value());
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const FetchOptions options{.deadline = Deadline(clock, Duration(0))};
     const EngineRequest request = build_request(engine->second, *ready, "x", options, 1);
     const std::string language = request_language(ready->access, options);
@@ -356,7 +356,7 @@ TEST_CASE("Answers recorded from Debian's own engines are parsed by their engine
     REQUIRE(body.has_value());
     const auto ready = ready_access(file->engines.front(), SecretLookup());
     REQUIRE(ready.has_value());
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const FetchOptions options{.deadline = Deadline(clock, Duration(0))};
     const EngineRequest request = build_request(file->engines.front(), *ready, "otters", options, 1);
     const auto list = parse_answer(ready->access.answer, *body,

@@ -51,9 +51,9 @@ TEST_CASE("Workers that were stopped have done their running work and take no mo
 }
 
 TEST_CASE("Searches of a blocking engine take turns at its connections", "[fetchers][limits][command]") {
+  const Clock& clock = machine_clock();
   const auto fetcher = fetcher_of(
       "  - {name: c, engine: command, command: [/bin/sleep, \"{{QUERY}}\"], max_connections: 2}\n");
-  const SteadyClock clock;
   const auto fetched = [&](const std::string& sender, const std::string& seconds, std::size_t searches,
                            Duration deadline) {
     const std::vector<ExpandedQuery> queries(searches, {"t", "c", seconds});

@@ -37,14 +37,14 @@ inline std::shared_ptr<fetchers::Fetcher> fetcher_of(const std::string& blocks,
 
 inline fetchers::FetchedList fetch_one(fetchers::Fetcher& fetcher, const std::string& engine,
                                        Duration wait = std::chrono::seconds(2)) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", engine, "a b"};
   return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {}).front();
 }
 
 /// The list of one search that asks these engines alone.
 inline fetchers::FetchedList ask_alone(const std::string& blocks, Script& script, int depth = 10) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "e", "x"};
   return fetcher_of(blocks, scripted_options(script))
       ->fetch({&query, 1}, {.depth = depth, .deadline = Deadline(clock, std::chrono::seconds(5))}, {})

@@ -17,10 +17,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kSearchClock;
-
 Deadline soon() {
-  return {kSearchClock, std::chrono::seconds(5)};
+  return {machine_clock(), std::chrono::seconds(5)};
 }
 
 std::vector<std::string> urls_of(const Result<RankedList>& list) {
@@ -139,7 +137,7 @@ TEST_CASE("A search that its deadline ended leaves nothing behind for the next o
                  "\"}\n";
   const Index index(documents);
   LocalEngine engine({index.database, {{"title", 10}}});
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto found = [&](LocalEngine& one, const std::string& query) {
     return urls_of(one.search(query, 30, 0, soon()));
   };
@@ -403,7 +401,7 @@ TEST_CASE("A SQLite engine binds the query and only reads and keeps its deadline
   access.statement =
       "WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id+1 FROM c) "
       "SELECT id FROM c WHERE id < 0 AND :query != ''";
-  const Deadline short_time(kSearchClock, std::chrono::milliseconds(30));
+  const Deadline short_time(machine_clock(), std::chrono::milliseconds(30));
   CHECK(search_sqlite(access, "x", 10, 0, short_time).error().code == Code::try_again);
 }
 
@@ -441,9 +439,9 @@ TEST_CASE("Further pages of a command are what it prints behind the earlier ones
 TEST_CASE("A command is stopped in time and its output is limited", "[fetchers][command]") {
   CommandAccess access;
   access.arguments = {"/bin/sleep", "{{QUERY}}"};
-  CHECK(
-      search_command(access, "60", 10, Deadline(kSearchClock, std::chrono::milliseconds(80))).error().code ==
-      Code::try_again);
+  CHECK(search_command(access, "60", 10, Deadline(machine_clock(), std::chrono::milliseconds(80)))
+            .error()
+            .code == Code::try_again);
   access.arguments = {"/usr/bin/yes", "--", "{{QUERY}}"};
   access.max_bytes = 1000;
   access.fields = {"url"};

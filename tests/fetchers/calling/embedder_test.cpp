@@ -323,7 +323,7 @@ TEST_CASE("Giving up the wait for a vector leaks nothing", "[fetchers][embedding
       fetcher_with(servers, kEndpoint +
                                 "engines:\n  - {name: a, engine: qdrant, base_url: 'http://127.0.0.1:1', "
                                 "collection: a}\n");
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "a", "x"};
   const auto list =
       fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, std::chrono::milliseconds(20))}, {}).front();

@@ -22,7 +22,7 @@ TEST_CASE("All lists share one deadline and finished ones are kept", "[fetchers]
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("good", server.url("ok")) +
                                   block("hung", server.url("hang-after-request"), "max_connections: 4"));
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const std::vector<ExpandedQuery> queries = {{"a", "hung", "x"}, {"b", "good", "x"}, {"c", "nobody", "x"}};
   std::map<std::string, int> heard;
   const auto begin = clock.now();
@@ -51,7 +51,7 @@ TEST_CASE("An engine that keeps failing is not asked unless it is the only one",
   const ChaosServer server;
   const std::string bad = block("bad", server.url("status-500"));
   const auto both = fetcher_of(bad + block("good", server.url("ok")));
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const std::vector<ExpandedQuery> queries = {{"a", "bad", "x"}, {"a", "good", "x"}};
   std::vector<FetchedList> lists;
   for (int i = 0; i < 6; ++i) lists = both->fetch(queries, {.deadline = Deadline(clock, seconds(2))}, {});
@@ -69,7 +69,7 @@ TEST_CASE("Pages are requested until the depth is reached", "[fetchers][paging]"
   const auto paged = [&](const std::string& more) {
     return fetcher_of(block("p", server.url("ok") + "&p={pageno}", "paging: true" + more));
   };
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "p", "x"};
   // Every page has the same three results, which are merged; a depth of 30 takes three pages of ten.
   const auto list =
@@ -85,7 +85,7 @@ TEST_CASE("Pages are requested until the depth is reached", "[fetchers][paging]"
 TEST_CASE("The text of a query stays a value in the request", "[fetchers][request]") {
   const ChaosServer server;
   const auto fetcher = fetcher_of(block("e", server.url("ok")));
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "e", "a&b=c d#e\r\nX-Evil: 1/ä"};
   fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(2))}, {});
   CHECK(
@@ -104,7 +104,7 @@ TEST_CASE("Federation counts hops and never reaches this server itself", "[fetch
   const ChaosServer server;
   const std::string blocks =
       "  - {name: f, engine: searx_engine, base_url: \"http://" + server.origin() + "/ok\"}\n";
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "f", "x"};
   const auto fetcher = fetcher_of(blocks);
   FetchOptions options{.deadline = Deadline(clock, seconds(2))};
@@ -146,7 +146,7 @@ TEST_CASE("A replay answers as recorded and reports requests that were not", "[f
     CHECK(again.requests == 0);
     CHECK(fetch_one(*replay, "f").message == fault.message);
   }
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "e", "never asked"};
   const auto missing = replay->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(2))}, {}).front();
   CHECK(missing.failure == Failure::not_recorded);

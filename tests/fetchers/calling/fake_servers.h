@@ -105,7 +105,7 @@ inline std::shared_ptr<fetchers::Fetcher> fetcher_with(FakeServers& servers, con
 inline std::vector<fetchers::FetchedList> ask_engines(fetchers::Fetcher& fetcher,
                                                       const std::vector<std::string>& engines, int page = 1,
                                                       const std::string& text = "open \"door\"") {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   std::vector<ExpandedQuery> queries;
   for (const std::string& engine : engines) queries.push_back({"t", engine, text});
   return fetcher.fetch(queries,

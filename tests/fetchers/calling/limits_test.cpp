@@ -47,7 +47,7 @@ void check_failing_queries(int rounds) {
     const ChaosServer server;
     const Failing failing = failing_engines(server);
     const auto fetcher = fetcher_of(failing.blocks, {.uses_breaker = uses_breaker});
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     std::size_t heap_after_some = 0;
     for (int i = 0; i < rounds; ++i) {
       const auto lists = fetcher->fetch(failing.queries, {.deadline = Deadline(clock, seconds(2))}, {});
@@ -87,7 +87,7 @@ TEST_CASE("A hung engine delays two searches by its usual time and later ones no
   }
   const auto fetcher =
       fetcher_of(blocks, {.learned_wait = {.floor = milliseconds(50), .ceiling = milliseconds(400)}});
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto ask = [&](Duration& took) {
     const TimePoint begin = clock.now();
     auto lists = fetcher->fetch(queries, {.deadline = Deadline(clock, seconds(20))}, {});

@@ -81,7 +81,7 @@ TEST_CASE("Neither secrets nor credentials stand in a result", "[fetchers][secur
   Script script{[&](const EngineRequest&) { return answer_of(answer); }, {}};
   FetcherOptions options = scripted_options(script);
   options.secret_of = [](std::string_view) { return std::string("hunter2secret"); };
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "e", "x"};
   const auto list =
       fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}", "kind: image, image_query: image"),
@@ -104,7 +104,7 @@ TEST_CASE("A failure does not repeat the secrets that the engine repeats", "[fet
     Script script{[&](const EngineRequest&) { return answer_of(body, status); }, {}};
     FetcherOptions options = scripted_options(script);
     options.secret_of = [](std::string_view) { return std::string("abcd1234"); };
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const ExpandedQuery query{"t", "e", "x"};
     const FetchedList list = fetcher_of(block("e", "http://e.example/?q={query}&key=${KEY}"), options)
                                  ->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {})
@@ -138,7 +138,7 @@ TEST_CASE("Dates are relative to the answer's own time, or else to the clock's",
     Script script{[&](const EngineRequest&) { return status_answer(200, headers, answer); }, {}};
     FetcherOptions options = scripted_options(script);
     options.unix_time = [] { return std::int64_t{1'740'831'330}; };
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const ExpandedQuery query{"t", "e", "x"};
     const std::string ask = block("e", "http://e.example/?q={query}", "published_query: when");
     return fetcher_of(ask, options)

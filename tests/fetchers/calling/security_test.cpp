@@ -34,7 +34,7 @@ const std::string kCredentials =
 
 FetchedList ask(Fetcher& fetcher, const std::string& engine, const std::string& text,
                 Duration wait = seconds(5)) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", engine, text};
   return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {}).front();
 }
@@ -42,7 +42,7 @@ FetchedList ask(Fetcher& fetcher, const std::string& engine, const std::string& 
 /// Asks an engine together with a good one, so that the breaker is allowed to block the first.
 FetchedList ask_beside_good(Fetcher& fetcher, const std::string& engine, const std::string& text,
                             Duration wait = seconds(5)) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const std::vector<ExpandedQuery> queries = {{"t", engine, text}, {"t", "good", text}};
   return fetcher.fetch(queries, {.deadline = Deadline(clock, wait)}, {}).front();
 }
@@ -343,7 +343,7 @@ TEST_CASE("A query that is too long for an engine is not sent to it", "[fetchers
 }
 
 TEST_CASE("Engines without HTTP keep their own timeout", "[fetchers][security]") {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const TimePoint begin = clock.now();
   const auto fetcher =
       fetcher_of("  - {name: c, engine: command, command: [/bin/sleep, \"{{QUERY}}\"], timeout: 0.05}\n");
@@ -354,7 +354,7 @@ TEST_CASE("Engines without HTTP keep their own timeout", "[fetchers][security]")
 TEST_CASE("A command inherits no file descriptors", "[fetchers][security]") {
   const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD, 97);  // without FD_CLOEXEC
   REQUIRE(kept >= 97);
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   CommandAccess access;
   access.arguments = {"/bin/sh", "-c", "echo \"$(ls /proc/$$/fd | tr '\\n' ' ')|x\"", "{{QUERY}}"};
   access.fields = {"content", "url"};

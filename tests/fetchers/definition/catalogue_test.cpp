@@ -75,7 +75,7 @@ std::string second_page(const Engine& engine, std::string answer) {
   options.secret_of = [](std::string_view name) { return std::optional(secret_named(name)); };
   const auto fetcher = make_fetcher({engine}, options);
   if (!fetcher) FAIL(fetcher.error().text);
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", engine.name, "river otter"};
   const auto& access = std::get<HttpAccess>(engine.access);
   const bool is_by_cursor = !access.paging.next.cursor.empty();
@@ -188,7 +188,7 @@ TEST_CASE("General search engines are asked in the searcher's language", "[fetch
         ready_access(engine, [](std::string_view name) { return std::optional(secret_named(name)); });
     REQUIRE(ready.has_value());
     const auto asked = [&](const std::string& language) {
-      const SteadyClock clock;
+      const Clock& clock = machine_clock();
       FetchOptions options{.deadline = Deadline(clock, std::chrono::seconds(1))};
       options.language = language;
       const EngineRequest request = build_request(engine, *ready, "otter", options, 1);

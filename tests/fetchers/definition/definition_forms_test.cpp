@@ -45,7 +45,7 @@ std::string error_of_keys(const std::string& keys) {
 EngineRequest request_with(const Engine& engine, const std::string& query) {
   const auto ready = ready_access(engine, SecretLookup());
   REQUIRE(ready.has_value());
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   return build_request(engine, *ready, query, {.depth = 7, .deadline = Deadline(clock, Duration(0))}, 1);
 }
 

@@ -18,8 +18,6 @@ std::string errors_of(const std::string& text) {
   return file ? "" : file.error().text;
 }
 
-const SteadyClock kClockEngine;
-
 EngineRequest request_of(const Engine& engine, const std::string& query, FetchOptions options) {
   const auto ready = ready_access(engine, SecretLookup());
   REQUIRE(ready.has_value());
@@ -27,7 +25,7 @@ EngineRequest request_of(const Engine& engine, const std::string& query, FetchOp
 }
 
 FetchOptions options_with(int depth, int page) {
-  return {.depth = depth, .deadline = Deadline(kClockEngine, std::chrono::seconds(1)), .page = page};
+  return {.depth = depth, .deadline = Deadline(machine_clock(), std::chrono::seconds(1)), .page = page};
 }
 
 Engine only_engine(const std::string& text) {

@@ -389,7 +389,7 @@ std::vector<RecordedCase> recorded_cases(const std::string& folder) {
     const auto ready = ready_access(engine->second, SecretLookup());
     if (!ready) continue;
     RecordedCase one{engine->second, *body, "", {}};
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     one.url = build_request(engine->second, *ready, "x", {.deadline = Deadline(clock, Duration(0))}, 1).url;
     one.list = one.read(one.answer()).list;
     if (one.list.hits.size() >= 5) out.push_back(std::move(one));

@@ -122,7 +122,7 @@ class Scripted final : public Transport {
 };
 
 FetchedList fetch(Fetcher& fetcher) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", "e", "x"};
   return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, std::chrono::seconds(2))}, {}).front();
 }
@@ -167,7 +167,7 @@ TEST_CASE("No spelling of a private address is reached through a redirect", "[fe
     // The engine's own private address is allowed; the address that it redirects to is not.
     const auto fetcher = make_fetcher(engine("http://" + server.origin() + "/redirect-to?u=" + "{query}"));
     REQUIRE(fetcher.has_value());
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const ExpandedQuery query{"t", "e", url};
     const auto list =
         (*fetcher)->fetch({&query, 1}, {.deadline = Deadline(clock, std::chrono::seconds(2))}, {}).front();
@@ -210,7 +210,7 @@ TEST_CASE("No query or language or time range can choose the host", "[fetchers][
            {"@" + with_port(spelling, 80), "//" + with_port(spelling, 80), "\\" + with_port(spelling, 80),
             "/../../" + with_port(spelling, 80), with_port(spelling, 80) + "/",
             "\r\nHost: " + with_port(spelling, 80)}) {
-        const SteadyClock clock;
+        const Clock& clock = machine_clock();
         const FetchOptions options{
             .deadline = Deadline(clock, Duration(0)), .language = value, .time_range = value};
         const EngineRequest request = build_request(engines.front(), *ready, value, options, 1);

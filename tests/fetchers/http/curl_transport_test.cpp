@@ -169,7 +169,7 @@ TEST_CASE("A further TLS connection to an engine resumes an earlier session", "[
   const TlsServer server(R"({"results": [{"url": "http://a.example/", "title": "t"}]})");
   const std::vector<ExpandedQuery> two = {{"t", "e", "a"},
                                           {"t", "e", "b"}};  // one of them needs a new connection
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   // if the first answer arrives before the second transfer begins, the second one reuses its connection
   for (int attempt = 0; attempt < 50 && server.resumed() == 0; ++attempt) {
     const auto fetcher = fetcher_of(block("e", "https://" + server.origin("ok") + "/?q={query}",

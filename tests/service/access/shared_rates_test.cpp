@@ -11,7 +11,7 @@ using namespace metafuse::service;
 
 namespace {
 
-int admitted(RateLimiter& limiter, const SteadyClock& clock, int tries) {
+int admitted(RateLimiter& limiter, const Clock& clock, int tries) {
   int count = 0;
   for (int i = 0; i < tries; ++i) count += limiter.take("192.0.2.7/32", clock.now()).is_admitted ? 1 : 0;
   return count;
@@ -24,7 +24,7 @@ TEST_CASE("Processes share token buckets and quotas through Redis and count alon
   const auto redis = test::RedisServer::start();
   if (redis == nullptr) return;
   const RedisAddress address{"127.0.0.1", redis->port(), 0, ""};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   RateLimiter here(0.001, 10);
   RateLimiter there(0.001, 10);
   SharedLimits of_here(address, clock, here);

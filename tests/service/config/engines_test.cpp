@@ -56,7 +56,7 @@ TEST_CASE("A pause that an engine asked for outlives a reload", "[service][confi
   config.engines = {folder.write("engines.yaml", blocks)};
   const auto earlier = std::make_shared<fetchers::EarlierFetchers>();
   const auto failure_of_busy = [](const service::LoadedEngines& engines) {
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const std::vector<ExpandedQuery> queries = {{"t", "busy", "x"}, {"t", "free", "x"}};
     return engines.fetcher->fetch(queries, {.deadline = Deadline(clock, std::chrono::seconds(5))}, {})
         .front()

@@ -253,7 +253,7 @@ TEST_CASE("A request is answered once and is logged once unless it is a probe", 
     exchange.route = route;
     return standard_error_of([&] {
       Counting responder;
-      const SteadyClock clock;
+      const Clock& clock = machine_clock();
       Telemetry telemetry;
       Reply reply(exchange, responder, clock, telemetry);
       HttpResponse response = make_response(200, "text/plain", "a");

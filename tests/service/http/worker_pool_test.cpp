@@ -12,7 +12,7 @@
 #include "tests/support/manual_clock.h"
 #include "tests/support/skip.h"
 
-using metafuse::SteadyClock;
+using metafuse::machine_clock;
 using metafuse::service::AdmissionControl;
 using metafuse::service::ConcurrencyLimit;
 using metafuse::service::CoreTime;
@@ -25,18 +25,14 @@ using metafuse::service::WorkerPool;
 using metafuse::test::ManualClock;
 using std::chrono::milliseconds;
 
-namespace {
-
-const SteadyClock kSteady;
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("Each piece of work is done or given up exactly once", "[service][pool]") {
   std::atomic<int> done{0};
   std::atomic<int> given_up{0};
   int refused = 0;
   {
-    WorkerPool pool(3, {8, milliseconds(1), 2}, kSteady);
+    WorkerPool pool(3, {8, milliseconds(1), 2}, machine_clock());
     for (int i = 0; i < 2000; ++i) {
       const bool is_taken = pool.try_run(
           [&] {
@@ -74,7 +70,7 @@ TEST_CASE("Work that waits too long is given up while all threads are busy", "[s
 TEST_CASE("A queue is full at its maximum length which may be changed", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
-  WorkerPool pool(1, {2, milliseconds(0), 0}, kSteady);
+  WorkerPool pool(1, {2, milliseconds(0), 0}, machine_clock());
   CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   while (pool.running() == 0) std::this_thread::yield();
   CHECK(pool.try_run([] {}, [] {}));
@@ -233,7 +229,7 @@ TEST_CASE("Work that would wait too long is refused at once", "[service][pool]")
 TEST_CASE("Work with a free thread does not count as waiting", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
-  WorkerPool pool(8, {1, milliseconds(0), 0}, kSteady);
+  WorkerPool pool(8, {1, milliseconds(0), 0}, machine_clock());
   for (int i = 0; i < 9; ++i) CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   CHECK_FALSE(pool.try_run([] {}, [] {}));
   may_end.set_value();

@@ -282,7 +282,7 @@ TEST_CASE("A pause learns that another request has ended the run", "[service][ju
   bench.options.parallel = 2;
   std::atomic<bool> has_seen_end = false;
   bench.options.pause = [&](Duration, const IsInterrupted& has_ended) {
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const Deadline deadline(clock, std::chrono::seconds(20));
     while (!deadline.has_passed() && !has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     has_seen_end = has_ended();

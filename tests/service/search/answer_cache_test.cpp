@@ -329,7 +329,7 @@ TEST_CASE("A Redis address is parsed or refused without showing its password", "
 TEST_CASE("Processes share answers and counters through Redis", "[service][redis]") {
   const auto server = test::RedisServer::start();
   if (server == nullptr) return;
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   SharedAnswers first({"127.0.0.1", server->port(), 3, ""}, seconds(100), clock);
   SharedAnswers second({"127.0.0.1", server->port(), 3, ""}, seconds(100), clock);
   const SearchAnswer answer = answer_with(5);

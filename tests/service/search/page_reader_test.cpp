@@ -96,7 +96,7 @@ TEST_CASE("A site whose robots.txt fails is left alone", "[service][pages]") {
   TestSite site;
   site.put("/robots.txt", make_response(503, "text/plain", "later"));
   site.put("/a", "<p>hello</p>");
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   PageReader reader(clock);
   PagesConfig config;
   config.allow_private = {site.origin()};
@@ -277,7 +277,7 @@ TEST_CASE("A sender that has twenty pages read waits until they are", "[service]
                   waiting.push_back(std::move(responder));
                 }).value());
   const std::string origin = "127.0.0.1:" + std::to_string(server->port());
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   PageReader reader(clock);
   PagesConfig config;
   config.allow_private = {origin};

@@ -395,7 +395,7 @@ TEST_CASE("The lists and results and batches of a request to fuse are limited",
 }
 
 TEST_CASE("A previewed file has at most 64 KB and 64 templates", "[service][templates][security]") {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   Snapshot snapshot;
   snapshot.engines.names = {"one", "two"};
   LoadedDomain current;

@@ -119,7 +119,7 @@ class RerankedSite {
   }
 
   TemporaryFolder folder_;
-  SteadyClock clock_;
+  const Clock& clock_ = machine_clock();
   std::shared_ptr<FakeFetcher> fetcher_;
   std::shared_ptr<const Snapshot> kept_;
 };

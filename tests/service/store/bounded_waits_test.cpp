@@ -102,7 +102,7 @@ TEST_CASE("Opening a PostgreSQL that never answers fails in time", "[service][st
 }
 
 TEST_CASE("A Redis that answers byte by byte or never is disconnected", "[service][redis][security]") {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const test::TcpRelay hole;
   RedisClient silent({"127.0.0.1", hole.port(), 0, ""}, clock);
   CHECK(time_of([&] { CHECK_FALSE(silent.get("a").has_value()); }) < kMuch);
@@ -138,7 +138,7 @@ TEST_CASE("A name lookup does not wait longer than its bound", "[service][securi
 
 TEST_CASE("A request joins only work with an earlier deadline and waits no longer than its own",
           "[service][cache][security]") {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   AnswerCache cache(10, seconds(10), clock);
   std::atomic<bool> may_end{false};
   std::atomic<int> made{0};
@@ -176,7 +176,7 @@ TEST_CASE("A request joins only work with an earlier deadline and waits no longe
 
 TEST_CASE("A request that joined work with much less time asks again for what that lacks",
           "[service][cache][security]") {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   AnswerCache cache(10, seconds(10), clock);
   std::atomic<bool> may_end{false};
   std::atomic<int> made{0};

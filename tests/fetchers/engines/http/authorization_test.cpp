@@ -208,7 +208,7 @@ TEST_CASE("A token is asked for again if the fetcher that waited for it is gone"
 
 TEST_CASE("Secrets may stand in the token server's address and in what is asserted", "[fetchers][auth]") {
   Script script{[](const EngineRequest&) { return answer_of("{}"); }, {}};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto file = file_with(
       "type: oauth2, token_url: \"https://login.example/${TENANT}/token\", client_id: me, client_secret: x, "
       "key_id: \"${ID}\", subject: \"${WHO}\"");
@@ -231,7 +231,7 @@ TEST_CASE("Tokens and the secrets used to fetch them are never written to a file
   const test::TemporaryFolder folder;
   TokenServer server;
   Script script{[&](const EngineRequest& request) { return server(request); }, {}};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   auto writer = HarWriter::open(folder.path("archive.har"));
   REQUIRE(writer.has_value());
   FetcherOptions options = scripted_options(script);
@@ -261,7 +261,7 @@ TEST_CASE("Tokens and the secrets used to fetch them are never written to a file
 
 TEST_CASE("Requests are signed over the message of the definition", "[fetchers][auth]") {
   Script script{[](const EngineRequest&) { return answer_of(kAnswer); }, {}};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   FetcherOptions options = scripted_options(script);
   options.unix_time = [] { return std::int64_t{1714550400}; };
   const auto signed_by = [&](const std::string& auth, const std::string& query) {
@@ -341,7 +341,7 @@ TEST_CASE("Requests to Amazon's services have a Signature Version 4", "[fetchers
 TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay secret",
           "[fetchers][auth][security]") {
   Script script{[](const EngineRequest&) { return answer_of(kAnswer); }, {}};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   FetcherOptions options = scripted_options(script);
   options.unix_time = [] { return std::int64_t{1440938160}; };
   const auto fetcher = fetcher_with(
@@ -367,7 +367,7 @@ TEST_CASE("An Amazon engine is asked with signed requests and its secrets stay s
 TEST_CASE("A reader's headers are passed on if the definition says so and the lists stay private",
           "[fetchers][auth][security]") {
   Script script{[](const EngineRequest&) { return answer_of(kAnswer); }, {}};
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto fetcher = fetcher_with("type: forward, headers: [X-User-Token]", scripted_options(script));
   CHECK(search_once(*fetcher, clock).failure == Failure::not_allowed);
   CHECK(script.requests.empty());

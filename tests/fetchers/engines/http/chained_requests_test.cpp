@@ -39,7 +39,7 @@ std::string mistake_in(const std::string& blocks) {
 }
 
 FetchedList fetched(const std::string& blocks, FetcherOptions options, int depth = 10, int page = 1) {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   auto engines = engines_of(blocks);
   const ExpandedQuery query{"t", engines.front().name, "red fox"};
   const auto fetcher = make_fetcher(std::move(engines), std::move(options));

@@ -31,7 +31,7 @@ ReadyAccess ready_of(const Engine& engine, const std::string& secret = "") {
 }
 
 FetchOptions options_of(int depth = 10, int page = 1) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   return {.depth = depth, .deadline = Deadline(clock, seconds(1)), .page = page};
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("Each page of an engine begins where the one before it ends", "[fetche
                     return answer_of(R"({"results":[)" + results + "]}");
                   },
                   {}};
-    static const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const ExpandedQuery query{"t", "e", "x"};
     fetcher_of(block_of_engine, scripted_options(script))
         ->fetch({&query, 1}, {.depth = 30, .deadline = Deadline(clock, seconds(5)), .page = page}, {});
@@ -339,7 +339,7 @@ TEST_CASE("A token that cannot be a header value is refused", "[fetchers][auth][
                                : answer_of(R"({"r":[]})");
                   },
                   {}};
-    const SteadyClock clock;
+    const Clock& clock = machine_clock();
     const ExpandedQuery query{"t", "e", "x"};
     return fetcher_of(
                "  - {name: e, engine: json_engine, search_url: 'https://api.example/?q={query}', "

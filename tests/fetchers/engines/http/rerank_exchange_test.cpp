@@ -50,7 +50,7 @@ std::string order_of(RerankApi api, const std::string& answer) {
 }
 
 FetchedList asked(const std::string& more, FetcherOptions options, bool has_documents = true) {
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   auto file = parse_engine_file(
       "engines:\n  - {name: cross, engine: rerank, base_url: \"http://rerank.example\"" + more + "}\n",
       "e.yaml");

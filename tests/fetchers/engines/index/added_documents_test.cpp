@@ -17,8 +17,6 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kClock;
-
 SourceDocument page(const std::string& url, const std::string& title, const std::string& text) {
   SourceDocument document;
   document.url = url;
@@ -28,7 +26,7 @@ SourceDocument page(const std::string& url, const std::string& title, const std:
 
 template <class Engine, class... Given>
 std::vector<std::string> found_by(Engine& engine, const std::string& query, const Given&... given) {
-  const auto list = engine.search(query, given..., 30, 0, Deadline{kClock, std::chrono::seconds(5)});
+  const auto list = engine.search(query, given..., 30, 0, Deadline{machine_clock(), std::chrono::seconds(5)});
   if (!list) FAIL(list.error().text);
   std::vector<std::string> urls;
   for (const Hit& hit : list->hits) urls.push_back(hit.url);
@@ -186,7 +184,7 @@ TEST_CASE("Passages come from the file that replaced the one opened before", "[f
   hit.url = "http://new/";
   const auto passage = [&] {
     const Hit* const hits[] = {&hit};
-    const auto found = texts.passages("brock", hits, Deadline{kClock, std::chrono::seconds(5)});
+    const auto found = texts.passages("brock", hits, Deadline{machine_clock(), std::chrono::seconds(5)});
     if (!found) FAIL(found.error().text);
     return found->front().text;
   };

@@ -19,10 +19,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kCosineClock;
-
 Deadline in_five_seconds() {
-  return {kCosineClock, std::chrono::seconds(5)};
+  return {machine_clock(), std::chrono::seconds(5)};
 }
 
 /// Words with their known Porter stems.

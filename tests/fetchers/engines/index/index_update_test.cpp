@@ -17,8 +17,6 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kUpdateClock;
-
 std::string line_of(const std::string& url, const std::string& text) {
   return "{\"url\":\"http://" + url + "/\",\"title\":\"page\",\"text\":\"" + text + "\"}\n";
 }
@@ -55,7 +53,7 @@ struct UpdatedFolder {
   }
 
   std::set<std::string> found(const std::string& query) const {
-    const Deadline deadline(kUpdateClock, std::chrono::seconds(60));
+    const Deadline deadline(machine_clock(), std::chrono::seconds(60));
     const auto list = LocalEngine({database, {}}).search(query, 100, 0, deadline);
     if (!list) FAIL(list.error().text);
     std::set<std::string> urls;

@@ -84,7 +84,7 @@ TEST_CASE("An index tells which of its documents contain a word or a phrase", "[
   CHECK((*found)[3] == 0);
   std::vector<std::int64_t> ids = *found;
   std::erase(ids, 0);
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const auto contain = [&](std::string_view text) {
     const auto which = index->which_contain(text, ids, Deadline(clock, std::chrono::seconds(60)));
     if (!which) FAIL(which.error().text);
@@ -105,7 +105,7 @@ TEST_CASE("An index of parts of words does not tell which documents contain a wo
   const test::TemporaryFolder folder;
   auto index = IndexCounter::open(index_of_editors(folder, WordKind::parts));
   REQUIRE(index.has_value());
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const std::vector<std::int64_t> ids = {1, 2};
   CHECK(index->which_contain("editor", ids, Deadline(clock, std::chrono::seconds(60))).value() ==
         std::nullopt);

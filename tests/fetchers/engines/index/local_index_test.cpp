@@ -14,8 +14,6 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kIndexClock;
-
 struct IndexFile {
   test::TemporaryFolder folder;
   std::string documents;
@@ -32,7 +30,7 @@ struct IndexFile {
 
   Error search() const {
     return LocalEngine({database, {}})
-        .search("one", 30, 0, Deadline(kIndexClock, std::chrono::seconds(5)))
+        .search("one", 30, 0, Deadline(machine_clock(), std::chrono::seconds(5)))
         .error();
   }
 };

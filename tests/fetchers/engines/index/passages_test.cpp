@@ -127,7 +127,7 @@ TEST_CASE("An index gives passages of its documents until they are removed", "[f
   IndexOptions options;
   options.updates = true;
   REQUIRE(build_local_index(database, {folder.path("docs")}, options).has_value());
-  const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const Deadline deadline(clock, std::chrono::seconds(20));
   const auto list = LocalEngine({database, {}}).search("otter swim", 10, 0, deadline);
   REQUIRE(list.has_value());

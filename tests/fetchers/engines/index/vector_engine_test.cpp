@@ -23,10 +23,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kVectorClock;
-
 Deadline in_time() {
-  return {kVectorClock, std::chrono::seconds(30)};
+  return {machine_clock(), std::chrono::seconds(30)};
 }
 
 std::vector<float> random_unit(Random& random, std::size_t dimensions) {
@@ -204,7 +202,7 @@ TEST_CASE("The candidates among equal rows are limited and the search keeps its 
   const auto found = rows.candidates(vector, 10, in_time());
   REQUIRE(found.has_value());
   CHECK(found->size() == 10 + 4096);
-  const Deadline passed(kVectorClock, Duration::zero());
+  const Deadline passed(machine_clock(), Duration::zero());
   CHECK(rows.candidates(vector, 10, passed).error().code == Code::try_again);
   CHECK(VectorRows(2).candidates(vector, 10, in_time())->empty());
 }
@@ -314,7 +312,7 @@ TEST_CASE("Texts that are in no index are compared by what its words mean", "[fe
       CHECK(*hit.score ==
             Approx(score_meaning(index.database, "Automobile", own, in_time())->front()).margin(0.02));
   CHECK(*score_meaning(index.database, "unheard", texts, in_time()) == std::vector<double>(4, 0.0));
-  const Deadline over(kVectorClock, std::chrono::seconds(-1));
+  const Deadline over(machine_clock(), std::chrono::seconds(-1));
   CHECK(score_meaning(index.database, "car", texts, over).error().code == Code::try_again);
   const VectorIndex plain(kTwoTopics, {});
   CHECK(score_meaning(plain.database, "car", texts, in_time()).error().code == Code::bad_config);

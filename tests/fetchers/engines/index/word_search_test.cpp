@@ -22,10 +22,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-const SteadyClock kWordSearchClock;
-
 Deadline in_a_minute() {
-  return {kWordSearchClock, std::chrono::seconds(60)};
+  return {machine_clock(), std::chrono::seconds(60)};
 }
 
 /// The words of each column of a document.
@@ -494,7 +492,7 @@ TEST_CASE("A search ends at its deadline", "[fetchers][local][ranking]") {
   RankedIndex index;
   index.add(dice, 0, 400);
   index.write();
-  const Deadline passed(kWordSearchClock, std::chrono::seconds(-1));
+  const Deadline passed(machine_clock(), std::chrono::seconds(-1));
   CHECK(LocalEngine({index.database, {}}).search("search1", 5, 0, passed).error().code == Code::try_again);
 }
 

@@ -48,7 +48,7 @@ std::shared_ptr<Fetcher> database_fetcher(const std::string& yaml) {
 
 FetchedList search_database(Fetcher& fetcher, const std::string& engine, const std::string& text,
                             int depth = 10, int page = 1, Duration wait = std::chrono::seconds(10)) {
-  static const SteadyClock clock;
+  const Clock& clock = machine_clock();
   const ExpandedQuery query{"t", engine, text};
   return fetcher.fetch({&query, 1}, {.depth = depth, .deadline = Deadline(clock, wait), .page = page}, {})
       .front();
