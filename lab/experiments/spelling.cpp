@@ -150,7 +150,7 @@ SpeltIndex demonstration(const home_pages::IndexedPages& pages, const Experiment
 Result<void> measure(const SpeltIndex& index, const ExperimentOptions& options, Table& table) {
   TRY(const auto words, fetchers::read_index_words(index.database, {.fewest_documents = 1}));
   const service::Vocabulary vocabulary(words.titles, words.words);
-  TRY(auto counter, fetchers::IndexCounter::open(index.database));
+  TRY(auto counter, fetchers::IndexCounters(index.database).take());
   const SpellingCounts counts = count_corrections(vocabulary, counter, index.queries, options.seed);
   table.add({index.name, std::to_string(vocabulary.titles()), std::to_string(vocabulary.words()),
              std::to_string(counts.mistyped), percent(counts.corrected, counts.mistyped),

@@ -103,17 +103,19 @@ void set_vocabularies(const LoadedEngines& engines, LoadedDomain& domain) {
   std::set<std::string> names;
   for (const templates::SearchTemplate& item : domain.domain.templates)
     names.insert(item.engines.begin(), item.engines.end());
-  auto& out = domain.vocabularies;
+  const auto add = [](const std::shared_ptr<const IndexVocabulary>& one, auto& out) {
+    if (std::find(out.begin(), out.end(), one) == out.end()) out.push_back(one);
+  };
   std::set<std::string> indexes;
   for (const std::string& name : names) {
     const auto index = engines.indexes.find(name);
     indexes.insert(index == engines.indexes.end() ? "" : index->second);
     const auto at = engines.vocabularies.find(name);
     if (at == engines.vocabularies.end()) continue;
-    if (std::find(out.begin(), out.end(), at->second) == out.end()) out.push_back(at->second);
-    if (engines.may_ask(nullptr, name)) domain.open_indexes.insert(at->second->database());
+    add(at->second, domain.vocabularies);
+    if (engines.may_ask(nullptr, name)) add(at->second, domain.open_indexes);
   }
-  domain.asks_one_index = indexes.size() == 1 && out.size() == 1;
+  domain.asks_one_index = indexes.size() == 1 && domain.vocabularies.size() == 1;
 }
 
 void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes) {
@@ -287,7 +289,7 @@ const Vocabulary& IndexVocabulary::get() const {
 }
 
 std::optional<CorrectedQuery> IndexVocabulary::correct(std::string_view query) const {
-  auto counter = fetchers::IndexCounter::open(database_);
+  auto counter = counters_.take();
   if (!counter) return std::nullopt;
   const auto documents_with = [&](const std::vector<std::vector<std::string>>& groups) {
     return counter->documents_with(groups, kMostCounted);

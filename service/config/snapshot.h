@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "core/result.h"
 #include "fetchers/calling/fetcher.h"
+#include "fetchers/engines/index/index_words.h"
 #include "fetchers/engines/vector/vector_rows.h"
 #include "fetchers/health/health_book.h"
 #include "fusion/model/model_file.h"
@@ -29,7 +29,7 @@ namespace metafuse::service {
 /// block while it is built: a fraction of a second for 30,000 documents, seconds for a million.
 class IndexVocabulary {
  public:
-  explicit IndexVocabulary(std::string database) : database_(std::move(database)) {}
+  explicit IndexVocabulary(std::string database) : database_(std::move(database)), counters_(database_) {}
 
   const std::string& database() const { return database_; }
   /// Completes by the documents with the largest numbers of this field first. To be called before get().
@@ -39,9 +39,13 @@ class IndexVocabulary {
   const Vocabulary& get() const;
   /// As Vocabulary::correct(), with the index's own counts of documents.
   std::optional<CorrectedQuery> correct(std::string_view query) const;
+  /// Counts the index's documents. The file stays open between callers.
+  /// errors: as fetchers::IndexCounters::take()
+  Result<fetchers::IndexCounter> counter() const { return counters_.take(); }
 
  private:
   const std::string database_;
+  const fetchers::IndexCounters counters_;
   std::string order_by_;
   mutable std::once_flag once_;
   mutable std::unique_ptr<const Vocabulary> made_;
@@ -74,8 +78,8 @@ struct LoadedDomain {
   templates::SyntaxLookup syntax_of = {};  ///< of each engine; if empty, all use the default syntax
   /// Of the embedded indexes that its templates ask.
   std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};
-  /// The files of those that anybody may search. They may decide what is in a result's text.
-  std::set<std::string> open_indexes = {};
+  /// Those that anybody may search. They may decide what is in a result's text.
+  std::vector<std::shared_ptr<const IndexVocabulary>> open_indexes = {};
   /// Every engine that its templates ask has that index, so a word that is not in it finds nothing.
   bool asks_one_index = false;
 };

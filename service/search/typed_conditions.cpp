@@ -130,8 +130,8 @@ std::vector<ConditionCheck::Contained> ConditionCheck::contained(
   const Deadline deadline(machine_clock(), kMostChecking);
   std::vector<std::string> urls;
   for (const FusedResult& result : results) urls.push_back(result.hit.url);
-  for (const std::string& file : domain.open_indexes) {
-    auto index = fetchers::IndexCounter::open(file);
+  for (const auto& vocabulary : domain.open_indexes) {
+    auto index = vocabulary->counter();
     const auto found = index ? index->ids_of(urls) : index.error();
     if (!found) continue;
     std::map<std::int64_t, std::size_t> places;  // of results, by their ids in the index

@@ -36,8 +36,8 @@ class ConditionCheck {
   /// be read knows nothing.
   ///
   /// out:    one per result
-  /// cost:   nothing without phrases and excluded words; else opens each index, and per condition reads the
-  ///         lists of its words around the results
+  /// cost:   nothing without phrases and excluded words; else per index a look-up per result, and per
+  ///         condition the lists of its words around the results
   std::vector<Contained> contained(const LoadedDomain& domain, const std::vector<FusedResult>& results) const;
 
   /// Whether a result may be shown. Excluded words, sites and file types are always checked in the result's

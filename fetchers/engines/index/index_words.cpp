@@ -66,23 +66,40 @@ struct IndexCounter::Reader {
   SqliteDatabase database;
   ListReader lists;
   QueryReader queries;
-  DocumentLengths lengths;
+  std::shared_ptr<const DocumentLengths> lengths;
 };
 
-IndexCounter::IndexCounter(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
-IndexCounter::~IndexCounter() = default;
-IndexCounter::IndexCounter(IndexCounter&&) noexcept = default;
+struct IndexCounter::Shared {
+  std::string database;
+  FilePool<std::unique_ptr<Reader>> pool{database};
+  SharedLengths lengths{};
 
-Result<IndexCounter> IndexCounter::open(const std::string& path) {
-  TRY(auto database, open_index(path));
-  TRY(const auto shape, read_list_shape(database));
-  TRY(const auto languages, read_languages(database));
-  const WordKind kind = counted_kind(shape);
-  TRY(auto lists, ListReader::open(database, kind));
-  TRY(auto lengths, lists.read_lengths(database));
-  return IndexCounter(
-      std::make_unique<Reader>(Reader{std::move(database), std::move(lists),
-                                      QueryReader(kind, languages, shape.columns), std::move(lengths)}));
+  Result<std::unique_ptr<Reader>> open() {
+    TRY(auto index, open_index(database));
+    TRY(const auto shape, read_list_shape(index));
+    TRY(const auto languages, read_languages(index));
+    const WordKind kind = counted_kind(shape);
+    TRY(auto lists, ListReader::open(index, kind));
+    TRY(auto shared_lengths, lengths.of(index, lists));
+    return std::make_unique<Reader>(Reader{std::move(index), std::move(lists),
+                                           QueryReader(kind, languages, shape.columns),
+                                           std::move(shared_lengths)});
+  }
+};
+
+IndexCounter::IndexCounter(std::shared_ptr<Shared> shared, Taken reader)
+    : shared_(std::move(shared)), reader_(std::move(reader)) {}
+IndexCounter::IndexCounter(IndexCounter&&) noexcept = default;
+IndexCounter::~IndexCounter() {
+  if (reader_.handle != nullptr) shared_->pool.give_back(std::move(reader_));
+}
+
+IndexCounters::IndexCounters(const std::string& database) : shared_(new IndexCounter::Shared{database}) {}
+IndexCounters::~IndexCounters() = default;
+
+Result<IndexCounter> IndexCounters::take() const {
+  TRY(auto reader, shared_->pool.take([&] { return shared_->open(); }));
+  return IndexCounter(shared_, std::move(reader));
 }
 
 std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::string>>& groups,
@@ -93,25 +110,25 @@ std::size_t IndexCounter::documents_with(const std::vector<std::vector<std::stri
     for (std::size_t i = 0; i < group.size(); ++i) query += (i > 0 ? " OR " : "") + as_string(group[i]);
     query += ')';
   }
-  const auto asked = reader_->queries.read(query);
+  const auto asked = reader_.handle->queries.read(query);
   if (!asked) return 0;
   const Deadline deadline(machine_clock(), std::chrono::seconds(1));
-  const auto found = find_best(reader_->lists, reader_->lengths, *asked, {}, most, deadline);
+  const auto found = find_best(reader_.handle->lists, *reader_.handle->lengths, *asked, {}, most, deadline);
   return found ? found->size() : 0;
 }
 
 Result<std::vector<std::int64_t>> IndexCounter::ids_of(std::span<const std::string> urls) {
-  return ids_of_urls(reader_->database, urls);
+  return ids_of_urls(reader_.handle->database, urls);
 }
 
 Result<std::optional<std::vector<bool>>> IndexCounter::which_contain(std::string_view text,
                                                                      std::span<const std::int64_t> ids,
                                                                      const Deadline& deadline) {
   using Contain = std::optional<std::vector<bool>>;
-  if (reader_->lists.kind() == WordKind::parts) return Contain();
-  TRY(const auto asked, reader_->queries.read(as_string(text)));
+  if (reader_.handle->lists.kind() == WordKind::parts) return Contain();
+  TRY(const auto asked, reader_.handle->queries.read(as_string(text)));
   if (asked.is_empty) return Contain();
-  TRY(auto found, find_matching(reader_->lists, reader_->lengths, asked, ids, deadline));
+  TRY(auto found, find_matching(reader_.handle->lists, *reader_.handle->lengths, asked, ids, deadline));
   return Contain(std::move(found));
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/file_pool.h"
 #include "core/result.h"
-#include "core/sqlite_database.h"
 
 namespace metafuse::fetchers {
 
@@ -40,8 +40,6 @@ Result<IndexWords> read_index_words(const std::string& database, const IndexWord
 /// Tells which and how many documents of an embedded index contain given words. Not thread-safe.
 class IndexCounter {
  public:
-  /// errors: as read_index_words()
-  static Result<IndexCounter> open(const std::string& database);
   ~IndexCounter();
   IndexCounter(IndexCounter&&) noexcept;
 
@@ -63,11 +61,30 @@ class IndexCounter {
                                                          const Deadline& deadline);
 
  private:
+  friend class IndexCounters;
   struct Reader;
+  struct Shared;
+  using Taken = FilePool<std::unique_ptr<Reader>>::Taken;
 
-  explicit IndexCounter(std::unique_ptr<Reader> reader);
+  IndexCounter(std::shared_ptr<Shared> shared, Taken reader);
 
-  std::unique_ptr<Reader> reader_;
+  std::shared_ptr<Shared> shared_;  ///< gets the reader back
+  Taken reader_;
+};
+
+/// The counters of one index. Each keeps the file open for the next one that is taken, until the file is
+/// replaced. Thread-safe.
+class IndexCounters {
+ public:
+  explicit IndexCounters(const std::string& database);
+  ~IndexCounters();
+
+  /// errors: as read_index_words()
+  /// cost:   opens the file if all open counters are taken, or the file was replaced
+  Result<IndexCounter> take() const;
+
+ private:
+  std::shared_ptr<IndexCounter::Shared> shared_;
 };
 
 }  // namespace metafuse::fetchers

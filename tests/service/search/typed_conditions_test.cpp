@@ -1,5 +1,6 @@
 #include "service/search/typed_conditions.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -135,7 +136,8 @@ TEST_CASE("The whole text in an index decides about phrases and excluded words",
   };
   const std::string phrase = "\"significance tests\"";
   CHECK(found(phrase) == "http://a.example/http://b.example/http://web.example/");
-  domain.open_indexes = {folder.path("none.db"), database};
+  for (const std::string& file : {folder.path("none.db"), database})
+    domain.open_indexes.push_back(std::make_shared<service::IndexVocabulary>(file));
   CHECK(found(phrase) == "http://a.example/http://web.example/");
   CHECK(found("tests -significance") == "http://web.example/");
   CHECK(found("tests -much") == "http://b.example/http://web.example/");

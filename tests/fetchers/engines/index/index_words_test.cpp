@@ -1,6 +1,8 @@
 #include "fetchers/engines/index/index_words.h"
 
 #include <chrono>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,7 @@ TEST_CASE("An index of stems gives only titles", "[fetchers][local]") {
 
 TEST_CASE("Documents are counted by groups of words with any characters in them", "[fetchers][local]") {
   const test::TemporaryFolder folder;
-  auto counter = IndexCounter::open(index_of_editors(folder));
+  auto counter = IndexCounters(index_of_editors(folder)).take();
   REQUIRE(counter.has_value());
   CHECK(counter->documents_with({{"editor", "editors"}}, 10) == 3);
   CHECK(counter->documents_with({{"editor", "editors"}}, 2) == 2);
@@ -75,7 +77,7 @@ TEST_CASE("An index tells which of its documents contain a word or a phrase", "[
   IndexOptions options;
   options.updates = updates;
   REQUIRE(build_local_index(database, {folder.write("d.jsonl", documents)}, options).has_value());
-  auto index = IndexCounter::open(database);
+  auto index = IndexCounters(database).take();
   REQUIRE(index.has_value());
   const std::vector<std::string> urls = {"http://7/", "http://8/", "http://9/", "http://none/",
                                          "http://2007/"};
@@ -103,10 +105,39 @@ TEST_CASE("An index tells which of its documents contain a word or a phrase", "[
 
 TEST_CASE("An index of parts of words does not tell which documents contain a word", "[fetchers][local]") {
   const test::TemporaryFolder folder;
-  auto index = IndexCounter::open(index_of_editors(folder, WordKind::parts));
+  auto index = IndexCounters(index_of_editors(folder, WordKind::parts)).take();
   REQUIRE(index.has_value());
   const Clock& clock = machine_clock();
   const std::vector<std::int64_t> ids = {1, 2};
   CHECK(index->which_contain("editor", ids, Deadline(clock, std::chrono::seconds(60))).value() ==
         std::nullopt);
+}
+
+TEST_CASE("Counters keep their index open until it is replaced", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  const std::string database = index_of_editors(folder);
+  const IndexCounters counters(database);
+  const auto editors = [&] {
+    auto counter = counters.take();
+    if (!counter) FAIL(counter.error().text);
+    return counter->documents_with({{"editor"}}, 10);
+  };
+  CHECK(editors() == 2);
+  std::filesystem::remove(database);
+  CHECK(editors() == 2);
+  const std::string line = R"({"url":"http://d/","title":"Nano","text":"an editor"})";
+  REQUIRE(build_local_index(database, {folder.write("one.jsonl", line)}).has_value());
+  CHECK(editors() == 1);
+}
+
+TEST_CASE("Counters of an index that are taken at once do not share a reader", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  std::optional<IndexCounters> counters(index_of_editors(folder));
+  auto one = counters->take();
+  auto other = counters->take();
+  REQUIRE(one.has_value());
+  REQUIRE(other.has_value());
+  counters.reset();
+  CHECK(one->documents_with({{"editor"}}, 10) == 2);
+  CHECK(other->documents_with({{"an"}}, 10) == 3);
 }
