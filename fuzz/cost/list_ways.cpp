@@ -85,13 +85,12 @@ void add_lists_and_indexes(std::vector<Way>& out) {
                   {"one word", R"({"url":"http://a.example/","text":")", "a ", "\"}"},
                   {"a long word", R"({"url":"http://a.example/","text":")", "a", "\"}"},
                   {"fields", R"({"url":"http://a.example/")", R"(,"f%":"a")", "}"}}});
-  const Clock& clock = machine_clock();
   out.push_back({"query of an index",
                  4 * kKilobyte,
                  1'000'000,
                  [](const std::string& text) {
                    static fetchers::LocalEngine engine(small_index());
-                   (void)engine.search(text, 30, 0, Deadline(clock, std::chrono::seconds(10)));
+                   (void)engine.search(text, 30, 0, Deadline(machine_clock(), std::chrono::seconds(10)));
                  },
                  {{"words", "", "a ", "b"},
                   {"other words", "", "w% ", "b"},
