@@ -46,6 +46,7 @@ QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime 
   const std::uint64_t quota = key.quota_per_day;
   if (quota == 0) return {};
   const std::int64_t day = day_of(now);
+  std::uint64_t own = 0;  // of the block, reserved so that no other request counts on it meanwhile
   std::uint64_t wanted = 0;
   std::uint64_t untold = 0;
   {
@@ -53,7 +54,8 @@ QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime 
     Use& use = use_[key.name];
     if (const auto answer = charge_locked(use, quota, amount, now)) return *answer;
     if (use.next == 0) use.next = std::max<std::uint64_t>(quota / kFirstBlocks, 1);
-    wanted = std::max(amount - use.block, std::min(use.next, quota - use.used));
+    own = std::exchange(use.block, 0);
+    wanted = std::max(amount - own, std::min(use.next, quota - use.used));
     use.next = std::min(2 * use.next, quota / kBlocks);
     untold = std::exchange(use.untold, 0);
   }
@@ -66,7 +68,7 @@ QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime 
   use.used = std::max(use.used, sum.value_or(use.used + wanted));
   const std::uint64_t beyond = use.used > quota ? std::min(wanted, use.used - quota) : 0;
   use.used = std::min(use.used, quota);
-  use.block += wanted - beyond;
+  use.block += own + wanted - beyond;
   if (use.block < amount) return refusal_until_tomorrow(now);
   use.block -= amount;
   return {true, quota - use.used + use.block, 0};

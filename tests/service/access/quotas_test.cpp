@@ -157,3 +157,28 @@ TEST_CASE("A request that midnight overtakes at the counter is refused, and the 
   CHECK(overtaken.retry_after_seconds == 1);
   CHECK(quotas.charge(key, 1, tomorrow).left == 128);
 }
+
+TEST_CASE(
+    "Requests of one key that ask the counter at the same time do not count on the same rest of a block",
+    "[service][keys]") {
+  std::uint64_t sum = 0;
+  Quotas* meanwhile = nullptr;
+  const KeyConfig key{"ann", "", {}, 130};  // a block of one, then blocks of two
+  bool is_other_within = false;
+  Quotas quotas([&](std::string_view, std::int64_t, std::uint64_t amount) {
+    if (meanwhile != nullptr)
+      is_other_within = std::exchange(meanwhile, nullptr)->charge(key, 10, test::kNewYear).is_within;
+    return std::optional(sum += amount);
+  });
+  for (int i = 0; i < 2; ++i) REQUIRE(quotas.charge(key, 1, test::kNewYear).is_within);  // one is left over
+  meanwhile = &quotas;
+  const QuotaAnswer answer = quotas.charge(key, 10, test::kNewYear);
+  CHECK(is_other_within);
+  CHECK(answer.is_within);
+  CHECK(answer.left == 130 - 22);
+  // a refused request gives back what it reserved, and what it got
+  CHECK(quotas.charge(key, 1, test::kNewYear).is_within);  // one is left over
+  sum = 128;                                               // other processes used the rest but two
+  CHECK_FALSE(quotas.charge(key, 20, test::kNewYear).is_within);
+  CHECK(quotas.charge(key, 3, test::kNewYear).is_within);
+}
