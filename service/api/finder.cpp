@@ -15,12 +15,6 @@ namespace metafuse::service {
 
 namespace {
 
-/// How many requests to engines a search costs at first, for its expanded queries and its rerankers.
-std::size_t requests_of(const SearchPlan& plan) {
-  const PreparedSearch& prepared = plan.prepared;
-  return prepared.queries.size() + rerankers_asked(prepared.domain.domain, prepared.request);
-}
-
 std::size_t lists_asked(const SearchAnswer& answer) {
   return answer.lists.size() - answer.second_stage;
 }
@@ -76,7 +70,8 @@ OrRefusal<FoundSearch> Finder::find_typed(const Exchange& exchange, const Wanted
   const LoadedDomain& domain = plan.prepared.domain;
   if (const auto able = check_min_relevance(domain, wanted.search.min_relevance); !able)
     return refusal(able.error());
-  if (auto refused = gate_.admit_search(exchange, requests_of(plan), plan.has_raw()))
+  if (auto refused =
+          gate_.admit_search(exchange, first_requests(plan.prepared), plan.prepared.request.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
   PartialAnswer on_partial;
@@ -114,8 +109,8 @@ void Finder::charge_further_lists(const SearchPlan& plan, const SearchAnswer& an
   const std::size_t asked = lists_asked(answer);
   if (asked <= plan.prepared.queries.size()) return;
   std::size_t further = asked - plan.prepared.queries.size();
-  if (!gate_.admit_search(plan.exchange, further, plan.has_raw())) return;
-  while (further > 0 && !gate_.admit_search(plan.exchange, 1, plan.has_raw())) --further;
+  if (!gate_.admit_search(plan.exchange, further, plan.prepared.request.has_raw())) return;
+  while (further > 0 && !gate_.admit_search(plan.exchange, 1, plan.prepared.request.has_raw())) --further;
 }
 
 Result<SharedAnswer> Finder::search(const SearchPlan& plan, const SitePreferences& sites,
@@ -125,7 +120,7 @@ Result<SharedAnswer> Finder::search(const SearchPlan& plan, const SitePreference
   charge_further_lists(plan, *answer);
   while (wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites))) {
     if (clock_.now() >= prepared.end) break;  // an engine without any time left would count as failed
-    if (gate_.admit_search(plan.exchange, lists_asked(*answer), plan.has_raw())) break;
+    if (gate_.admit_search(plan.exchange, lists_asked(*answer), plan.prepared.request.has_raw())) break;
     auto deeper = source_.window(plan, answer->windows + 1);
     if (!deeper) break;
     answer = std::move(*deeper);

@@ -19,6 +19,8 @@ class PictureReader;
 class Reloader;
 class Suggester;
 struct Records;
+struct SearchAnswer;
+struct SearchRequest;
 
 // One function per route; router.cpp holds the table of routes. A handler takes as parameters the parts of
 // the server that it needs. It gets only requests that passed the gate.
@@ -96,6 +98,13 @@ struct TemplateEdit {
 /// errors: 404 no such domain; 409 cannot be saved here; 412 the file changed; 422 mistakes, one per line;
 ///         503 another process is saving, or the disk or the store failed
 OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, const TemplateEdit& edit);
+
+/// Searches a domain's edited form for the client, as a search of it would, and charges the key's quota for
+/// every list that it may ask for.
+///
+/// errors: those of prepare_for_client() and Gate::admit_search()
+OrRefusal<SearchAnswer> search_live(Gate& gate, const Exchange& exchange, const LoadedDomain& edited,
+                                    const SearchRequest& request, const Clock& clock);
 
 /// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
 bool names_etag(std::string_view header, std::string_view etag);

@@ -27,6 +27,7 @@
 #include "service/search/list_fusion.h"
 #include "service/search/reasons.h"
 #include "service/search/search_pipeline.h"
+#include "service/search/search_plan.h"
 #include "service/search/second_stage.h"
 
 // POST /v1/rerank: the documents of a request, ordered by lists that are made over them here (by words, by
@@ -276,6 +277,7 @@ Answered handle_rerank(Gate& gate, const Exchange& exchange) {
                         {},
                         {},
                         clock.now() + duration_of(exchange.snapshot->config.deadline_seconds)};
+  set_client(exchange, search);
   if (const std::size_t asked = rerankers_asked(domain.domain, search.request); asked > 0)
     if (auto refused = gate.admit_search(exchange, asked)) return std::move(*refused);
   SearchAnswer answer;

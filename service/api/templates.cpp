@@ -17,6 +17,7 @@
 #include "service/config/reloader.h"
 #include "service/http/message.h"
 #include "service/learning/records.h"
+#include "service/search/search_plan.h"
 #include "service/search/search_requests.h"
 #include "service/search/template_editing.h"
 
@@ -222,6 +223,15 @@ OrRefusal<std::string> save_templates(Reloader& reloader, Records& records, cons
   return text_etag(edit.text);
 }
 
+OrRefusal<SearchAnswer> search_live(Gate& gate, const Exchange& exchange, const LoadedDomain& edited,
+                                    const SearchRequest& request, const Clock& clock) {
+  TRY(const auto prepared, prepare_for_client(exchange, edited, request, clock));
+  std::size_t most = first_requests(prepared);
+  for (const auto& round : prepared.rounds) most += round.size();
+  if (auto refused = gate.admit_search(exchange, most, request.has_raw())) return std::move(*refused);
+  return search_prepared(prepared, clock);
+}
+
 Answered handle_get_templates(const Exchange& exchange) {
   TRY(const LoadedDomain* domain, exchange.domain_in_path());
   HttpResponse response = make_response(200, "application/yaml", domain->text);
@@ -246,18 +256,14 @@ Answered handle_preview_templates(Gate& gate, const Clock& clock, const Exchange
   TRY(const auto wish, read_preview(std::move(body), *domain));
   if ((wish.is_live || wish.text != domain->text) && !exchange.may(Role::admin))
     return refusal(403, "an edited text and live lists need a key with the role admin");
-  if (auto refused = gate.admit_search(exchange, 0, wish.search.is_raw())) return std::move(*refused);
+  const SearchRequest& request = wish.search.search;
+  if (auto refused = gate.admit_search(exchange, 0, request.has_raw())) return std::move(*refused);
   const std::size_t most_bytes = max_preview_answer(exchange.request.body.size());
   const auto edited = previewed_domain(*exchange.snapshot, *domain, wish.text, clock);
   if (!edited) return refusal(422, std::string(truncate_utf8(edited.error().text, most_bytes / 8)));
-  const auto preview_of = [&](bool is_live) {
-    return preview_templates(*exchange.snapshot, *edited, wish.search.search, is_live, clock);
-  };
-  TRY(auto preview, preview_of(false));
+  TRY(auto preview, preview_templates(*exchange.snapshot, *edited, request));
   if (wish.is_live) {
-    if (auto refused = gate.admit_search(exchange, preview.expansions.size(), wish.search.is_raw()))
-      return std::move(*refused);
-    TRY(preview, preview_of(true));
+    TRY(preview.answer, search_live(gate, exchange, *edited, request, clock));
   }
   std::string answer = to_text(preview_json(preview));
   if (answer.size() > most_bytes)

@@ -56,13 +56,14 @@ int show_preview(Gate& gate, const Clock& clock, const Exchange& exchange, const
   }
   SearchRequest request;
   request.text = state.query;
-  auto preview = preview_templates(*exchange.snapshot, *edited, request, false, clock);
+  auto preview = preview_templates(*exchange.snapshot, *edited, request);
   if (preview && is_live) {
-    if (const auto refused = gate.admit_search(exchange, preview->expansions.size())) {
-      state.notice = refused->text;
-      return refused->status;
+    auto answer = search_live(gate, exchange, *edited, request, clock);
+    if (!answer) {
+      state.notice = answer.error().text;
+      return answer.error().status;
     }
-    preview = preview_templates(*exchange.snapshot, *edited, request, true, clock);
+    preview->answer = std::move(*answer);
   }
   if (preview)
     state.preview = std::move(*preview);

@@ -350,6 +350,10 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append_part(key, request.language);
   append_part(key, request.time_range);
   if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
+  for (const auto& [name, value] : request.forwarded) {  // these answers belong to this client only
+    append_part(key, "forwarded " + name);
+    append_part(key, value);
+  }
   return "metafuse:4:" + sha256_hex(key);
 }
 

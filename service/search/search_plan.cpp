@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/digest.h"
 #include "core/number.h"
 #include "service/search/answer_cache.h"
+#include "service/search/second_stage.h"
 
 namespace metafuse::service {
 namespace {
@@ -63,21 +63,6 @@ int hops_of(const HttpRequest& request) {
   return static_cast<int>(hops);
 }
 
-/// Copies the client's headers that engines pass on into the request.
-///
-/// out: a part of every cache key, because answers for these headers belong to this client only; "" without
-///      such headers
-std::string take_forwarded(const Exchange& exchange, SearchRequest& request) {
-  std::string identity;
-  for (const std::string& name : exchange.snapshot->engines.forwarded) {
-    const std::string value(exchange.request.header(name));
-    if (value.empty()) continue;
-    identity += name + ' ' + std::to_string(value.size()) + ' ' + value + '\n';
-    request.forwarded.emplace_back(name, value);
-  }
-  return identity.empty() ? identity : ":identity:" + sha256_hex(identity);
-}
-
 }  // namespace
 
 std::string SearchPlan::shared_key(int windows) const {
@@ -94,10 +79,28 @@ std::string SearchPlan::cache_key(int windows) const {
   return std::to_string(exchange.snapshot->generation) + ' ' + shared_key(windows);
 }
 
-bool SearchPlan::has_raw() const {
-  const auto& variants = prepared.request.variants;
-  return std::any_of(variants.begin(), variants.end(),
-                     [](const QueryVariant& variant) { return variant.is_raw; });
+void set_client(const Exchange& exchange, PreparedSearch& search) {
+  search.sender = exchange.sender();
+  search.request.hops = hops_of(exchange.request);
+  for (const std::string& name : exchange.snapshot->engines.forwarded)
+    if (const std::string_view value = exchange.request.header(name); !value.empty())
+      search.request.forwarded.emplace_back(name, value);
+}
+
+OrRefusal<PreparedSearch> prepare_for_client(const Exchange& exchange, const LoadedDomain& domain,
+                                             SearchRequest request, const Clock& clock) {
+  const Snapshot& snapshot = *exchange.snapshot;
+  const bool names_engines = !request.engines.empty();
+  if (auto refused = leave_out_barred(exchange.key, snapshot, domain, request.engines)) return *refused;
+  request.are_engines_allowed_ones = !names_engines;
+  auto prepared = prepare_search(snapshot, domain, std::move(request), clock);
+  if (!prepared) return refusal(prepared.error());
+  set_client(exchange, *prepared);
+  return std::move(*prepared);
+}
+
+std::size_t first_requests(const PreparedSearch& search) {
+  return search.queries.size() + rerankers_asked(search.domain.domain, search.request);
 }
 
 OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest request, const Clock& clock) {
@@ -109,16 +112,9 @@ OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest reques
       return AccessRefusal{403, "scope", "the key may not search this domain"};
     return refusal(domain.error());
   }
-  const bool names_engines = !request.engines.empty();
-  if (auto refused = leave_out_barred(exchange.key, snapshot, **domain, request.engines)) return *refused;
-  request.are_engines_allowed_ones = !names_engines;
-  request.hops = hops_of(exchange.request);
-  const std::string identity = take_forwarded(exchange, request);
-  auto prepared = prepare_search(snapshot, **domain, std::move(request), clock);
-  if (!prepared) return refusal(prepared.error());
-  prepared->sender = exchange.sender();
-  std::string digest = shared_key(**domain, prepared->request) + identity;
-  return SearchPlan{exchange, std::move(*prepared), std::move(digest), began, clock.now()};
+  TRY(auto prepared, prepare_for_client(exchange, **domain, std::move(request), clock));
+  std::string digest = shared_key(**domain, prepared.request);
+  return SearchPlan{exchange, std::move(prepared), std::move(digest), began, clock.now()};
 }
 
 bool is_answer_shared(const Exchange& exchange) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "core/deadline.h"
@@ -21,11 +22,24 @@ struct SearchPlan {
   /// The name of an answer with so many windows: in the cache that processes share, and in this process's.
   std::string shared_key(int windows) const;
   std::string cache_key(int windows) const;
-  /// Whether a variant skips the engine's syntax filter.
-  bool has_raw() const;
 };
 
-/// Limits a request to what its key may search, takes over the headers that engines pass on, and expands it.
+/// Sets what engines are told about the client of a search: for whom it is, how many servers it has passed
+/// through, and the client's headers that engines pass on.
+void set_client(const Exchange& exchange, PreparedSearch& search);
+
+/// Prepares a search of a domain for the client that asks for it: only of engines that its key may ask, and
+/// with what engines are told about it.
+///
+/// in:     domain - of the exchange's snapshot, or an edited form of it
+/// errors: 403 only engines beyond the key's scope; those of expand_request() by their HTTP status
+OrRefusal<PreparedSearch> prepare_for_client(const Exchange& exchange, const LoadedDomain& domain,
+                                             SearchRequest request, const Clock& clock);
+
+/// How many requests to engines a search costs at first, for its expanded queries and its rerankers.
+std::size_t first_requests(const PreparedSearch& search);
+
+/// As prepare_for_client(), in the domain that the request names.
 ///
 /// errors: 403 a domain or engines beyond the key's scope; those of expand_request() by their HTTP status
 OrRefusal<SearchPlan> plan_search(const Exchange& exchange, SearchRequest request, const Clock& clock);

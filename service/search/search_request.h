@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -40,6 +41,12 @@ struct SearchRequest {
   std::vector<std::pair<std::string, std::string>> forwarded{};
   /// `engines` are those of the domain that the client may ask; it named none itself.
   bool are_engines_allowed_ones = false;
+
+  /// Whether a variant skips the syntax filter, which needs a key with the role raw.
+  bool has_raw() const {
+    return std::any_of(variants.begin(), variants.end(),
+                       [](const QueryVariant& variant) { return variant.is_raw; });
+  }
 };
 
 }  // namespace metafuse::service

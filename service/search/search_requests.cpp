@@ -195,11 +195,6 @@ void read_time_range(JsonFields& fields, NativeSearch& out) {
 
 }  // namespace
 
-bool NativeSearch::is_raw() const {
-  return std::any_of(search.variants.begin(), search.variants.end(),
-                     [](const QueryVariant& variant) { return variant.is_raw; });
-}
-
 Result<NativeSearch> read_native_search(const JsonObject& body) {
   JsonFields fields(body);
   NativeSearch out;

@@ -64,8 +64,6 @@ struct NativeSearch {
   bool is_verbatim = false;
   SitePreferences sites;
 
-  /// Whether a variant skips the syntax filter, which needs a key with the role raw.
-  bool is_raw() const;
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
   }

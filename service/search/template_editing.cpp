@@ -84,14 +84,9 @@ Result<LoadedDomain> previewed_domain(const Snapshot& snapshot, const LoadedDoma
 }
 
 Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
-                                          SearchRequest request, bool is_live, const Clock& clock) {
+                                          const SearchRequest& request) {
   TemplatePreview preview;
-  TRY(auto expansions, expand_request(snapshot, edited, request, kPreviewExpansion));
-  preview.expansions = std::move(expansions);
-  if (is_live) {
-    TRY(const auto prepared, prepare_search(snapshot, edited, std::move(request), clock));
-    preview.answer = search_prepared(prepared, clock);
-  }
+  TRY(preview.expansions, expand_request(snapshot, edited, request, kPreviewExpansion));
   return preview;
 }
 

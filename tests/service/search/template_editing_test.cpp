@@ -154,6 +154,43 @@ TEST_CASE("Live lists of the editor's form are charged to the key's quota", "[se
   CHECK(server.fetcher().fetches() == 0);
 }
 
+TEST_CASE("A live preview asks only engines that its key may ask, as a search would", "[service][security]") {
+  const std::string scoped = ", domains: [pages], engines: [one]}\n";
+  TestServer server(TestServer::default_answer,
+                    "store: metafuse.db\ntrusted_proxies: [127.0.0.1]\nkeys:\n  - {name: plain, sha256: " +
+                        sha256_hex("plain-key") +
+                        ", roles: [admin]}\n  - {name: scoped, sha256: " + sha256_hex("scoped-key") +
+                        ", roles: [admin]" + scoped + "  - {name: other, sha256: " + sha256_hex("other-key") +
+                        ", roles: [admin], engines: [three]}\n  - {name: trusted, sha256: " +
+                        sha256_hex("trusted-key") + ", roles: [admin], tokens: [word]}\n",
+                    kTwoTemplates, nullptr, {"x-user-token"}, {{"two", {"word"}}});
+  const auto preview = [&](const std::string& key) {
+    return preview_of(server, {{"query", "ada"}, {"live", true}},
+                      "Authorization: Bearer " + key + "\r\nX-User-Token: ann\r\nX-Metafuse-Hops: 2\r\n");
+  };
+  const auto form = [&](const std::string& key) {
+    return form_of(server, "action=live&query=ada&key=" + key + "&text=" + percent_encoded(kTwoTemplates));
+  };
+  for (const std::string key : {"plain-key", "scoped-key"}) {
+    INFO(key);
+    const std::string answer = preview(key);
+    CHECK(status_in(answer) == 200);
+    CHECK(answer.find(R"("feature":"plain@one")") != std::string::npos);
+    CHECK(answer.find(R"("feature":"plain@two")") == std::string::npos);
+    CHECK(form(key).find("c.example") == std::string::npos);  // only engine two finds it
+    CHECK(form(key).find("d.example") != std::string::npos);
+  }
+  CHECK(server.fetcher().hops().front() == 2);
+  CHECK(server.fetcher().senders().front() == "key plain");
+  CHECK(preview("trusted-key").find(R"("feature":"plain@two")") != std::string::npos);
+  CHECK(server.fetcher().forwarded() ==
+        std::vector<std::pair<std::string, std::string>>{{"x-user-token", "ann"}});
+  const int before = server.fetcher().fetches();
+  CHECK(status_in(preview("other-key")) == 403);
+  CHECK(status_in(form("other-key")) == 403);
+  CHECK(server.fetcher().fetches() == before);
+}
+
 TEST_CASE("Only administrators see template versions and their authors", "[service][security]") {
   TestServer server(TestServer::default_answer, keys_config());
   std::string edited = kTwoTemplates;

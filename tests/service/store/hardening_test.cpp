@@ -98,6 +98,8 @@ TEST_CASE("Every part of a request and every dependency of its lists changes the
     with([&](SearchRequest& r) { r.alternatives = {text}; });
     with([&](SearchRequest& r) { r.language = text; });
     with([&](SearchRequest& r) { r.time_range = text; });
+    with([&](SearchRequest& r) { r.forwarded = {{"h", text}}; });
+    with([&](SearchRequest& r) { r.forwarded = {{text, "h"}}; });
     with([&](SearchRequest& r) { r.variants = {{"t", text, false}}; });
     with([&](SearchRequest& r) { r.variants = {{"t", text, true}}; });
     with([&](SearchRequest& r) { r.variants = {{text, "t", true}}; });
