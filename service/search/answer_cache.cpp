@@ -350,6 +350,8 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append_part(key, request.language);
   append_part(key, request.time_range);
   if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
+  // Servers that ask each other must not wait for the search that asked them.
+  if (request.hops > 0) append_part(key, "hops " + std::to_string(request.hops));
   for (const auto& [name, value] : request.forwarded) {  // these answers belong to this client only
     append_part(key, "forwarded " + name);
     append_part(key, value);

@@ -1,5 +1,6 @@
 // Engines that pass on the reader's own token: their results belong to that reader alone.
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,4 +77,20 @@ TEST_CASE("Headers that no engine asks for are not passed on", "[service][identi
   server.get("/search?q=ada&format=json", "X-User-Token: ann\r\nAuthorization: Bearer b\r\n");
   CHECK(server.fetcher().fetches() > 0);
   CHECK(server.fetcher().forwarded().empty());
+}
+
+TEST_CASE("A search that comes back through another server does not wait for itself",
+          "[service][search][security]") {
+  TestServer* asked = nullptr;
+  std::atomic<bool> was_asked = false;
+  std::string inner;
+  TestServer server([&](const ExpandedQuery& query) {
+    if (!was_asked.exchange(true)) inner = asked->get("/search?q=ada&format=json", "X-Metafuse-Hops: 2\r\n");
+    return TestServer::default_answer(query);
+  });
+  asked = &server;
+  CHECK(server.get("/search?q=ada&format=json").find("a.example") != std::string::npos);
+  CHECK(status_in(inner) == 200);
+  CHECK(inner.find("a.example") != std::string::npos);
+  CHECK(server.fetcher().hops() == std::vector<int>{0, 2});
 }

@@ -108,6 +108,7 @@ TEST_CASE("Every part of a request and every dependency of its lists changes the
     with([&](SearchRequest& r) { r.depth = number; });
     with([&](SearchRequest& r) { r.safe_search = number; });
     with([&](SearchRequest& r) { r.windows = number; });
+    with([&](SearchRequest& r) { r.hops = number; });
   }
   with([&](SearchRequest& r) { r.asks_all = true; });
   // the end of one part is never read as the beginning of the next
