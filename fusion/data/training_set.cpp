@@ -103,6 +103,8 @@ void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_
     parts[kGrades].add(set.grades[row]);
     parts[kGrades].add(static_cast<std::uint64_t>(set.in_feedback[row]));
   }
+  parts[kGrades].add(static_cast<std::uint64_t>(query.is_judged ? 1 : 0));
+  for (const double grade : query.unlisted) parts[kGrades].add(grade);
   for (; next_pair < set.pairs.size() && set.pairs[next_pair].below < query.end; ++next_pair) {
     const WeightedPair& pair = set.pairs[next_pair];
     parts[kPairs].add(static_cast<std::uint64_t>(pair.below - query.begin) << 32 |
@@ -122,6 +124,13 @@ void add_pairs(const TrainingSet& set, const QueryRange& query, std::size_t begi
 }
 
 }  // namespace
+
+std::vector<double> judged_grades(const TrainingSet& set, const QueryRange& query) {
+  std::vector<double> grades(set.grades.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                             set.grades.begin() + static_cast<std::ptrdiff_t>(query.end));
+  grades.insert(grades.end(), query.unlisted.begin(), query.unlisted.end());
+  return grades;
+}
 
 TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries) {
   TrainingSet out;

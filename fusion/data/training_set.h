@@ -21,6 +21,9 @@ struct QueryRange {
   double weight = 1.0;  ///< relative to other queries (--query-weights)
   /// Rank features whose lists were not asked for: that they rank nothing says nothing about them.
   std::vector<std::uint32_t> unasked = {};
+  bool is_judged = true;  ///< false: all that is known of its documents are pairs
+  /// The grades of its judged documents that no list holds. No ranking has them, but measures count them.
+  std::vector<double> unlisted = {};
 };
 
 /// One pair of general feedback: row `above` belongs above row `below`; both are documents of the same query.
@@ -55,6 +58,9 @@ struct TrainingSet {
   std::vector<WeightedPair> pairs;
   FeedbackOptions feedback;
 };
+
+/// The grades of a query's documents, and after them those of the judged documents that no list holds.
+std::vector<double> judged_grades(const TrainingSet& set, const QueryRange& query);
 
 /// The training set of some of the queries, equal to what reading only those queries would give: values that
 /// no longer occur are no candidate thresholds.

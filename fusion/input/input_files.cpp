@@ -157,6 +157,18 @@ std::size_t add_query(const ListsOfQueries& lists, std::string_view query,
   return found.documents.size();
 }
 
+/// Notes which queries were judged, and the grades of documents that no list holds.
+void note_judgments(const evaluation::Judgments& judgments, const TrainingInput& input, TrainingSet& set) {
+  for (QueryRange& query : set.queries) {
+    const auto* judged = judgments.find(query.id);
+    query.is_judged = judged != nullptr;
+    if (judged == nullptr) continue;
+    for (const evaluation::Judgment& judgment : judged->documents)
+      if (!set.documents.find_ascending(query.begin, query.end, judgment.document))
+        query.unlisted.push_back(kept_grade(judgment.grade, input));
+  }
+}
+
 Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
   if (input.qrels.empty() && input.pairs.empty())
     return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
@@ -226,8 +238,9 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
     if (add_query(lists, queries[i], judgments.find(queries[i]), input, rows) == 0)
       ++report.unretrieved_queries;
   }
-  auto set = rows.finish(lists.features, input.feedback);
-  if (set) add_derived_columns(*set, lists.derived);
+  TRY(auto set, rows.finish(lists.features, input.feedback));
+  note_judgments(judgments, input, set);
+  add_derived_columns(set, lists.derived);
   return set;
 }
 

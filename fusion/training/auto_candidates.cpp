@@ -59,8 +59,8 @@ class CandidateList {
     const std::size_t lists = count_lists(set.matrix.features());
     const bool are_many = lists > kManyLists;
     const bool is_graded = set.pairs.empty();
-    const bool are_few =
-        !has_prior && lists > 0 && lists <= kFewLists && is_graded && set.queries.size() >= kFewestForRich;
+    const bool are_rich = count_answerable(set) >= kFewestForRich;
+    const bool are_few = !has_prior && lists > 0 && lists <= kFewLists && is_graded && are_rich;
     if (are_few) add_safe("reciprocal-ranks", of_rrf({{"weights", "tuned"}}), "RRF of weighted lists");
     if (lists > 0 && has_prior) add_prior(is_graded);
     if (lists > 0 && is_graded) add_blend();
@@ -71,7 +71,7 @@ class CandidateList {
                "RankBoost beside RRF");
       add_safe("reciprocal-ranks", of_rrf({{"rounds", "50"}}), "RankBoost from RRF");
     }
-    if (lists > 0) add_lists(are_many, set.queries.size() >= kFewestForRich);
+    if (lists > 0) add_lists(are_many, are_rich);
     if (lists == 0 || !is_graded) add_boosted(lists == 0);
     if (!are_many) add_costly(set.queries.size() <= kMostQueriesForBags, is_graded);
   }

@@ -21,7 +21,8 @@ inline constexpr const char* kRrfCandidate = "RRF";
 /// Bags and trees cost several RankBoosts per fold. With more judged queries than this they gain too little.
 inline constexpr std::size_t kMostQueriesForBags = 200;
 
-/// With fewer measured queries, only the safe options are compared: the best of many would win by luck.
+/// With fewer base queries that have a relevant document in a list, only the safe options are compared: the
+/// best of many would win by luck.
 inline constexpr std::size_t kFewestForRich = 20;
 
 /// Extracts from a trial's model the model that fewer rounds, or one component alone, would have given. One
@@ -35,7 +36,7 @@ struct Option {
   std::map<std::string, std::string> options;
   PartOfModel part;            ///< taken from the trial's model; empty: all of it
   bool is_safe = false;        ///< taken unless the best option is better by more than the error
-  bool is_for_few = false;     ///< also compared with fewer than 20 queries
+  bool is_for_few = false;     ///< also compared with fewer than kFewestForRich base queries
   bool is_from_prior = false;  ///< trained from what other domains have learned
   /// Relies on a single list: taken only if it beats all other options by more than the error.
   bool is_bold = false;

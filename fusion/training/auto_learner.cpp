@@ -31,8 +31,9 @@
 // it is taken (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3), else the best option. The error is that of
 // the paired differences by Student's t, since few queries give a poor estimate of the standard error. Costly
 // candidates continue after the first fold only if they are ahead of the first safe option on it. With fewer
-// than kFewestForRich queries only the safe options are compared (with many lists also tuned weights), since
-// the best of many would win by luck. If there are not two queries to compare on, the first candidate that
+// than kFewestForRich base queries only the safe options are compared (with many lists also tuned weights),
+// since the best of many would win by luck. For this, only base queries with a relevant document in a list
+// count: on the others all candidates are equal. If there are not two to compare on, the first candidate that
 // can be trained is taken.
 namespace metafuse::fusion {
 namespace {
@@ -113,8 +114,10 @@ struct Trials {
   std::vector<TrainingSet> training = {};  ///< one per fold
   std::vector<HeldOutQuery> queries = {};
   std::vector<std::size_t> fold_of = {};  ///< for each query, the fold whose models have not seen it
+  /// The number of base queries that can tell candidates apart: those with a relevant document in a list.
+  std::size_t telling = 0;
 
-  bool can_compare() const { return !training.empty() && queries.size() >= 2; }
+  bool can_compare() const { return telling >= 2; }
 };
 
 /// Splits the training queries into folds of base queries; with validation data, makes one fold that is
@@ -122,16 +125,15 @@ struct Trials {
 Result<void> make_folds(const AutoOptions& options, Trials& trials) {
   const TrainingSet* const validate = trials.request.validate;
   const TrainingSet& set = *trials.request.train;
-  TRY(trials.queries, measured_queries(validate != nullptr ? *validate : set, trials.measure));
+  const TrainingSet& measured = validate != nullptr ? *validate : set;
+  TRY(trials.queries, measured_queries(measured, trials.measure));
+  trials.telling = count_answerable(measured);
   trials.fold_of.assign(trials.queries.size(), 0);
   if (validate != nullptr) trials.training.push_back(set);
-  if (validate != nullptr || trials.queries.size() < 2) return {};
-  const std::vector<bool> measured = are_measured(set, trials.queries);
-  const std::size_t most =
-      has_many_lists(set) || trials.queries.size() >= kFewestForRich ? kRichFolds : kMostFolds;
-  const std::size_t count = std::min({most, options.folds, base_queries(set, measured).size()});
-  if (count < 2) return {};
-  TRY(const auto fold_of, folds_of_base_queries(set, measured, count, trials.request.seed));
+  if (validate != nullptr || !trials.can_compare()) return {};
+  const std::size_t most = has_many_lists(set) || trials.telling >= kFewestForRich ? kRichFolds : kMostFolds;
+  const std::size_t count = std::min({most, options.folds, trials.telling});
+  TRY(const auto fold_of, folds_to_measure(set, count, trials.request.seed));
   for (std::size_t i = 0; i < trials.queries.size(); ++i)
     trials.fold_of[i] = fold_of[trials.queries[i].place];
   for (std::size_t fold = 0; fold < count; ++fold)
@@ -366,7 +368,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   Trials trials{request, TimeLeft(request), request.measure.name.empty() ? "map" : request.measure.name,
                 auto_candidates(*request.train, learners, options.k, request.prior != nullptr)};
   TRY_VOID(make_folds(options, trials));
-  if (trials.queries.size() < kFewestForRich) keep_those_for_few(trials.candidates);
+  if (trials.telling < kFewestForRich) keep_those_for_few(trials.candidates);
   std::vector<Choice> choices = choices_of(trials.candidates);
   const bool is_measured = trials.can_compare();
   if (is_measured) run_trials(trials, choices);

@@ -143,7 +143,7 @@ Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& 
   TRY(const auto queries, measured_queries(set, options.measure));
   const std::vector<bool> all(set.queries.size(), true);
   const std::size_t bases = base_queries(set, all).size();
-  if (queries.size() < 2 || bases < 2)
+  if (count_answerable(set) < 2)
     return fail(Code::bad_data,
                 "certainty needs two queries with a relevant document in a list; judge more queries");
   const std::size_t folds = std::min(options.folds, bases);

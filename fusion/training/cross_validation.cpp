@@ -36,12 +36,6 @@ bool is_relevant(const TrainingSet& set, std::size_t row) {
   return set.grades[row] >= set.feedback.relevance_level;
 }
 
-bool is_answerable(const TrainingSet& set, const QueryRange& query) {
-  for (std::size_t row = query.begin; row < query.end; ++row)
-    if (is_relevant(set, row)) return true;
-  return false;
-}
-
 /// The rank (from 1) of the first relevant row, at most `cap`.
 int best_rank(const TrainingSet& set, const std::vector<std::size_t>& order, int cap) {
   for (std::size_t i = 0; i < order.size() && static_cast<int>(i) + 1 < cap; ++i)
@@ -181,8 +175,9 @@ Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation:
     if (const Json* choice = trained.model.training.if_contains("auto")) result.choices.push_back(*choice);
     if (options.progress) options.progress(fold + 1, folds.count);
   }
+  const std::vector<bool> answerable = are_answerable(set);
   for (std::size_t q = 0; q < set.queries.size(); ++q) {
-    if (!is_answerable(set, set.queries[q])) {
+    if (!answerable[q]) {
       ++result.unanswerable;
       continue;
     }

@@ -92,8 +92,7 @@ using ValuesByWeight = std::array<std::vector<double>, kPoolWeights.size()>;
 
 Result<ValuesByWeight> measure_weights(const Pool& pool, const std::vector<HeldOutQuery>& queries) {
   const TrainingSet& own = *pool.request.train;
-  TRY(const auto fold_of,
-      folds_of_base_queries(own, are_measured(own, queries), kPoolFolds, pool.request.seed));
+  TRY(const auto fold_of, folds_to_measure(own, kPoolFolds, pool.request.seed));
   ValuesByWeight out;
   out.fill(std::vector<double>(queries.size(), 0.0));
   for (std::size_t fold = 0; fold < kPoolFolds; ++fold) {
@@ -130,7 +129,7 @@ Result<TrainingResult> train_pooled(const TrainingRequest& request, const Learne
   TRY(const auto queries, measured_queries(own, request.measure.name.empty() ? "map" : request.measure.name));
   std::size_t chosen = 0;
   JsonArray among;
-  if (base_queries(own, are_measured(own, queries)).size() >= kPoolFolds) {
+  if (count_answerable(own) >= kPoolFolds) {
     TRY(const auto values, measure_weights(pool, queries));
     chosen = best_weight(values);
     for (std::size_t w = 0; w < values.size(); ++w)

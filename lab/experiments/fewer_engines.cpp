@@ -93,7 +93,7 @@ Result<PartValues> run_part(const JudgedQueries& queries, const std::string& mea
     const fusion::TrainingSet set = fusion::select_queries(queries.set, one);
     const std::vector<std::uint64_t> known = fusion::order_lists(set, *model.ranker).order;
     const auto value = [&](const Asked& asked) {
-      return values_of(queries, one, asked.set, asked.scores, measure)[0];
+      return values_of(queries, asked.set, asked.scores, measure)[0];
     };
     std::vector<double> values = {value(Asked(model, set, gained))};
     for (const std::size_t count : kCounts) {

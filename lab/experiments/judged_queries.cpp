@@ -114,13 +114,7 @@ Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed
   fusion::TrainingInputReport report;
   TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
   TRY(auto part_of, random_parts(set, kFifths, seed));
-  JudgedQueries out{collection.name, std::move(set), std::move(part_of), {}, false, collection.limit};
-  for (const fusion::QueryRange& query : out.set.queries) {
-    GradeCounts& counts = out.judged.emplace_back();
-    for (const auto& each : collection.judgments.find(query.id)->documents)
-      if (each.grade >= 1) evaluation::count_grade(each.grade, counts);
-  }
-  return out;
+  return JudgedQueries{collection.name, std::move(set), std::move(part_of), false, collection.limit};
 }
 
 namespace {
@@ -138,7 +132,7 @@ Result<JudgedQueries> read_aggregation(const std::string& data, const std::strin
     for (const fusion::QueryRange& query : part.queries) part_of[query.id] = i;
   }
   TRY(auto set, fusion::read_training_set(all));
-  JudgedQueries out{name, std::move(set), {}, {}, true, 0};
+  JudgedQueries out{name, std::move(set), {}, true, 0};
   for (const fusion::QueryRange& query : out.set.queries) out.part_of.push_back(part_of[query.id]);
   return out;
 }
@@ -180,16 +174,11 @@ Result<void> for_each_set(std::initializer_list<std::string_view> names, const E
   return {};
 }
 
-std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
-                              const fusion::TrainingSet& set, const std::vector<double>& scores,
-                              const std::string& measure) {
+std::vector<double> values_of(const JudgedQueries& queries, const fusion::TrainingSet& set,
+                              const std::vector<double>& scores, const std::string& measure) {
   const auto measures = evaluation::parse_measures(measure);
-  std::vector<GradeCounts> judged;
-  for (const std::size_t query : test)
-    if (!queries.judged.empty()) judged.push_back(queries.judged[query]);
   std::vector<double> values;
-  for (const auto& row : QueryMeasures(set, *measures, std::move(judged), queries.limit).of(scores))
-    values.push_back(row[0]);
+  for (const auto& row : QueryMeasures(set, *measures, queries.limit).of(scores)) values.push_back(row[0]);
   return values;
 }
 

@@ -48,8 +48,7 @@ Result<RunCollection> read_fedweb(const std::string& data);
 struct JudgedQueries {
   std::string name;
   fusion::TrainingSet set;
-  std::vector<std::size_t> part_of;      ///< per query: the number of its part
-  std::vector<GradeCounts> judged = {};  ///< per query: relevant documents; empty: those in the lists
+  std::vector<std::size_t> part_of;  ///< per query: the number of its part
   bool is_part_fixed = false;  ///< true: the data set defines the parts; false: they are drawn at random
   std::size_t limit = 0;       ///< how many documents of a ranking count in the measures; 0: all
 };
@@ -90,11 +89,10 @@ Division divided(const std::vector<std::size_t>& part_of, std::size_t part);
 Result<std::vector<std::size_t>> random_parts(const fusion::TrainingSet& set, std::size_t count,
                                               std::uint64_t seed);
 
-/// The values of a measure for test queries.
-/// in: test - for each query of `set`, its number in `queries`; scores - one per document of `set`
-std::vector<double> values_of(const JudgedQueries& queries, const std::vector<std::size_t>& test,
-                              const fusion::TrainingSet& set, const std::vector<double>& scores,
-                              const std::string& measure);
+/// The values of a measure for the queries of a set.
+/// in: queries - that the set was taken from; scores - one per document of `set`
+std::vector<double> values_of(const JudgedQueries& queries, const fusion::TrainingSet& set,
+                              const std::vector<double>& scores, const std::string& measure);
 
 /// Judged queries to learn from and others to test on.
 struct Trial {
@@ -107,7 +105,7 @@ struct Trial {
   Result<fusion::Model> learn(const Method& method) const { return learn(method, train_set); }
   /// The measure of each test query.
   std::vector<double> values(const fusion::Model& model) const {
-    return values_of(queries, test, test_set, model.ranker->score(test_set.matrix), measure);
+    return values_of(queries, test_set, model.ranker->score(test_set.matrix), measure);
   }
   double value(const fusion::Model& model) const { return mean_of(values(model)); }
 

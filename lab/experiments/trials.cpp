@@ -35,8 +35,8 @@ Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model) {
 }
 
 QueryMeasures::QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures,
-                             std::vector<GradeCounts> judged, std::size_t limit)
-    : set_(&set), measures_(&measures), judged_(std::move(judged)), limit_(limit) {
+                             std::size_t limit)
+    : set_(&set), measures_(&measures), limit_(limit) {
   for (const fusion::QueryRange& query : set.queries) {
     const std::vector<double> equal(query.end - query.begin, 0.0);
     std::vector<std::uint32_t> order;
@@ -56,9 +56,8 @@ std::vector<std::vector<double>> QueryMeasures::of(const std::vector<double>& sc
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return scores[range.begin + a] > scores[range.begin + b];
     });
-    const std::span<const double> grades(set_->grades.data() + range.begin, range.end - range.begin);
-    evaluation::JudgedRanking ranking = evaluation::judged_ranking(grades, order);
-    if (!judged_.empty()) ranking.judged = judged_[query];
+    evaluation::JudgedRanking ranking =
+        evaluation::judged_ranking(fusion::judged_grades(*set_, range), order);
     if (limit_ > 0 && ranking.grades.size() > limit_) ranking.grades.resize(limit_);
     values.push_back(evaluation::evaluate(*measures_, ranking, {}));
   }

@@ -79,17 +79,14 @@ auto followed(const fusion::TrainingSet& set, const std::vector<fusion::WeakRank
   return values;
 }
 
-/// How many documents of each grade a query has, listed or not.
-using GradeCounts = std::vector<evaluation::GradeCount>;
-
 /// Computes measures of every query of a set. Equal scores are ordered by the rule of fusion: more lists,
-/// better best rank, id.
+/// better best rank, id. Judged documents that no list holds count as not found.
 class QueryMeasures {
  public:
   /// The first two arguments must outlive this object.
-  /// in: judged - per query; empty: what the set has; limit - how many documents of a ranking count; 0: all
+  /// in: limit - how many documents of a ranking count; 0: all
   QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures,
-                std::vector<GradeCounts> judged = {}, std::size_t limit = 0);
+                std::size_t limit = 0);
 
   /// in:  one score per document
   /// out: queries x measures
@@ -100,7 +97,6 @@ class QueryMeasures {
  private:
   const fusion::TrainingSet* set_;
   const evaluation::MeasureSet* measures_;
-  std::vector<GradeCounts> judged_;
   std::size_t limit_;
   std::vector<std::vector<std::uint32_t>> tie_order_;  // per query: row numbers relative to its first row
 };

@@ -96,6 +96,13 @@ struct PendingPairs {
   std::vector<ClickPair> pairs;
 };
 
+/// What QueryRange says of a query beside its rows.
+struct Noted {
+  std::vector<std::uint32_t> unasked;
+  bool is_judged = false;
+  std::vector<double> unlisted;
+};
+
 class Collector {
  public:
   Collector(Store& store, const StoreTrainingOptions& options, StoreTrainingReport& report)
@@ -319,7 +326,10 @@ class Collector {
   void add_rows(const std::string& query, const StoredSearch& search,
                 const std::map<std::string, double>& grades) {
     const auto instances = stored_instances(search, features_);
-    note_unasked(query, search);
+    Noted& noted = noted_[query];
+    noted.unasked = unasked_features(search);
+    noted.is_judged = !grades.empty();
+    auto unlisted = grades;
     const auto matrix = fusion::feature_matrix(features_, instances);
     std::vector<fusion::Cell> cells;
     for (std::size_t i = 0; i < instances.documents.size(); ++i) {
@@ -328,22 +338,30 @@ class Collector {
         if (!matrix.is_unranked(i, f)) cells.push_back({static_cast<std::uint32_t>(f), matrix.value(i, f)});
       const auto grade = grades.find(std::string(instances.documents[i]));
       const bool is_judged = grade != grades.end();
+      if (is_judged) unlisted.erase(grade->first);
       builder_.add({query, instances.documents[i], is_judged ? grade->second : 0.0,
                     is_judged || grades.empty() || !options_.are_unjudged_ignored, cells});
     }
+    for (const auto& [document, grade] : unlisted) noted.unlisted.push_back(grade);
   }
 
-  /// Notes for which features the search has no list, as a domain with `select` leaves some out.
-  void note_unasked(const std::string& query, const StoredSearch& search) {
-    auto& unasked = unasked_[query];
+  /// The features for which the search has no list, as a domain with `select` leaves some out.
+  std::vector<std::uint32_t> unasked_features(const StoredSearch& search) const {
+    std::vector<std::uint32_t> unasked;
     for (std::uint32_t f = 0; f < features_.size(); ++f)
       if (!fusion::is_derived(features_[f]) && common_features(search, {features_[f]}) == 0)
         unasked.push_back(f);
+    return unasked;
   }
 
   Result<fusion::TrainingSet> finish() {
     TRY(auto set, builder_.finish(features_, options_.feedback));
-    for (fusion::QueryRange& query : set.queries) query.unasked = std::move(unasked_[query.id]);
+    for (fusion::QueryRange& query : set.queries) {
+      Noted& noted = noted_[query.id];
+      query.unasked = std::move(noted.unasked);
+      query.is_judged = noted.is_judged;
+      query.unlisted = std::move(noted.unlisted);
+    }
     weigh_model(set);
     report_.click_trust = trust();
     for (const PendingPairs& pending : pending_) add_pairs(pending, report_.click_trust, set);
@@ -394,7 +412,7 @@ class Collector {
   std::map<std::string, std::vector<Click>> clicks_;                          ///< by search
   std::map<std::string, std::map<std::string, int>> held_out_grades_;         ///< by query and document
   std::map<std::string, double> used_by_query_;
-  std::map<std::string, std::vector<std::uint32_t>> unasked_;  ///< features, by query
+  std::map<std::string, Noted> noted_;  ///< by query
   std::vector<PendingPairs> pending_;
 };
 

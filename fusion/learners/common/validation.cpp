@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evaluation/measures/measure.h"
+#include "fusion/data/base_queries.h"
 #include "fusion/data/fused_order.h"
 
 namespace metafuse::fusion {
@@ -19,24 +20,19 @@ struct Prepared {
     std::size_t begin = 0;
     // Rows, counted from begin, in the order that decides between equal scores.
     std::vector<std::uint32_t> ties;
-    std::vector<double> grades;
+    std::vector<double> grades;  // of the rows, then of documents that no list holds
   };
   std::vector<Query> queries;
 };
-
-bool has_relevant(const TrainingSet& set, const QueryRange& query) {
-  for (std::size_t row = query.begin; row < query.end; ++row)
-    if (set.grades[row] >= set.feedback.relevance_level) return true;
-  return false;
-}
 
 /// Measures take whole grades, which reach a level if they reach the next whole number.
 evaluation::Rules rules_of(const TrainingSet& set) {
   evaluation::Rules rules;
   rules.relevance_level = static_cast<int>(std::ceil(set.feedback.relevance_level));
   rules.top_grade = 1;
-  for (const double grade : set.grades)
-    rules.top_grade = std::max(rules.top_grade, evaluation::whole_grade(grade));
+  for (const QueryRange& query : set.queries)
+    for (const double grade : judged_grades(set, query))
+      rules.top_grade = std::max(rules.top_grade, evaluation::whole_grade(grade));
   return rules;
 }
 
@@ -45,13 +41,13 @@ double average_over_queries(const Prepared& prepared, std::span<const double> sc
   std::vector<double> documents;
   std::vector<std::uint32_t> order;
   for (const Prepared::Query& query : prepared.queries) {
-    const auto own = scores.subspan(query.begin, query.grades.size());
+    const auto own = scores.subspan(query.begin, query.ties.size());
     order = query.ties;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return own[a] > own[b]; });
     values.push_back(evaluation::evaluate(
         prepared.measures, evaluation::judged_ranking(query.grades, order, own), prepared.rules)[0]);
-    documents.push_back(static_cast<double>(query.grades.size()));
+    documents.push_back(static_cast<double>(query.ties.size()));
   }
   return evaluation::average(prepared.measures.measure_of(0), values, 0, false, documents);
 }
@@ -66,17 +62,14 @@ Result<ValidationMeasure> measure_by_rules(const TrainingSet& set, const std::st
   prepared->measures = std::move(measures);
   prepared->rules = rules;
   for (const QueryRange& range : set.queries) {
-    if (!has_relevant(set, range)) continue;
+    if (!range.is_judged) continue;
     Prepared::Query query{range.begin, {}, {}};
     const std::vector<double> equal(range.end - range.begin, 0.0);
     for (const std::size_t row : fused_order(set.matrix, range.begin, range.end, equal, set.documents))
       query.ties.push_back(static_cast<std::uint32_t>(row - range.begin));
-    query.grades.assign(set.grades.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                        set.grades.begin() + static_cast<std::ptrdiff_t>(range.end));
+    query.grades = judged_grades(set, range);
     prepared->queries.push_back(std::move(query));
   }
-  if (prepared->queries.empty())
-    return fail(Code::bad_data, "no query of the validation input has a relevant document in any list");
   const bool is_cost = prepared->measures.measure_of(0).is_cost;
   const double sign = is_cost ? -1.0 : 1.0;
   return ValidationMeasure{[prepared, sign](std::span<const double> scores) {
@@ -88,6 +81,8 @@ Result<ValidationMeasure> measure_by_rules(const TrainingSet& set, const std::st
 }  // namespace
 
 Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name) {
+  if (count_answerable(set) == 0)
+    return fail(Code::bad_data, "no query of the validation input has a relevant document in any list");
   return measure_by_rules(set, name, rules_of(set));
 }
 
@@ -95,18 +90,36 @@ Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const
   const evaluation::Rules rules = rules_of(set);
   std::vector<HeldOutQuery> out;
   for (std::size_t query = 0; query < set.queries.size(); ++query) {
+    if (!set.queries[query].is_judged) continue;
     TrainingSet own = select_queries(set, std::span(&query, 1));
-    auto value = measure_by_rules(own, measure, rules);
-    if (!value && value.error().code == Code::usage) return value.error();
-    if (value) out.push_back({query, std::move(own), std::move(*value)});
+    TRY(auto value, measure_by_rules(own, measure, rules));
+    out.push_back({query, std::move(own), std::move(value)});
   }
   return out;
 }
 
-std::vector<bool> are_measured(const TrainingSet& set, const std::vector<HeldOutQuery>& queries) {
-  std::vector<bool> out(set.queries.size(), false);
-  for (const HeldOutQuery& query : queries) out[query.place] = true;
+std::vector<bool> are_answerable(const TrainingSet& set) {
+  std::vector<bool> out;
+  for (const QueryRange& query : set.queries) {
+    const std::span grades(set.grades.data() + query.begin, query.end - query.begin);
+    out.push_back(query.is_judged && std::ranges::any_of(grades, [&](double grade) {
+                    return grade >= set.feedback.relevance_level;
+                  }));
+  }
   return out;
+}
+
+std::size_t count_answerable(const TrainingSet& set) {
+  return base_queries(set, are_answerable(set)).size();
+}
+
+Result<std::vector<std::size_t>> folds_to_measure(const TrainingSet& set, std::size_t folds,
+                                                  std::uint64_t seed) {
+  TRY(auto fold_of, folds_of_base_queries(set, are_answerable(set), folds, seed));
+  std::size_t next = 0;
+  for (std::size_t query = 0; query < fold_of.size(); ++query)
+    if (fold_of[query] == folds && set.queries[query].is_judged) fold_of[query] = next++ % folds;
+  return fold_of;
 }
 
 }  // namespace metafuse::fusion

@@ -4,6 +4,7 @@
 // the choice of the learner `auto`.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -28,10 +29,12 @@ struct ValidationMeasure {
 
 /// Makes a function that evaluates one score per row of the set. Each query is ordered by score; equal scores
 /// by more lists, better best rank and document id. Measures defined as expectations over ties get the scores
-/// themselves. The result is averaged as in `evaluate`, over the queries with a relevant document.
+/// themselves. The result is that of `evaluate` for lists in this order: the mean over all judged queries, in
+/// which relevant documents that no list holds count as not found. But the few measures that tell unjudged
+/// documents from documents of grade 0, such as bpref, see only the latter.
 ///
 /// in:     name - one measure of evaluation's table, such as "map" or "ndcg_cut_10"
-/// errors: usage: an unknown measure, or one with several columns; bad_data: no query has a relevant document
+/// errors: usage: an unknown measure, or one with several columns; bad_data: no query is answerable
 /// cost:   per call O(documents log documents) for each query
 Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name);
 
@@ -42,12 +45,19 @@ struct HeldOutQuery {
   ValidationMeasure measure;
 };
 
-/// Splits a set into its queries that have a relevant document. The highest grade, which some measures use,
-/// is that of the whole set.
+/// Splits a set into its judged queries. The highest grade, which some measures use, is the whole set's.
 /// errors: usage: as validation_measure()
 Result<std::vector<HeldOutQuery>> measured_queries(const TrainingSet& set, const std::string& measure);
 
-/// Which queries of a set are among the measured ones.
-std::vector<bool> are_measured(const TrainingSet& set, const std::vector<HeldOutQuery>& queries);
+/// Which queries have a relevant document in a list. The others cannot tell one ranking from another.
+std::vector<bool> are_answerable(const TrainingSet& set);
+
+/// How many base queries have an answerable query.
+std::size_t count_answerable(const TrainingSet& set);
+
+/// The fold of each query, as folds_of_base_queries() gives it with the answerable ones marked. All other
+/// judged queries, which are measured too, are spread evenly over the folds.
+Result<std::vector<std::size_t>> folds_to_measure(const TrainingSet& set, std::size_t folds,
+                                                  std::uint64_t seed);
 
 }  // namespace metafuse::fusion

@@ -512,25 +512,15 @@ TEST_CASE("No candidate of auto is measured on a base query that it was trained 
   CHECK(trainings > 0);
 }
 
-TEST_CASE("A relevance level between two grades is that of the grade above it", "[fusion][auto]") {
-  TrainingSet set = queries_with_a_good_list(4, false);
-  const std::vector<double> scores(set.grades.size(), 0.0);
-  const auto precision_at = [&](double level) {
-    set.feedback.relevance_level = level;
-    return validation_measure(set, "map")->value(scores);
-  };
-  CHECK(precision_at(0.5) == precision_at(1.0));
-  CHECK(precision_at(0.5) < 1.0);
-}
-
-TEST_CASE("The highest grade of a measured query is that of the whole set", "[fusion][auto]") {
-  TrainingSet set = queries_with_a_good_list(2, false);
-  for (std::size_t row = set.queries[1].begin; row < set.queries[1].end; ++row) set.grades[row] *= 3.0;
-  const auto queries = measured_queries(set, "err_5");
-  REQUIRE(queries->size() == 2);
-  std::vector<double> scores(set.queries[0].end, 0.0);
-  scores[0] = 1.0;  // a document of grade 1: it stops a reader with 1/8
-  const double value = queries->front().measure.value(scores);
-  CHECK(value >= 1.0 / 8);
-  CHECK(value < 0.3);
+TEST_CASE("Searches of one base query count once for what auto compares", "[fusion][auto]") {
+  TrainingSet set = queries_with_a_good_list(24, false);
+  CHECK(auto_result(set).model.training.at("auto").at("among").as_array().size() > 2);
+  for (std::size_t q = 0; q < set.queries.size(); ++q)
+    set.queries[q].id = "b" + std::to_string(10 + q / 2) + "#" + std::to_string(q);
+  const JsonObject record = auto_result(set).model.training.at("auto").as_object();
+  CHECK(record.at("measured_queries").to_number<int>() == 24);
+  CHECK(record.at("folds").to_number<int>() == 5);  // two from twenty base queries on
+  REQUIRE(record.at("among").as_array().size() == 2);
+  CHECK(record.at("among").at(0).at("name") == kBlend);
+  CHECK(record.at("among").at(1).at("name") == "RRF");
 }

@@ -35,14 +35,14 @@ TEST_CASE("A growing model is measured before its rounds and after each, and kee
 
 TEST_CASE("Measures count relevant documents that no list has, and only the first ranks",
           "[experiments][trials]") {
-  const fusion::TrainingSet set = three_documents();
+  fusion::TrainingSet set = three_documents();
   const auto measures = evaluation::parse_measures("map");
   REQUIRE(measures.has_value());
   const std::vector<double> scores = {3.0, 2.0, 1.0};
   CHECK(QueryMeasures(set, *measures).means(scores)[0] == Approx((1.0 / 2 + 2.0 / 3) / 2));
-  const std::vector<GradeCounts> judged = {{{1, 1}, {2, 3}}};
-  CHECK(QueryMeasures(set, *measures, judged).means(scores)[0] == Approx((1.0 / 2 + 2.0 / 3) / 4));
-  CHECK(QueryMeasures(set, *measures, judged, 2).means(scores)[0] == Approx(1.0 / 2 / 4));
+  set.queries[0].unlisted = {2.0, 0.0, 2.0};
+  CHECK(QueryMeasures(set, *measures).means(scores)[0] == Approx((1.0 / 2 + 2.0 / 3) / 4));
+  CHECK(QueryMeasures(set, *measures, 2).means(scores)[0] == Approx(1.0 / 2 / 4));
 }
 
 TEST_CASE("Words are of letters and digits in lower case", "[experiments][trials]") {

@@ -445,6 +445,24 @@ TEST_CASE("A list that a search did not ask for is noted as such", "[service][le
   CHECK(set->queries[0].unasked == std::vector<std::uint32_t>{1});  // c@e3 was asked, and failed
 }
 
+TEST_CASE("A store's judged queries have the grades of what their lists lack, and clicks are no judgments",
+          "[service][learning]") {
+  World world;
+  world.judge(false);
+  const StoredSearch clicked = world.add_clicked("00000005");
+  const std::string judged = world.store->judgments.queries("shoes")->front().query;
+  REQUIRE(world.store->judgments.set({"shoes", judged, "elsewhere", "ann", 1, "", kNewYear}).has_value());
+  StoreTrainingOptions options = world.options().training;
+  for (const char* name : {"good@g", "a@e1"})
+    options.features.push_back({name, fusion::FeatureKind::rank, 10});
+  const auto set = training_set_from_store(*world.store, options);
+  REQUIRE(set.has_value());
+  REQUIRE(set->queries.size() == 2);
+  CHECK_FALSE(set->queries[0].is_judged);  // clicked
+  CHECK(set->queries[1].is_judged);
+  CHECK(set->queries[1].unlisted == std::vector<double>{1.0});
+}
+
 TEST_CASE("A model of a domain also learns from what people judged of the same lists elsewhere",
           "[service][learning]") {
   World world;
