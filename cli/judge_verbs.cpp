@@ -309,7 +309,7 @@ void add_asking_options(CLI::App& verb, JudgeArguments& a) {
   verb.add_option(
           "--budget", a.budget,
           "limits of this run, any of requests=NUMBER, tokens=NUMBER and money=NUMBER; no request is sent "
-          "that could exceed one")
+          "that could exceed one, by the tokens that earlier ones had")
       ->type_name("NAME=NUMBER");
   verb.add_option("--price", a.price,
                   "prices of a million tokens, input=NUMBER and output=NUMBER, for --budget money=NUMBER")

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/training_options.h"
@@ -169,8 +171,8 @@ Result<void> fuse_requests(const FuseArguments& arguments) {
   if (std::fflush(stdout) != 0)
     return fail(Code::try_again, "standard output: cannot write; is the disk full?");
   if (refused == 0) return {};
-  return fail(Code::bad_data, file + ":" + std::to_string(first) + ": refused, and so were " +
-                                  std::to_string(refused - 1) + " others; the answers say why");
+  return fail(Code::bad_data, fmt::format("{}:{}: the first of {} refused request{}; the answers say why",
+                                          file, first, refused, refused == 1 ? "" : "s"));
 }
 
 Result<void> run_fuse(const FuseArguments& arguments) {
@@ -221,7 +223,8 @@ void add_fuse(CLI::App& app, Program& program) {
   add_threads(verb, a.options.threads)->check(CLI::Range(1, 1024));
   CLI::Option* json =
       verb.add_flag("--json", a.is_json, "answer requests of POST /v1/fuse, one per line of FILE");
-  for (const char* name : {"--model", "--method", "--runs"}) json->excludes(verb.get_option(name));
+  for (CLI::Option* other : verb.get_options())
+    if (other != json && other != verb.get_help_ptr()) json->excludes(other);
   verb.add_option("FILE", a.requests, "with --json: the requests; default: standard input");
   verb.add_option("--config", a.config, "with --json: the configuration whose domains may be named")
       ->needs(json);

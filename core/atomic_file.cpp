@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,18 @@ std::string name_beside(const std::string& path, unsigned number) {
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// The file that a path names: itself, or what a symbolic link leads to.
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+/// Gives the file the owner and group of `other`, as far as this process may.
+void own_like(int descriptor, const struct stat& other) {
+  if (::fchown(descriptor, other.st_uid, other.st_gid) == 0) return;
 }
 
 /// Gives an unnamed file a name beside `path`, which is stored in `name`.
@@ -66,7 +79,7 @@ Result<void> check_writable(const std::string& path) {
   } else if (errno != ENOENT) {
     return write_error(path, errno);
   }
-  if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
+  if (::access(folder_of(target_of(path)).c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
   return {};
 }
 
@@ -122,7 +135,9 @@ Result<FileWriter> FileWriter::open(const std::string& path, FileAccess access) 
   } else if (state->is_in_place) {
     state->descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
+    if (is_there) state->path = target_of(path);
     state->open_beside();
+    if (is_there && state->descriptor >= 0) own_like(state->descriptor, status);
     const mode_t mode = (is_there ? status.st_mode : kMode) & (access == FileAccess::owner ? 0700 : 0777);
     if ((is_there || access == FileAccess::owner) && state->descriptor >= 0)
       ::fchmod(state->descriptor, mode);
@@ -166,8 +181,12 @@ Result<void> FileWriter::commit() {
 Result<FileLock> FileLock::take(const std::string& path, const std::string& taken) {
   FileLock lock;
   lock.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock.descriptor_ < 0 && errno == ENOENT)
+  if (lock.descriptor_ < 0 && errno == ENOENT) {
     lock.descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct stat folder {};  // what root locks here, the folder's owner can lock later
+    if (lock.descriptor_ >= 0 && ::stat(folder_of(path).c_str(), &folder) == 0)
+      own_like(lock.descriptor_, folder);
+  }
   if (lock.descriptor_ < 0) return write_error(path, errno);
   if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) return fail(Code::unavailable, path + ": " + taken);
   return lock;

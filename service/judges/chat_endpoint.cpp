@@ -61,7 +61,7 @@ std::uint64_t count_in(const JsonMembers& members, std::string_view name, std::u
   return count != nullptr && *count >= 0 ? static_cast<std::uint64_t>(*count) : otherwise;
 }
 
-/// Reads {"choices":[{"message":{"content"},"finish_reason"}],"usage":{...}}.
+/// Reads {"choices":[{"message":{"content"},"finish_reason"}],"usage":{...}}; a "refusal" stands for content.
 /// In any other answer there is no content.
 ChatAnswer read_chat_answer(const HttpAnswer& answer, const std::string& prompt) {
   ChatAnswer out;
@@ -76,7 +76,9 @@ ChatAnswer read_chat_answer(const HttpAnswer& answer, const std::string& prompt)
   const JsonArray* const choices = members.array("choices");
   if (choices == nullptr || choices->empty()) return out;
   const JsonMembers choice(choices->front());
-  const auto* content = choice.inner("message").text("content");
+  const JsonMembers message = choice.inner("message");
+  const auto* content = message.text("content");
+  if (content == nullptr) content = message.text("refusal");
   if (content != nullptr) out.content = std::string(*content);
   const auto* reason = choice.text("finish_reason");
   out.is_cut = reason != nullptr && *reason == "length";

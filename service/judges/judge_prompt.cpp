@@ -56,15 +56,15 @@ std::vector<std::string> new_ids(std::size_t count) {
 
 /// The answer without white space, a block of thoughts before it, and a code fence around it.
 std::string_view bare_answer(std::string_view answer) {
-  constexpr std::string_view kThoughts = "<think>";
+  constexpr std::string_view kThoughts = "<think>";  // some servers leave it out
   constexpr std::string_view kEndOfThoughts = "</think>";
   constexpr std::string_view kFence = "```";
   answer = ascii_trimmed(answer);
-  if (answer.starts_with(kThoughts)) {
-    const std::size_t end = answer.find(kEndOfThoughts);
-    if (end == std::string_view::npos) return {};
+  const std::size_t end = answer.find(kEndOfThoughts);
+  if (end != std::string_view::npos)
     answer = ascii_trimmed(answer.substr(end + kEndOfThoughts.size()));
-  }
+  else if (answer.starts_with(kThoughts))
+    return {};
   if (!answer.starts_with(kFence) || !answer.ends_with(kFence) || answer.size() < 2 * kFence.size())
     return answer;
   answer = answer.substr(kFence.size(), answer.size() - 2 * kFence.size());

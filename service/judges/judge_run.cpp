@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -79,6 +80,7 @@ class JudgeWork {
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
     if (error_) return *error_;
+    if (strange_ > 0 && !has_chatted_) return no_chat();
     answer_equal();
     run_.left = total_ - done_;
     run_.requests = spent_.requests;
@@ -215,8 +217,8 @@ class JudgeWork {
     const std::size_t limit = endpoint_.model().answer_tokens > 0
                                   ? endpoint_.model().answer_tokens
                                   : kTokensAround + kTokensPerGrade * request.ids.size();
-    const Cost most{1, most_tokens(request.text.size()), limit};
     for (int tries = 1;; ++tries) {
+      const Cost most{1, most_input(request.text.size()), limit};
       if (!reserve(most)) return std::optional<ChatAnswer>();
       auto sent = endpoint_.ask(request.text, limit, [this] { return has_ended(); });
       const bool is_answered = sent && sent->answer;
@@ -226,6 +228,7 @@ class JudgeWork {
       else if (sent && sent->may_have_cost)
         spent = most;
       settle(most, spent);
+      if (is_answered) note_size(request.text.size(), spent.input);
       if (!sent) return sent.error();
       if (is_answered) return std::move(sent->answer);
       if (tries == kTriesOfRequest)
@@ -236,6 +239,18 @@ class JudgeWork {
       const int seconds = std::max(sent->retry_after_seconds, 1 << (tries - 1));
       if (options_.pause) options_.pause(std::chrono::seconds(seconds), [this] { return has_ended(); });
     }
+  }
+
+  std::uint64_t most_input(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return std::max(most_tokens(bytes),
+                    static_cast<std::uint64_t>(std::ceil(tokens_per_byte_ * static_cast<double>(bytes))));
+  }
+
+  /// Learns from what a server counted how many tokens a prompt may have.
+  void note_size(std::size_t bytes, std::uint64_t tokens) {
+    const std::lock_guard lock(mutex_);
+    tokens_per_byte_ = std::max(tokens_per_byte_, static_cast<double>(tokens) / static_cast<double>(bytes));
   }
 
   bool has_ended() {
@@ -251,13 +266,14 @@ class JudgeWork {
     TRY(const auto answer, exchange(request));
     if (!answer) return {};
     TRY_VOID(note_form(answer->content.has_value() || answer->is_cut));
+    const bool is_last = batch.is_repeated && batch.documents.size() == 1;
     const auto grades = answer->content ? read_grades_answer(*answer->content, request.ids) : std::nullopt;
     if (grades) {
       for (std::size_t i = 0; i < grades->size(); ++i) TRY_VOID(keep(batch, i, (*grades)[i]));
       return {};
     }
-    if (answer->is_cut) return note_cut(batch);
-    if (batch.is_repeated && batch.documents.size() == 1) return keep(batch, 0, std::nullopt);
+    if (answer->is_cut || (is_last && !answer->content)) return note_refused(batch, answer->is_cut);
+    if (is_last) return keep(batch, 0, std::nullopt);
     ask_again(batch);
     return {};
   }
@@ -268,6 +284,10 @@ class JudgeWork {
     has_chatted_ = has_chatted_ || is_chat;
     strange_ += is_chat ? 0 : 1;
     if (has_chatted_ || strange_ < kStrangeAnswers) return {};
+    return no_chat();
+  }
+
+  Error no_chat() const {
     return fail(
         Code::unavailable,
         endpoint_.url() + ": answers, but not in the form of OpenAI's chat interface; check --endpoint");
@@ -282,11 +302,11 @@ class JudgeWork {
     has_changed_.notify_all();
   }
 
-  /// Counts the documents of an answer that was cut off as refused, but does not keep that: with a higher
-  /// limit a later run may have their grades.
-  Result<void> note_cut(const Batch& batch) {
+  /// Counts the documents of an answer that was cut off or said nothing as refused, but does not keep that:
+  /// with a higher limit or another server a later run may have their grades.
+  Result<void> note_refused(const Batch& batch, bool is_cut) {
     const std::lock_guard lock(mutex_);
-    ++run_.cut;
+    run_.cut += is_cut ? 1 : 0;
     run_.refused += batch.documents.size();
     done_ += batch.documents.size();
     report();
@@ -322,7 +342,8 @@ class JudgeWork {
   std::size_t total_ = 0;
   std::size_t done_ = 0;
   Cost spent_;
-  Cost reserved_;  ///< of the requests under way
+  Cost reserved_;               ///< of the requests under way
+  double tokens_per_byte_ = 0;  ///< the most that a prompt of this run had
   bool is_ended_ = false;
   bool has_chatted_ = false;
   std::size_t strange_ = 0;

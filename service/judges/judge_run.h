@@ -26,7 +26,8 @@ struct JudgeTask {
   std::vector<TextToGrade> texts;      ///< one per document
 };
 
-/// Limits of one run; 0: none. No request is sent that could exceed them.
+/// Limits of one run; 0: none. No request is sent that could exceed them, if a prompt has at most one token
+/// for three bytes, or as many per byte as an earlier one of the run.
 struct JudgeBudget {
   std::uint64_t requests = 0;
   std::uint64_t tokens = 0;
@@ -64,7 +65,8 @@ struct JudgeRun {
 /// Asks for all grades that the file of answers does not have. A document that speaks to judges
 /// (speaks_to_judge()) is asked alone. An answer that cannot be read is asked again once; then each of its
 /// documents is asked alone; what is still not graded counts as refused.
-/// An answer that was cut off would be cut off again: its documents count as refused in this run only.
+/// An answer that was cut off would be cut off again, and one that says nothing may be another server's: their
+/// documents count as refused in this run only.
 ///
 /// errors: those of ChatEndpoint::ask() but an interruption; unavailable: a request failed several times, or
 ///         nothing that came is in the form of a chat; those of the file of answers. What was answered

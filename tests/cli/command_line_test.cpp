@@ -59,6 +59,7 @@ TEST_CASE("What another option makes meaningless is refused", "[cli]") {
   refuses({"fuse", "--method", "rrf", "--runs", run, "--config", "c"}, "--config requires --json");
   refuses({"fuse", "--method", "rrf", "--runs", run, "-l", "2"}, "--train");
   refuses({"fuse", "--json", "--method", "rrf"}, "--method excludes --json");
+  refuses({"fuse", "--json", "--limit", "1"}, "--limit excludes --json");
   refuses({"fuse", "--method", "rrf", "--runs", run, "--tag", "two words"}, "--tag: one word");
   refuses({"evaluate", "--qrels", judged, "--runs", run, "--test", "t"}, "--test requires --compare");
   for (const char* verb : {"evaluate", "compare-methods", "lists"})

@@ -98,6 +98,28 @@ TEST_CASE("A replaced file keeps its mode and a new one follows the umask", "[co
   CHECK(mode_of("new") == (perms::owner_read | perms::owner_write));
 }
 
+TEST_CASE("Writing through a symbolic link replaces what it leads to and keeps its owner", "[core][text]") {
+  const test::TemporaryFolder folder;
+  const test::TemporaryFolder elsewhere;
+  REQUIRE(write_file(elsewhere.path("file"), "first").has_value());
+  std::filesystem::create_symlink(elsewhere.path("file"), folder.path("link"));
+  constexpr uid_t kOther = 65534;
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) REQUIRE(::chown(elsewhere.path("file").c_str(), kOther, kOther) == 0);
+  CHECK(check_writable(folder.path("link")).has_value());
+  REQUIRE(write_file(folder.path("link"), "second").has_value());
+  CHECK(std::filesystem::is_symlink(folder.path("link")));
+  CHECK(*read_text(elsewhere.path("file"), 100) == "second");
+  if (!is_root) return;
+  struct stat status {};
+  REQUIRE(::stat(elsewhere.path("file").c_str(), &status) == 0);
+  CHECK(status.st_uid == kOther);
+  REQUIRE(::chown(folder.path().c_str(), kOther, kOther) == 0);
+  REQUIRE(FileLock::take(folder.path("lock"), "taken").has_value());
+  REQUIRE(::stat(folder.path("lock").c_str(), &status) == 0);
+  CHECK(status.st_uid == kOther);
+}
+
 TEST_CASE("A writer that is killed leaves the old file and nothing beside it", "[core][text]") {
   const test::TemporaryFolder folder;
   const int probe = ::open(folder.path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);

@@ -64,6 +64,7 @@ class Fusing(unittest.TestCase):
         lists = {"a": ["x", "y"], "b": ["y", "x"]}
         self.assertEqual(metafuse.fuse(lists, "rrf", weights={"b": 2})[0].id, "y")
         self.assertEqual(metafuse.fuse(lists, "rrf", weights=[2, 1])[0].id, "x")
+        self.assertEqual(metafuse.fuse(lists, "rrf", weights=numpy.array([1, 2]))[0].id, "y")
         with self.assertRaisesRegex(metafuse.UsageError, "no list c; the lists are a, b"):
             metafuse.fuse(lists, weights={"c": 1})
 

@@ -209,8 +209,8 @@ def options_of(options: Mapping[str, Any]) -> dict[str, str]:
             continue
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            value = ",".join(map(str, value))
+        elif not isinstance(value, str) and (isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1):
+            value = ",".join(map(str, _listed(value)))
         elif isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
             value = int(value)
         out[name.replace("_", "-")] = str(value)

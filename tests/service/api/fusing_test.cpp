@@ -275,7 +275,7 @@ TEST_CASE("The command metafuse fuse --json answers each line of a file", "[serv
   const auto bad = run_command({METAFUSE_EXECUTABLE, "fuse", "--json", folder.path("bad")});
   CHECK(bad.status == 65);
   CHECK(bad.out == service::fuse_lines(one + "\n{}", {}));
-  CHECK(bad.err.find(":2: refused") != std::string::npos);
+  CHECK(bad.err.find(":2: the first of 1 refused request;") != std::string::npos);
   CHECK(run_command({METAFUSE_EXECUTABLE, "fuse", folder.path("good")}).status == 64);
 }
 

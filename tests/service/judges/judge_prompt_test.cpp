@@ -20,6 +20,7 @@ TEST_CASE("A model's answer counts only with one grade for each id and nothing e
   CHECK(read(" \n{\"bb\":0,\"aa\":3}\n") == grades);
   CHECK(read("```json\n{\"aa\": 3, \"bb\": 0}\n```") == grades);
   CHECK(read("<think>aa is good {\"aa\":1}</think>\n{\"aa\": 3, \"bb\": 0}") == grades);
+  CHECK(read("aa is good {\"aa\":1}</think>\n{\"aa\": 3, \"bb\": 0}") == grades);
   for (const char* wrong : {"",
                             "3",
                             "{}",

@@ -160,9 +160,8 @@ TEST_CASE("An answer that was cut off is asked again only by the next run", "[se
 
 TEST_CASE("Wrong and broken answers are never taken for grades", "[service][judges]") {
   for (const Said& said :
-       {Said{"{\"grades\": [3]}"}, Said{"3"}, Said{"{broken"}, Said{"", 200, "{\"choices\": []}"},
-        Said{"", 200, "{\"choices\":[{\"message\":{\"content\":null,\"refusal\":\"no\"}}]}"},
-        Said{"", 200, "{\"choi"}}) {
+       {Said{"{\"grades\": [3]}"}, Said{"3"}, Said{"{broken"},
+        Said{"", 200, "{\"choices\":[{\"message\":{\"content\":null,\"refusal\":\"no\"}}]}"}}) {
     ChatServer server([&](const std::string&) { return said; });
     Bench bench;
     const auto run = bench.run(server.url(), tasks_of({"good", "bad"}));
@@ -170,6 +169,18 @@ TEST_CASE("Wrong and broken answers are never taken for grades", "[service][judg
     CHECK(run->grades.at(0) == Grades{std::nullopt, std::nullopt});
     CHECK(run->requests == 4);
   }
+}
+
+TEST_CASE("What is no chat is an error and nothing of it is kept", "[service][judges]") {
+  Bench kept;
+  for (const char* body : {"{\"choices\": []}", "{\"choi", "{\"status\":\"ok\"}"}) {
+    ChatServer server([&](const std::string&) { return Said{"", 200, body}; });
+    const auto run = kept.run(server.url(), tasks_of({"good", "bad"}));
+    REQUIRE_FALSE(run.has_value());
+    CHECK(holds(run.error().text, "not in the form of OpenAI's chat interface"));
+  }
+  ChatServer right(honest_model);
+  CHECK(kept.run(right.url(), tasks_of({"good", "bad"}))->graded == 2);
   ChatServer page([](const std::string&) { return Said{"", 200, "<html>hello</html>"}; });
   Bench bench;
   std::vector<std::string> texts;
@@ -352,4 +363,23 @@ TEST_CASE("A budget of tokens is spent to the last one", "[service][judges]") {
   }
   const std::string prompt = server.prompts().front();
   CHECK(high == most_tokens(prompt.size()) + 64 + 24);  // for the answer, and for its one grade
+}
+
+TEST_CASE("A budget learns how many tokens a server counts in a prompt", "[service][judges]") {
+  ChatServer server([](const std::string& prompt) {
+    const std::string content = to_text(Json(honest_model(prompt).content));
+    return Said{"", 200,
+                "{\"choices\":[{\"message\":{\"content\":" + content + "}}],\"usage\":{\"prompt_tokens\":" +
+                    std::to_string(2 * prompt.size()) + ",\"completion_tokens\":1}}"};
+  });
+  const auto tasks = tasks_of({"good", "fair", "bad"});
+  Bench wide;
+  REQUIRE(wide.run(server.url(), tasks)->graded == 3);
+  const std::size_t bytes = server.prompts().front().size();
+  Bench bench;
+  bench.options.budget.tokens =
+      3 * bytes;  // enough for the first, and for a second of a token for three bytes
+  const auto run = bench.run(server.url(), tasks);
+  CHECK(run->graded == 1);
+  CHECK(run->input_tokens + run->output_tokens <= 3 * bytes);
 }
