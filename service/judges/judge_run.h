@@ -65,8 +65,8 @@ struct JudgeRun {
 /// Asks for all grades that the file of answers does not have. A document that speaks to judges
 /// (speaks_to_judge()) is asked alone. An answer that cannot be read is asked again once; then each of its
 /// documents is asked alone; what is still not graded counts as refused.
-/// An answer that was cut off would be cut off again, and one that says nothing may be another server's: their
-/// documents count as refused in this run only.
+/// An answer that was cut off would be cut off again, and one that says nothing may be another server's:
+/// their documents count as refused in this run only.
 ///
 /// errors: those of ChatEndpoint::ask() but an interruption; unavailable: a request failed several times, or
 ///         nothing that came is in the form of a chat; those of the file of answers. What was answered
