@@ -171,7 +171,7 @@ TEST_CASE("The verb init leaves nothing when it is interrupted", "[cli][init]") 
       METAFUSE_EXECUTABLE " init s --documents " + folder.write("d.jsonl", lines) + " & ";
   const auto done = run_in(
       folder.path(), "(" + init +
-                         "until ls s/index.db.new-* >/dev/null 2>&1 || ! kill -0 $!; do sleep 0.01; done; "
+                         "timeout 60 sh -c 'until ls s/index.db.new-* >/dev/null 2>&1; do sleep 0.01; done'; "
                          "kill -TERM $!; wait $!)");
   INFO(done.err);
   CHECK(done.status != 0);
