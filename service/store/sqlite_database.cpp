@@ -104,9 +104,9 @@ class SqliteStore final : public SqlDatabase {
     return background_reader_.open(path, false);
   }
 
-  Result<void> write(const Transaction& work, Wait) override {
+  Result<void> write(const Transaction& work, Wait wait) override {
     if (!is_serving_) return fail(Code::internal, path_ + ": the store was opened to read");
-    return transact(writer_, "BEGIN IMMEDIATE", work);
+    return transact(writer_, "BEGIN IMMEDIATE", work, wait.end);
   }
   /// Background work has its own connection, so that no request waits for it.
   Result<void> read(const Transaction& work, Wait wait) override {
@@ -124,17 +124,24 @@ class SqliteStore final : public SqlDatabase {
 
  private:
   static Result<void> transact(Connection& connection, const char* begin, const Transaction& work,
-                               TimePoint end = TimePoint::max()) {
+                               TimePoint end) {
     std::unique_lock guard(connection.mutex, std::defer_lock);
     if (end == TimePoint::max())
       guard.lock();
     else if (!guard.try_lock_until(end))
       return fail(Code::try_again, "the store is busy");
     TRY_VOID(connection.execute(begin));
-    Result<void> done = work(connection);
-    if (done.has_value()) done = connection.execute("COMMIT");
-    if (done.has_error()) static_cast<void>(connection.execute("ROLLBACK"));
-    return done;
+    // also if `work` throws
+    struct Rollback {
+      Connection* connection;
+      ~Rollback() {
+        if (connection != nullptr) static_cast<void>(connection->execute("ROLLBACK"));
+      }
+    } rollback{&connection};
+    TRY_VOID(work(connection));
+    TRY_VOID(connection.execute("COMMIT"));
+    rollback.connection = nullptr;
+    return {};
   }
 
   /// Marks an empty database as ours.

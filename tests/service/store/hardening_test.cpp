@@ -173,6 +173,11 @@ TEST_CASE("A transaction that fails midway leaves nothing and the next one works
     return fail(Code::try_again, "midway");
   });
   CHECK(failed.error().text == "midway");
+  const auto throwing = [](SqlSession& session) -> Result<void> {
+    TRY_VOID(session.run("INSERT INTO t VALUES (1)"));
+    throw std::runtime_error("no memory");
+  };
+  CHECK_THROWS_AS(db.write(throwing), std::runtime_error);
   REQUIRE(db.write([](SqlSession& session) { return session.run("INSERT INTO t VALUES (2)"); }).has_value());
   std::vector<std::int64_t> rows;
   REQUIRE(db.read([&](SqlSession& session) {

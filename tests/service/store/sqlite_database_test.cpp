@@ -1,6 +1,8 @@
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -134,6 +136,25 @@ TEST_CASE("Only one server at a time writes to a SQLite store", "[service][store
   }
   CHECK(**opened_sqlite(path, StoreMode::read)->searches.find(search.id) == search);
   CHECK(**opened_sqlite(path)->searches.find(search.id) == search);
+}
+
+TEST_CASE("A request waits for a SQLite store that is being written until its deadline", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const auto database = open_sqlite(folder.path("a.db"), StoreMode::serve);
+  REQUIRE(database.has_value());
+  Result<void> late;
+  const auto write_late = [&] {
+    const TimePoint end = machine_clock().now() + std::chrono::milliseconds(20);
+    late = (*database)->write([](SqlSession&) { return Result<void>(); }, {Patience::request, end});
+  };
+  REQUIRE((*database)
+              ->write([&](SqlSession&) {
+                std::thread(write_late).join();
+                return Result<void>();
+              })
+              .has_value());
+  REQUIRE(late.has_error());
+  CHECK(late.error().code == Code::try_again);
 }
 
 TEST_CASE("Only the owner can read the files of a SQLite store", "[service][store]") {
