@@ -52,25 +52,26 @@ Result<void> add_times(SqlSession& session, const StoredSearch& search) {
                      {static_cast<std::int64_t>(search.times), search.id});
 }
 
-/// Inserts a search, unless its id is already there.
+/// Inserts searches one by one, except those whose ids are already there.
 ///
-/// out: whether it was new
-Result<bool> insert_search(SqlSession& session, const SearchRow& row, std::int64_t& added) {
+/// out: the ids that were new
+Result<std::set<std::string>> insert_each(SqlSession& session, const std::vector<SearchRow>& rows) {
   static const std::string sql =
-      insert_text("searches", kWrittenColumns) + " ON CONFLICT (id) DO NOTHING RETURNING 1";
-  bool is_new = false;
-  TRY_VOID(session.run(sql, row.values(), [&](SqlRow) -> Result<void> {
-    is_new = true;
-    return {};
-  }));
-  if (is_new) added += row.bytes;
-  return is_new;
+      insert_text("searches", kWrittenColumns) + " ON CONFLICT (id) DO NOTHING RETURNING id";
+  std::set<std::string> inserted;
+  for (const SearchRow& row : rows)
+    TRY_VOID(session.run(sql, row.values(), [&](SqlRow id) -> Result<void> {
+      inserted.insert(text_of(id[0]));
+      return {};
+    }));
+  return inserted;
 }
 
-/// Inserts many searches at once, through a temporary table.
-Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& rows, std::int64_t& added) {
+/// As insert_each(), but all at once, through a temporary table.
+Result<std::set<std::string>> insert_copied(SqlSession& session, const std::vector<SearchRow>& rows) {
   static const std::string insert = fmt::format(
-      "INSERT INTO searches ({0}) SELECT {0} FROM new_searches ON CONFLICT (id) DO NOTHING RETURNING id",
+      "INSERT INTO searches ({0}) SELECT {0} FROM new_searches ORDER BY id ON CONFLICT (id) DO NOTHING "
+      "RETURNING id",
       kWrittenColumns);
   TRY_VOID(
       session.run("CREATE TEMPORARY TABLE IF NOT EXISTS new_searches (LIKE searches INCLUDING DEFAULTS) ON "
@@ -78,19 +79,8 @@ Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& ro
   std::vector<std::vector<SqlValue>> values;
   for (const SearchRow& row : rows) values.push_back(row.values());
   TRY_VOID(session.copy("new_searches", kWrittenColumns, values));
-  std::set<std::string> inserted;
-  TRY_VOID(session.run(insert, {}, [&](SqlRow row) -> Result<void> {
-    inserted.insert(text_of(row[0]));
-    return {};
-  }));
-  for (const SearchRow& row : rows) {
-    // if an id occurs twice in the batch, the first one counts as new
-    if (inserted.erase(row.search->id) > 0)
-      added += row.bytes;
-    else
-      TRY_VOID(add_times(session, *row.search));
-  }
-  return {};
+  TRY(const auto inserted, rows_of<std::string>(session, insert));
+  return std::set<std::string>(inserted.begin(), inserted.end());
 }
 
 /// Base queries with the ids and slots of their latest searches; of those of the same second, the one that
@@ -128,14 +118,15 @@ Result<void> insert_searches(SqlSession& session, std::span<const StoredSearch> 
   std::vector<SearchRow> rows(searches.begin(), searches.end());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const SearchRow& a, const SearchRow& b) { return a.search->id < b.search->id; });
+  const bool are_copied = adds_times && session.has_copy() && rows.size() >= kFewestCopied;
+  TRY(auto inserted, are_copied ? insert_copied(session, rows) : insert_each(session, rows));
   std::int64_t added = 0;
-  if (adds_times && session.has_copy() && rows.size() >= kFewestCopied) {
-    TRY_VOID(copy_searches(session, rows, added));
-  } else {
-    for (const SearchRow& row : rows) {
-      TRY(const bool is_new, insert_search(session, row, added));
-      if (!is_new && adds_times) TRY_VOID(add_times(session, *row.search));
-    }
+  for (const SearchRow& row : rows) {
+    // if an id occurs twice in the batch, the first one counts as new
+    if (inserted.erase(row.search->id) > 0)
+      added += row.bytes;
+    else if (adds_times)
+      TRY_VOID(add_times(session, *row.search));
   }
   return added == 0 ? Result<void>() : add_bytes(session, added);
 }

@@ -210,7 +210,8 @@ Result<std::vector<Row>> read_rows(SqlDatabase& database, std::string_view sql,
                              wait);
 }
 
-/// Inserts searches, in an order that all servers share, so that their transactions cannot deadlock.
+/// Inserts searches. So that transactions of several servers cannot deadlock, each inserts all that are new
+/// before it changes any that are there, both in the order of their ids.
 ///
 /// in: adds_times - whether `times` is added for a search whose id is already there
 Result<void> insert_searches(SqlSession& session, std::span<const StoredSearch> searches, bool adds_times);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -257,6 +258,34 @@ TEST_CASE("A store within a limit of bytes removes the oldest searches and keeps
   REQUIRE(store->reset_feedback("shoes", true, true).has_value());
   REQUIRE(store->remove_before(kNewYear + 10000).has_value());
   CHECK(*store->bytes() == 0);
+}
+
+TEST_CASE("Servers that store the same searches at once do not stop each other",
+          "[service][store][security]") {
+  const auto server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  const std::string url = server->new_database();
+  const std::unique_ptr<Store> stores[] = {opened_store(url), opened_store(url)};
+  std::atomic<int> failures{0};
+  for (int round = 0; round < 60; ++round) {
+    std::vector<StoredSearch> all;
+    for (int i = 0; i < 12; ++i) all.push_back(sample_search());
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    // the first six are already there; many searches are written otherwise than few
+    REQUIRE(stores[0]->searches.add({all.data(), 6}).has_value());
+    std::vector<std::thread> threads;
+    for (const std::size_t first : {0U, 5U})
+      threads.emplace_back([&, first] {
+        const std::span<const StoredSearch> some(all.data() + first, all.size() - first);
+        if (stores[first == 0 ? 0 : 1]->searches.add(some).has_error()) ++failures;
+      });
+    for (std::thread& thread : threads) thread.join();
+    const auto times = [&](std::size_t i) { return (**stores[0]->searches.find(all[i].id)).times; };
+    CHECK(times(0) == 2);
+    CHECK(times(5) == 3);
+    CHECK(times(11) == 2);
+  }
+  CHECK(failures == 0);
 }
 
 TEST_CASE("A search log survives a failing store and counts and reports what it drops",
