@@ -16,6 +16,8 @@ namespace {
 /// Rows per transaction, so that clicks and searches can be written in between.
 constexpr std::int64_t kRowsAtOnce = 2000;
 constexpr std::int64_t kRemovedForRoom = 100;
+/// Of a full store this share is emptied at once, because each time all older searches that stay are passed.
+constexpr std::uint64_t kSpareShare = 64;
 
 /// Work on the rows of a table between two times, both inclusive; returns how many rows it removed.
 using PartWork = std::function<Result<std::size_t>(SqlSession& session, UnixTime first, UnixTime last)>;
@@ -106,65 +108,95 @@ Result<RemovedCounts> Store::remove_before(UnixTime time) {
   return removed;
 }
 
-Result<std::uint64_t> Store::bytes() {
-  TRY(const auto bytes, database_->read_value([](SqlSession& session) {
-    return first_row<std::int64_t>(session, "SELECT CAST(value AS bigint) FROM meta WHERE name = 'bytes'");
-  }));
+namespace {
+
+Result<std::uint64_t> bytes_held(SqlSession& session) {
+  TRY(const auto bytes,
+      first_row<std::int64_t>(session, "SELECT CAST(value AS bigint) FROM meta WHERE name = 'bytes'"));
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes));
 }
 
-namespace {
-
-/// Removes the $1 oldest searches without judgments.
-///
-/// in: condition - "AND ..." that they must also meet
-std::string removal_of_oldest(std::string_view condition) {
+/// Removes the $2 oldest searches without judgments since $1. SQLite uses the index of clicks as in
+/// remove_searches().
+std::string removal_of_oldest(bool takes_clicked) {
   return fmt::format(
-      "DELETE FROM searches WHERE id IN (SELECT id FROM searches WHERE NOT EXISTS "
+      "DELETE FROM searches WHERE id IN (SELECT id FROM searches WHERE at >= $1 AND NOT EXISTS "
       "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) {}"
-      "ORDER BY at, id LIMIT $1) RETURNING id, bytes",
-      condition);
+      "ORDER BY at, id LIMIT $2) RETURNING id, bytes, at",
+      takes_clicked ? ""
+                    : "AND NOT EXISTS (SELECT 1 FROM clicks WHERE "
+                      "substr(clicks.search, 1, 32) = substr(searches.id, 1, 32)) ");
+}
+
+/// What was removed to make room.
+struct Room {
+  RemovedCounts removed;
+  std::uint64_t held = 0;                                ///< bytes of all searches before the last removal
+  UnixTime last = std::numeric_limits<UnixTime>::min();  ///< of the latest search that was removed last
+};
+
+/// Removes some of the oldest searches since a time, if all searches take more than `wanted` bytes.
+Result<Room> remove_oldest(SqlSession& session, std::uint64_t wanted, bool takes_clicked, UnixTime from) {
+  Room part;
+  // one server at a time: another one's removals would look as if nothing were left
+  TRY_VOID(session.lock("room"));
+  TRY(part.held, bytes_held(session));
+  if (part.held <= wanted) return part;
+  std::vector<std::string> ids;
+  std::int64_t sum = 0;
+  TRY_VOID(
+      session.run(removal_of_oldest(takes_clicked), {from, kRemovedForRoom}, [&](SqlRow row) -> Result<void> {
+        ids.push_back(text_of(row[0]));
+        sum += integer_of(row[1]);
+        part.last = std::max(part.last, integer_of(row[2]));
+        return {};
+      }));
+  part.removed.searches = ids.size();
+  for (const std::string& id : ids) {
+    TRY(const auto own,
+        count_rows(session, "DELETE FROM clicks WHERE substr(search, 1, 32) = $1 RETURNING 1", {id}));
+    part.removed.clicks += own;
+  }
+  TRY_VOID(add_bytes(session, -sum));
+  return part;
+}
+
+/// Removes the oldest searches until all take at most `wanted` bytes, or none is left that may go. Every part
+/// begins where the previous one ended, so that what stays is passed only once.
+Result<Room> make_room(SqlDatabase& database, std::uint64_t wanted, bool takes_clicked) {
+  Room room;
+  Room part;
+  do {
+    TRY(part, database.write_value([&](SqlSession& session) {
+      return remove_oldest(session, wanted, takes_clicked, part.last);
+    }));
+    room.removed += part.removed;
+    room.held = part.held;
+  } while (part.removed.searches > 0);
+  return room;
 }
 
 }  // namespace
 
+Result<std::uint64_t> Store::bytes() {
+  return database_->read_value(bytes_held);
+}
+
 Result<RemovedCounts> Store::keep_within(std::uint64_t max_bytes) {
-  RemovedCounts removed;
-  for (;;) {
-    TRY(const std::uint64_t held, bytes());
-    if (held <= max_bytes) return removed;
-    std::vector<std::string> ids;
-    const auto change = [&](SqlSession& session) -> Result<void> {
-      ids.clear();
-      std::int64_t sum = 0;
-      const auto note = [&](SqlRow row) -> Result<void> {
-        ids.push_back(text_of(row[0]));
-        sum += integer_of(row[1]);
-        return {};
-      };
-      // searches that nobody clicked go first, so that no flood of searches removes what others taught
-      TRY_VOID(session.run(removal_of_oldest("AND NOT EXISTS (SELECT 1 FROM clicks WHERE "
-                                             "substr(clicks.search, 1, 32) = searches.id) "),
-                           {kRemovedForRoom}, note));
-      if (ids.empty()) {
-        TRY_VOID(session.run(removal_of_oldest(""), {kRemovedForRoom}, note));
-      }
-      for (const std::string& id : ids) {
-        TRY(const auto own,
-            count_rows(session, "DELETE FROM clicks WHERE substr(search, 1, 32) = $1 RETURNING 1", {id}));
-        removed.clicks += own;
-      }
-      return add_bytes(session, -sum);
-    };
-    TRY_VOID(database_->write(change));
-    if (ids.empty())
-      return fail(
-          Code::try_again,
-          fmt::format("judged searches alone take {} bytes of the {} that store_max_bytes allows; raise "
-                      "it, or reset judgments",
-                      held, max_bytes));
-    removed.searches += ids.size();
+  TRY(const std::uint64_t held, bytes());
+  if (held <= max_bytes) return RemovedCounts();
+  // searches that nobody clicked go first, so that no flood of searches removes what others taught
+  TRY(Room room, make_room(*database_, max_bytes - max_bytes / kSpareShare, false));
+  RemovedCounts removed = room.removed;
+  if (room.held > max_bytes) {
+    TRY(room, make_room(*database_, max_bytes, true));
+    removed += room.removed;
   }
+  if (room.held <= max_bytes) return removed;
+  return fail(Code::try_again,
+              fmt::format("judged searches alone take {} bytes of the {} that store_max_bytes allows; raise "
+                          "it, or reset judgments",
+                          room.held, max_bytes));
 }
 
 Result<RemovedCounts> Store::reset_feedback(std::string_view domain, bool with_clicks, bool with_judgments) {

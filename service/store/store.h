@@ -31,6 +31,12 @@ struct RemovedCounts {
   std::uint64_t judgments = 0;
 
   friend bool operator==(const RemovedCounts&, const RemovedCounts&) = default;
+  RemovedCounts& operator+=(const RemovedCounts& other) {
+    searches += other.searches;
+    clicks += other.clicks;
+    judgments += other.judgments;
+    return *this;
+  }
 };
 
 /// The data that a server keeps, in SQLite or PostgreSQL, by concept. All functions of the parts, too, may be
@@ -60,8 +66,9 @@ class Store {
   /// Removes searches and clicks from before a time. A judged search, whose lists are training data, stays
   /// but loses its slots. So does a search with a later click.
   Result<RemovedCounts> remove_before(UnixTime time);
-  /// Removes the oldest searches until the rest takes at most this many bytes: first those without clicks,
-  /// then also those with clicks, and their clicks. Judged searches stay.
+  /// If the searches take more than this many bytes, removes the oldest until the rest takes less: first
+  /// those without clicks, also for some that are to come, then those with clicks, and their clicks. Judged
+  /// searches stay. Several servers may do so at once.
   ///
   /// errors: also try_again if the judged searches alone take more
   Result<RemovedCounts> keep_within(std::uint64_t max_bytes);
