@@ -112,7 +112,9 @@ struct PruneArguments {
 Result<void> prune_store(const PruneArguments& arguments) {
   TRY(const auto store, open(arguments.store, service::StoreMode::serve));
   const auto kept = static_cast<std::int64_t>(arguments.days * static_cast<double>(service::kSecondsPerDay));
-  TRY(const auto removed, store->remove_before(seconds_now() - kept));
+  const service::UnixTime now = seconds_now();
+  TRY_VOID(store->privacy.forget_addresses(service::day_of(now)));
+  TRY(const auto removed, store->remove_before(now - kept));
   std::cout << "removed " << removed.searches << " searches and " << removed.clicks << " clicks\n";
   return {};
 }
@@ -125,7 +127,8 @@ void add_prune(CLI::App& app, Program& program) {
       ->required()
       ->check(CLI::Range(0.0, 36500.0));
   verb.footer(
-      "A server does this by itself (privacy.retention_days). Stop the server of an SQLite file first.\n"
+      "Hashes of address prefixes from before yesterday are forgotten, too. A server does this by itself "
+      "(privacy.retention_days). Stop the server of an SQLite file first.\n"
       "Example:\n  metafuse store prune --store state/metafuse.db --days 30");
 }
 

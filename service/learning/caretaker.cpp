@@ -173,6 +173,8 @@ void Caretaker::learn_asked(const Snapshot& snapshot) {
 }
 
 void Caretaker::forget_old(const Snapshot& snapshot, UnixTime now) {
+  if (const auto forgotten = options_.store->privacy.forget_addresses(day_of(now)); !forgotten)
+    options_.on_event("retention failed", {{"reason", forgotten.error().text}});
   const double seconds = snapshot.config.privacy.retention_days * kSecondsPerDay;
   const auto removed = options_.store->remove_before(now - static_cast<UnixTime>(seconds));
   if (removed.has_error()) return options_.on_event("retention failed", {{"reason", removed.error().text}});

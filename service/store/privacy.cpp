@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ namespace {
 constexpr std::size_t kSecretDigits = 64;
 constexpr std::string_view kNoPlainSlot = "-";
 constexpr std::string_view kReadMeta = "SELECT value FROM meta WHERE name = $1";
+/// Clicks per transaction, so that others can be written in between.
+constexpr std::int64_t kForgottenAtOnce = 2000;
 
 /// The name of the row that holds the plain slot by which a domain's queries were unified.
 std::string identity_mark(std::string_view domain) {
@@ -30,6 +33,13 @@ std::string identity_mark(std::string_view domain) {
 
 bool is_secret(std::string_view text) {
   return text.size() == kSecretDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Result<void> set_meta(SqlSession& session, std::string_view name, std::string_view value) {
+  return session.run(
+      "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = "
+      "excluded.value",
+      {name, value});
 }
 
 /// Creates a new file that only its owner can read.
@@ -50,18 +60,18 @@ Result<void> make_secret_file(const std::string& path, const std::string& secret
   return error;
 }
 
-/// Hashes the documents of some searches after the id `last`, which it advances. Stored lists begin with
-/// their documents (see lists_text()), so that the query skips already hashed ones without reading them.
-Result<void> hide_some_searches(SqlSession& session, const std::string& secret, std::string& last,
-                                bool& has_more) {
+/// Hashes the documents of some searches after an id. Stored lists begin with their documents (see
+/// lists_text()), so that the query skips already hashed ones without reading them.
+///
+/// out: the last id of them; empty if there were none
+Result<std::string> hide_some_searches(SqlSession& session, const std::string& secret,
+                                       const std::string& after) {
   std::vector<std::pair<std::string, std::string>> changes;
-  const std::string after = last;
   const auto take = [&](SqlRow row) -> Result<void> {
-    last = text_of(row[0]);
     StoredSearch search;
     TRY_VOID(read_lists_text(text_of(row[1]), search));
     for (std::string& document : search.documents) document = hashed_document(secret, document);
-    changes.emplace_back(last, lists_text(search));
+    changes.emplace_back(text_of(row[0]), lists_text(search));
     return {};
   };
   TRY_VOID(
@@ -70,7 +80,53 @@ Result<void> hide_some_searches(SqlSession& session, const std::string& secret, 
                   {after}, take));
   for (const auto& [id, lists] : changes)
     TRY_VOID(session.run("UPDATE searches SET lists = $1 WHERE id = $2", {lists, id}));
-  has_more = !changes.empty();
+  return changes.empty() ? std::string() : changes.back().first;
+}
+
+/// Blanks the address prefixes of some clicks of the first day that is not before `day` and has clicks.
+///
+/// in:  kept - the first day whose prefixes stay
+/// out: the day to go on with; `kept` if no click from before it is left
+Result<std::int64_t> forget_some_prefixes(SqlSession& session, std::int64_t day, std::int64_t kept) {
+  TRY(const auto found,
+      first_row<std::int64_t>(
+          session, "SELECT coalesce(min(day), $1) FROM clicks WHERE day >= $2 AND day < $1", {kept, day}));
+  if (found == kept) return kept;
+  TRY(const auto blanked,
+      count_rows(session,
+                 "UPDATE clicks SET prefix = '' WHERE (search, position) IN (SELECT search, position FROM "
+                 "clicks WHERE day = $1 AND prefix > '' LIMIT $2) RETURNING 1",
+                 {found, kForgottenAtOnce}));
+  return std::cmp_less(blanked, kForgottenAtOnce) ? found + 1 : found;
+}
+
+/// Gives a domain's searches and judgments of one digest another.
+Result<void> rename_query(SqlSession& session, std::string_view domain, const std::string& before,
+                          const std::string& now) {
+  TRY_VOID(
+      session.run("UPDATE searches SET query = $1 WHERE query = $2 AND domain = $3", {now, before, domain}));
+  // the primary key allows one judgment per query, document and judge: keep the later one
+  TRY_VOID(session.run(
+      "INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
+      "SELECT domain, $1, document, judge, grade, search, at FROM judgments "
+      "WHERE query = $2 AND domain = $3 ON CONFLICT (domain, query, document, judge) DO UPDATE SET "
+      "grade = excluded.grade, search = excluded.search, at = excluded.at "
+      "WHERE excluded.at > judgments.at",
+      {now, before, domain}));
+  return session.run("DELETE FROM judgments WHERE query = $1 AND domain = $2", {before, domain});
+}
+
+/// Renames a domain's queries. A new digest of one may be the old one of another, so that all of them go by
+/// names that are nobody's digest.
+Result<void> rename_queries(SqlSession& session, std::string_view domain,
+                            const std::map<std::string, std::string>& changes) {
+  const auto in_between = [](const std::string& now) { return "to " + now; };
+  std::set<std::string> wanted;
+  for (const auto& [before, now] : changes) {
+    TRY_VOID(rename_query(session, domain, before, in_between(now)));
+    wanted.insert(now);
+  }
+  for (const std::string& now : wanted) TRY_VOID(rename_query(session, domain, in_between(now), now));
   return {};
 }
 
@@ -143,17 +199,23 @@ Result<std::string> QueryPrivacy::daily_salt(std::int64_t day, TimePoint end) {
   const std::string name = fmt::format("salt {}", day);
   TRY(std::string salt, meta(name, {Patience::request, end}));
   if (!salt.empty()) return salt;
-  // Once a day old salts are deleted: without a day's salt nobody can link that day's prefixes. Yesterday's
-  // salt stays for servers whose clocks are behind, tomorrow's for those whose clocks are ahead.
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(
-        session.run("DELETE FROM meta WHERE CASE WHEN name LIKE 'salt %' "
-                    "THEN CAST(substr(name, 6) AS bigint) ELSE $1 END < $1",
-                    {day - 1}));
-    return session.run("UPDATE clicks SET prefix = '' WHERE day < $1 AND prefix <> ''", {day - 1});
-  };
-  TRY_VOID(database_.write(change, {Patience::request, end}));
   return remembered(name, {Patience::request, end});
+}
+
+Result<void> QueryPrivacy::forget_addresses(std::int64_t today) {
+  const std::int64_t kept = today - 1;
+  // without a day's salt nobody can link that day's prefixes
+  TRY_VOID(database_.write([&](SqlSession& session) {
+    return session.run(
+        "DELETE FROM meta WHERE CASE WHEN name LIKE 'salt %' "
+        "THEN CAST(substr(name, 6) AS bigint) ELSE $1 END < $1",
+        {kept});
+  }));
+  for (std::int64_t day = 0; day < kept;) {
+    TRY(day,
+        database_.write_value([&](SqlSession& session) { return forget_some_prefixes(session, day, kept); }));
+  }
+  return {};
 }
 
 Result<std::uint64_t> QueryPrivacy::unify_queries(std::string_view domain, std::string_view plain_slot) {
@@ -173,23 +235,8 @@ Result<std::uint64_t> QueryPrivacy::unify_queries(std::string_view domain, std::
     };
     TRY_VOID(session.run("SELECT DISTINCT query, slots FROM searches WHERE domain = $1 AND slots <> '{}'",
                          {domain}, take));
-    for (const auto& [before, now] : changes) {
-      TRY_VOID(session.run("UPDATE searches SET query = $1 WHERE query = $2 AND domain = $3",
-                           {now, before, domain}));
-      // the primary key allows one judgment per query, document and judge: keep the later one
-      TRY_VOID(session.run(
-          "INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
-          "SELECT domain, $1, document, judge, grade, search, at FROM judgments "
-          "WHERE query = $2 AND domain = $3 ON CONFLICT (domain, query, document, judge) DO UPDATE SET "
-          "grade = excluded.grade, search = excluded.search, at = excluded.at "
-          "WHERE excluded.at > judgments.at",
-          {now, before, domain}));
-      TRY_VOID(session.run("DELETE FROM judgments WHERE query = $1 AND domain = $2", {before, domain}));
-    }
-    return session.run(
-        "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET "
-        "value = excluded.value",
-        {mark, done});
+    TRY_VOID(rename_queries(session, domain, changes));
+    return set_meta(session, mark, done);
   };
   TRY_VOID(database_.write(change, Patience::migration));
   return changes.size();
@@ -203,12 +250,11 @@ Result<std::string> QueryPrivacy::plain_slot(std::string_view domain) {
 Result<void> QueryPrivacy::hide_queries() {
   TRY(const std::string secret, this->secret());
   std::string last;
-  for (bool has_more = true; has_more;) {
-    const auto change = [&](SqlSession& session) {
-      return hide_some_searches(session, secret, last, has_more);
-    };
-    TRY_VOID(database_.write(change, Patience::migration));
-  }
+  do {
+    TRY(last,
+        database_.write_value([&](SqlSession& session) { return hide_some_searches(session, secret, last); },
+                              Patience::migration));
+  } while (!last.empty());
   const auto change = [&](SqlSession& session) -> Result<void> {
     TRY_VOID(session.run("UPDATE searches SET slots = '{}' WHERE slots <> '{}'"));
     TRY(const auto documents, rows_of<std::string>(session, "SELECT DISTINCT document FROM judgments"));

@@ -22,9 +22,11 @@ class QueryPrivacy {
   ///
   /// errors: bad_config: the file holds another store's secret; no_input: the file is missing
   Result<std::string> secret();
-  /// The secret salt of one day. Salts older than the previous day are destroyed. The previous day's is kept
-  /// so that servers whose clocks differ by less than a day use the same salts.
+  /// The secret salt of one day.
   Result<std::string> daily_salt(std::int64_t day, TimePoint end = TimePoint::max());
+  /// Destroys what could link clicks from before the previous day: the salts of those days, then the hashes
+  /// of address prefixes, in several transactions. Servers whose clocks are behind need the previous day's.
+  Result<void> forget_addresses(std::int64_t today);
 
   /// Recomputes the digests of a domain's stored queries and judgments by query_digest(), in one transaction.
   /// Of two judgments that become the same, the later one stays. Searches without slots keep their digests.
@@ -34,8 +36,8 @@ class QueryPrivacy {
   Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot);
   /// The plain slot of the last unify_queries() for a domain; empty if it had none or was never called.
   Result<std::string> plain_slot(std::string_view domain);
-  /// Removes slots and replaces documents by hashed_document(), in several transactions. If it is
-  /// interrupted, it can be called again.
+  /// Notes that queries are kept only as digests. Removes slots and replaces documents by hashed_document(),
+  /// in several transactions. If it is interrupted, it can be called again.
   Result<void> hide_queries();
 
  private:

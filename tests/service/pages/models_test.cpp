@@ -237,6 +237,8 @@ TEST_CASE("Retention and retraining and promotion run when they are due", "[serv
   const service::StoredSearch young = sample_search("pages", now - 9 * 86400);
   const service::StoredSearch both[] = {old, young};
   REQUIRE(store.searches.add(both).has_value());
+  const auto salt_of_yesterday_but_one = [&] { return *store.privacy.daily_salt(service::day_of(now) - 2); };
+  const std::string salt = salt_of_yesterday_but_one();
 
   std::map<std::string, int> events;
   int changes = 0;
@@ -251,6 +253,7 @@ TEST_CASE("Retention and retraining and promotion run when they are due", "[serv
   caretaker.tick(now);
   CHECK_FALSE(store.searches.find(old.id)->has_value());
   CHECK(store.searches.find(young.id)->has_value());
+  CHECK(salt_of_yesterday_but_one() != salt);
   CHECK(events == std::map<std::string, int>{{"retention", 1}, {"retrained", 1}, {"promoted", 1}});
   caretaker.tick(now + 23 * 3600);
   CHECK(events["retrained"] == 1);

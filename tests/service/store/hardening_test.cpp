@@ -417,8 +417,11 @@ TEST_CASE("Servers whose clocks differ around midnight keep each other's salts",
     CHECK(*store->privacy.daily_salt(20000) == today);
     CHECK(*store->privacy.daily_salt(20001) == tomorrow);
   }
-  REQUIRE(store->privacy.daily_salt(20002).has_value());
+  REQUIRE(store->privacy.forget_addresses(20001).has_value());
+  CHECK(*store->privacy.daily_salt(20000) == today);
+  REQUIRE(store->privacy.forget_addresses(20002).has_value());
   CHECK(*store->privacy.daily_salt(20000) != today);
+  CHECK(*store->privacy.daily_salt(20001) == tomorrow);
 }
 
 TEST_CASE("Equivalent queries have one digest", "[service][store][identity]") {

@@ -430,12 +430,18 @@ void check_secrets_and_usage(Store& store) {
   add(store, search);
   add_click(store, click_on(search, 0, 20000 * kDay + 5));
   CHECK((*store.clicks.of(search.id))[0].prefix == "p");
-  CHECK(*store.privacy.daily_salt(20001) != *first);
+  const auto next = store.privacy.daily_salt(20001);
+  CHECK(*next != *first);
+  REQUIRE(store.privacy.forget_addresses(20001).has_value());
   CHECK((*store.clicks.of(search.id))[0].prefix == "p");  // yesterday's popular queries need it
   CHECK(*store.privacy.daily_salt(20000) == *first);      // for servers whose clocks are behind
+  // no click waits until the hashes of earlier ones are gone
   CHECK(*store.privacy.daily_salt(20002) != *first);
+  CHECK((*store.clicks.of(search.id))[0].prefix == "p");
+  REQUIRE(store.privacy.forget_addresses(20002).has_value());
   CHECK((*store.clicks.of(search.id))[0].prefix.empty());
   CHECK(*store.privacy.daily_salt(20000) != *first);
+  CHECK(*store.privacy.daily_salt(20001) == *next);
 
   CHECK(*store.shared.add_usage("ann", 1, 5) == 5);
   CHECK(*store.shared.add_usage("ann", 1, 7) == 12);

@@ -102,6 +102,17 @@ TEST_CASE("An export becomes a new store with all its domains", "[service][store
 TEST_CASE("A store is pruned by age and reset by domain", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = filled_store(folder);
+  const auto prefixes = [&] {
+    const auto store = open_store(path);
+    std::vector<std::string> out;
+    for (const std::string& search : *(*store)->clicks.searches("shoes", 10))
+      out.push_back((*store)->clicks.of(search)->at(0).prefix);
+    return out;
+  };
+  CHECK(prefixes() == std::vector<std::string>{"a-hash", "a-hash"});
+  const auto young = run_metafuse({"store", "prune", "--store", path, "--days", "36500"});
+  CHECK(young.out == "removed 0 searches and 0 clicks\n");
+  CHECK(prefixes() == std::vector<std::string>{"a-hash", ""});  // the first click is of the far future
   const auto pruned = run_metafuse({"store", "prune", "--store", path, "--days", "30"});
   CHECK(pruned.out == "removed 1 searches and 1 clicks\n");
   const auto other = run_metafuse({"store", "reset", "--store", path, "--domain", "boots", "--clicks"});
