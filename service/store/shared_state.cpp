@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,6 +32,15 @@ Result<bool> change_file(SqlSession& session, const SharedChange& change, std::i
                        "WHERE name = $4 AND digest = $5 RETURNING 1",
                        {digest, text, number, change.name, change.known}));
   return rows > 0;
+}
+
+/// A domain's latest version, with the number 0 if there is none. Others wait until the transaction ends.
+Result<TemplateVersion> locked_latest(SqlSession& session, std::string_view domain) {
+  TRY_VOID(session.lock("templates"));
+  static const std::string sql =
+      fmt::format("SELECT {} FROM template_versions WHERE domain = $1 ORDER BY number DESC LIMIT 1",
+                  columns_of<TemplateVersion>());
+  return first_row<TemplateVersion>(session, sql, {domain});
 }
 
 }  // namespace
@@ -103,11 +113,7 @@ Result<std::uint64_t> SharedState::add_usage(std::string_view key, std::int64_t 
 }
 
 Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& version) {
-  TRY_VOID(session.lock("templates"));
-  static const std::string sql =
-      fmt::format("SELECT {} FROM template_versions WHERE domain = $1 ORDER BY number DESC LIMIT 1",
-                  columns_of<TemplateVersion>());
-  TRY(const auto latest, first_row<TemplateVersion>(session, sql, {version.domain}));
+  TRY(const auto latest, locked_latest(session, version.domain));
   if (latest.number > 0 && latest.text == version.text) return latest.number;
   TemplateVersion next = version;
   next.number = latest.number + 1;
@@ -116,6 +122,19 @@ Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& v
     TRY_VOID(session.run("DELETE FROM template_versions WHERE domain = $1 AND number <= $2",
                          {next.domain, std::int64_t{next.number - kKeptTemplateVersions}}));
   return next.number;
+}
+
+Result<void> add_later_templates(SqlSession& session, std::span<const TemplateVersion> versions) {
+  std::map<std::string, TemplateVersion> before;
+  for (const TemplateVersion& version : versions) {
+    const auto [latest, is_first] = before.try_emplace(version.domain);
+    if (is_first) {
+      TRY(latest->second, locked_latest(session, version.domain));
+    }
+    if (latest->second.number > 0 && version.at <= latest->second.at) continue;
+    TRY_VOID(add_template(session, version));
+  }
+  return {};
 }
 
 std::uint32_t version_number(std::string_view text) {

@@ -96,8 +96,7 @@ Result<void> Store::add_batch(const StoreBatch& batch) {
   return database_->write([&](SqlSession& session) -> Result<void> {
     TRY_VOID(insert_searches(session, batch.searches, false));
     TRY_VOID(write_judgments(session, batch.judgments));
-    for (const TemplateVersion& version : batch.templates) TRY_VOID(add_template(session, version));
-    return {};
+    return add_later_templates(session, batch.templates);
   });
 }
 

@@ -22,7 +22,7 @@ namespace metafuse::service {
 struct StoreBatch {
   std::vector<StoredSearch> searches;
   std::vector<StoredJudgment> judgments;
-  std::vector<TemplateVersion> templates;  ///< they get new numbers
+  std::vector<TemplateVersion> templates;  ///< with new numbers, if later than their domain's latest
 };
 
 struct RemovedCounts {
@@ -58,7 +58,8 @@ class Store {
   QueryPrivacy privacy;
 
   /// Adds everything in one transaction, or nothing. A search whose id is already there is not changed; a
-  /// judgment replaces the judge's earlier one.
+  /// judgment replaces the judge's earlier one; a template version that is not later than the latest of its
+  /// domain is left out.
   Result<void> add_batch(const StoreBatch& batch);
   /// Exports everything but secrets as JSON lines, `{"kind":"search"|"click"|"judgment"|"template", ...}`.
   Result<void> export_lines(const std::function<Result<void>(std::string_view line)>& take);

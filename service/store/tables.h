@@ -221,5 +221,7 @@ Result<void> add_bytes(SqlSession& session, std::int64_t bytes);
 Result<void> write_judgments(SqlSession& session, std::span<const StoredJudgment> judgments);
 /// As TemplateVersions::add().
 Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& version);
+/// Adds those versions that are later than their domain's latest, so that no older one is in force again.
+Result<void> add_later_templates(SqlSession& session, std::span<const TemplateVersion> versions);
 
 }  // namespace metafuse::service
