@@ -5,7 +5,6 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "core/text_file.h"
 #include "service/base/dates.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/recording.h"
@@ -36,16 +34,17 @@ struct StoreChoice {
 struct StorePlace {
   std::string location;
   std::string secret_file;
+  bool are_queries_hashed = false;  ///< the configuration says so
 };
 
 Result<StorePlace> place_of(const StoreChoice& choice) {
   if (!choice.store.empty() && !choice.config.file.empty())
     return fail(Code::usage, "give one of --store FILE and --config FILE");
-  if (!choice.store.empty()) return StorePlace{choice.store, ""};
+  if (!choice.store.empty()) return StorePlace{choice.store, "", false};
   TRY(const auto file, chosen_config(choice.config));
   TRY(const auto config, read_server_configuration(file));
   if (config.store.empty()) return fail(Code::bad_config, file + ": has no store; add store: FILE");
-  return StorePlace{config.store, config.store_secret};
+  return StorePlace{config.store, config.store_secret, config.privacy.hash_queries};
 }
 
 /// Opens the store, which must already exist.
@@ -211,47 +210,32 @@ Result<service::OfflineFiles> offline_files(const ImportArguments& arguments) {
   return files;
 }
 
-/// The domain's slot that plain queries fill.
-Result<std::string> plain_slot_of(service::Store& store, const ImportArguments& arguments,
-                                  const std::string& domain) {
-  if (!arguments.plain_slot.empty()) return arguments.plain_slot;
-  return store.privacy.plain_slot(domain);
-}
-
 Result<service::ImportReport> import_files(service::Store& store, const ImportArguments& arguments,
-                                           const service::OfflineFiles& files) {
-  TRY(const std::string plain_slot, plain_slot_of(store, arguments, files.domain));
-  TRY(const std::string secret, store.privacy.secret());
-  const auto at = time_written(files.qrels);
-  TRY(const auto queries, service::read_offline_queries(files, secret, plain_slot, at));
-  return service::import_offline_queries(store, queries, arguments.judge, at);
-}
-
-/// Imports an export's lines of one domain, or of all.
-Result<service::ImportReport> import_export(service::Store& store, const ImportArguments& arguments,
-                                            const std::set<std::string>& domains) {
-  service::ImportReport report;
-  for (const std::string& domain : domains) {
-    TRY(const std::string plain_slot, plain_slot_of(store, arguments, domain));
-    TRY(const auto part, service::import_lines(store, arguments.lines, domain, plain_slot));
-    report.add(part);
+                                           const service::OfflineFiles& files,
+                                           service::StoreIdentity identity) {
+  std::string plain_slot(identity.plain_slot);
+  if (plain_slot.empty()) {
+    TRY(plain_slot, store.privacy.plain_slot(files.domain));
   }
-  if (arguments.files.domain.empty()) report.foreign = 0;
-  return report;
+  identity.plain_slot = plain_slot;
+  const auto at = time_written(files.qrels);
+  TRY(const auto queries, service::read_offline_queries(files, identity, at));
+  return service::import_offline_queries(store, queries, arguments.judge, at);
 }
 
 Result<void> import_store(const ImportArguments& arguments) {
   TRY(const auto files, offline_files(arguments));
-  std::set<std::string> domains = {files.domain};
-  if (files.domain.empty()) {
-    TRY(domains, service::exported_domains(arguments.lines));
-  } else if (!arguments.lines.empty()) {
-    TRY_VOID(read_beginning(arguments.lines, 1));  // a mistyped name should not make a store
+  service::ExportedLines exported;
+  if (!arguments.lines.empty()) {  // before the store is opened: a mistyped name should not make one
+    TRY(exported, service::read_exported_lines(arguments.lines, files.domain));
   }
   TRY(const auto place, place_of(arguments.store));
   TRY(const auto store, service::open_store(place.location, service::StoreMode::serve, place.secret_file));
-  TRY(const auto report, files.runs.empty() ? import_export(*store, arguments, domains)
-                                            : import_files(*store, arguments, files));
+  TRY(const std::string secret, store->privacy.secret());
+  TRY(const bool are_hidden, store->privacy.are_queries_hidden());
+  const service::StoreIdentity identity{secret, are_hidden || place.are_queries_hashed, arguments.plain_slot};
+  TRY(const auto report, files.runs.empty() ? service::import_lines(*store, std::move(exported), identity)
+                                            : import_files(*store, arguments, files, identity));
   std::cout << report.text() << '\n';
   return {};
 }

@@ -82,8 +82,8 @@ Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fu
   if (!input.runs.empty()) {
     TRY(const std::string secret, store->privacy.secret());
     TRY(options.offline,
-        service::read_offline_queries({input.runs, input.qrels, options.domain, input.depth, {}}, secret, {},
-                                      options.now));
+        service::read_offline_queries({input.runs, input.qrels, options.domain, input.depth, {}},
+                                      {secret, false, {}}, options.now));
   }
   service::StoreTrainingReport report;
   TRY(auto set, service::training_set_from_store(*store, options, &report));

@@ -68,8 +68,7 @@ class Deciding {
   Place place_of(FusedResult& result, std::size_t at) const {
     const CuratedQuery& curated = decisions_.curated;
     if (find(curated.hidden, result.key) != kNone) return {Place::hidden, at};
-    const auto grade = decisions_.grades.find(
-        identity_.are_queries_hashed ? hashed_document(identity_.secret, result.key) : result.key);
+    const auto grade = decisions_.grades.find(stored_document(identity_, result.key));
     if (grade != decisions_.grades.end()) result.grade = grade->second;
     if (const std::size_t pin = find(curated.pinned, result.key); pin != kNone) {
       result.decided = Decided::pinned;

@@ -39,21 +39,22 @@ int deepest_list(const std::vector<evaluation::Run>& runs) {
   return static_cast<int>(most);
 }
 
-/// The store's judgments by query, document and judge, read once.
+/// The store's judgments of some domains by domain, query, document and judge, read once.
 class KnownJudgments {
  public:
-  static Result<KnownJudgments> read(StoredJudgments& judgments, std::string_view domain) {
+  static Result<KnownJudgments> read(StoredJudgments& judgments, const std::set<std::string>& domains) {
     KnownJudgments known;
-    TRY(const auto queries, judgments.queries(domain));
-    for (const JudgedQuery& query : queries)
-      for (const StoredJudgment& judgment : query.judgments)
-        known.judgments_[{judgment.query, judgment.document, judgment.judge}] = judgment;
+    for (const std::string& domain : domains) {
+      TRY(const auto queries, judgments.queries(domain));
+      for (const JudgedQuery& query : queries)
+        for (const StoredJudgment& judgment : query.judgments) known.place_of(judgment) = judgment;
+    }
     return known;
   }
 
   /// Whether a judgment should be stored. Notes conflicts in the report.
   bool is_news(const StoredJudgment& judgment, ImportReport& report) {
-    auto& before = judgments_[{judgment.query, judgment.document, judgment.judge}];
+    StoredJudgment& before = place_of(judgment);
     const bool is_known = !before.document.empty();
     const bool is_newer = !is_known || judgment.at >= before.at;
     if (is_known && before.grade != judgment.grade)
@@ -71,34 +72,44 @@ class KnownJudgments {
   }
 
  private:
-  std::map<std::tuple<std::string, std::string, std::string>, StoredJudgment> judgments_;
+  StoredJudgment& place_of(const StoredJudgment& judgment) {
+    return judgments_[{judgment.domain, judgment.query, judgment.document, judgment.judge}];
+  }
+
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, StoredJudgment> judgments_;
 };
+
+/// The slot of each searched domain that plain queries fill.
+Result<std::map<std::string, std::string>> plain_slots(Store& store,
+                                                       const std::vector<StoredSearch>& searches,
+                                                       std::string_view given) {
+  std::map<std::string, std::string> slots;
+  for (const StoredSearch& search : searches) {
+    const auto [slot, is_new] = slots.try_emplace(search.domain, given);
+    if (is_new && given.empty()) {
+      TRY(slot->second, store.privacy.plain_slot(search.domain));
+    }
+  }
+  return slots;
+}
 
 /// Recomputes the queries' digests with the importing store's secret. A query whose slots are no longer known
 /// keeps its digest.
-void renew_digests(const std::string& domain, std::string_view secret, std::string_view plain_slot,
+void renew_digests(std::string_view secret, const std::map<std::string, std::string>& plain_slots,
                    StoreBatch& batch) {
-  std::map<std::string, std::string> now;
+  std::map<std::pair<std::string, std::string>, std::string> now;  // by domain and digest
   for (const StoredSearch& search : batch.searches)
     if (!search.slots.slots.empty())
-      now[search.query] = query_digest(secret, domain, search.slots, plain_slot);
-  const auto rename = [&](std::string& query) {
-    if (const auto at = now.find(query); at != now.end()) query = at->second;
+      now[{search.domain, search.query}] =
+          query_digest(secret, search.domain, search.slots, plain_slots.at(search.domain));
+  const auto rename = [&](auto& row) {
+    if (const auto at = now.find({row.domain, row.query}); at != now.end()) row.query = at->second;
   };
-  for (StoredSearch& search : batch.searches) rename(search.query);
-  for (StoredJudgment& judgment : batch.judgments) rename(judgment.query);
+  for (StoredSearch& search : batch.searches) rename(search);
+  for (StoredJudgment& judgment : batch.judgments) rename(judgment);
 }
 
 }  // namespace
-
-void ImportReport::add(const ImportReport& other) {
-  searches += other.searches;
-  judgments += other.judgments;
-  unlisted += other.unlisted;
-  older += other.older;
-  foreign += other.foreign;
-  conflicts.insert(conflicts.end(), other.conflicts.begin(), other.conflicts.end());
-}
 
 std::string ImportReport::text() const {
   std::string out = fmt::format(
@@ -110,8 +121,8 @@ std::string ImportReport::text() const {
   return out;
 }
 
-Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files, std::string_view secret,
-                                                       std::string_view plain_slot, UnixTime at) {
+Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files,
+                                                       const StoreIdentity& identity, UnixTime at) {
   TRY(const auto runs, evaluation::read_runs(files.runs));
   TRY(const auto qrels, evaluation::read_qrels(files.qrels));
   const int depth = files.depth > 0 ? files.depth : deepest_list(runs);
@@ -127,15 +138,16 @@ Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files
     const auto slots = files.queries.find(std::string(judged.query));
     search.slots = slots != files.queries.end()
                        ? slots->second
-                       : BaseQuery{{{plain_slot_name(plain_slot), std::string(judged.query)}}};
-    search.query = query_digest(secret, files.domain, search.slots, plain_slot);
+                       : BaseQuery{{{plain_slot_name(identity.plain_slot), std::string(judged.query)}}};
+    search.query = query_digest(identity.secret, files.domain, search.slots, identity.plain_slot);
     search.at = at;
     DocumentNumbers numbers(search);
     for (const evaluation::Run& run : runs) add_run_list(run, judged.query, depth, search, numbers);
     for (const evaluation::Judgment& judgment : judged.documents)
-      query.grades[std::string(judgment.document)] = std::clamp(judgment.grade, 0, kMaxGrade);
+      query.grades[stored_document(identity, judgment.document)] = std::clamp(judgment.grade, 0, kMaxGrade);
+    hide_words(search, identity);
     fit_to_limits(search);
-    search.id = content_id(secret, search);
+    search.id = content_id(identity.secret, search);
     out.push_back(std::move(query));
   }
   if (out.empty())
@@ -148,7 +160,7 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
                                             const std::string& judge, UnixTime at) {
   ImportReport report;
   if (queries.empty()) return report;
-  TRY(auto known, KnownJudgments::read(store.judgments, queries.front().search.domain));
+  TRY(auto known, KnownJudgments::read(store.judgments, {queries.front().search.domain}));
   StoreBatch batch;
   for (const OfflineQuery& query : queries) {
     const StoredSearch& search = query.search;
@@ -167,14 +179,18 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
   return report;
 }
 
-Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
-                                  std::string_view plain_slot) {
+Result<ImportReport> import_lines(Store& store, ExportedLines exported, const StoreIdentity& identity) {
   ImportReport report;
-  TRY(auto exported, read_exported_lines(path, domain));
   StoreBatch& batch = exported.batch;
-  TRY(const std::string secret, store.privacy.secret());
-  renew_digests(domain, secret, plain_slot, batch);
-  TRY(auto known, KnownJudgments::read(store.judgments, domain));
+  TRY(const auto slots, plain_slots(store, batch.searches, identity.plain_slot));
+  renew_digests(identity.secret, slots, batch);
+  std::set<std::string> domains;
+  for (StoredSearch& search : batch.searches) hide_words(search, identity);
+  for (StoredJudgment& judgment : batch.judgments) {
+    judgment.document = stored_document(identity, judgment.document);
+    domains.insert(judgment.domain);
+  }
+  TRY(auto known, KnownJudgments::read(store.judgments, domains));
   std::erase_if(batch.judgments, [&](const StoredJudgment& each) { return !known.is_news(each, report); });
   TRY_VOID(store.add_batch(batch));
   report.searches = batch.searches.size();
@@ -318,8 +334,7 @@ Result<ImportedJudgments> import_judgments(Store& store, const JudgmentSource& s
         search_of_import(store, source, digest, is_hashed ? BaseQuery() : query.slots));
     std::vector<StoredJudgment> judgments;
     for (const auto& [document, grade] : query.grades)
-      judgments.push_back({std::string(source.domain), digest,
-                           is_hashed ? hashed_document(identity.secret, document) : document,
+      judgments.push_back({std::string(source.domain), digest, stored_document(identity, document),
                            std::string(source.judge), grade, search.id, source.now});
     TRY_VOID(store.judgments.set(judgments));
     ++report.queries;

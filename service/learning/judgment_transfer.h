@@ -33,10 +33,10 @@ struct OfflineFiles {
 
 /// Reads runs and qrels. Judged queries that are in no run are left out.
 ///
-/// in:     secret, plain_slot - see query_digest(); at - when they were judged
+/// in:     at - when they were judged
 /// errors: those of read_runs and read_qrels; bad_data: no query is both judged and in a run
-Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files, std::string_view secret,
-                                                       std::string_view plain_slot, UnixTime at);
+Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files,
+                                                       const StoreIdentity& identity, UnixTime at);
 
 struct ImportReport {
   std::size_t searches = 0;
@@ -46,8 +46,6 @@ struct ImportReport {
   std::size_t foreign = 0;             ///< lines of other domains, left out
   std::vector<std::string> conflicts;  ///< documents with two grades: which one was kept
 
-  /// Adds what was imported besides.
-  void add(const ImportReport& other);
   std::string text() const;
 };
 
@@ -56,15 +54,12 @@ struct ImportReport {
 Result<ImportReport> import_offline_queries(Store& store, const std::vector<OfflineQuery>& queries,
                                             const std::string& judge, UnixTime at);
 
-/// Adds one domain's searches, judgments and template versions from a file that export_lines() wrote, in one
-/// transaction. Clicks are not imported, because an export does not say whose they were. Queries get the
-/// digests that this store would have given them.
+/// Adds searches, judgments and template versions of an export, in one transaction. Queries get the digests
+/// that this store would have given them. Template versions that are not later than the domain's latest are
+/// left out.
 ///
-/// in:     plain_slot - see query_digest()
-/// errors: bad_data with file and line, or when the file has only other domains; then nothing is imported
-/// cost:   memory for all imported data
-Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
-                                  std::string_view plain_slot = {});
+/// in: identity - with an empty plain slot, each domain has the one that its server stored
+Result<ImportReport> import_lines(Store& store, ExportedLines exported, const StoreIdentity& identity);
 
 /// Whether a base query is only what a plain query fills.
 bool is_plain_query(const BaseQuery& query, std::string_view plain_slot);

@@ -49,11 +49,12 @@ Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::fun
   if (config.store.empty()) return records;
   TRY(records->store, open_store(config.store, StoreMode::serve, config.store_secret));
   records->decisions = std::make_unique<Decisions>(*records->store);
-  TRY(records->secret, records->store->privacy.secret());
+  QueryPrivacy& privacy = records->store->privacy;
+  TRY(records->secret, privacy.secret());
   if (is_postgres_url(config.store)) TRY_VOID(open_shared(snapshot, has_time, *records));
   for (const auto& [name, domain] : snapshot.domains)
-    TRY_VOID(records->store->privacy.unify_queries(name, plain_slot(domain.domain)));
-  if (config.privacy.hash_queries) TRY_VOID(records->store->privacy.hide_queries());
+    TRY_VOID(privacy.unify_queries(name, plain_slot(domain.domain)));
+  TRY_VOID(config.privacy.hash_queries ? privacy.hide_queries() : privacy.allow_words());
   SearchLog::Options options;
   options.max_bytes = config.store_max_bytes;
   if (is_postgres_url(config.store)) options.gathers = kGathersForCopy;

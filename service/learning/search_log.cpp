@@ -60,21 +60,19 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
                            const StoreIdentity& identity, UnixTime now) {
   StoredSearch search;
   search.domain = answer.domain;
-  BaseQuery query = slots_of(answer, identity);
-  search.query = query_digest(identity.secret, answer.domain, query, identity.plain_slot);
-  if (!identity.are_queries_hashed) search.slots = std::move(query);
+  search.slots = slots_of(answer, identity);
+  search.query = query_digest(identity.secret, answer.domain, search.slots, identity.plain_slot);
   search.at = now;
   search.model = answer.fusion.version;
   search.challenger = answer.fusion.challenger;
-  for (const FusedResult& result : answer.results)
-    search.documents.push_back(identity.are_queries_hashed ? hashed_document(identity.secret, result.key)
-                                                           : result.key);
+  for (const FusedResult& result : answer.results) search.documents.push_back(result.key);
   search.lists = lists_of(answer);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     require(shown[i] < answer.results.size(), "only results of the answer were shown");
     search.shown.push_back(
         {static_cast<std::uint32_t>(shown[i]), answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
   }
+  hide_words(search, identity);
   fit_to_limits(search);
   search.id = content_id(identity.secret, search);
   return search;

@@ -264,23 +264,13 @@ Result<void> Store::export_lines(const TakeLine& take) {
   return export_table<TemplateVersion>(*database_, take);
 }
 
-Result<std::set<std::string>> exported_domains(const std::string& path) {
-  std::set<std::string> domains;
-  const auto read = for_each_exported_line(path, [&](const ExportedLine&, const std::string& domain) {
-    domains.insert(domain);
-    return Result<void>();
-  });
-  if (!read) return read.error();
-  return domains;
-}
-
-Result<ExportedDomain> read_exported_lines(const std::string& path, const std::string& domain) {
-  ExportedDomain out;
+Result<ExportedLines> read_exported_lines(const std::string& path, const std::string& domain) {
+  ExportedLines out;
   bool has_own = false;
   std::set<std::string> others;
   const auto read =
       for_each_exported_line(path, [&](const ExportedLine& line, const std::string& of) -> Result<void> {
-        if (of != domain) {
+        if (!domain.empty() && of != domain) {
           ++out.foreign;
           if (others.size() < kMostDomainsNamed) others.insert(of);
           return {};

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kSecretDigits = 64;
 constexpr std::string_view kNoPlainSlot = "-";
+constexpr std::string_view kHiddenMark = "queries hidden";
 constexpr std::string_view kReadMeta = "SELECT value FROM meta WHERE name = $1";
 /// Clicks per transaction, so that others can be written in between.
 constexpr std::int64_t kForgottenAtOnce = 2000;
@@ -247,8 +248,19 @@ Result<std::string> QueryPrivacy::plain_slot(std::string_view domain) {
   return slot == kNoPlainSlot ? std::string() : slot;
 }
 
+Result<void> QueryPrivacy::allow_words() {
+  return database_.write(
+      [](SqlSession& session) { return session.run("DELETE FROM meta WHERE name = $1", {kHiddenMark}); });
+}
+
+Result<bool> QueryPrivacy::are_queries_hidden() {
+  TRY(const std::string mark, meta(kHiddenMark));
+  return !mark.empty();
+}
+
 Result<void> QueryPrivacy::hide_queries() {
   TRY(const std::string secret, this->secret());
+  TRY_VOID(database_.write([](SqlSession& session) { return set_meta(session, kHiddenMark, "yes"); }));
   std::string last;
   do {
     TRY(last,

@@ -39,6 +39,10 @@ class QueryPrivacy {
   /// Notes that queries are kept only as digests. Removes slots and replaces documents by hashed_document(),
   /// in several transactions. If it is interrupted, it can be called again.
   Result<void> hide_queries();
+  /// Notes that the words of queries may be kept from now on.
+  Result<void> allow_words();
+  /// Whether queries are kept only as digests, as the last server of the store said.
+  Result<bool> are_queries_hidden();
 
  private:
   Result<std::string> meta(std::string_view name, Wait wait = {});

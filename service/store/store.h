@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,22 +88,18 @@ class Store {
   std::unique_ptr<SqlDatabase> database_;
 };
 
-/// One domain's part of an export.
-struct ExportedDomain {
+/// What an export has of one domain, or of all.
+struct ExportedLines {
   StoreBatch batch;
   std::size_t foreign = 0;  ///< lines of other domains, left out
 };
 
-/// The domains that an export has lines of.
-///
-/// errors: bad_data with file and line
-Result<std::set<std::string>> exported_domains(const std::string& path);
-
 /// Reads what Store::export_lines() wrote, without clicks, because an export does not say whose they were.
 ///
+/// in:     domain - the only one that is read; empty for all
 /// errors: bad_data with file and line, or when the file has only other domains
-/// cost:   memory for all data of the domain
-Result<ExportedDomain> read_exported_lines(const std::string& path, const std::string& domain);
+/// cost:   memory for all data that is read
+Result<ExportedLines> read_exported_lines(const std::string& path, const std::string& domain);
 
 bool is_postgres_url(std::string_view location);
 

@@ -138,6 +138,16 @@ std::string hashed_document(std::string_view secret, std::string_view key) {
   return kHashMark + hmac_sha256_hex(secret, key).substr(0, kIdDigits);
 }
 
+std::string stored_document(const StoreIdentity& identity, std::string_view key) {
+  return identity.are_queries_hashed ? hashed_document(identity.secret, key) : std::string(key);
+}
+
+void hide_words(StoredSearch& search, const StoreIdentity& identity) {
+  if (!identity.are_queries_hashed) return;
+  search.slots.slots.clear();
+  for (std::string& document : search.documents) document = hashed_document(identity.secret, document);
+}
+
 std::string content_id(std::string_view secret, const StoredSearch& search) {
   std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", search.at / kHour, search.domain, search.query,
                                  search.model, search.challenger);

@@ -109,6 +109,10 @@ struct StoreIdentity {
 
 /// What replaces a document's key if queries are hashed: "#" and 32 hexadecimal digits.
 std::string hashed_document(std::string_view secret, std::string_view key);
+/// A document's key as the store keeps it.
+std::string stored_document(const StoreIdentity& identity, std::string_view key);
+/// Leaves out of a search the words that the store does not keep.
+void hide_words(StoredSearch& search, const StoreIdentity& identity);
 
 /// A StoredSearch's id. It is the same within one hour for equal searches of one store, so that a cached
 /// answer is stored once, however often it is shown.

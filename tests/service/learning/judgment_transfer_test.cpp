@@ -52,6 +52,25 @@ std::unique_ptr<Store> transfer_store(const std::string& path) {
   return std::move(*store);
 }
 
+/// Imports a file of one domain as the verb does.
+Result<ImportReport> import_file(Store& store, const std::string& file, const std::string& domain,
+                                 bool are_queries_hashed = false) {
+  TRY(auto exported, read_exported_lines(file, domain));
+  TRY(const std::string secret, store.privacy.secret());
+  return import_lines(store, std::move(exported), {secret, are_queries_hashed, ""});
+}
+
+std::string export_of(Store& store) {
+  std::string lines;
+  REQUIRE(store
+              .export_lines([&](std::string_view line) -> Result<void> {
+                lines.append(line) += '\n';
+                return {};
+              })
+              .has_value());
+  return lines;
+}
+
 StoreTrainingOptions all_of(const std::string& domain) {
   StoreTrainingOptions options;
   options.domain = domain;
@@ -95,16 +114,10 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   REQUIRE(old_store->judgments.set(judgment).has_value());
   const StoredSearch hat = sample_search("hats");
   REQUIRE(old_store->searches.add({&hat, 1}).has_value());
-  std::string lines;
-  REQUIRE(old_store
-              ->export_lines([&](std::string_view line) -> Result<void> {
-                lines.append(line) += '\n';
-                return {};
-              })
-              .has_value());
+  const std::string lines = export_of(*old_store);
   const std::string file = folder.write("export.jsonl", lines);
   const auto store = transfer_store(folder.path("new.db"));
-  const auto first = import_lines(*store, file, "shoes");
+  const auto first = import_file(*store, file, "shoes");
   REQUIRE(first.has_value());
   CHECK(first->searches == 1);
   CHECK(first->judgments == 1);
@@ -120,13 +133,13 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   CHECK(store->judgments.queries("shoes")->at(0).judgments.at(0) == expected);
   CHECK((**found).query == expected.query);
   // a second import adds nothing; a newer judgment in the store is kept
-  CHECK(import_lines(*store, file, "shoes")->judgments == 0);
+  CHECK(import_file(*store, file, "shoes")->judgments == 0);
   CHECK((**store->searches.find(search.id)).times == search.times);
   StoredJudgment newer = expected;
   newer.grade = 0;
   newer.at += 5;
   REQUIRE(store->judgments.set(newer).has_value());
-  const auto conflict = import_lines(*store, file, "shoes");
+  const auto conflict = import_file(*store, file, "shoes");
   CHECK(conflict->older == 1);
   REQUIRE(conflict->conflicts.size() == 1);
   CHECK(conflict->conflicts[0].find(document_key(1)) != std::string::npos);
@@ -134,7 +147,7 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   for (const char* line :
        {"[]", "{}", R"({"kind":"judgment","domain":"shoes"})", R"({"kind":"judgement","domain":"shoes"})",
         R"({"kind":"search","domain":"shoes","id":"x"})"}) {
-    const auto wrong = import_lines(*store, folder.write("wrong.jsonl", std::string(line) + "\n"), "shoes");
+    const auto wrong = import_file(*store, folder.write("wrong.jsonl", std::string(line) + "\n"), "shoes");
     REQUIRE(wrong.has_error());
     CHECK(wrong.error().code == Code::bad_data);
     CHECK(wrong.error().text.find("wrong.jsonl:1") != std::string::npos);
@@ -143,18 +156,18 @@ TEST_CASE("An export is imported unchanged and the newer judgment wins", "[servi
   const auto untouched = transfer_store(folder.path("untouched.db"));
   const std::string broken =
       folder.write("broken.jsonl", lines + "{\"kind\":\"search\",\"domain\":\"shoes\"}\n");
-  REQUIRE(import_lines(*untouched, broken, "shoes").has_error());
+  REQUIRE(import_file(*untouched, broken, "shoes").has_error());
   CHECK_FALSE(untouched->searches.find(search.id)->has_value());
   CHECK(untouched->judgments.queries("shoes")->empty());
   // A domain that is not in the file.
-  const auto none = import_lines(*untouched, file, "boots");
+  const auto none = import_file(*untouched, file, "boots");
   REQUIRE(none.has_error());
   CHECK(none.error().code == Code::bad_data);
   CHECK(none.error().text.find("--domain can be hats, shoes") != std::string::npos);
   // Clicks are not imported.
-  CHECK(import_lines(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"),
-                     "shoes")
-            .has_value());
+  CHECK(
+      import_file(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"), "shoes")
+          .has_value());
 }
 
 TEST_CASE("A batch that fails to be stored leaves nothing", "[service][store][import]") {
@@ -183,6 +196,64 @@ TEST_CASE("A batch that fails to be stored leaves nothing", "[service][store][im
   CHECK((**store->searches.find(search.id)).times == search.times);
   CHECK(store->judgments.queries("shoes")->size() == 1);
   CHECK(store->templates.all("shoes")->size() == 1);
+}
+
+TEST_CASE("An older export puts no earlier curation or templates back in force", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  const std::string curation = curation_name("shoes");
+  const auto save = [&](const std::string& text, UnixTime at) {
+    for (const std::string& name : {curation, std::string("shoes")})
+      REQUIRE(store->templates.add({name, 0, text, "ann", at}).has_value());
+  };
+  save("one", kNewYear);
+  save("two", kNewYear + 5);
+  save("three", kNewYear + 5);
+  const std::string before = folder.write("before.jsonl", export_of(*store));
+  REQUIRE(import_file(*store, before, "shoes").has_value());
+  save("four", kNewYear + 9);
+  const std::string after = folder.write("after.jsonl", export_of(*store));
+  for (const std::string& file : {before, after}) {
+    REQUIRE(import_file(*store, file, "shoes").has_value());
+    for (const std::string& name : {curation, std::string("shoes")}) {
+      const auto versions = store->templates.all(name);
+      REQUIRE(versions->size() == 4);
+      CHECK((**store->templates.find(name, versions->front().number)).text == "four");
+    }
+  }
+  // a store that has only the earlier versions gets the later one
+  const auto other = transfer_store(folder.path("other.db"));
+  for (const auto& [file, count] : {std::pair{before, 3U}, std::pair{after, 4U}}) {
+    REQUIRE(import_file(*other, file, "").has_value());
+    CHECK(other->templates.all(curation)->size() == count);
+  }
+}
+
+TEST_CASE("An import into a store with hashed queries leaves out words and addresses",
+          "[service][store][import][privacy]") {
+  const OfflineFolder files;
+  const auto old_store = transfer_store(files.folder.path("old.db"));
+  StoredSearch search = sample_search();
+  REQUIRE(old_store->searches.add({&search, 1}).has_value());
+  REQUIRE(old_store->judgments.set({"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear})
+              .has_value());
+  const std::string file = files.folder.write("export.jsonl", export_of(*old_store));
+  const auto store = transfer_store(files.store());
+  const std::string secret = *store->privacy.secret();
+  for (int i = 0; i < 2; ++i) CHECK(import_file(*store, file, "", true)->judgments == (i == 0 ? 1 : 0));
+  const StoreIdentity identity{secret, true, "Q"};
+  const auto offline = read_offline_queries({files.runs, files.qrels, "d", 0, {}}, identity, kNewYear);
+  REQUIRE(offline.has_value());
+  const auto report = import_offline_queries(*store, *offline, "ann", kNewYear);
+  REQUIRE(report.has_value());
+  CHECK(report->unlisted == 10);
+  const std::string stored = export_of(*store);
+  for (const char* word : {"example.org", "red ", "q1", "/a"}) CHECK(stored.find(word) == std::string::npos);
+  // the same digests as if the words were there
+  CHECK((**store->searches.find(search.id)).query == query_digest(secret, "shoes", search.slots));
+  const auto judged = store->judgments.queries("shoes");
+  CHECK(judged->at(0).judgments.at(0).document == hashed_document(secret, document_key(1)));
+  CHECK(store->searches.find_query("d", query_digest(secret, "d", {{{"Q", "q1"}}}, "Q"))->has_value());
 }
 
 TEST_CASE("The newest versions of a domain's templates are kept", "[service][store][import]") {
@@ -258,8 +329,8 @@ TEST_CASE("Offline files add training queries and the store's judgments take pre
           "[service][store][import]") {
   const OfflineFolder files;
   const auto store = transfer_store(files.store());
-  const auto offline =
-      read_offline_queries({files.runs, files.qrels, "d", 0, {}}, *store->privacy.secret(), "", kNewYear);
+  const auto offline = read_offline_queries({files.runs, files.qrels, "d", 0, {}},
+                                            {*store->privacy.secret(), false, {}}, kNewYear);
   REQUIRE(offline.has_value());
   REQUIRE(offline->size() == 10);
   StoreTrainingOptions options = all_of("d");
@@ -280,7 +351,8 @@ TEST_CASE("Offline files add training queries and the store's judgments take pre
           return is_held_out(query.search.query);
         })));
   const std::string none = files.folder.write("other.qrels", "zzz 0 d 1\n");
-  CHECK(read_offline_queries({files.runs, none, "d", 0, {}}, "s", "", 0).error().code == Code::bad_data);
+  CHECK(read_offline_queries({files.runs, none, "d", 0, {}}, {"s", false, {}}, 0).error().code ==
+        Code::bad_data);
   const std::string model = files.folder.path("model.json");
   const auto trained =
       run_metafuse({"train", "--store", files.store(), "--domain", "d", "--runs", files.runs[0],

@@ -99,6 +99,55 @@ TEST_CASE("An export becomes a new store with all its domains", "[service][store
   CHECK_FALSE(std::filesystem::exists(folder.path("no.db")));
 }
 
+TEST_CASE("A bad line of one domain leaves nothing of any domain imported", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = filled_store(folder);
+  const std::string lines = run_metafuse({"store", "export", "--store", path}).out;
+  const std::string broken =
+      folder.write("broken.jsonl", R"({"kind":"template","domain":"boots","text":"a","author":"ann","at":1})"
+                                   "\n" +
+                                       lines + R"({"kind":"search","domain":"shoes"})" + "\n");
+  const std::string to = folder.path("new.db");
+  REQUIRE(open_store(to).has_value());
+  CHECK(run_metafuse({"store", "import", "--store", to, broken}).status == static_cast<int>(Code::bad_data));
+  CHECK(run_metafuse({"store", "check", "--store", to}).out ==
+        "sound: 0 searches, 0 clicks, 0 judgments, 0 template versions\n");
+}
+
+TEST_CASE("An import obeys hash_queries of the configuration or of the store's last server",
+          "[service][store][privacy]") {
+  const test::TemporaryFolder folder;
+  const std::string path = filled_store(folder);
+  const std::string lines = folder.write("e.jsonl", run_metafuse({"store", "export", "--store", path}).out);
+  folder.write("empty.yaml", "");
+  const std::string config = folder.write("metafuse.yaml",
+                                          "version: 1\ntemplates: [empty.yaml]\nengines: [empty.yaml]\n"
+                                          "store: configured.db\nprivacy: {hash_queries: true}\n");
+  const std::string served = folder.path("served.db");
+  const auto change = [&](Result<void> (QueryPrivacy::*what)()) {
+    const auto store = open_store(served);
+    REQUIRE(((*store)->privacy.*what)().has_value());
+  };
+  const auto is_readable = [&](const std::string& option, const std::string& where) {
+    const auto imported = run_metafuse({"store", "import", option, where, lines});
+    INFO(imported.err);
+    CHECK(imported.status == 0);
+    const std::string stored = run_metafuse({"store", "export", option, where}).out;
+    CHECK(lines_of(stored) == 4);
+    CHECK((stored.find("shoes\\\"") != std::string::npos) ==
+          (stored.find("example.org") != std::string::npos));
+    return stored.find("example.org") != std::string::npos;
+  };
+  CHECK_FALSE(is_readable("--config", config));
+  change(&QueryPrivacy::hide_queries);
+  CHECK_FALSE(is_readable("--store", served));
+  std::filesystem::remove(served);
+  std::filesystem::remove(served + ".secret");
+  change(&QueryPrivacy::hide_queries);
+  change(&QueryPrivacy::allow_words);
+  CHECK(is_readable("--store", served));
+}
+
 TEST_CASE("A store is pruned by age and reset by domain", "[service][store]") {
   const test::TemporaryFolder folder;
   const std::string path = filled_store(folder);
