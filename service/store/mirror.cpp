@@ -21,11 +21,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemplates = "templates/";
 constexpr std::string_view kModels = "models/";
+constexpr std::string_view kVersions = "models/versions/";
 constexpr std::string_view kReports = "reports/";
 constexpr std::string_view kKeys = "keys";
 constexpr int kMostSkippedDoublings = 7;
 constexpr std::size_t kMaxSharedBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxRememberedBytes = std::size_t{16} << 20;
+/// For so many changes the store knows that a version was removed.
+constexpr std::int64_t kChangesRemoved = 10'000;
 
 /// Whether a name is a model's. Names come from the database, so a path that leaves the folder of models
 /// is refused.
@@ -144,7 +147,8 @@ std::string Mirror::memory_path() const {
 
 Result<void> Mirror::remember() const {
   JsonObject digests;
-  for (const auto& [name, digest] : known_) digests[name] = digest;
+  for (const auto& [name, digest] : known_)
+    if (!digest.empty()) digests[name] = digest;
   if (!places_.models.empty()) {
     std::error_code ignored;
     fs::create_directories(places_.models, ignored);
@@ -248,6 +252,10 @@ Result<Mirror::Changes> Mirror::step() {
   seen_ = std::max(seen_, latest);
   if (!files.empty()) TRY_VOID(remember());
   TRY_VOID(all_taken);
+  // of a champion or of templates this stays known, because an old copy would come into force
+  const auto is_removed = [](const SharedFile& file) { return file.digest.empty(); };
+  if (std::any_of(files.begin(), files.end(), is_removed))
+    TRY_VOID(shared_.forget_removed(kVersions, kChangesRemoved));
   if (may_lack_ && looks_to_skip_-- <= 0) {
     const auto sent = send_new(unsaid_);
     if (!sent && unsaid_.taken.empty()) return sent.error();

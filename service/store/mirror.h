@@ -32,8 +32,8 @@ struct SharedPlaces {
 /// Safe from any thread.
 ///
 /// Invariant: `known_` holds, by name, the digest that a file had when it was last equal here and in the
-/// store. It is saved in `.shared.json` in the folder of models, or else in that of the first template file,
-/// so that after a restart changes by others can be told from local edits.
+/// store; empty if it was removed. It is saved in `.shared.json` in the folder of models, or else in that of
+/// the first template file, so that after a restart changes by others can be told from local edits.
 class Mirror {
  public:
   /// What a step changed, for the log.

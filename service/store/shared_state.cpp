@@ -76,6 +76,16 @@ Result<bool> SharedState::change_files(std::span<const SharedChange> changes) {
   return true;
 }
 
+Result<void> SharedState::forget_removed(std::string_view start, std::int64_t changes) {
+  const std::string names = fmt::format("{}%", start);
+  return database_.write([&](SqlSession& session) {
+    return session.run(
+        "DELETE FROM shared_files WHERE change < (SELECT max(change) FROM shared_files) - $1 "
+        "AND digest = '' AND name LIKE $2",
+        {changes, names});
+  });
+}
+
 std::unique_ptr<Listener> SharedState::listen(std::function<void()> on_change) {
   return database_.listen(kChannel, std::move(on_change));
 }

@@ -49,6 +49,11 @@ class SharedState {
   ///
   /// out: whether they were made
   Result<bool> change_files(std::span<const SharedChange> changes);
+  /// Forgets that files were removed, if that was more than so many changes ago. A server that was away for
+  /// longer sends its copies again.
+  ///
+  /// in: start - of the files' names
+  Result<void> forget_removed(std::string_view start, std::int64_t changes);
   /// Calls back after a change of shared files by this server or another one.
   ///
   /// out: nullptr if no other server can change them

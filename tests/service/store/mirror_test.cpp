@@ -236,6 +236,46 @@ TEST_CASE("A change of models that the store refuses is undone at once", "[servi
   CHECK(mirror.step()->empty());
 }
 
+TEST_CASE("Removed versions are remembered by nobody for ever", "[service][shared][models]") {
+  TwoServers two;
+  std::string first;
+  for (std::size_t i = 0; i <= ModelVersions::kMaxVersions; ++i) {
+    const auto added =
+        two.a.versions.add_challenger("shoes", shared_model(1.0 + static_cast<double>(i)), "retrain", 1);
+    REQUIRE(added.has_value());
+    if (i == 0) first = *added;
+    if (i == 0) two.b.step();
+  }
+  const std::string file = "models/versions/shoes/" + first + ".json";
+  CHECK(std::filesystem::exists(two.b.folder.path(file)));
+  two.b.step();
+  CHECK_FALSE(std::filesystem::exists(two.b.folder.path(file)));
+  for (const SharingServer* server : {&two.a, &two.b})
+    CHECK(read_text(server->folder.path("models/.shared.json"), 1 << 20)->find("\"\"") == std::string::npos);
+  const auto removed = [&] {
+    std::vector<std::string> names;
+    for (const SharedFile& each : *two.store->shared.files(0))
+      if (each.digest.empty()) names.push_back(each.name);
+    return names;
+  };
+  CHECK(removed() == std::vector<std::string>{file});
+  const auto change = [&](const std::string& name, const std::string& known, bool is_removal) {
+    const SharedChange one{name, known.empty() ? "" : sha256_hex(known),
+                           is_removal ? std::nullopt : std::optional<std::string>("text")};
+    REQUIRE(*two.store->shared.change_files({&one, 1}));
+  };
+  change("models/shoes.json", "", false);
+  change("models/shoes.json", "text", true);
+  change("keys", "", false);
+  // the first removal was three changes ago
+  REQUIRE(two.store->shared.forget_removed("models/versions/", 3).has_value());
+  CHECK(removed() == std::vector<std::string>{file, "models/shoes.json"});
+  REQUIRE(two.store->shared.forget_removed("models/versions/", 2).has_value());
+  CHECK(removed() == std::vector<std::string>{"models/shoes.json"});
+  two.a.step();
+  CHECK(two.a.step().empty());
+}
+
 TEST_CASE("Push and pull transfer files edited by hand and name those changed on both sides",
           "[service][shared]") {
   TwoServers two;
