@@ -129,8 +129,8 @@ Answered handle_activate_model(Reloader& reloader, Records& records, const Excha
   TRY(const auto before, versions.state(name));
   TRY_VOID(is_back ? versions.revert(name) : versions.activate(name, std::string(version->get_string())));
   if (const auto loaded = reloader.reload(); !loaded) {
-    // The model does not fit the current templates, so the previous one is restored.
-    const auto restored = is_back ? versions.activate(name, before.champion) : versions.revert(name, false);
+    // the model does not fit the current templates
+    const auto restored = versions.restore(name, before);
     return refusal(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
   }
   TRY(const auto state, versions.state(name));

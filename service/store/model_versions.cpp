@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -318,19 +319,24 @@ Result<std::string> ModelVersions::add_challenger(std::string_view domain, const
   return version;
 }
 
-Result<void> ModelVersions::make_champion(std::string_view domain, std::string_view version, Change& change) {
-  ModelState& state = change.state;
+/// Writes a version where searches read the champion; without a version, removes the champion.
+Result<void> ModelVersions::write_champion(std::string_view domain, std::string_view version) const {
   if (version.empty()) {
     std::error_code error;
     fs::remove(champion_path(domain), error);
     if (error) return fail(Code::no_input, champion_path(domain) + ": " + error.message());
-  } else {
-    TRY(const auto text, read_text(version_path(domain, version), kMaxVersionBytes));
-    if (version_of(text) != version)
-      return fail(Code::bad_data,
-                  version_path(domain, version) + ": was changed; restore it or activate another");
-    TRY_VOID(write_file(champion_path(domain), text));
+    return {};
   }
+  TRY(const auto text, read_text(version_path(domain, version), kMaxVersionBytes));
+  if (version_of(text) != version)
+    return fail(Code::bad_data,
+                version_path(domain, version) + ": was changed; restore it or activate another");
+  return write_file(champion_path(domain), text);
+}
+
+Result<void> ModelVersions::make_champion(std::string_view domain, std::string_view version, Change& change) {
+  TRY_VOID(write_champion(domain, version));
+  ModelState& state = change.state;
   state.champion = version;
   if (state.challenger == version) state.challenger.clear();
   state.tests = 0;
@@ -345,8 +351,8 @@ Result<void> ModelVersions::activate(std::string_view domain, std::string_view v
   if (!has_version(state, version))
     return fail(Code::usage,
                 fmt::format("domain {} has no model version \"{}\"; see GET /v1/models", domain, version));
-  if (state.champion == version) return {};
-  state.is_promotion_paused = false;
+  const bool was_paused = std::exchange(state.is_promotion_paused, false);
+  if (state.champion == version) return was_paused ? save(domain, change) : Result<void>();
   state.history.push_back(state.champion);
   return make_champion(domain, version, change);
 }
@@ -361,6 +367,16 @@ Result<void> ModelVersions::revert(std::string_view domain, bool pauses_promotio
   state.history.pop_back();
   state.is_promotion_paused = state.is_promotion_paused || pauses_promotion;
   return make_champion(domain, version, change);
+}
+
+Result<void> ModelVersions::restore(std::string_view domain, const ModelState& before) {
+  const std::lock_guard guard(mutex_);
+  TRY(auto change, begin(domain));
+  TRY_VOID(write_champion(domain, before.champion));
+  auto versions = std::move(change.state.versions);
+  change.state = before;
+  change.state.versions = std::move(versions);
+  return save(domain, change);
 }
 
 Result<std::uint32_t> ModelVersions::count_test(std::string_view domain, std::string_view subject) {

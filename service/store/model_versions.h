@@ -93,7 +93,8 @@ class ModelVersions {
   /// Stores a model and makes it the challenger.
   Result<std::string> add_challenger(std::string_view domain, const fusion::Model& model,
                                      std::string_view origin, UnixTime now);
-  /// Makes a version the champion; revert() returns to the previous one.
+  /// Makes a version the champion, also one that is, and ends a pause of promotion; revert() returns to the
+  /// previous one.
   ///
   /// errors: usage for an unknown version
   Result<void> activate(std::string_view domain, std::string_view version);
@@ -102,6 +103,10 @@ class ModelVersions {
   /// in:     pauses_promotion - whether somebody decided this, which pauses automatic promotion
   /// errors: usage if there was no champion before
   Result<void> revert(std::string_view domain, bool pauses_promotion = true);
+  /// Undoes activate() or revert(), when the new champion turns out not to fit.
+  ///
+  /// in: before - what state() said before; versions that were added since stay
+  Result<void> restore(std::string_view domain, const ModelState& before);
   /// Counts a promotion test, unless it compares the same as the last one.
   ///
   /// out: how many there were since the champion was activated, including this one
@@ -138,6 +143,7 @@ class ModelVersions {
   Result<FileLock> lock(std::string_view domain) const;
   Result<ModelState> load(std::string_view domain);
   Result<void> save(std::string_view domain, Change& change);
+  Result<void> write_champion(std::string_view domain, std::string_view version) const;
   Result<void> make_champion(std::string_view domain, std::string_view version, Change& change);
 
   std::string folder_;

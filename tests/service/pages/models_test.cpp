@@ -177,12 +177,17 @@ TEST_CASE("A model that does not fit its templates is not activated", "[service]
   judge_names(server, 0, 12);
   const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
   const std::string version(trained.at("version").as_string());
+  service::ModelVersions& versions = *server.app().records().model_versions;
+  REQUIRE(versions.count_test("pages", "one").has_value());
   server.folder().write("templates/pages.yaml",
                         "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\ntemplates:\n"
                         "  - {id: other, engine: one, query: '{NAME}'}\n");
   REQUIRE(server.app().reloader().reload().has_value());
   CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 409);
   CHECK(served_model_of(server).at("champion").is_null());
+  CHECK(served_model_of(server).at("challenger") == Json(version));
+  CHECK(served_model_of(server).at("promotion_tests") == Json(1));
+  CHECK_FALSE(served_model_of(server).at("can_revert").as_bool());
   CHECK(server.app().reloader().reload().has_value());
 }
 

@@ -207,6 +207,47 @@ TEST_CASE("Activating the champion again changes nothing", "[service][models]") 
   CHECK(state_of(versions).champion == first);
 }
 
+TEST_CASE("Activating the champion ends a pause of promotion", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  const std::string first = add_version(versions, 1);
+  REQUIRE(versions.activate("shoes", first).has_value());
+  REQUIRE(versions.activate("shoes", add_version(versions, 2)).has_value());
+  REQUIRE(versions.revert("shoes").has_value());
+  REQUIRE(state_of(versions).is_promotion_paused);
+  REQUIRE(versions.activate("shoes", first).has_value());
+  CHECK_FALSE(state_of(versions).is_promotion_paused);
+  CHECK(state_of(versions).champion == first);
+  CHECK(state_of(versions).history == std::vector<std::string>{""});
+}
+
+TEST_CASE("A restored state is that before the activation with the versions added since",
+          "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  const std::string first = add_version(versions, 1);
+  REQUIRE(versions.activate("shoes", first).has_value());
+  REQUIRE(versions.activate("shoes", add_version(versions, 2)).has_value());
+  REQUIRE(versions.revert("shoes").has_value());
+  const std::string challenger = add_version(versions, 3);
+  CHECK(*versions.count_test("shoes", "one") == 1);
+  const ModelState before = state_of(versions);
+  for (const bool is_back : {false, true}) {
+    REQUIRE((is_back ? versions.revert("shoes") : versions.activate("shoes", challenger)).has_value());
+    const std::string added = add_version(versions, is_back ? 5 : 4);
+    REQUIRE(versions.restore("shoes", before).has_value());
+    const ModelState state = state_of(versions);
+    CHECK(state.champion == first);
+    CHECK(*read_text(folder.path("shoes.json"), 1 << 20) == fusion::model_text(model_of(1)));
+    CHECK(state.challenger == challenger);
+    CHECK(state.history == before.history);
+    CHECK(state.is_promotion_paused);
+    CHECK(state.tests == 1);
+    CHECK(state.tested == "one");
+    CHECK(state.versions.front().version == added);
+  }
+}
+
 TEST_CASE("A promotion that somebody paused stays paused when a test reverts", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
