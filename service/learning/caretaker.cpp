@@ -25,7 +25,8 @@ constexpr int kRestsPerTraining = 9;
 
 PromotionRules promotion_rules(const LoadedDomain& domain) {
   PromotionRules rules;
-  rules.rrf_k = domain.domain.rrf_k;
+  rules.without_champion.rrf_k = domain.domain.rrf_k;
+  if (domain.is_model_prior) rules.without_champion.model = &*domain.model;
   return rules;
 }
 

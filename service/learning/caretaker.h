@@ -37,11 +37,11 @@ struct CaretakerOptions {
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for log events
 };
 
-/// When a domain's challenger may become its champion.
+/// When a domain's challenger may become its champion. The rules refer to the domain.
 PromotionRules promotion_rules(const LoadedDomain& domain);
 
 /// The options by which the server trains a domain's challenger: its templates' features and
-/// its configuration.
+/// its configuration. They refer to the domain.
 RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
 
 /// How many people must have asked a query on one day before it is suggested to others.

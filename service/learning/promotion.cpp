@@ -15,7 +15,6 @@
 #include "fusion/training/calibration.h"
 #include "fusion/training/pooling.h"
 #include "fusion/training/registry.h"
-#include "service/learning/model_comparison.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::service {
@@ -59,7 +58,9 @@ void decide(PromotionReport& report, const PromotionRules& rules, std::uint32_t 
 }
 
 /// The report of a challenger by its cross-validation.
-PromotionReport report_of_gain(const JudgedGain& gain, const PromotionRules& rules) {
+///
+/// in: held_out - judged queries that are held out now
+PromotionReport report_of_gain(const JudgedGain& gain, const PromotionRules& rules, std::size_t held_out) {
   PromotionReport report;
   report.measure = "recip_rank";
   report.queries = gain.queries;
@@ -70,10 +71,21 @@ PromotionReport report_of_gain(const JudgedGain& gain, const PromotionRules& rul
   if (gain.queries < 2) return report;
   report.reason += fmt::format(
       "; the new order {} because it {} the other by more than the standard error of {:.2f} (a test follows "
-      "once {} "
-      "held-out queries are judged)",
+      "{})",
       report.is_better ? "is used" : "is not used", report.is_better ? "is not below" : "is below",
-      gain.error, rules.fewest_queries);
+      gain.error,
+      held_out >= rules.fewest_queries
+          ? "with the next training, which leaves out the held-out queries"
+          : fmt::format("once {} held-out queries are judged", rules.fewest_queries));
+  return report;
+}
+
+/// The report of a challenger about which neither held-out queries nor a cross-validation say anything.
+PromotionReport unmeasurable() {
+  PromotionReport report;
+  report.reason =
+      "the challenger was trained on the held-out queries, so it cannot be tested on them; train "
+      "again";
   return report;
 }
 
@@ -91,42 +103,79 @@ bool was_trained_on_all(const ModelState& state, std::string_view version) {
   });
 }
 
-/// The champion, as far as it can be compared on held-out queries; nothing for RRF, also if the champion was
-/// trained on these queries, because then their judgments say nothing about it.
-Result<std::optional<fusion::Model>> comparable_champion(ModelVersions& versions, std::string_view domain,
-                                                         const ModelState& state) {
-  if (state.champion.empty() || was_trained_on_all(state, state.champion))
-    return std::optional<fusion::Model>();
-  TRY(auto champion, versions.read(domain, state.champion));
-  return std::optional<fusion::Model>(std::move(champion));
-}
+/// The order with which a challenger is compared on held-out queries: the champion's, or the one without a
+/// champion, also if the champion was trained on these queries: then their judgments say nothing about it.
+class ComparedOrder {
+ public:
+  static Result<ComparedOrder> of(ModelVersions& versions, std::string_view domain, const ModelState& state,
+                                  const PromotionRules& rules) {
+    ComparedOrder out;
+    out.without_ = rules.without_champion;
+    if (state.champion.empty() || was_trained_on_all(state, state.champion)) return out;
+    TRY(out.champion_, versions.read(domain, state.champion));
+    return out;
+  }
+  /// It refers to this object.
+  ServedOrder order() const { return champion_ ? ServedOrder{&*champion_, without_.rrf_k} : without_; }
+
+ private:
+  std::optional<fusion::Model> champion_;
+  ServedOrder without_;
+};
 
 /// The learner's options, with the k of the domain's RRF if it uses one.
 std::map<std::string, std::string> learner_options(const RetrainOptions& options,
                                                    const fusion::Learner& learner) {
   auto out = options.options;
   if (std::ranges::find(learner.options, "k", &fusion::LearnerOption::name) != learner.options.end())
-    out.emplace("k", fmt::format("{}", options.rules.rrf_k));
+    out.emplace("k", fmt::format("{}", options.rules.without_champion.rrf_k));
   return out;
 }
 
-/// The values of a search's base query, whatever the slots are called; empty if queries are hashed.
-std::string asked_text(const StoredSearch& search) {
+/// The values of a base query, whatever the slots are called; empty if its words are not known.
+std::string asked_text(const BaseQuery& slots) {
   std::string out;
-  for (const auto& [slot, value] : canonical_query(search.slots, {}).slots) out += value + '\n';
+  for (const auto& [slot, value] : canonical_query(slots, {}).slots) out += value + '\n';
   return out;
 }
+
+/// The base queries that people judged in a domain.
+class JudgedHere {
+ public:
+  static Result<JudgedHere> read(Store& store, const StoreTrainingOptions& training) {
+    JudgedHere out;
+    out.domain_ = training.domain;
+    TRY(out.secret_, store.privacy.secret());
+    TRY(const auto judged, judged_by_people(store, training.domain));
+    for (const JudgedQuery& query : judged) {
+      out.digests_.insert(query.query);
+      TRY(const auto search, search_to_learn(store, training.domain, query, training.features));
+      if (search) out.texts_.insert(asked_text(search->slots));
+    }
+    return out;
+  }
+
+  /// Whether another domain's query may be one of them. The values tell, whatever either domain calls their
+  /// slots; the digest, whichever slot is the plain one, tells also where the store no longer has the words.
+  bool may_have(const BaseQuery& slots) const {
+    const auto is_judged = [&](std::string_view plain_slot) {
+      return digests_.contains(query_digest(secret_, domain_, slots, plain_slot));
+    };
+    return texts_.contains(asked_text(slots)) || is_judged({}) ||
+           std::ranges::any_of(slots.slots, [&](const auto& slot) { return is_judged(slot.first); });
+  }
+
+ private:
+  std::string domain_, secret_;
+  std::set<std::string> digests_, texts_;
+};
 
 /// What people judged in the domains that ask the same lists, the latest queries first, without those that
-/// are held out there, and without those that were judged here too: they may be held out here.
+/// are held out there, and without those that were judged here too: they may be held out here. Those whose
+/// words are not known, so that nobody can tell, are left out, too.
 Result<fusion::TrainingSet> pooled_queries(Store& store, const RetrainOptions& options) {
   StoreTrainingOptions training = options.training;
-  std::set<std::string> own;
-  TRY(const auto own_judged, judged_by_people(store, training.domain));
-  for (const JudgedQuery& query : own_judged) {
-    TRY(const auto search, search_to_learn(store, training.domain, query, training.features));
-    if (search) own.insert(asked_text(*search));
-  }
+  TRY(const JudgedHere own, JudgedHere::read(store, training));
   training.domain.clear();
   training.judges = {};
   training.are_held_out_used = false;
@@ -134,9 +183,8 @@ Result<fusion::TrainingSet> pooled_queries(Store& store, const RetrainOptions& o
     TRY(const auto judged, judged_by_people(store, domain));
     for (const JudgedQuery& query : judged) {
       TRY(auto search, search_to_learn(store, domain, query, training.features));
-      const std::string asked = search ? asked_text(*search) : std::string();
-      if (!asked.empty() && own.contains(asked)) continue;
-      if (search) training.offline.push_back({std::move(*search), grades_of(query)});
+      if (!search || asked_text(search->slots).empty() || own.may_have(search->slots)) continue;
+      training.offline.push_back({std::move(*search), grades_of(query)});
     }
   }
   std::ranges::stable_sort(training.offline, std::greater<>(),
@@ -158,12 +206,10 @@ Result<JudgedGain> gain_of(Store& store, ModelVersions& versions, const RetrainO
                            const fusion::TrainingSet& set, const fusion::Learner& learner) {
   const std::string& domain = options.training.domain;
   TRY(const auto state, versions.state(domain));
-  TRY(auto before, comparable_champion(versions, domain, state));
-  if (state.champion.empty() && options.prior != nullptr)
-    before = fusion::model_of(*options.prior, options.training.features);
+  TRY(const auto before, ComparedOrder::of(versions, domain, state, options.rules));
   return cross_validated_gain(store, {.domain = domain,
                                       .set = &set,
-                                      .before = {before ? &*before : nullptr, options.rules.rrf_k},
+                                      .before = before.order(),
                                       .learner = &learner,
                                       .prior = learner.can.start_from ? options.prior.get() : nullptr,
                                       .options = learner_options(options, learner),
@@ -231,13 +277,16 @@ Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions,
   TRY(const auto state, versions.state(domain));
   if (state.challenger.empty()) return fail(Code::usage, no_challenger(domain));
   TRY(const auto challenger, versions.read(domain, state.challenger));
-  TRY(const auto champion, comparable_champion(versions, domain, state));
-  TRY(auto report, measure_models(store, domain, {champion ? &*champion : nullptr, rules.rrf_k}, challenger));
-  const bool is_tested = report.queries >= rules.fewest_queries;
+  TRY(const auto before, ComparedOrder::of(versions, domain, state, rules));
+  TRY(auto report, measure_models(store, domain, before.order(), challenger));
+  const bool has_seen_all = was_trained_on_all(state, state.challenger);
+  const bool is_tested = report.queries >= rules.fewest_queries && !has_seen_all;
   if (is_tested) {
     decide(report, rules, state.tests + 1);
   } else if (state.gain && state.gain->version == state.challenger) {
-    report = report_of_gain(*state.gain, rules);
+    report = report_of_gain(*state.gain, rules, report.queries);
+  } else if (has_seen_all) {
+    return unmeasurable();
   } else {
     report.reason =
         fmt::format("only {} held-out judged queries; {} are needed", report.queries, rules.fewest_queries);

@@ -15,6 +15,7 @@
 #include "fusion/model/prior.h"
 #include "fusion/training/list_ordering.h"
 #include "fusion/training/registry.h"
+#include "service/learning/model_comparison.h"
 #include "service/learning/store_training.h"
 #include "service/store/model_versions.h"
 #include "service/store/store.h"
@@ -26,8 +27,9 @@ struct PromotionRules {
   /// Held-out judged queries with a relevant document that a test needs. With fewer, models are trained on
   /// all judged queries and compared by cross-validation.
   std::size_t fewest_queries = 30;
-  double level = 0.05;                  ///< significance level of all tests against one champion together
-  double rrf_k = fusion::kRrfConstant;  ///< of the order that a first model replaces
+  double level = 0.05;  ///< significance level of all tests against one champion together
+  /// What serves the domain while it has no champion: RRF, or what other domains learned.
+  ServedOrder without_champion = {};
 };
 
 /// The origins of trained versions: on all judged queries, while they are few, or without the held-out ones.
@@ -39,8 +41,7 @@ struct RetrainOptions {
   StoreTrainingOptions training;
   std::string learner{fusion::kDefaultLearner};
   std::map<std::string, std::string> options;  ///< of the learner
-  /// What other domains have learned, from which a learner that can starts. It also is what serves the domain
-  /// while it has no champion. Null: nothing, so RRF serves it.
+  /// What other domains have learned, from which a learner that can starts. Null: nothing.
   std::shared_ptr<const fusion::Prior> prior;
   /// Other domains that ask the same lists: what people judged there counts, too, as far as the domain's own
   /// judgments say that it helps.
@@ -87,9 +88,9 @@ double level_of_test(double level, std::uint32_t test);
 std::string no_challenger(std::string_view domain);
 
 /// Compares the challenger with the champion, and makes it the champion if it may be and promotion is not
-/// paused by a revert. With enough judgments of held-out base queries, on which no model was trained, it must
-/// be better by a test. With fewer, it must not be below the order that it replaces by more than one standard
-/// error of its cross-validation.
+/// paused by a revert. With enough judgments of held-out base queries, it must be better by a test on them,
+/// unless it was trained on them. Else it must not be below the order that it replaces by more than one
+/// standard error of its cross-validation.
 ///
 /// in:     is_automatic - if false, it only measures and counts no test
 /// errors: usage if there is no challenger

@@ -187,6 +187,54 @@ TEST_CASE("A model below the order that it replaces by more than the error is no
   CHECK(versions.state("shoes")->champion == trained->version);
 }
 
+TEST_CASE("A challenger that was trained on the held-out queries is not tested on them",
+          "[service][learning]") {
+  Shop shop;
+  std::filesystem::create_directories(shop.folder.path("models"));
+  ModelVersions versions(shop.folder.path("models"));
+  for (const StoredSearch& search : searches(40)) shop.judge(search);
+  PromotionRules rules;
+  rules.fewest_queries = *held_out_queries(*shop.store, "shoes") + 1;
+  RetrainOptions options = shop.retraining();
+  options.rules = rules;
+  const auto trained = retrain(*shop.store, versions, options);
+  REQUIRE(trained.has_value());
+  REQUIRE(trained->report.held_out_queries == 0);
+  --rules.fewest_queries;  // as if one more had been judged since
+  const auto report = promote_if_better(*shop.store, versions, "shoes", rules, false);
+  CHECK(report->measure == "recip_rank");
+  CHECK(report->p == 1);
+  CHECK(report->reason.find("a test follows with the next training") != std::string::npos);
+  REQUIRE(versions.note_gain("shoes", std::nullopt).has_value());
+  const auto unknown = promote_if_better(*shop.store, versions, "shoes", rules, true);
+  CHECK_FALSE(unknown->is_better);
+  CHECK(unknown->reason.find("trained on the held-out queries") != std::string::npos);
+  CHECK(versions.state("shoes")->tests == 0);
+  CHECK(versions.state("shoes")->champion.empty());
+}
+
+TEST_CASE("The first challenger is compared with what serves the domain without a champion",
+          "[service][learning]") {
+  Shop shop;
+  std::filesystem::create_directories(shop.folder.path("models"));
+  ModelVersions versions(shop.folder.path("models"));
+  for (const StoredSearch& search : searches(40)) shop.judge(search);
+  RetrainOptions options = shop.retraining();
+  options.rules.fewest_queries = *held_out_queries(*shop.store, "shoes");
+  options.learner = "rankboost";
+  const auto trained = retrain(*shop.store, versions, options);
+  REQUIRE(trained.has_value());
+  const auto challenger = versions.read("shoes", trained->version);
+  PromotionRules rules = options.rules;
+  const auto after_rrf = promote_if_better(*shop.store, versions, "shoes", rules, false);
+  CHECK(after_rrf->is_better);
+  rules.without_champion.model = &*challenger;  // other domains taught the same order
+  const auto after_prior = promote_if_better(*shop.store, versions, "shoes", rules, false);
+  CHECK_FALSE(after_prior->is_better);
+  CHECK(after_prior->champion == after_prior->challenger);
+  CHECK(after_prior->challenger == after_rrf->challenger);
+}
+
 TEST_CASE("A champion that was trained on the held-out queries is not compared on them",
           "[service][learning]") {
   Shop shop;

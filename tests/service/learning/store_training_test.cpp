@@ -78,6 +78,7 @@ struct World {
       out.documents.push_back(document_key(searches * 10 + static_cast<int>(i)));
       documents.push_back(i);
     }
+    out.slots.slots = {{"QUERY", "name " + std::to_string(searches)}};
     ++searches;
     random.shuffle(documents);
     relevant.clear();
@@ -514,6 +515,46 @@ TEST_CASE("A model of a domain also learns from what people judged of the same l
   };
   CHECK(pooled_with("red boots") == 12);
   CHECK(pooled_with("green boots") == 13);
+  CHECK(pooled_with("") == 12);  // nobody can tell whether it was judged here, too
+}
+
+TEST_CASE("A query that was judged here is not pooled although its words are gone", "[service][learning]") {
+  World world;
+  std::filesystem::create_directories(world.folder.path("models"));
+  ModelVersions versions(world.folder.path("models"));
+  const std::string secret = world.store->privacy.secret().value();
+  const auto judge = [&](const std::string& domain, const BaseQuery& words, bool are_words_known) {
+    std::set<std::uint32_t> relevant;
+    StoredSearch search = world.search(relevant, query_digest(secret, domain, words, "NAME"));
+    search.domain = domain;
+    search.slots = are_words_known ? words : BaseQuery();
+    REQUIRE(world.store->searches.add({&search, 1}).has_value());
+    for (std::uint32_t d = 0; d < 10; ++d)
+      REQUIRE(world.store->judgments
+                  .set({domain, search.query, search.documents[d], "ann", relevant.contains(d) ? 1 : 0,
+                        search.id, kNewYear})
+                  .has_value());
+    return search;
+  };
+  int pooled = 0;
+  std::vector<fusion::Feature> features;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "boot " + std::to_string(i);
+    const StoredSearch own = judge("boots", {{{"NAME", name}}}, false);
+    features = rank_features(own);
+    // this domain calls the slot otherwise
+    judge("shoes", {{{"QUERY", name}}}, true);
+    pooled += is_held_out(judge("shoes", {{{"QUERY", "shoe " + std::to_string(i)}}}, true).query) ? 0 : 1;
+  }
+  RetrainOptions options = world.options();
+  options.training.domain = "boots";
+  options.training.features = features;
+  options.learner = "rankboost-blend";
+  options.options = {};
+  options.pooled = {"shoes"};
+  const auto joint = retrain(*world.store, versions, options);
+  if (joint.has_error()) FAIL(joint.error().text);
+  CHECK(versions.read("boots", joint->version)->training.at("pooled").at("queries") == pooled);
 }
 
 TEST_CASE("A domain that selects lists learns which ones to ask first", "[service][learning]") {
