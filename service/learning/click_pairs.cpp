@@ -130,6 +130,8 @@ Result<PositionBias> position_bias_of(Store& store, const std::string& domain, U
   for (const ClickFact& fact : facts) ++clicks[{std::string(stored_id(fact.search)), fact.position}];
   std::vector<Exposure> exposures;
   if (static_cast<double>(facts.size()) < kFewestHarvestClicks) return PositionBias();
+  // where the limit left earlier clicks out, searches of that time would count as shown without clicks
+  if (facts.size() == limit) from = facts.back().at + 1;
   TRY(const auto searches, store.searches.latest(domain, from, limit));
   for (const StoredSearch& search : searches)
     for (std::uint32_t position = 0; position < std::min(search.shown.size(), kBiasPositions); ++position) {

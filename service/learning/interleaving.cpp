@@ -83,8 +83,6 @@ InterleavingScore interleaving_score(const InterleavingCounts& counts) {
 
 namespace {
 
-constexpr UnixTime kSameDraw = 3600;
-
 /// Positions of the answer's results in the challenger's order.
 std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const SearchAnswer& answer) {
   LoadedDomain challenger;
@@ -115,7 +113,7 @@ std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const Sear
 }  // namespace
 
 std::uint64_t interleaving_seed(std::string_view key, UnixTime now) {
-  return digest_seed(fmt::format("{} {}", key, now / kSameDraw));
+  return digest_seed(fmt::format("{} {}", key, hour_of(now)));
 }
 
 SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& answer, std::uint64_t seed) {

@@ -41,16 +41,17 @@ bool is_interleaved(double share, Random& random);
 /// The current score of an interleaving comparison.
 struct InterleavingScore {
   InterleavingCounts counts;
-  double challenger_share = 0.5;  ///< share of the challenger's wins among searches that either side won
+  double challenger_share = 0.5;  ///< share of the challenger's wins among drafts that either side won
   double low = 0;                 ///< 95 % interval of challenger_share (Wilson 1927)
   double high = 1;
-  double p = 1;  ///< two-sided sign test: exact up to 1000 decided searches, else normal
+  double p = 1;  ///< two-sided sign test: exact up to 1000 decided drafts, else normal
 };
 
 InterleavingScore interleaving_score(const InterleavingCounts& counts);
 
 /// The seed that decides whether a search is interleaved and how its coins fall. It depends only on the
-/// search's key and the hour, so that the pages of one search fit together.
+/// search's key and the hour, so that the pages of one search fit together. All who ask the same within the
+/// hour therefore see one draft, see InterleavingCounts.
 std::uint64_t interleaving_seed(std::string_view key, UnixTime now);
 
 /// The answer with its results drafted from the champion's and the challenger's orders.

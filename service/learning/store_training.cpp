@@ -92,7 +92,7 @@ constexpr double kTrustWeight = 20;
 /// A clicked search's pairs, kept until the rows of its documents are known.
 struct PendingPairs {
   std::string query;  ///< id in the training set
-  std::vector<std::string> documents;
+  const StoredSearch* search;
   std::vector<ClickPair> pairs;
 };
 
@@ -121,14 +121,14 @@ class Collector {
     }
     for (const OfflineQuery& query : options_.offline)
       if (!judged_here.contains(query.search.query)) add_offline(query);
-    for (const std::string& id : clicked) TRY_VOID(add_clicked(id));
+    for (const ClickedSearch& search : clicked) TRY_VOID(add_clicked(search));
     if (!report_.has_feedback()) return fusion::TrainingSet();
     return finish();
   }
 
  private:
   Result<void> choose_features(const std::vector<JudgedQuery>& judged,
-                               const std::vector<std::string>& clicked) {
+                               const std::vector<ClickedSearch>& clicked) {
     features_ = options_.features;
     if (features_.empty()) {
       TRY(features_, vote(judged, clicked));
@@ -141,9 +141,10 @@ class Collector {
 
   /// The features that most of the latest searches have; at a tie, those seen first.
   Result<std::vector<fusion::Feature>> vote(const std::vector<JudgedQuery>& judged,
-                                            const std::vector<std::string>& clicked) {
-    std::vector<std::string> ids(clicked.begin(), clicked.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                                        clicked.size(), kSearchesThatVote)));
+                                            const std::vector<ClickedSearch>& clicked) {
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < std::min(clicked.size(), kSearchesThatVote); ++i)
+      ids.push_back(clicked[i].search);
     for (std::size_t i = 0; i < std::min(judged.size(), kSearchesThatVote); ++i)
       ids.push_back(judged[i].search);
     std::vector<std::pair<std::vector<fusion::Feature>, std::size_t>> votes;
@@ -167,18 +168,20 @@ class Collector {
         ->first;
   }
 
-  /// The stored search, read from the store once; nullptr if it no longer exists.
-  Result<const StoredSearch*> read(const std::string& id) {
-    auto at = searches_.find(id);
+  /// The stored search, read once, however often it was delivered; nullptr if it no longer exists.
+  ///
+  /// in: id - a stored or a delivered one
+  Result<const StoredSearch*> read(std::string_view id) {
+    auto at = searches_.find(stored_id(id));
     if (at == searches_.end()) {
       TRY(auto search, store_.searches.find(id));
-      at = searches_.emplace(id, std::move(search)).first;
+      at = searches_.emplace(stored_id(id), std::move(search)).first;
     }
     return at->second ? &*at->second : nullptr;
   }
 
   /// As read(); nullptr also if it has none of the features.
-  Result<const StoredSearch*> find(const std::string& id) {
+  Result<const StoredSearch*> find(std::string_view id) {
     TRY(const StoredSearch* search, read(id));
     return search != nullptr && common_features(*search, features_) > 0 ? search : nullptr;
   }
@@ -246,7 +249,7 @@ class Collector {
   }
 
   /// Counts which positions were clicked, over all searches whose clicks are learned from.
-  Result<void> balance_positions(const std::vector<std::string>& clicked) {
+  Result<void> balance_positions(const std::vector<ClickedSearch>& clicked) {
     PositionBias bias;
     if (!clicked.empty()) {
       TRY(bias, position_bias_of(store_, options_.domain, options_.now - kHarvestSeconds,
@@ -254,11 +257,9 @@ class Collector {
     }
     report_.has_position_bias = bias.is_known();
     rules_.balance = PositionBalance(std::move(bias));
-    for (const std::string& id : clicked) {
-      TRY(const StoredSearch* search, find(id));
-      if (search == nullptr) continue;
-      TRY(clicks_[id], store_.clicks.of(id));
-      rules_.balance.add(*search, clicks_[id]);
+    for (const ClickedSearch& item : clicked) {
+      TRY(const StoredSearch* search, find(item.search));
+      if (search != nullptr) rules_.balance.add(*search, item.clicks);
     }
     return {};
   }
@@ -275,14 +276,14 @@ class Collector {
     }
   }
 
-  Result<void> add_clicked(const std::string& id) {
-    TRY(const StoredSearch* search, find(id));
+  Result<void> add_clicked(const ClickedSearch& clicked) {
+    TRY(const StoredSearch* search, find(clicked.search));
     if (search == nullptr) return leave_out();
     const StoredSearch& found = *search;
     const bool is_kept_out = !options_.are_held_out_used && is_held_out(found.query);
     report_.held_out_searches += is_kept_out ? 1 : 0;
     if (is_kept_out && !held_out_grades_.contains(found.query)) return {};
-    auto pairs = click_pairs(found, clicks_.at(id), rules_, options_.now);
+    auto pairs = click_pairs(found, clicked.clicks, rules_, options_.now);
     if (is_kept_out) {
       compare(found, pairs);
       return {};
@@ -298,9 +299,9 @@ class Collector {
     if (sum <= 0) return {};
     // The part before '#' names the base query, so that its searches stay together when queries are split
     // into folds.
-    const std::string name = std::string(fusion::kClickedRow) + found.query + '#' + id;
+    const std::string name = std::string(fusion::kClickedRow) + found.query + '#' + clicked.search;
     add_rows(name, found, {});
-    pending_.push_back({name, found.documents, std::move(pairs)});
+    pending_.push_back({name, search, std::move(pairs)});
     ++report_.clicked_searches;
     return {};
   }
@@ -389,7 +390,7 @@ class Collector {
                          [](const auto& query, const std::string& id) { return query.id < id; });
     if (range == set.queries.end() || range->id != pending.query) return;
     const auto row = [&](std::uint32_t document) {
-      return set.documents.find_ascending(range->begin, range->end, pending.documents[document]);
+      return set.documents.find_ascending(range->begin, range->end, pending.search->documents[document]);
     };
     for (const ClickPair& pair : pending.pairs) {
       const auto below = row(pair.below);
@@ -408,8 +409,7 @@ class Collector {
   std::vector<fusion::Feature> features_;
   fusion::TrainingSetBuilder builder_;
   ClickRules rules_;
-  std::map<std::string, std::optional<StoredSearch>, std::less<>> searches_;  ///< those read so far, by id
-  std::map<std::string, std::vector<Click>> clicks_;                          ///< by search
+  std::map<std::string, std::optional<StoredSearch>, std::less<>> searches_;  ///< those read, by stored id
   std::map<std::string, std::map<std::string, int>> held_out_grades_;         ///< by query and document
   std::map<std::string, double> used_by_query_;
   std::map<std::string, Noted> noted_;  ///< by query

@@ -200,6 +200,17 @@ Result<std::vector<StoredSearch>> StoredSearches::latest(std::string_view domain
 
 namespace {
 
+/// The whole numbers of a statement's only row, as one text.
+Result<std::string> read_mark(SqlDatabase& database, std::string_view sql, std::string_view domain) {
+  const auto numbers = [](SqlRow row) -> Result<std::string> {
+    std::string out;
+    for (const SqlCell& value : row) out += std::to_string(integer_of(value)) + ' ';
+    return out;
+  };
+  TRY(const auto marks, read_rows<std::string>(database, sql, {domain}, {}, numbers));
+  return marks.front();
+}
+
 /// How much weight a cap still allows after the day's earlier clicks.
 Result<double> left_of(SqlSession& session, std::string_view column, std::int64_t day, std::string_view who,
                        double cap) {
@@ -246,12 +257,26 @@ Result<std::vector<Click>> StoredClicks::of(std::string_view search) {
   return read_rows<Click>(database_, sql, {search}, Patience::request);
 }
 
-Result<std::vector<std::string>> StoredClicks::searches(std::string_view domain, std::size_t limit) {
-  return read_rows<std::string>(
-      database_,
-      "SELECT search, max(at) AS latest FROM clicks WHERE domain = $1 GROUP BY search "
-      "ORDER BY latest DESC, search LIMIT $2",
-      {domain, static_cast<std::int64_t>(limit)});
+Result<std::string> StoredClicks::mark(std::string_view domain) {
+  return read_mark(database_,
+                   "SELECT coalesce(max(at), 0), count(*) FROM clicks WHERE domain = $1 AND at = "
+                   "(SELECT max(at) FROM clicks WHERE domain = $1)",
+                   domain);
+}
+
+Result<std::vector<ClickedSearch>> StoredClicks::searches(std::string_view domain, std::size_t limit) {
+  static const std::string sql = fmt::format(
+      "SELECT {} FROM clicks JOIN (SELECT search AS clicked, max(at) AS latest FROM clicks "
+      "WHERE domain = $1 GROUP BY search ORDER BY latest DESC, search LIMIT $2) AS last "
+      "ON search = clicked ORDER BY latest DESC, search, position",
+      columns_of<Click>());
+  TRY(auto clicks, read_rows<Click>(database_, sql, {domain, static_cast<std::int64_t>(limit)}));
+  std::vector<ClickedSearch> out;
+  for (Click& click : clicks) {
+    if (out.empty() || out.back().search != click.search) out.push_back({click.search, {}});
+    out.back().clicks.push_back(std::move(click));
+  }
+  return out;
 }
 
 Result<std::vector<BaseQuery>> StoredClicks::popular_queries(std::string_view domain, std::size_t people,
@@ -295,7 +320,8 @@ Result<InterleavingCounts> StoredClicks::interleaving_counts(std::string_view do
         session.run("SELECT sum(CASE WHEN c.team = 1 THEN c.weight ELSE 0.0 END), "
                     "sum(CASE WHEN c.team = 2 THEN c.weight ELSE 0.0 END) FROM clicks c JOIN searches s "
                     "ON s.id = substr(c.search, 1, 32) "
-                    "WHERE s.domain = $1 AND s.model = $2 AND s.challenger = $3 GROUP BY c.search",
+                    "WHERE s.domain = $1 AND s.model = $2 AND s.challenger = $3 "
+                    "GROUP BY s.query, s.at / 3600",  // as hour_of()
                     {domain, champion, challenger}, [&](SqlRow row) -> Result<void> {
                       const double a = number_of(row[0]);
                       const double b = number_of(row[1]);
@@ -321,19 +347,10 @@ Result<void> StoredJudgments::set(std::span<const StoredJudgment> judgments, Tim
 }
 
 Result<std::string> StoredJudgments::mark(std::string_view domain) {
-  std::string out;
-  const auto read = [&](SqlSession& session) -> Result<void> {
-    out.clear();
-    return session.run(
-        "SELECT count(*), coalesce(max(at), 0), CAST(coalesce(sum(grade), 0) AS bigint) "
-        "FROM judgments WHERE domain = $1",
-        {domain}, [&](SqlRow row) -> Result<void> {
-          out = fmt::format("{} {} {}", integer_of(row[0]), integer_of(row[1]), integer_of(row[2]));
-          return {};
-        });
-  };
-  TRY_VOID(database_.read(read));
-  return out;
+  return read_mark(database_,
+                   "SELECT count(*), coalesce(max(at), 0), CAST(coalesce(sum(grade), 0) AS bigint) "
+                   "FROM judgments WHERE domain = $1",
+                   domain);
 }
 
 Result<std::vector<StoredJudgment>> StoredJudgments::of(std::string_view domain, std::string_view query) {

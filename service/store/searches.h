@@ -93,8 +93,14 @@ struct ClickFact {
   std::uint64_t times = 0;  ///< how often the search was shown
 };
 
-/// How many clicked interleaved searches each model won: the results that it placed got more weight
-/// of clicks.
+/// A search with all of its clicks.
+struct ClickedSearch {
+  std::string search;         ///< as Click::search
+  std::vector<Click> clicks;  ///< sorted by position
+};
+
+/// How many clicked drafts each model won: the results that it placed got more weight of clicks. All who ask
+/// the same within an hour are shown one draft, whose coins fell once, so that together they have one vote.
 struct InterleavingCounts {
   std::uint64_t champion = 0;
   std::uint64_t challenger = 0;
@@ -115,8 +121,12 @@ class StoredClicks {
   Result<std::vector<Click>> of(std::string_view search);
   /// The latest clicks since a time, the latest first.
   Result<std::vector<ClickFact>> latest(std::string_view domain, UnixTime from, std::size_t limit);
-  /// Ids of searches with clicks, the latest first.
-  Result<std::vector<std::string>> searches(std::string_view domain, std::size_t limit);
+  /// A text that changes whenever somebody clicks in a domain.
+  ///
+  /// cost: the clicks of the latest second
+  Result<std::string> mark(std::string_view domain);
+  /// The clicked searches, those with the latest clicks first.
+  Result<std::vector<ClickedSearch>> searches(std::string_view domain, std::size_t limit);
   /// Slots of the base queries whose results at least `people` clients (address prefixes) clicked on one day,
   /// the most clients first; queries of fewer people stay private. Days are not added up, because a client
   /// cannot be recognised on another day.

@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view kTeamLetters = "-ab";
 constexpr std::size_t kIdDigits = 32;
 constexpr std::size_t kOwnDigits = 8;
-constexpr UnixTime kHour = 3600;
 constexpr char kHashMark = '#';
 constexpr std::string_view kPlainSlot = "QUERY";
 
@@ -149,7 +148,7 @@ void hide_words(StoredSearch& search, const StoreIdentity& identity) {
 }
 
 std::string content_id(std::string_view secret, const StoredSearch& search) {
-  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", search.at / kHour, search.domain, search.query,
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", hour_of(search.at), search.domain, search.query,
                                  search.model, search.challenger);
   for (const std::string& document : search.documents) text.append(document) += '\n';
   const auto append_numbers = [&](const auto& values, auto number_of) {

@@ -22,6 +22,11 @@ constexpr std::int64_t day_of(UnixTime time) {
   return time / 86400;
 }
 
+/// Hours since 1970-01-01 UTC. Equal searches of one hour are stored once, and are interleaved alike.
+constexpr std::int64_t hour_of(UnixTime time) {
+  return time / 3600;
+}
+
 /// Which model placed a result while two models were interleaved.
 enum class Team : std::uint8_t { none, champion, challenger };
 

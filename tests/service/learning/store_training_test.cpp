@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "fusion/training/registry.h"
 #include "service/learning/click_pairs.h"
 #include "service/learning/promotion.h"
+#include "service/store/tables.h"
 #include "tests/support/sample_search.h"
 #include "tests/support/temporary_folder.h"
 
@@ -136,6 +138,25 @@ struct World {
     out.options = {{"rounds", "20"}};
     return out;
   }
+};
+
+/// Counts what is read from a database.
+class CountingDatabase final : public SqlDatabase {
+ public:
+  explicit CountingDatabase(std::unique_ptr<SqlDatabase> database) : database_(std::move(database)) {}
+
+  Result<void> write(const Transaction& work, Wait wait) override { return database_->write(work, wait); }
+  Result<void> read(const Transaction& work, Wait wait) override {
+    ++reads_;
+    return database_->read(work, wait);
+  }
+  Result<void> check() override { return database_->check(); }
+  std::string_view milliseconds_now() const override { return database_->milliseconds_now(); }
+  int reads() const { return reads_; }
+
+ private:
+  std::unique_ptr<SqlDatabase> database_;
+  int reads_ = 0;
 };
 
 }  // namespace
@@ -555,6 +576,63 @@ TEST_CASE("A query that was judged here is not pooled although its words are gon
   const auto joint = retrain(*world.store, versions, options);
   if (joint.has_error()) FAIL(joint.error().text);
   CHECK(versions.read("boots", joint->version)->training.at("pooled").at("queries") == pooled);
+}
+
+TEST_CASE("A clicked search is read once however many people clicked in it", "[service][learning]") {
+  test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
+  auto database = open_sqlite(folder.path("store.db"), StoreMode::serve).value();
+  REQUIRE(prepare_schema(*database, StoreMode::serve).has_value());
+  auto counting = std::make_unique<CountingDatabase>(std::move(database));
+  const CountingDatabase& counts = *counting;
+  Store store(std::move(counting), "");
+  StoredSearch search = sample_search();
+  search.query = "00000005";
+  REQUIRE(store.searches.add({&search, 1}).has_value());
+  constexpr std::size_t kPeople = 40;
+  for (std::size_t i = 0; i < kPeople; ++i) {
+    Click click = click_at(2, 0.1);
+    click.search = delivered_id("secret", search.id, std::to_string(i));
+    click.domain = "shoes";
+    REQUIRE(store.clicks.add(click, {1e9, 1e9}).has_value());
+  }
+  const int before = counts.reads();
+  StoreTrainingReport report;
+  StoreTrainingOptions options;
+  options.domain = "shoes";
+  options.now = kNewYear;
+  REQUIRE(training_set_from_store(store, options, &report).has_value());
+  CHECK(report.clicked_searches == kPeople);
+  CHECK(counts.reads() - before < 10);
+}
+
+// One result at the first and at the second place. Each search was shown ten times and clicked five times, so
+// both places are looked at alike. If the limit leaves out the clicks of the earlier searches, these must not
+// count as shown without clicks.
+TEST_CASE("The position bias is estimated from searches whose clicks are known", "[service][learning]") {
+  World world;
+  constexpr int kSearches = 50;
+  const auto add = [&](int number, UnixTime at, std::vector<std::uint32_t> order) {
+    StoredSearch search = sample_search("shoes", at);
+    search.times = 10;
+    search.shown.clear();
+    for (const std::uint32_t document : order) search.shown.push_back({document, Team::none});
+    REQUIRE(world.store->searches.add({&search, 1}).has_value());
+    for (int i = 0; i < 5; ++i) {
+      Click click = click_at(order[0] == 0 ? 0 : 1, 1, at + 1);
+      click.search = delivered_id("secret", search.id, std::to_string(number) + ' ' + std::to_string(i));
+      click.domain = "shoes";
+      REQUIRE(world.store->clicks.add(click, world.no_caps).has_value());
+    }
+  };
+  for (int i = 0; i < kSearches; ++i) {
+    add(i, kNewYear + 10 * i, {1, 0});
+    add(i, kNewYear + 10 * i + 5, {0, 1});
+  }
+  // the first half of the early time has no clicks within the limit of 400
+  for (int i = 0; i < kSearches; ++i) add(i, kNewYear - 1000 - 10 * i, {1, 0});
+  const PositionBias bias = position_bias_of(*world.store, "shoes", 0, 400).value();
+  REQUIRE(bias.is_known());
+  CHECK(bias.at(1) == Approx(1.0).epsilon(0.05));
 }
 
 TEST_CASE("A domain that selects lists learns which ones to ask first", "[service][learning]") {

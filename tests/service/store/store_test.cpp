@@ -133,17 +133,39 @@ void check_clicks(Store& store) {
     add_click(store, click_on(search, 0, kNewYear + 10));
     add_click(store, click_on(later, 0, kNewYear + 20));
     add_click(store, click_on(foreign, 0, kNewYear + 30));
-    CHECK(*store.clicks.searches("shoes", 10) == std::vector<std::string>{later.id, search.id});
-    CHECK(*store.clicks.searches("shoes", 1) == std::vector<std::string>{later.id});
+    add_click(store, click_on(search, 2, kNewYear + 5));
+    const auto both = *store.clicks.searches("shoes", 10);
+    REQUIRE(both.size() == 2);
+    CHECK(both[0].search == later.id);
+    CHECK(both[0].clicks == *store.clicks.of(later.id));
+    CHECK(both[1].search == search.id);
+    CHECK(both[1].clicks == *store.clicks.of(search.id));
+    CHECK(both[1].clicks.size() == 2);
+    const auto latest = *store.clicks.searches("shoes", 1);
+    REQUIRE(latest.size() == 1);
+    CHECK(latest[0].search == later.id);
     CHECK(store.clicks.searches("none", 10)->empty());
   }
-  SECTION("An interleaved search is won by the team with more clicked weight") {
+  SECTION("A click changes the mark of its domain and no other's") {
+    const std::string none = *store.clicks.mark("shoes");
+    add_click(store, click_on(search, 0));
+    const std::string one = *store.clicks.mark("shoes");
+    CHECK(one != none);
+    CHECK(*store.clicks.mark("shoes") == one);
+    add_click(store, click_on(search, 1));  // in the same second
+    CHECK(*store.clicks.mark("shoes") != one);
+    CHECK(*store.clicks.mark("hats") == none);
+  }
+  SECTION("An interleaved draft is won by the team with more clicked weight") {
+    int drafts = 0;
     const auto interleaved = [&](std::vector<std::uint32_t> clicked, const std::string& domain = "shoes") {
       StoredSearch mixed = sample_search(domain);
+      mixed.query = "draft " + std::to_string(++drafts);
       mixed.challenger = "m2";
       mixed.shown = {{0, Team::champion}, {1, Team::challenger}, {2, Team::champion}, {3, Team::challenger}};
       add(store, mixed);
       for (const std::uint32_t position : clicked) add_click(store, click_on(mixed, position));
+      return mixed;
     };
     interleaved({0, 2});
     interleaved({0, 2, 1});
@@ -153,6 +175,25 @@ void check_clicks(Store& store) {
     interleaved({1}, "hats");  // by models of the same text
     CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{2, 1, 1});
     CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m3") == InterleavingCounts{});
+
+    // All who ask the same within the hour are shown the same coins: together they have one vote.
+    StoredSearch crowd = interleaved({1});
+    for (const char person : {'a', 'b', 'c'}) {
+      Click click = click_on(crowd, 0);
+      click.search += std::string(16, person);
+      add_click(store, click);
+    }
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{3, 1, 1});
+    crowd.id = new_search_id();  // such as a page with another number of results
+    crowd.at += 3599;
+    add(store, crowd);
+    add_click(store, click_on(crowd, 0));
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{3, 1, 1});
+    crowd.id = new_search_id();
+    crowd.at += 1;  // the next hour tosses new coins
+    add(store, crowd);
+    add_click(store, click_on(crowd, 1));
+    CHECK(*store.clicks.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{3, 2, 1});
   }
 }
 
