@@ -44,7 +44,7 @@ std::string Operations::versions(const std::vector<const LoadedDomain*>& domains
   std::string out;
   for (const LoadedDomain* domain : domains)
     out += fmt::format("serves {}: templates {}, model {}\n", domain->domain.name, domain->etag.substr(0, 12),
-                       domain->model ? domain->model_digest.substr(0, 12) : "rrf");
+                       domain->model ? domain->served_version() : "rrf");
   return out;
 }
 

@@ -30,7 +30,7 @@ std::shared_ptr<const Snapshot> Reloader::snapshot() const {
 void Reloader::note_models(const Snapshot& snapshot) {
   for (const auto& [name, domain] : snapshot.domains)
     options_.telemetry.metrics.serves(name, domain.etag.substr(0, 12),
-                                      domain.model ? domain.model_digest.substr(0, 12) : "rrf");
+                                      domain.model ? domain.served_version() : "rrf");
 }
 
 Result<void> Reloader::reload() {

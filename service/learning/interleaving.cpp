@@ -142,7 +142,7 @@ Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* co
     DomainModels models{name, std::move(state), std::nullopt};
     if (!models.state.challenger.empty()) {
       TRY(const auto counts,
-          store.clicks.interleaving_counts(name, models.state.champion, models.state.challenger));
+          store.clicks.interleaving_counts(name, domain->served_version(), models.state.challenger));
       models.score = interleaving_score(counts);
     }
     TRY(models.story, learning_story(store, name, models.state));

@@ -49,14 +49,16 @@ bool is_interleaving(const Records& records, const Snapshot& snapshot, const Loa
 SharedAnswer learned_order(Records& records, const Snapshot& snapshot, const LoadedDomain& domain,
                            std::string_view digest, SharedAnswer answer) {
   const LearningConfig& learning = snapshot.config.learning;
-  if (learning.has_online_reranker && records.online_rerankers != nullptr && !answer->results.empty()) {
-    if (const RerankerPointer reranker = records.online_rerankers->find(domain); reranker != nullptr)
-      answer = std::make_shared<const SearchAnswer>(reranked_answer(domain, *answer, *reranker));
+  if (is_interleaving(records, snapshot, domain)) {
+    Random random(interleaving_seed(digest, records.unix_time()));
+    if (is_interleaved(learning.interleave_share, random))
+      return std::make_shared<const SearchAnswer>(interleaved_answer(domain, *answer, random.next()));
   }
-  if (!is_interleaving(records, snapshot, domain)) return answer;
-  Random random(interleaving_seed(digest, records.unix_time()));
-  if (!is_interleaved(learning.interleave_share, random)) return answer;
-  return std::make_shared<const SearchAnswer>(interleaved_answer(domain, *answer, random.next()));
+  if (!learning.has_online_reranker || records.online_rerankers == nullptr || answer->results.empty())
+    return answer;
+  const RerankerPointer reranker = records.online_rerankers->find(domain);
+  if (reranker == nullptr) return answer;
+  return std::make_shared<const SearchAnswer>(reranked_answer(domain, *answer, *reranker));
 }
 
 StoreIdentity identity_of(const Records& records, const Snapshot& snapshot, const LoadedDomain& domain) {

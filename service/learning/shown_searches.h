@@ -19,7 +19,9 @@ namespace metafuse::service {
 /// Whether some of a domain's searches compare its champion with a challenger.
 bool is_interleaving(const Records& records, const Snapshot& snapshot, const LoadedDomain& domain);
 
-/// Applies what was learned to an answer: the online reranker's order, then interleaving with the challenger.
+/// Applies what was learned to an answer: some are interleaved with the challenger, the others are put into
+/// the online reranker's order. An interleaved one is not reranked, because only the champion has a reranker:
+/// the draft would compare more than the two models.
 ///
 /// in: digest - of the search; its pages and repetitions within an hour get the same order
 SharedAnswer learned_order(Records& records, const Snapshot& snapshot, const LoadedDomain& domain,

@@ -249,7 +249,7 @@ std::string fused_by(const LoadedDomain& domain) {
   if (domain.is_model_prior)
     return fmt::format("what {} learned, since it has no model of its own",
                        fmt::join(domain.prior->sources, ", "));
-  return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
+  return domain.model ? domain.model->learner + " (model " + domain.served_version() + ")"
                       : "RRF (reciprocal rank fusion), since no model is trained yet";
 }
 

@@ -205,7 +205,7 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
   if (domain.model) {
     note.method = domain.model->learner;
     note.model = domain.domain.name;
-    note.version = domain.model_digest.substr(0, 12);
+    note.version = domain.served_version();
     note.choice = fusion::brief_choice(domain.model->training);
     if (domain.is_model_prior)
       note.notice = fmt::format(

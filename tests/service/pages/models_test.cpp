@@ -39,7 +39,7 @@ std::string send(TestServer& server, const std::string& target, const std::strin
 
 /// Searches new names and judges the result that only engine two found as relevant and engine one's first
 /// result as not relevant.
-void judge_names(TestServer& server, int first, int count) {
+void judge_names(TestServer& server, int first, int count, const std::string& domain = "pages") {
   for (int i = first; i < first + count; ++i) {
     const JsonObject answer = body_of(server.get("/search?format=json&q=name" + std::to_string(i)));
     const std::string id(answer.at("fusion").at("search_id").as_string());
@@ -68,6 +68,18 @@ bool is_c_above_a(const std::string& hosts) {
 }
 
 JsonObject served_model_of(TestServer& server) {
+/// Clicks the first result of a search for a query.
+///
+/// out: the answer's "fusion"
+JsonObject search_and_click(TestServer& server, const std::string& query) {
+  const JsonObject answer = body_of(server.get("/search?format=json&q=" + query));
+  const JsonObject fusion = answer.at("fusion").as_object();
+  const std::string click =
+      R"({"search_id":")" + std::string(fusion.at("search_id").as_string()) + R"(","position":1})";
+  REQUIRE(status_in(send(server, "/v1/feedback", click)) == 200);
+  return fusion;
+}
+
   return body_of(server.get("/v1/models", kAdmin)).at("models").at(0).as_object();
 }
 
@@ -141,6 +153,48 @@ TEST_CASE("A new domain is served by what other domains learned from its first s
 }
 
 TEST_CASE("The page of models does the same as the API and needs the same key", "[service][models]") {
+TEST_CASE("Clicks compare a first challenger with what other domains learned", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
+  judge_names(server, 0, 12);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
+  const std::string version(trained.at("version").as_string());
+  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  std::string templates = kTwoTemplates;
+  templates.replace(templates.find("domain: pages"), 13, "domain: manuals");
+  server.folder().write("templates/manuals.yaml", templates);
+  REQUIRE(server.app().reloader().reload().has_value());
+  judge_names(server, 20, 2, "manuals");
+  REQUIRE(status_in(send(server, "/v1/models/manuals/retrain", kByRankBoost)) == 200);
+  REQUIRE(server.app().reloader().reload().has_value());
+  for (int i = 0; i < 3; ++i) {
+    const JsonObject fusion = search_and_click(server, "live" + std::to_string(i) + "&domain=manuals");
+    CHECK(fusion.at("method") == "other-domains");
+    CHECK(fusion.contains("interleaved_with"));
+  }
+  const JsonObject all = body_of(server.get("/v1/models", kAdmin));
+  for (const Json& models : all.at("models").as_array())
+    if (models.at("name") == "manuals") {
+      const JsonObject& score = models.at("interleaving").as_object();
+      CHECK(score.at("champion").as_int64() + score.at("challenger").as_int64() == 3);
+    }
+}
+
+TEST_CASE("An interleaved search compares the models without the online reranker", "[service][models]") {
+  TestServer server(TestServer::default_answer,
+                    learning_config("learning: {interleave_share: 1, online_reranker: true}\n"));
+  judge_names(server, 0, 12);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", kByRankBoost));
+  const std::string version(trained.at("version").as_string());
+  REQUIRE(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  judge_names(server, 12, 2);
+  CHECK(search_and_click(server, "before").contains("online"));
+  REQUIRE(status_in(send(server, "/v1/models/pages/retrain", R"({"learner":"rankboost-blend"})")) == 200);
+  REQUIRE(server.app().reloader().reload().has_value());
+  const JsonObject fusion = search_and_click(server, "after");
+  CHECK(fusion.contains("interleaved_with"));
+  CHECK_FALSE(fusion.contains("online"));
+}
+
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
   const auto press = [&](const std::string& action, const std::string& key = "admin-key") {
